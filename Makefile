@@ -1,0 +1,49 @@
+# Everything happens in .venv, from the versions pinned in constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: help demo test lint format bench clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/installed  ## install ravine and run its main job on an example
+	$(BIN)/ravine rate --mu 0.05 --L 100
+	$(BIN)/ravine map --Q 32 --out demo/regions-Q32.png
+	@echo "Open demo/regions-Q32.png to see where each guarantee holds."
+
+test: $(VENV)/installed-dev lint  ## run every check and every test
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/installed-dev  ## style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/installed-dev  ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/installed-bench  ## measure ravine and its peers, interleaved, as ratios
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove what these targets made
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt pip
+
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[all]'
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) install --quiet --constraint constraints.txt --group dev
+	@touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(PIP) install --quiet --constraint constraints.txt --group bench
+	@touch $@

@@ -1,0 +1,86 @@
+"""Checks at the public boundary: one line that names the parameter, the rule, the value, the remedy."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+Real: TypeAlias = np.float64 | FloatArray
+"""What a function of real parameters returns: a scalar for scalars, an array for arrays."""
+
+_RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
+    "finite": (np.isfinite, "finite"),
+    "positive": (lambda v: np.isfinite(v) & (v > 0), "positive and finite"),
+    "nonnegative": (lambda v: np.isfinite(v) & (v >= 0), "zero or more, and finite"),
+    "inside (-1, 1)": (lambda v: np.isfinite(v) & (np.abs(v) < 1), "between -1 and 1"),
+}
+
+
+def complaint(name: str, rule: str, value: object, remedy: str) -> str:
+    """One line for a refused argument."""
+    return f"{name} must be {rule}, got {value}: {remedy}"
+
+
+def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
+    """Return ``value`` as float64, a scalar if it has no dimension; refuse what breaks ``rule``."""
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "fiub":
+            raise TypeError
+        array = raw.astype(np.float64)
+    except (TypeError, ValueError):
+        shown = f"{type(value).__name__} {value!r:.60}"
+        raise TypeError(complaint(name, "a real number or an array of them", shown, remedy)) from None
+    if array.size == 0:
+        raise ValueError(complaint(name, "non-empty", f"an array of shape {array.shape}", remedy))
+    holds, words = _RULES[rule]
+    good = holds(array)
+    if not good.all():
+        index = tuple(int(i) for i in np.argwhere(~good)[0])
+        where = f" at index {index}" if array.ndim else ""
+        raise ValueError(complaint(name, words, f"{array[index]:g}{where}", remedy))
+    return array[()]
+
+
+def whole(name: str, value: Any, minimum: int, *, remedy: str) -> int:
+    """Return ``value`` as an int that is at least ``minimum``."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        shown = f"{type(value).__name__} {value!r:.60}"
+        raise TypeError(complaint(name, "a whole number", shown, remedy)) from None
+    if number < minimum:
+        raise ValueError(complaint(name, f"at least {minimum}", number, remedy))
+    return number
+
+
+def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> float:
+    """Return ``value`` as one float; refuse arrays."""
+    number = real(name, value, rule, remedy=remedy)
+    if np.ndim(number) != 0:
+        raise ValueError(
+            complaint(name, "a single number", f"an array of shape {np.shape(number)}", remedy)
+        )
+    return float(number)
+
+
+def broadcast(**named: Real) -> tuple[int, ...]:
+    """Return the common shape of the named arrays, or say which shapes do not fit together."""
+    try:
+        return np.broadcast_shapes(*(np.shape(v) for v in named.values()))
+    except ValueError:
+        shapes = ", ".join(f"{k} {np.shape(v)}" for k, v in named.items() if np.ndim(v))
+        names = " and ".join(k for k, v in named.items() if np.ndim(v))
+        raise ValueError(
+            f"{names} must have shapes that broadcast together, got {shapes}: "
+            "reshape one of them, e.g. alpha[:, None] against beta[None, :]"
+        ) from None
+
+

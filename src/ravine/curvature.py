@@ -1,0 +1,54 @@
+"""Curvature bounds of an objective: strong convexity mu, smoothness L, condition number Q."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import Real, broadcast, complaint, real
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Curvature bounds 0 < mu <= L of an L-smooth, mu-strongly convex function.
+
+    Parameters
+    ----------
+    mu
+        Strong convexity: the smallest eigenvalue that a Hessian may have. Positive.
+    L
+        Smoothness: the largest eigenvalue that a Hessian may have. At least ``mu``.
+
+    Arrays broadcast against each other, and later against a method's parameters.
+
+    Examples
+    --------
+    >>> float(Curvature(mu=0.05, L=100).Q)
+    2000.0
+    """
+
+    mu: Real
+    L: Real
+
+    def __init__(self, mu: npt.ArrayLike, L: npt.ArrayLike) -> None:
+        low = real("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=0.05")
+        high = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
+        broadcast(mu=low, L=high)
+        if np.any(np.asarray(low) > high):
+            worst = np.argwhere(np.atleast_1d(np.asarray(low) > high))[0]
+            pair = tuple(
+                float(np.broadcast_to(v, np.broadcast_shapes(np.shape(low), np.shape(high), (1,)))[tuple(worst)])
+                for v in (low, high)
+            )
+            raise ValueError(
+                complaint("mu", "at most L", f"mu={pair[0]:g} > L={pair[1]:g}", "swap the two")
+            )
+        object.__setattr__(self, "mu", low)
+        object.__setattr__(self, "L", high)
+
+    @property
+    def Q(self) -> Real:
+        """Condition number L / mu."""
+        return self.L / self.mu

@@ -1,0 +1,128 @@
+"""The (alpha, beta, gamma) family of momentum methods and its usual parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import Real, broadcast, real
+from ravine.curvature import Curvature
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A momentum method with constant parameters.
+
+    One step from (x, x₋), with x₋ = x at the start::
+
+        y  = x + gamma (x - x₋)
+        x⁺ = x + beta (x - x₋) - alpha g(y)
+
+    Parameters
+    ----------
+    alpha
+        Step size, zero or more.
+    beta
+        Momentum, any real number; negative momentum is legal.
+    gamma
+        Look-ahead, any real number. ``None`` means ``beta``: Nesterov's method. Zero is heavy ball.
+
+    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
+
+    Examples
+    --------
+    >>> Method(0.1, 0.9).is_nesterov
+    True
+    >>> Method(0.1, 0.9, gamma=0).is_nesterov
+    False
+    """
+
+    alpha: Real
+    beta: Real
+    gamma: Real
+
+    def __init__(
+        self, alpha: npt.ArrayLike, beta: npt.ArrayLike = 0.0, gamma: npt.ArrayLike | None = None
+    ) -> None:
+        step = real("alpha", alpha, "nonnegative", remedy="give a step size, e.g. alpha=0.01")
+        momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
+        look_ahead = (
+            momentum
+            if gamma is None
+            else real("gamma", gamma, remedy="give a look-ahead, or leave it out for Nesterov's")
+        )
+        broadcast(alpha=step, beta=momentum, gamma=look_ahead)
+        object.__setattr__(self, "alpha", step)
+        object.__setattr__(self, "beta", momentum)
+        object.__setattr__(self, "gamma", look_ahead)
+
+    @property
+    def is_nesterov(self) -> bool:
+        """Whether gamma equals beta everywhere (SGD is the special case beta = 0)."""
+        return self.gamma is self.beta or bool(np.all(self.gamma == self.beta))
+
+
+def nesterov(curvature: Curvature) -> Method:
+    """Nesterov's usual parameters: alpha = 1/L, beta = (√Q - 1)/(√Q + 1).
+
+    Examples
+    --------
+    >>> m = nesterov(Curvature(1, 9))
+    >>> float(m.alpha * 9), float(m.beta)
+    (1.0, 0.5)
+    """
+    s = np.sqrt(curvature.Q)
+    return Method(1.0 / curvature.L, (s - 1.0) / (s + 1.0))
+
+
+def sgd(curvature: Curvature) -> Method:
+    """Gradient descent at its best fixed step, alpha = 2/(mu + L), without momentum.
+
+    Examples
+    --------
+    >>> float(sgd(Curvature(1, 9)).alpha)
+    0.2
+    """
+    return Method(2.0 / (curvature.mu + curvature.L))
+
+
+def gradient_descent(curvature: Curvature) -> Method:
+    """Gradient descent at the step alpha = 1/L, without momentum.
+
+    Examples
+    --------
+    >>> float(gradient_descent(Curvature(1, 8)).alpha)
+    0.125
+    """
+    return Method(1.0 / curvature.L)
+
+
+def heavy_ball(curvature: Curvature) -> Method:
+    """Polyak's heavy ball: alpha = 4/(√L + √mu)², beta = ((√Q - 1)/(√Q + 1))², gamma = 0.
+
+    Examples
+    --------
+    >>> m = heavy_ball(Curvature(1, 9))
+    >>> float(m.alpha), float(m.beta), float(m.gamma)
+    (0.25, 0.25, 0.0)
+    """
+    s = np.sqrt(curvature.Q)
+    step = 4.0 / (np.sqrt(curvature.L) + np.sqrt(curvature.mu)) ** 2
+    return Method(step, ((s - 1.0) / (s + 1.0)) ** 2, np.zeros_like(s)[()])
+
+
+def triple_momentum(curvature: Curvature) -> Method:
+    """The triple momentum method's state recursion, with r = 1 - 1/√Q.
+
+    alpha = (1 + r)/L, beta = r²/(2 - r), gamma = r²/((1 + r)(2 - r)).
+
+    Examples
+    --------
+    >>> m = triple_momentum(Curvature(1, 4))
+    >>> float(m.alpha * 4), round(float(m.beta), 6), round(float(m.gamma), 6)
+    (1.5, 0.166667, 0.111111)
+    """
+    r = 1.0 - 1.0 / np.sqrt(curvature.Q)
+    return Method((1.0 + r) / curvature.L, r**2 / (2.0 - r), r**2 / ((1.0 + r) * (2.0 - r)))

@@ -1,0 +1,1 @@
+"""Exact answers: rates, moments, bounds and growth, without running anything."""
