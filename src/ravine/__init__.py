@@ -1,4 +1,4 @@
-"""ravine: will Nesterov's method converge here, how fast, and to what error?"""
+"""Whether Nesterov's method converges, how fast, and to what error."""
 
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum

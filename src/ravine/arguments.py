@@ -1,4 +1,4 @@
-"""Checks at the public boundary: one line that names the parameter, the rule, the value, the remedy."""
+"""Checks at the public boundary: one line with the parameter, the rule, the value, the remedy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
         array = raw.astype(np.float64)
     except (TypeError, ValueError):
         shown = f"{type(value).__name__} {value!r:.60}"
-        raise TypeError(complaint(name, "a real number or an array of them", shown, remedy)) from None
+        raise TypeError(
+            complaint(name, "a real number or an array of them", shown, remedy)
+        ) from None
     if array.size == 0:
         raise ValueError(complaint(name, "non-empty", f"an array of shape {array.shape}", remedy))
     holds, words = _RULES[rule]
@@ -82,5 +84,3 @@ def broadcast(**named: Real) -> tuple[int, ...]:
             f"{names} must have shapes that broadcast together, got {shapes}: "
             "reshape one of them, e.g. alpha[:, None] against beta[None, :]"
         ) from None
-
-

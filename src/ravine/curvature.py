@@ -36,15 +36,12 @@ class Curvature:
         low = real("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=0.05")
         high = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
         broadcast(mu=low, L=high)
-        if np.any(np.asarray(low) > high):
-            worst = np.argwhere(np.atleast_1d(np.asarray(low) > high))[0]
-            pair = tuple(
-                float(np.broadcast_to(v, np.broadcast_shapes(np.shape(low), np.shape(high), (1,)))[tuple(worst)])
-                for v in (low, high)
-            )
-            raise ValueError(
-                complaint("mu", "at most L", f"mu={pair[0]:g} > L={pair[1]:g}", "swap the two")
-            )
+        swapped = np.asarray(low > high)
+        if swapped.any():
+            index = tuple(np.argwhere(swapped)[0])
+            pair = [np.broadcast_to(v, swapped.shape)[index] for v in (low, high)]
+            found = f"mu={pair[0]:g} with L={pair[1]:g}"
+            raise ValueError(complaint("mu", "at most L", found, "swap the two"))
         object.__setattr__(self, "mu", low)
         object.__setattr__(self, "L", high)
 
