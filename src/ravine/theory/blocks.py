@@ -1,0 +1,249 @@
+"""The matrices of the method on a quadratic, in the state (r, v) = (y_{k+1} - x*, x_k - x_{k-1}).
+
+With gradients g_k = H r_k + zeta_k one step of the family reads::
+
+    [r_{k+1}]   [ I - alpha (1+gamma) H    (beta (1+gamma) - gamma) I ] [ r_k   ]
+    [ v_k   ] = [      - alpha H                     beta I           ] [v_{k-1}]
+
+                 - alpha [(1+gamma) I; I] zeta_k
+
+and falls apart into one 2x2 block for every eigenvalue of H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, broadcast, complaint, one_number, real, whole
+from ravine.curvature import Curvature
+from ravine.methods import Method, nesterov
+
+_EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 0.5"
+
+
+def _matrices(
+    top_left: npt.ArrayLike,
+    top_right: npt.ArrayLike,
+    bottom_left: npt.ArrayLike,
+    bottom_right: npt.ArrayLike,
+    shape: tuple[int, ...],
+) -> FloatArray:
+    out = np.empty((*shape, 2, 2))
+    out[..., 0, 0] = top_left
+    out[..., 0, 1] = top_right
+    out[..., 1, 0] = bottom_left
+    out[..., 1, 1] = bottom_right
+    return out
+
+
+def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
+    """Block B(lambda) of one eigen-direction, acting on (r, v).
+
+    B(lambda) = [[1 - alpha (1+gamma) lambda, beta (1+gamma) - gamma], [-alpha lambda, beta]].
+    For gamma = beta it is the matrix of the paper, whose upper right entry is beta².
+
+    Parameters
+    ----------
+    eigenvalue
+        Any finite numbers; they broadcast against the parameters of ``method``.
+    method
+        The whole family; arrays broadcast.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 2, 2)``: the broadcast shape, then the matrix.
+
+    Examples
+    --------
+    >>> block(1.0, Method(0.5, 0.5)).tolist()
+    [[0.25, 0.25], [-0.5, 0.5]]
+    """
+    lam = real("eigenvalue", eigenvalue, remedy=_EIGENVALUE)
+    alpha, beta, gamma = method.alpha, method.beta, method.gamma
+    shape = broadcast(eigenvalue=lam, alpha=alpha, beta=beta, gamma=gamma)
+    h = alpha * lam
+    # For gamma = beta the sum beta (1+gamma) - gamma cancels to beta²; say so without rounding.
+    coupling = np.where(gamma == beta, beta * beta, beta * (1.0 + gamma) - gamma)
+    return _matrices(1.0 - (1.0 + gamma) * h, coupling, -h, beta, shape)
+
+
+def companion_block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
+    """Block C(lambda) of one eigen-direction, acting on (x_k - x*, x_{k-1} - x*).
+
+    C(lambda) = [[1 + beta - h (1+gamma), -(beta - h gamma)], [1, 0]] with h = alpha lambda.
+    It is similar to ``block(eigenvalue, method)``: the same trace, determinant and spectrum.
+
+    Parameters
+    ----------
+    eigenvalue
+        Any finite numbers; they broadcast against the parameters of ``method``.
+    method
+        The whole family; arrays broadcast.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 2, 2)``.
+
+    Examples
+    --------
+    >>> companion_block(1.0, Method(0.5, 0.5)).tolist()
+    [[0.75, -0.25], [1.0, 0.0]]
+    """
+    lam = real("eigenvalue", eigenvalue, remedy=_EIGENVALUE)
+    alpha, beta, gamma = method.alpha, method.beta, method.gamma
+    shape = broadcast(eigenvalue=lam, alpha=alpha, beta=beta, gamma=gamma)
+    h = alpha * lam
+    return _matrices(1.0 + beta - (1.0 + gamma) * h, gamma * h - beta, 1.0, 0.0, shape)
+
+
+def noise_gain_vector(method: Method) -> FloatArray:
+    """How one gradient error enters the state (r, v): g = (1 + gamma, 1), to be times -alpha.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 2)``.
+
+    Examples
+    --------
+    >>> noise_gain_vector(Method(0.1, 0.9)).tolist()
+    [1.9, 1.0]
+    """
+    first = 1.0 + np.asarray(method.gamma)
+    return np.stack([first, np.ones_like(first)], axis=-1)
+
+
+def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
+    """Matrix A of the whole quadratic: one step of (r, v) in R^{2d}.
+
+    A = [[I - alpha (1+gamma) H, (beta (1+gamma) - gamma) I], [-alpha H, beta I]]
+    (the A of the paper's Theorem 1 for gamma = beta).
+
+    Parameters
+    ----------
+    hessian
+        Symmetric H, shape ``(d, d)``.
+    method
+        One method: scalar parameters.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(2d, 2d)``.
+
+    Examples
+    --------
+    >>> system([[2.0, 1.0], [1.0, 2.0]], Method(0.5)).round(2).tolist()
+    [[0.0, -0.5, 0.0, 0.0], [-0.5, 0.0, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0], [-0.5, -1.0, 0.0, 0.0]]
+    """
+    H = np.asarray(real("hessian", hessian, remedy="give a symmetric matrix"))
+    if H.ndim != 2 or H.shape[0] != H.shape[1]:
+        shown = f"an array of shape {H.shape}"
+        raise ValueError(complaint("hessian", "a square matrix", shown, "give shape (d, d)"))
+    gap = float(np.max(np.abs(H - H.T)))
+    if gap > 1e-8 * float(np.max(np.abs(H))):
+        shown = f"entries that differ by {gap:g}"
+        raise ValueError(complaint("hessian", "symmetric", shown, "pass (H + H.T) / 2"))
+    remedy = "give one method with scalar parameters"
+    alpha = one_number("alpha", method.alpha, remedy=remedy)
+    beta = one_number("beta", method.beta, remedy=remedy)
+    gamma = one_number("gamma", method.gamma, remedy=remedy)
+    coupling = beta * beta if gamma == beta else beta * (1.0 + gamma) - gamma
+    eye = np.eye(H.shape[0])
+    return np.block([[eye - alpha * (1.0 + gamma) * H, coupling * eye], [-alpha * H, beta * eye]])
+
+
+def permutation(d: int) -> FloatArray:
+    """Permutation P of the paper's Appendix C: it sorts (r, v) into (r_1, v_1, r_2, v_2, ...).
+
+    For M = [[diag a, diag b], [diag c, diag d]] the product P M Pᵀ is block diagonal with the
+    blocks [[a_j, b_j], [c_j, d_j]].
+
+    Parameters
+    ----------
+    d
+        Dimension of the problem, at least 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(2d, 2d)``, entries 0 and 1.
+
+    Examples
+    --------
+    >>> permutation(2).astype(int).tolist()
+    [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+    """
+    size = whole("d", d, 1, remedy="give the dimension of the problem")
+    return np.eye(2 * size)[np.arange(2 * size).reshape(2, size).T.ravel()]
+
+
+def _scalar_curvature(curvature: Curvature) -> Curvature:
+    remedy = "give one curvature with scalar mu and L"
+    return Curvature(
+        one_number("mu", curvature.mu, remedy=remedy), one_number("L", curvature.L, remedy=remedy)
+    )
+
+
+def _gaps(gaps: Sequence[int]) -> list[int]:
+    remedy = "give the numbers of steps with mu between two steps with L, e.g. (3, 1)"
+    if len(gaps) == 0:
+        raise ValueError(complaint("gaps", "non-empty", "no number", remedy))
+    return [whole("gaps", k, 1, remedy=remedy) for k in gaps]
+
+
+def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
+    """Lemma 1's product T = B(L) B(mu)^{k_1} ... B(L) B(mu)^{k_s} at the usual parameters.
+
+    The product is the one of the main text. With a further B(L) at its right end, as in
+    the appendix of the paper, it would be nilpotent: B(L)² = 0 at alpha = 1/L.
+
+    Parameters
+    ----------
+    curvature
+        Scalar mu and L.
+    gaps
+        k_1, ..., k_s, each at least 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(2, 2)``, of k = k_1 + ... + k_s + s factors.
+
+    Examples
+    --------
+    >>> T = lemma1_product(Curvature(1, 4), (2, 3))
+    >>> float(np.abs(np.linalg.eigvals(T)).max() * 2**7)
+    6.0
+    """
+    scalar = _scalar_curvature(curvature)
+    method = nesterov(scalar)
+    steep, flat = block(scalar.L, method), block(scalar.mu, method)
+    product = np.eye(2)
+    for k in _gaps(gaps):
+        product = product @ steep @ np.linalg.matrix_power(flat, k)
+    return product
+
+
+def lemma1_radius(curvature: Curvature, gaps: Sequence[int]) -> np.float64:
+    """Spectral radius of ``lemma1_product``: (1 - 1/√Q)^k k_1 ... k_s, k = k_1 + ... + k_s + s.
+
+    Parameters
+    ----------
+    curvature
+        Scalar mu and L.
+    gaps
+        k_1, ..., k_s, each at least 1.
+
+    Examples
+    --------
+    >>> float(lemma1_radius(Curvature(1, 4), (2, 3)) * 2**7)
+    6.0
+    """
+    rho = 1.0 - 1.0 / np.sqrt(_scalar_curvature(curvature).Q)
+    return np.float64(np.prod([k * rho ** (k + 1) for k in _gaps(gaps)]))
