@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Real, broadcast
 from ravine.curvature import Curvature
 from ravine.methods import Method
+from ravine.theory.chunks import by_chunks
 
 
 def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
@@ -17,36 +20,38 @@ def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     )
 
 
-def trace_and_determinant(eigenvalue: Real, method: Method) -> tuple[Real, Real]:
-    """Trace 1 + beta - h(1 + gamma) and determinant beta - h gamma of a block, h = alpha lambda."""
-    h = method.alpha * eigenvalue
-    return 1.0 + method.beta - h * (1.0 + method.gamma), method.beta - h * method.gamma
-
-
-def discriminant(eigenvalue: Real, method: Method) -> Real:
-    """Trace² - 4 determinant of a block; for Nesterov factored, which keeps its zero sharp."""
-    h = method.alpha * eigenvalue
-    if method.is_nesterov:
-        factor = (1.0 - method.beta) ** 2 - h * (1.0 + method.beta) ** 2
-        return (1.0 - h) * factor
-    trace, determinant = trace_and_determinant(eigenvalue, method)
-    return trace * trace - 4.0 * determinant
-
-
-def _radius(eigenvalue: Real, method: Method) -> Real:
-    trace, determinant = trace_and_determinant(eigenvalue, method)
-    gap = discriminant(eigenvalue, method)
+def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
+    """Spectral radius of the block B(λ), from its trace and determinant."""
+    h = alpha * eigenvalue
+    trace = 1.0 + beta - h * (1.0 + gamma)
+    determinant = beta - h * gamma
+    # Factored for Nesterov, the discriminant keeps its zero at critical damping sharp.
+    gap = np.where(
+        gamma == beta,
+        (1.0 - h) * ((1.0 - beta) ** 2 - h * (1.0 + beta) ** 2),
+        trace * trace - 4.0 * determinant,
+    )
     real = 0.5 * (np.abs(trace) + np.sqrt(np.maximum(gap, 0.0)))
     return np.where(gap >= 0.0, real, np.sqrt(np.maximum(determinant, 0.0)))[()]
 
 
-def _norm(eigenvalue: Real, method: Method) -> Real:
-    h = method.alpha * eigenvalue
-    coupling = method.beta * (1.0 + method.gamma) - method.gamma
-    frobenius = (1.0 - h * (1.0 + method.gamma)) ** 2 + h * h + coupling**2 + method.beta**2
-    twice_det = 2.0 * np.abs(method.beta - h * method.gamma)
+def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:
+    rest = (alpha, beta, gamma)
+    return (np.maximum(block_radius(mu, *rest), block_radius(L, *rest)),)
+
+
+def _norm(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
+    h = alpha * eigenvalue
+    coupling = beta * (1.0 + gamma) - gamma
+    frobenius = (1.0 - h * (1.0 + gamma)) ** 2 + h * h + coupling**2 + beta**2
+    twice_det = 2.0 * np.abs(beta - h * gamma)
     gap = np.maximum(frobenius - twice_det, 0.0) * (frobenius + twice_det)
     return np.sqrt(0.5 * (frobenius + np.sqrt(gap)))
+
+
+def _largest_norm(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:
+    rest = (alpha, beta, gamma)
+    return (np.maximum(_norm(mu, *rest), _norm(L, *rest)),)
 
 
 def spectral_radius(curvature: Curvature, method: Method) -> Real:
@@ -67,10 +72,9 @@ def spectral_radius(curvature: Curvature, method: Method) -> Real:
     --------
     >>> from ravine import Curvature, Method
     >>> round(float(spectral_radius(Curvature(1, 4), Method(0.25, 0.25))), 6)
-    0.629058
+    0.648268
     """
-    check_shapes(curvature, method)
-    return np.maximum(_radius(curvature.mu, method), _radius(curvature.L, method))[()]
+    return _evaluate(_radius, curvature, method)
 
 
 def stable(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_] | np.bool_:
@@ -90,7 +94,7 @@ def stable(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_] | np.b
     holds: npt.NDArray[np.bool_] | np.bool_ = np.bool_(True)
     for eigenvalue in (curvature.mu, curvature.L):
         h = method.alpha * eigenvalue
-        _, determinant = trace_and_determinant(eigenvalue, method)
+        determinant = method.beta - h * method.gamma
         flip = h * (1.0 + 2.0 * method.gamma) < 2.0 * (1.0 + method.beta)
         holds = holds & (h > 0.0) & flip & (np.abs(determinant) < 1.0)
     return holds
@@ -111,5 +115,11 @@ def contraction(curvature: Curvature, method: Method) -> Real:
     >>> round(float(contraction(c, nesterov(c))), 6)
     1.489381
     """
-    check_shapes(curvature, method)
-    return np.maximum(_norm(curvature.mu, method), _norm(curvature.L, method))[()]
+    return _evaluate(_largest_norm, curvature, method)
+
+
+def _evaluate(formula: Callable[..., tuple[Real]], curvature: Curvature, method: Method) -> Real:
+    shape = check_shapes(curvature, method)
+    parameters = (curvature.mu, curvature.L, method.alpha, method.beta, method.gamma)
+    (values,) = by_chunks(formula, shape, *parameters)
+    return values[()]

@@ -7,10 +7,8 @@ import numpy as np
 from ravine.arguments import FloatArray, Real
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.rates import check_shapes, spectral_radius
-
-_CHUNK = 16384
-"""Pixels worked on at a time: the temporaries of one chunk stay in the second-level cache."""
+from ravine.theory.chunks import by_chunks
+from ravine.theory.rates import block_radius, check_shapes
 
 
 def worst_case_rate(curvature: Curvature, method: Method) -> Real:
@@ -41,7 +39,7 @@ def worst_case_rate(curvature: Curvature, method: Method) -> Real:
     >>> round(float(worst_case_rate(c, nesterov(c))), 9)
     1.164213562
     """
-    return _in_chunks(curvature, method)[0][()]
+    return _solve(curvature, method)[0][()]
 
 
 def turning_angle(curvature: Curvature, method: Method) -> Real:
@@ -59,29 +57,18 @@ def turning_angle(curvature: Curvature, method: Method) -> Real:
     >>> round(float(np.degrees(turning_angle(c, nesterov(c)))), 6)
     45.0
     """
-    return _in_chunks(curvature, method)[1][()]
+    return _solve(curvature, method)[1][()]
 
 
-def _in_chunks(curvature: Curvature, method: Method) -> tuple[FloatArray, FloatArray]:
-    """Rate and angle, chunk by chunk over the leading axis."""
+def _solve(curvature: Curvature, method: Method) -> tuple[FloatArray, ...]:
     shape = check_shapes(curvature, method)
-    rate, angle = np.empty(shape), np.empty(shape)
     parameters = (curvature.mu, curvature.L, method.alpha, method.beta, method.gamma)
-    if rate.size <= _CHUNK:
-        rate[...], angle[...] = _rate_and_angle(*parameters)
-        return rate, angle
-    rows = max(1, _CHUNK * shape[0] // rate.size)
-    for first in range(0, shape[0], rows):
-        part = slice(first, first + rows)
-        cut = [
-            v[part] if np.ndim(v) == len(shape) and np.shape(v)[0] > 1 else v for v in parameters
-        ]
-        rate[part], angle[part] = _rate_and_angle(*cut)
-    return rate, angle
+    return by_chunks(_rate_and_angle, shape, *parameters)
 
 
 def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real, Real]:
-    radius = spectral_radius(Curvature(mu, L), Method(alpha, beta, gamma))
+    rest = (alpha, beta, gamma)
+    radius = np.maximum(block_radius(mu, *rest), block_radius(L, *rest))
     low, high = alpha * mu, alpha * L
     total, spread = low + high, high - low
     damping = (1.0 - beta) ** 2
