@@ -20,19 +20,27 @@ def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     )
 
 
+def discriminant(eigenvalue: Real, method: Method) -> Real:
+    """Discriminant t² - 4d of the block B(λ): negative where its eigenvalues are complex."""
+    return _discriminant(method.alpha * eigenvalue, method.beta, method.gamma)
+
+
+def _discriminant(h: Real, beta: Real, gamma: Real) -> Real:
+    # Factored for Nesterov, it keeps its zero at critical damping sharp.
+    return np.where(
+        gamma == beta,
+        (1.0 - h) * ((1.0 - beta) ** 2 - h * (1.0 + beta) ** 2),
+        (1.0 + beta - h * (1.0 + gamma)) ** 2 - 4.0 * (beta - h * gamma),
+    )[()]
+
+
 def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     """Spectral radius of the block B(λ), from its trace and determinant."""
     h = alpha * eigenvalue
     trace = 1.0 + beta - h * (1.0 + gamma)
-    determinant = beta - h * gamma
-    # Factored for Nesterov, the discriminant keeps its zero at critical damping sharp.
-    gap = np.where(
-        gamma == beta,
-        (1.0 - h) * ((1.0 - beta) ** 2 - h * (1.0 + beta) ** 2),
-        trace * trace - 4.0 * determinant,
-    )
+    gap = _discriminant(h, beta, gamma)
     real = 0.5 * (np.abs(trace) + np.sqrt(np.maximum(gap, 0.0)))
-    return np.where(gap >= 0.0, real, np.sqrt(np.maximum(determinant, 0.0)))[()]
+    return np.where(gap >= 0.0, real, np.sqrt(np.maximum(beta - h * gamma, 0.0)))[()]
 
 
 def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:
