@@ -1,0 +1,122 @@
+"""Problems from a user's own table of data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import complaint, one_number, whole
+from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.problems.linear_model import LinearModel
+from ravine.problems.losses import make_loss
+
+
+def from_data(
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    loss: str = "squared",
+    l2: float = 0.0,
+    batch_size: int | None = None,
+    shuffle: int | None = None,
+) -> LinearModel:
+    """A regularised linear model on data, cut into mini-batches.
+
+    f is the mean over batches of (1/m) Σ loss(x_rᵀ W, y_r) + l2/2 ‖W‖², without an intercept:
+    append a column of ones for one.
+
+    Parameters
+    ----------
+    X
+        Data of shape (rows, features): an array, or a scipy sparse matrix, which stays sparse.
+    y
+        One target for each row: numbers for the squared loss, labels of any type otherwise.
+    loss
+        "squared" is ½ (z - y)²; "logistic" takes two labels; "multinomial" two or more.
+    l2
+        Weight of the regulariser, zero or more; positive for the logistic losses, which are not
+        strongly convex without it.
+    batch_size
+        Rows in a batch, from 1 to all of them. All unless given.
+    shuffle
+        Seed of a random order of the rows before they are cut; the given order if None.
+
+    Returns
+    -------
+    LinearModel
+        Curvature and minimiser are computed when first asked for. Up to a few thousand features
+        exactly; beyond, by Lanczos and conjugate gradients without forming a Hessian.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]]
+    >>> problem = from_data(X, [1.0, 3.0, 5.0, 7.0], batch_size=2)
+    >>> problem.minimiser.round(12).tolist(), problem.terms, problem.interpolates
+    ([1.0, 2.0], 2, True)
+    """
+    table = _table(X)
+    rows = table.shape[0]
+    target = np.asarray(y)
+    if target.shape != (rows,):
+        found = f"an array of shape {target.shape}"
+        raise ValueError(complaint("y", f"of shape ({rows},)", found, "one target for each row"))
+    size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 32")
+    if size > rows:
+        raise ValueError(
+            complaint("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
+        )
+    weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
+    if shuffle is not None:
+        seed = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
+        order = np.random.default_rng(seed).permutation(rows)
+        table, target = table[order], target[order]
+    chosen = make_loss(loss, target)
+    if weight == 0.0 and chosen.name != "squared":
+        rule = f"positive for the {chosen.name} loss"
+        raise ValueError(complaint("l2", rule, "0", "add some, e.g. l2=1e-3"))
+    parameters = {
+        "rows": rows,
+        "features": table.shape[1],
+        "loss": chosen.name,
+        "l2": weight,
+        "batch_size": size,
+        "shuffle": "none" if shuffle is None else shuffle,
+    }
+    return LinearModel(
+        table, chosen, l2=weight, batch_size=size, name="from_data", parameters=parameters
+    )
+
+
+def _table(X: Any) -> Any:
+    """Return ``X`` as a finite float64 table, CSR if it is sparse; copied only if it has to be."""
+    if is_sparse(X):
+        table = X.tocsr().astype(np.float64, copy=False)
+        values = table.data
+    else:
+        raw = np.asarray(X)
+        if raw.dtype.kind not in "fiub":
+            found = f"values of type {raw.dtype}"
+            raise TypeError(complaint("X", "a table of real numbers", found, "encode the text"))
+        table = values = np.ascontiguousarray(raw, dtype=np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        found = f"an array of shape {table.shape}"
+        raise ValueError(complaint("X", "a table with rows and columns", found, "one row a sample"))
+    # Sums tell of a bad value without an array as large as the data.
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and not np.isfinite(values).all():
+        raise ValueError(
+            complaint("X", "finite", _first_bad(table), "drop that row, or fill it in")
+        )
+    return table
+
+
+def _first_bad(table: Any) -> str:
+    if is_sparse(table):
+        entry = int(np.flatnonzero(~np.isfinite(table.data))[0])
+        row = int(np.searchsorted(table.indptr, entry, side="right")) - 1
+        return f"{table.data[entry]} in row {row}, column {table.indices[entry]}"
+    row, column = np.argwhere(~np.isfinite(table))[0]
+    return f"{table[row, column]} in row {row}, column {column}"

@@ -1,0 +1,213 @@
+"""Problems from a user's own gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, complaint, whole
+from ravine.curvature import Curvature
+from ravine.problems.newton import newton
+from ravine.problems.problem import Problem, vector
+
+Gradient = Callable[[FloatArray], Any]
+Indexed = Callable[[int, FloatArray], Any]
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+class FunctionSum(Problem):
+    """A mean of functions that are known by their gradients; made by ``from_functions``."""
+
+    def __init__(
+        self,
+        gradient: Indexed,
+        *,
+        dimension: int,
+        terms: int,
+        curvature: Curvature,
+        objective: Indexed | None,
+        minimiser: FloatArray | None,
+        start: FloatArray | None,
+        name: str,
+    ) -> None:
+        super().__init__(name, {"dimension": dimension, "terms": terms}, dimension, terms)
+        self._gradient_of = gradient
+        self._objective_of = objective
+        self._curvature = curvature
+        self._given_minimiser = minimiser
+        self._start = start
+
+    @property
+    def curvature(self) -> Curvature:
+        """The bounds that were given for every term."""
+        return self._curvature
+
+    @cached_property
+    def minimiser(self) -> FloatArray:
+        """x* as given, or found from the start by Newton's method on the gradient."""
+        if self._given_minimiser is not None:
+            return self._given_minimiser
+        found = newton(self.start, self.gradient, self._solve)
+        left = float(np.linalg.norm(self.gradient(found)))
+        scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(found)))
+        if not left <= 1e-7 * scale:
+            rule = "found from the start"
+            raise ValueError(
+                complaint("minimiser", rule, f"a gradient of {left:.3g} left", "pass minimiser=")
+            )
+        return found
+
+    def _solve(self, x: FloatArray, g: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.solve(self.hessian(x), g), dtype=np.float64)
+
+    def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
+        """Value of f_i at ``x``; without one, ∫ ∇f_i along the line from x*, so f_i(x*) = 0."""
+        point = self._point(x)
+        k = self._term(i)
+        if self._objective_of is not None:
+            return float(self._objective_of(k, point))
+        away = point - self.minimiser
+        slopes = [
+            self.batch_gradient(k, self.minimiser + 0.5 * (1.0 + t) * away) @ away for t in _NODES
+        ]
+        return float(0.5 * (_WEIGHTS @ np.array(slopes)))
+
+    def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
+        """Gradient of f_i at ``x``, shape (d,)."""
+        g = np.asarray(self._gradient_of(self._term(i), self._point(x)), dtype=np.float64)
+        if g.shape != (self.dimension,):
+            rule = f"a function that returns {self.dimension} numbers"
+            found = f"an array of shape {g.shape}"
+            raise ValueError(complaint("gradient", rule, found, "return one slope a coordinate"))
+        return g
+
+    def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
+        """Hessian of f_i at ``x`` by central differences of its gradient, exact to about 1e-9."""
+        self._refuse_large(1)
+        point, k = self._point(x), self._term(i)
+        H = np.empty((self.dimension, self.dimension))
+        for j in range(self.dimension):
+            step = np.zeros(self.dimension)
+            step[j] = 6e-6 * max(1.0, abs(float(point[j])))
+            rise = self.batch_gradient(k, point + step) - self.batch_gradient(k, point - step)
+            H[:, j] = rise / (2.0 * step[j])
+        return np.asarray((H + H.T) / 2)
+
+
+def from_functions(
+    gradient: Gradient | None = None,
+    *,
+    gradients: Sequence[Gradient] | Indexed | None = None,
+    dimension: int,
+    curvature: Curvature,
+    terms: int | None = None,
+    objective: Gradient | None = None,
+    objectives: Sequence[Gradient] | Indexed | None = None,
+    minimiser: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
+    name: str = "from_functions",
+) -> FunctionSum:
+    """A problem known by its gradient, compiled with numba or plain Python.
+
+    Parameters
+    ----------
+    gradient
+        x -> ∇f(x), for one function.
+    gradients
+        For a sum: a list of such functions, or one function (i, x) -> ∇f_i(x) with ``terms``.
+        Exactly one of ``gradient`` and ``gradients``.
+    dimension
+        Number of coordinates d, at least 1.
+    curvature
+        Bounds mu and L for every term; single numbers.
+    terms
+        Number of terms, where ``gradients`` is one function of (i, x).
+    objective, objectives
+        The values, in the form of the gradients. Without them the gradient is integrated along
+        the line from x* (16 nodes of Gauss), with f_i(x*) = 0.
+    minimiser
+        x*, shape (d,). Found from ``start`` by Newton's method unless given.
+    start
+        Where runs start, and where the search for x* does; zero unless given.
+    name
+        Kept with every result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import Curvature
+    >>> problem = from_functions(
+    ...     gradient=lambda x: x + 0.5 * np.sin(x - 1.0) - 1.0,
+    ...     dimension=1, curvature=Curvature(0.5, 1.5))
+    >>> problem.minimiser.round(12).tolist(), round(problem.objective([2.0]), 9)
+    ([1.0], 0.729848847)
+    """
+    d = whole("dimension", dimension, 1, remedy="give the number of coordinates")
+    if (gradient is None) == (gradients is None):
+        found = "both" if gradient is not None else "neither"
+        raise ValueError(
+            complaint("gradient or gradients", "given, one of them", found, "pass exactly one")
+        )
+    single = gradients is None
+    n, slope = _indexed("gradient" if single else "gradients", gradient or gradients, terms, single)
+    value = None
+    if objective is not None or objectives is not None:
+        label = "objective" if single else "objectives"
+        chosen = objective if single else objectives
+        if chosen is None:
+            raise ValueError(f"{label} must be given in the form of the gradients: pass {label}=")
+        m, value = _indexed(label, chosen, n if callable(chosen) else None, single)
+        if m != n:
+            raise ValueError(complaint(label, f"{n} functions", m, "one for each gradient"))
+    if not isinstance(curvature, Curvature) or np.ndim(curvature.Q) != 0:
+        found = type(curvature).__name__
+        raise TypeError(complaint("curvature", "one Curvature", found, "pass Curvature(mu, L)"))
+    points = {}
+    for label, given in (("minimiser", minimiser), ("start", start)):
+        if given is not None:
+            points[label] = vector(label, given, remedy=f"give {d} coordinates")
+            if len(points[label]) != d:
+                found = f"{len(points[label])} coordinates"
+                raise ValueError(complaint(label, f"a vector of {d}", found, "match dimension"))
+    problem = FunctionSum(
+        slope,
+        dimension=d,
+        terms=n,
+        curvature=curvature,
+        objective=value,
+        minimiser=points.get("minimiser"),
+        start=points.get("start"),
+        name=name,
+    )
+    problem.batch_gradient(0, problem.start)
+    return problem
+
+
+def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[int, Indexed]:
+    """The number of functions and one function of (i, x) that stands for all of them."""
+    if single:
+        if not callable(given):
+            found = type(given).__name__
+            raise TypeError(complaint(name, "a function of x", found, "pass a function"))
+        if terms not in (None, 1):
+            remedy = "pass gradients= for a sum"
+            raise ValueError(complaint("terms", "left out for one function", terms, remedy))
+        return 1, lambda i, x: given(x)
+    if callable(given):
+        if terms is None:
+            raise ValueError(
+                complaint("terms", "given with one function of (i, x)", None, "e.g. 50")
+            )
+        return whole("terms", terms, 1, remedy="give the number of terms"), given
+    functions = list(given)
+    if not functions or not all(callable(f) for f in functions):
+        found = f"{len(functions)} items"
+        raise TypeError(complaint(name, "a list of functions of x", found, "pass functions"))
+    if terms not in (None, len(functions)):
+        raise ValueError(complaint("terms", f"{len(functions)}", terms, "leave it out"))
+    return len(functions), lambda i, x: functions[i](x)

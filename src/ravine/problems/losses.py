@@ -1,0 +1,175 @@
+"""The losses of linear models: values, slopes and curvature in the scores Z = X W."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, complaint
+
+
+class Loss(Protocol):
+    """A convex loss of a row's scores z (one for each output) and its target."""
+
+    name: str
+    outputs: int
+    bound: float
+    """The largest eigenvalue that its Hessian in z can have."""
+
+    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Loss of each row, shape (m,)."""
+
+    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Derivative in z of each row, shape (m, outputs)."""
+
+    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``, shape (m, outputs)."""
+
+    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
+
+
+class Squared:
+    """½ (z - y)²."""
+
+    name = "squared"
+    outputs = 1
+    bound = 1.0
+
+    def __init__(self, target: npt.ArrayLike) -> None:
+        raw = np.asarray(target)
+        if raw.dtype.kind not in "fiub":
+            raise TypeError(
+                complaint("y", "real numbers", f"values of type {raw.dtype}", "pass numbers")
+            )
+        self.target = raw.astype(np.float64)
+        bad = np.flatnonzero(~np.isfinite(self.target))
+        if bad.size:
+            found = f"{self.target[bad[0]]} in row {bad[0]}"
+            raise ValueError(complaint("y", "finite", found, "drop that row, or fill it in"))
+
+    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Loss of each row."""
+        return np.asarray(0.5 * (Z[:, 0] - self.target[rows]) ** 2)
+
+    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Derivative in z of each row."""
+        return Z - self.target[rows, None]
+
+    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``."""
+        return S
+
+    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row."""
+        return np.ones(len(Z))
+
+
+class Logistic:
+    """log(1 + exp(-s z)) with s = -1 for the first label and +1 for the second."""
+
+    name = "logistic"
+    outputs = 1
+    bound = 0.25
+
+    def __init__(self, target: npt.ArrayLike) -> None:
+        labels, codes = _labels(target)
+        if len(labels) != 2:
+            found = f"{len(labels)} distinct labels"
+            raise ValueError(
+                complaint("y", "two labels for the logistic loss", found, "use loss='multinomial'")
+            )
+        self.sign = 2.0 * codes - 1.0
+
+    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Loss of each row."""
+        return np.asarray(np.logaddexp(0.0, -self.sign[rows] * Z[:, 0]))
+
+    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Derivative in z of each row."""
+        sign = self.sign[rows, None]
+        return np.asarray(-sign * _sigmoid(-sign * Z))
+
+    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``."""
+        return np.asarray(_sigmoid(Z) * _sigmoid(-Z) * S)
+
+    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row."""
+        return np.asarray(_sigmoid(Z[:, 0]) * _sigmoid(-Z[:, 0]))
+
+
+class Multinomial:
+    """-log softmax(z)_y over all classes, without a reference class."""
+
+    name = "multinomial"
+    # diag(p) - p pᵀ has row sums of absolute values 2 p (1 - p), at most 1/2.
+    bound = 0.5
+
+    def __init__(self, target: npt.ArrayLike) -> None:
+        labels, self.codes = _labels(target)
+        if len(labels) < 2:
+            raise ValueError(
+                complaint(
+                    "y", "at least two labels", f"only {labels[0]!r}", "nothing to tell apart"
+                )
+            )
+        self.outputs = len(labels)
+
+    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Loss of each row."""
+        top = Z.max(axis=1)
+        total = np.log(np.exp(Z - top[:, None]).sum(axis=1)) + top
+        return np.asarray(total - Z[np.arange(len(Z)), self.codes[rows]])
+
+    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Derivative in z of each row."""
+        P = _softmax(Z)
+        P[np.arange(len(Z)), self.codes[rows]] -= 1.0
+        return P
+
+    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``."""
+        P = _softmax(Z)
+        return np.asarray(P * (S - (P * S).sum(axis=1, keepdims=True)))
+
+    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row."""
+        P = _softmax(Z)
+        return np.asarray(P[:, c] * (float(c == e) - P[:, e]))
+
+
+LOSSES: dict[str, Any] = {"squared": Squared, "logistic": Logistic, "multinomial": Multinomial}
+
+
+def make_loss(name: str, target: npt.ArrayLike) -> Loss:
+    """The loss called ``name``, with its target."""
+    if name not in LOSSES:
+        raise ValueError(complaint("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one"))
+    loss: Loss = LOSSES[name](target)
+    return loss
+
+
+def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    raw = np.asarray(target)
+    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
+        row = int(np.flatnonzero(~np.isfinite(raw))[0])
+        raise ValueError(complaint("y", "finite", f"{raw[row]} in row {row}", "drop that row"))
+    try:
+        labels, codes = np.unique(raw, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            complaint("y", "labels of one type", f"mixed types, {raw.dtype}", "convert them first")
+        ) from None
+    return labels, codes.astype(np.intp)
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * z)))
+
+
+def _softmax(Z: FloatArray) -> FloatArray:
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return np.asarray(E / E.sum(axis=1, keepdims=True))

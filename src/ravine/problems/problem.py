@@ -1,0 +1,205 @@
+"""What every problem knows: its curvature, its minimiser, and the terms that it is the mean of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, complaint, real
+from ravine.curvature import Curvature
+
+HESSIAN_BYTES = 2**30
+"""Dense Hessians larger than this together are refused rather than formed."""
+
+
+class Problem(ABC):
+    """A smooth, strongly convex objective f = (1/n) Σ f_i over R^d.
+
+    A problem that is no sum has one term, itself. Methods take a point ``x`` of shape (d,);
+    ``i`` counts the terms from 0 to n - 1.
+
+    Attributes
+    ----------
+    name
+        What it is called in results.
+    parameters
+        What made it, as plain numbers and strings, kept with every result.
+    """
+
+    def __init__(self, name: str, parameters: dict[str, Any], dimension: int, terms: int) -> None:
+        self.name = name
+        self.parameters = dict(parameters)
+        self._dimension = dimension
+        self._terms = terms
+        self._start: FloatArray | None = None
+
+    def __repr__(self) -> str:
+        made = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        return f"<{self.name}({made}): dimension {self.dimension}, terms {self.terms}>"
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return self._dimension
+
+    @property
+    def terms(self) -> int:
+        """Number n of functions, or mini-batches, in the sum; 1 if it is no sum."""
+        return self._terms
+
+    @property
+    @abstractmethod
+    def curvature(self) -> Curvature:
+        """Bounds mu and L that hold for every term, everywhere."""
+
+    @property
+    @abstractmethod
+    def minimiser(self) -> FloatArray:
+        """The point x* where the whole objective is least, shape (d,)."""
+
+    @cached_property
+    def minimum(self) -> float:
+        """The least value f* of the whole objective."""
+        return self.objective(self.minimiser)
+
+    @property
+    def start(self) -> FloatArray:
+        """The point that runs start from unless told otherwise, shape (d,)."""
+        return np.zeros(self.dimension) if self._start is None else self._start
+
+    @abstractmethod
+    def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
+        """Value of the term f_i at ``x``."""
+
+    @abstractmethod
+    def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
+        """Gradient of the term f_i at ``x``, shape (d,)."""
+
+    @abstractmethod
+    def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
+        """Hessian of the term f_i at ``x``, by default at the minimiser; shape (d, d)."""
+
+    def objective(self, x: npt.ArrayLike) -> float:
+        """Value of the whole objective at ``x``."""
+        return float(np.mean([self.batch_objective(i, x) for i in range(self.terms)]))
+
+    def gradient(self, x: npt.ArrayLike) -> FloatArray:
+        """Gradient of the whole objective at ``x``, shape (d,)."""
+        total = np.zeros(self.dimension)
+        for i in range(self.terms):
+            total += self.batch_gradient(i, x)
+        return total / self.terms
+
+    def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
+        """Hessian of the whole objective at ``x``, by default at the minimiser; shape (d, d)."""
+        self._refuse_large(1)
+        total = np.zeros((self.dimension, self.dimension))
+        for i in range(self.terms):
+            total += self.batch_hessian(i, x)
+        return total / self.terms
+
+    def batch_gradients(self, x: npt.ArrayLike | None = None) -> FloatArray:
+        """Gradients of all terms at ``x``, by default at the minimiser; shape (n, d)."""
+        point = self._point(x)
+        return np.stack([self.batch_gradient(i, point) for i in range(self.terms)])
+
+    def batch_hessians(self, x: npt.ArrayLike | None = None) -> FloatArray:
+        """Hessians of all terms at ``x``, by default at the minimiser; shape (n, d, d).
+
+        Refused with one line when they would take more than a gigabyte together;
+        ``batch_hessian`` forms one at a time and ``hessian_product`` none.
+        """
+        self._refuse_large(self.terms)
+        point = self._point(x)
+        return np.stack([self.batch_hessian(i, point) for i in range(self.terms)])
+
+    def hessian_product(
+        self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
+    ) -> FloatArray:
+        """Hessian of f_i (of the whole objective if ``i`` is None) at ``x`` times ``v``."""
+        direction = self._point(v, "v")
+        if i is None:
+            return np.asarray(self.hessian(x) @ direction)
+        return np.asarray(self.batch_hessian(i, x) @ direction)
+
+    @cached_property
+    def gradient_spread(self) -> float:
+        """σ = (1/n) Σ ‖∇f_i(x*)‖, what stays at the minimiser: zero if it interpolates."""
+        best = self.minimiser
+        sizes = [np.linalg.norm(self.batch_gradient(i, best)) for i in range(self.terms)]
+        return float(np.mean(sizes))
+
+    def curvature_along(self, trajectory: npt.ArrayLike) -> Curvature:
+        """Least and largest eigenvalue of the Hessian met at the points of a run, shape (k, d).
+
+        The whole objective's; how the condition number of a run on a problem that is not
+        quadratic is reported.
+        """
+        points = np.atleast_2d(np.asarray(trajectory, dtype=np.float64))
+        spectra = np.stack([np.linalg.eigvalsh(self.hessian(point)) for point in points])
+        return Curvature(spectra[:, 0].min(), spectra[:, -1].max())
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether x* minimises every term, up to the rounding of a gradient."""
+        scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(self.minimiser)))
+        return self.gradient_spread <= 1e-12 * scale
+
+    def _point(self, x: npt.ArrayLike | None, name: str = "x") -> FloatArray:
+        if x is None:
+            return self.minimiser
+        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self._dimension,):
+            return x
+        array = np.asarray(real(name, x, remedy=f"give {self._dimension} real numbers"))
+        if array.shape != (self._dimension,):
+            rule = f"a vector of {self._dimension} coordinates"
+            found = f"an array of shape {array.shape}"
+            raise ValueError(complaint(name, rule, found, "one number for each dimension"))
+        return array
+
+    def _term(self, i: int) -> int:
+        if not 0 <= i < self._terms:
+            rule = f"a term from 0 to {self._terms - 1}"
+            raise ValueError(complaint("i", rule, i, "count the terms from zero"))
+        return i
+
+    def _refuse_large(self, matrices: int) -> None:
+        size = 8 * matrices * self.dimension**2
+        if size > HESSIAN_BYTES:
+            what = "1 Hessian" if matrices == 1 else f"{matrices} Hessians"
+            raise ValueError(
+                complaint(
+                    "dense Hessians",
+                    "at most 1 GiB together",
+                    f"{what} of {self.dimension} x {self.dimension}, {size / 2**30:.1f} GiB",
+                    "use hessian_product(i, v), which forms none of them",
+                )
+            )
+
+
+def vector(name: str, value: npt.ArrayLike, *, remedy: str) -> FloatArray:
+    """Return ``value`` as a float64 vector of at least one coordinate."""
+    array = np.asarray(real(name, value, remedy=remedy))
+    if array.ndim != 1:
+        raise ValueError(complaint(name, "a vector", f"an array of shape {array.shape}", remedy))
+    return array
+
+
+def symmetric(name: str, value: npt.ArrayLike, ndim: int) -> FloatArray:
+    """Return ``value`` as float64 matrices that are symmetric to the last bit."""
+    remedy = "give a symmetric matrix" if ndim == 2 else "give symmetric matrices, shape (n, d, d)"
+    array = np.asarray(real(name, value, remedy=remedy))
+    if array.ndim != ndim or array.shape[-1] != array.shape[-2]:
+        found = f"an array of shape {array.shape}"
+        raise ValueError(complaint(name, "square", found, remedy))
+    turned = np.swapaxes(array, -1, -2)
+    scale = float(np.abs(array).max())
+    if float(np.abs(array - turned).max()) > 1e-10 * scale:
+        raise ValueError(
+            complaint(name, "symmetric", "a matrix that differs from its own transpose", remedy)
+        )
+    return np.asarray((array + turned) / 2)

@@ -1,0 +1,196 @@
+"""A mean of quadratics, f(x) = (1/n) Σ f_i(x)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, complaint, real
+from ravine.curvature import Curvature
+from ravine.problems.problem import Problem, symmetric, vector
+from ravine.problems.quadratic import enclosing_curvature
+
+
+class QuadraticSum(Problem):
+    """The mean of f_i(x) = ½ (x - x*)ᵀ H_i (x - x*) + z_iᵀ (x - x*) + c_i, where Σ z_i = 0.
+
+    Parameters
+    ----------
+    hessians
+        H_i, symmetric and positive definite, shape (n, d, d).
+    minimisers
+        Where each term is least, shape (n, d), each term being zero there. Exclusive with
+        ``minimiser``, ``gradients`` and ``values``.
+    minimiser
+        x*, shape (d,). Zero unless given.
+    gradients
+        z_i = ∇f_i(x*), shape (n, d), with zero mean; zero, so interpolation, unless given.
+    values
+        c_i = f_i(x*), shape (n,). Unless given, such that every term is zero where it is least.
+    curvature
+        Bounds for every term; the extreme eigenvalues of all of them unless given.
+    start, name, parameters
+        As in ``Quadratic``.
+
+    Examples
+    --------
+    >>> two = QuadraticSum([[[1.0]], [[3.0]]], minimisers=[[0.0], [4.0]])
+    >>> two.minimiser.tolist(), two.batch_gradients().ravel().tolist()
+    ([3.0], [3.0, -3.0])
+    >>> two.interpolates
+    False
+    """
+
+    def __init__(
+        self,
+        hessians: npt.ArrayLike,
+        *,
+        minimisers: npt.ArrayLike | None = None,
+        minimiser: npt.ArrayLike | None = None,
+        gradients: npt.ArrayLike | None = None,
+        values: npt.ArrayLike | None = None,
+        curvature: Curvature | None = None,
+        start: npt.ArrayLike | None = None,
+        name: str = "quadratic sum",
+        parameters: dict[str, Any] | None = None,
+    ) -> None:
+        self._hessians = symmetric("hessians", hessians, 3)
+        n, d = self._hessians.shape[:2]
+        super().__init__(name, parameters or {"dimension": d, "terms": n}, d, n)
+        self._mean_hessian = np.asarray(self._hessians.mean(axis=0))
+        spectra = np.asarray(np.linalg.eigvalsh(self._hessians), dtype=np.float64)
+        self._curvature = enclosing_curvature("hessians", spectra, curvature)
+        if minimisers is not None:
+            if not (minimiser is None and gradients is None and values is None):
+                raise ValueError(
+                    "minimisers must be given alone, got minimiser, gradients or values as well: "
+                    "the terms' minimisers already fix them"
+                )
+            self._set_from_minimisers(self._rows("minimisers", minimisers))
+        else:
+            self._set_at_minimiser(minimiser, gradients, values)
+        self._start = (
+            self._minimiser + 1.0
+            if start is None
+            else self._point(vector("start", start, remedy=f"give {d} coordinates"), "start")
+        )
+
+    def _rows(self, name: str, value: npt.ArrayLike) -> FloatArray:
+        shape = (self.terms, self.dimension)
+        array = np.asarray(real(name, value, remedy=f"give an array of shape {shape}"))
+        if array.shape != shape:
+            found = f"an array of shape {array.shape}"
+            raise ValueError(complaint(name, f"of shape {shape}", found, "one row for each term"))
+        return array
+
+    def _set_from_minimisers(self, places: FloatArray) -> None:
+        pulls = np.einsum("nij,nj->ni", self._hessians, places)
+        self._minimiser = np.linalg.solve(self._mean_hessian, pulls.mean(axis=0))
+        away = self._minimiser - places
+        self._gradients = np.einsum("nij,nj->ni", self._hessians, away)
+        self._values = 0.5 * np.einsum("ni,ni->n", self._gradients, away)
+
+    def _set_at_minimiser(
+        self,
+        minimiser: npt.ArrayLike | None,
+        gradients: npt.ArrayLike | None,
+        values: npt.ArrayLike | None,
+    ) -> None:
+        n, d = self.terms, self.dimension
+        place = np.zeros(d) if minimiser is None else minimiser
+        remedy = f"give the {d} coordinates of x*"
+        self._minimiser = self._point(vector("minimiser", place, remedy=remedy), "minimiser")
+        self._gradients = (
+            np.zeros((n, d)) if gradients is None else self._rows("gradients", gradients)
+        )
+        drift = float(np.abs(self._gradients.mean(axis=0)).max())
+        if drift > 1e-9 * float(np.abs(self._gradients).max(initial=1e-300)):
+            found = f"a mean of size {drift:.3g}"
+            raise ValueError(
+                complaint("gradients", "zero in the mean", found, "subtract their mean, or move x*")
+            )
+        if values is None:
+            steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
+            self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))
+            return
+        self._values = vector("values", values, remedy=f"give {n} values")
+        if len(self._values) != n:
+            raise ValueError(
+                complaint("values", f"{n} long", len(self._values), "one for each term")
+            )
+
+    @property
+    def curvature(self) -> Curvature:
+        """Bounds mu and L that hold for every term."""
+        return self._curvature
+
+    @property
+    def minimiser(self) -> FloatArray:
+        """The point x* where the whole objective is least, shape (d,)."""
+        return self._minimiser
+
+    @cached_property
+    def shared_eigenvectors(self) -> tuple[FloatArray, FloatArray] | None:
+        """(U, eigenvalues) with H_i = U diag(eigenvalues[i]) Uᵀ for every i, or None.
+
+        U has shape (d, d), the eigenvalues (n, d). None when the Hessians do not commute, to
+        a relative 1e-12.
+        """
+        if self.dimension == 1:
+            return np.ones((1, 1)), self._hessians[:, :, 0].copy()
+        diagonals = np.einsum("nii->ni", self._hessians)
+        off = self._hessians - diagonals[:, :, None] * np.eye(self.dimension)
+        if not off.any():
+            return np.eye(self.dimension), diagonals.copy()
+        # A generic combination has distinct eigenvalues wherever some two terms tell them apart.
+        weights = np.random.default_rng(20).uniform(1.0, 2.0, self.terms)
+        _, U = np.linalg.eigh(np.einsum("n,nij->ij", weights, self._hessians))
+        turned = U.T @ self._hessians @ U
+        eigenvalues = np.einsum("nii->ni", turned)
+        off = turned - eigenvalues[:, :, None] * np.eye(self.dimension)
+        if float(np.abs(off).max()) > 1e-12 * self.dimension * float(self._curvature.L):
+            return None
+        return U, eigenvalues.copy()
+
+    def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
+        """Value of f_i at ``x``."""
+        away = self._point(x) - self._minimiser
+        k = self._term(i)
+        slope = 0.5 * (self._hessians[k] @ away) + self._gradients[k]
+        return float(away @ slope + self._values[k])
+
+    def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
+        """H_i (x - x*) + z_i, shape (d,)."""
+        k = self._term(i)
+        away = self._point(x) - self._minimiser
+        return np.asarray(self._hessians[k] @ away + self._gradients[k])
+
+    def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
+        """H_i, the same at every ``x``; shape (d, d)."""
+        return np.array(self._hessians[self._term(i)])
+
+    def objective(self, x: npt.ArrayLike) -> float:
+        """Value of the mean at ``x``."""
+        away = self._point(x) - self._minimiser
+        return float(0.5 * (away @ self._mean_hessian @ away) + self._values.mean())
+
+    def gradient(self, x: npt.ArrayLike) -> FloatArray:
+        """Gradient of the mean at ``x``, shape (d,)."""
+        return np.asarray(self._mean_hessian @ (self._point(x) - self._minimiser))
+
+    def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
+        """Hessian of the mean, the same at every ``x``; shape (d, d)."""
+        return np.array(self._mean_hessian)
+
+    def batch_gradients(self, x: npt.ArrayLike | None = None) -> FloatArray:
+        """H_i (x - x*) + z_i for every i, by default z_i; shape (n, d)."""
+        if x is None:
+            return np.array(self._gradients, dtype=np.float64)
+        return np.asarray(self._hessians @ (self._point(x) - self._minimiser) + self._gradients)
+
+    def batch_hessians(self, x: npt.ArrayLike | None = None) -> FloatArray:
+        """H_i for every i, the same at every ``x``; shape (n, d, d)."""
+        return np.array(self._hessians)
