@@ -19,15 +19,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-NODES = 1600
+NODES = 3000
 """Most nodes of one polygon."""
-DEPTH = 9
+DEPTH = 10
 """Length up to which all words are tried."""
-LONGEST = 96
+LONGEST = 200
 """Longest word that the history of a polygon is searched for."""
 
 _ROUNDING = 2.0**-52
-_SLACK = 4e-13
+_SLACK = 1e-12
+_ATTEMPTS = 40
+_EXACT_ATTEMPTS = 12
 
 Numbers: TypeAlias = Any
 Matrix: TypeAlias = tuple[float, float, float, float]
@@ -43,8 +45,9 @@ def workspace(make: Callable[[int, type], Numbers]) -> tuple[Numbers, ...]:
         make(NODES, int),  # whether the node is still a vertex
         make(NODES + 1, int),  # hull
         make(LONGEST + 1, int),  # word
-        make(4 * (DEPTH + 1), float),  # products of the prefixes
-        make(DEPTH + 1, int),  # letters of the word being tried
+        make(4 * LONGEST + 4, float),  # products of its prefixes
+        make(4 * (DEPTH + 1), float),  # products of the prefixes of the word being tried
+        make(DEPTH + 1, int),  # letters of that word
     )
 
 
@@ -56,36 +59,52 @@ def _radius(a: float, b: float, c: float, d: float) -> float:
     return math.sqrt(abs(a * d - b * c))
 
 
-def _certain_radius(p: Numbers, word: Numbers, k: int) -> float:
-    """Lower bound of rho(product)^(1/k) that allows for the rounding of the product."""
+def _times(p: Numbers, letter: int, a: float, b: float, c: float, d: float) -> Matrix:
+    """The letter's matrix times [[a, b], [c, d]]."""
+    i = 4 * letter
+    return (
+        p[i] * a + p[i + 1] * c,
+        p[i] * b + p[i + 1] * d,
+        p[i + 2] * a + p[i + 3] * c,
+        p[i + 2] * b + p[i + 3] * d,
+    )
+
+
+def _certain_radius(p: Numbers, word: Numbers, k: int, prefix: Numbers) -> float:
+    """Lower bound of rho(product)^(1/k) that allows for the rounding of the product.
+
+    The error of the product is the sum over the factors of (rest of the product after the factor)
+    times (rounding made at the factor), so it is measured with the true norms of the rests.
+    """
     a, b, c, d = 1.0, 0.0, 0.0, 1.0
-    e, f, g, h = 1.0, 0.0, 0.0, 1.0  # the product of the absolute values
     for j in range(k):
+        prefix[4 * j], prefix[4 * j + 1], prefix[4 * j + 2], prefix[4 * j + 3] = a, b, c, d
+        a, b, c, d = _times(p, word[j], a, b, c, d)
+    error = 0.0
+    e, f, g, h = 1.0, 0.0, 0.0, 1.0
+    for j in range(k - 1, -1, -1):
         i = 4 * word[j]
-        a, b, c, d = (
-            p[i] * a + p[i + 1] * c,
-            p[i] * b + p[i + 1] * d,
-            p[i + 2] * a + p[i + 3] * c,
-            p[i + 2] * b + p[i + 3] * d,
-        )
+        rest = math.sqrt(e * e + f * f + g * g + h * h)
+        factor = math.sqrt(p[i] ** 2 + p[i + 1] ** 2 + p[i + 2] ** 2 + p[i + 3] ** 2)
+        before = prefix[4 * j] ** 2 + prefix[4 * j + 1] ** 2
+        before = math.sqrt(before + prefix[4 * j + 2] ** 2 + prefix[4 * j + 3] ** 2)
+        error += 3.0 * _ROUNDING * rest * factor * before
         e, f, g, h = (
-            abs(p[i]) * e + abs(p[i + 1]) * g,
-            abs(p[i]) * f + abs(p[i + 1]) * h,
-            abs(p[i + 2]) * e + abs(p[i + 3]) * g,
-            abs(p[i + 2]) * f + abs(p[i + 3]) * h,
+            e * p[i] + f * p[i + 2],
+            e * p[i + 1] + f * p[i + 3],
+            g * p[i] + h * p[i + 2],
+            g * p[i + 1] + h * p[i + 3],
         )
-    unit = (2.0 * k + 2.0) * _ROUNDING
     half = 0.5 * (a - d)
     disc = half * half + b * c
-    disc -= unit * (abs(half) * (e + h) + abs(b) * g + abs(c) * f + half * half + abs(b * c))
-    det = a * d - b * c
-    det_certain = abs(det) - unit * (abs(a) * h + abs(d) * e + abs(b) * g + abs(c) * f)
-    trace = abs(a + d) - unit * (e + h)
-    best = max(0.5 * trace, 0.0)
+    disc -= error * (2.0 * abs(half) + abs(b) + abs(c) + 2.0 * error)
+    disc -= 4.0 * _ROUNDING * (half * half + abs(b * c))
+    det = abs(a * d - b * c) - 4.0 * _ROUNDING * (abs(a * d) + abs(b * c))
+    det -= error * (abs(a) + abs(b) + abs(c) + abs(d) + 2.0 * error)
+    trace = max(abs(a + d) - 2.0 * error, 0.0)
+    best = max(0.5 * trace, math.sqrt(max(det, 0.0)))
     if disc > 0.0:
         best = max(best, 0.5 * trace + math.sqrt(disc))
-    if det_certain > 0.0:
-        best = max(best, math.sqrt(det_certain))
     return best ** (1.0 / k) * (1.0 - 4.0 * _ROUNDING)  # type: ignore[no-any-return]
 
 
@@ -112,15 +131,13 @@ def _short_words(p: Numbers, word: Numbers, prefix: Numbers, trial: Numbers) -> 
             if depth == 1:
                 return length, best
             trial[depth] = 1
-        i = 4 * trial[depth]
         j = 4 * (depth - 1)
-        a, b, c, d = prefix[j], prefix[j + 1], prefix[j + 2], prefix[j + 3]
-        prefix[j + 4] = p[i] * a + p[i + 1] * c
-        prefix[j + 5] = p[i] * b + p[i + 1] * d
-        prefix[j + 6] = p[i + 2] * a + p[i + 3] * c
-        prefix[j + 7] = p[i + 2] * b + p[i + 3] * d
+        a, b, c, d = _times(
+            p, trial[depth], prefix[j], prefix[j + 1], prefix[j + 2], prefix[j + 3]
+        )
+        prefix[j + 4], prefix[j + 5], prefix[j + 6], prefix[j + 7] = a, b, c, d
         if trial[depth] == 1:
-            radius = _radius(prefix[j + 4], prefix[j + 5], prefix[j + 6], prefix[j + 7])
+            radius = _radius(a, b, c, d)
             # a longer word that only repeats a shorter one must not win by rounding
             if radius > best**depth * (1.0 + 1e-12):
                 best = radius ** (1.0 / depth)
@@ -160,12 +177,13 @@ def _gauge(
         before, after, first, last = hull[place - 1], hull[place], 1.0, 1.0
     ax, ay = first * x[before], first * y[before]
     bx, by = last * x[after], last * y[after]
-    area = _ahead(ax, ay, bx, by)
-    along = abs(ax - bx) + abs(ay - by)
+    # Differences first: two vertices may lie close together.
+    dx, dy = bx - ax, by - ay
+    area = _ahead(ax, ay, dx, dy)
     if area <= 0.0:  # one vertex only: a segment contains nothing but its multiples
         size, room = abs(ax) + abs(ay), abs(wx) + abs(wy)
         return room / size if abs(_ahead(ax, ay, wx, wy)) <= 1e-14 * size * room else math.inf
-    return (_ahead(ax, ay, wx, wy) - _ahead(bx, by, wx, wy) + noise * along) / area
+    return (_ahead(wx, wy, dx, dy) + noise * (abs(dx) + abs(dy))) / area
 
 
 def _under(ax: float, ay: float, bx: float, by: float, cx: float, cy: float) -> bool:
@@ -210,13 +228,7 @@ def _leading(p: Numbers, word: Numbers, k: int) -> tuple[float, float, float, fl
     """Leading eigenvector of the word's product: real part, imaginary part."""
     a, b, c, d = 1.0, 0.0, 0.0, 1.0
     for j in range(k):
-        i = 4 * word[j]
-        a, b, c, d = (
-            p[i] * a + p[i + 1] * c,
-            p[i] * b + p[i + 1] * d,
-            p[i + 2] * a + p[i + 3] * c,
-            p[i + 2] * b + p[i + 3] * d,
-        )
+        a, b, c, d = _times(p, word[j], a, b, c, d)
     half = 0.5 * (a - d)
     disc = half * half + b * c
     if disc < 0.0:
@@ -296,12 +308,13 @@ def _norm(p: Numbers, m: int, room: tuple[Numbers, ...]) -> float:
 
 
 def _ancestry(
-    p: Numbers, nodes: int, length: int, lower: float, room: tuple[Numbers, ...]
+    p: Numbers, m: int, length: int, lower: float, room: tuple[Numbers, ...]
 ) -> tuple[int, float]:
-    """Best product among the words that led to the last nodes; beats ``lower`` or gives it back."""
-    parent, letter, word = room[2], room[3], room[6]
+    """Best product among the words that led to the vertices; beats ``lower`` or gives it back."""
+    parent, letter, hull, word = room[2], room[3], room[5], room[6]
     best, best_end = lower, -1
-    for end in range(nodes - 1, max(nodes - 17, 0), -1):
+    for n in range(m):
+        end = hull[n]
         a, b, c, d = 1.0, 0.0, 0.0, 1.0
         node, k, power = end, 0, 1.0
         while parent[node] >= 0 and k < LONGEST:
@@ -337,32 +350,36 @@ def bracket_pair(
     bounds agree to rounding, else when they agree to ``tolerance``, else when the room is used up.
     """
     word = room[6]
-    length, best = _short_words(p, word, room[7], room[8])
-    lower, upper = _certain_radius(p, word, length), ceiling
+    length, best = _short_words(p, word, room[8], room[9])
+    lower, upper = _certain_radius(p, word, length, room[7]), ceiling
     if best <= 0.0:
         return lower, upper, length
     # First at the candidate's own radius: a real leading eigenvector often closes exactly.
-    slack, exactly = 0.0, True
-    for _ in range(24):
-        if upper <= lower * (1.0 + 1e-12) or (not exactly and upper <= lower * (1.0 + tolerance)):
+    slack, too_small, exact_attempts = 0.0, 0.0, 1
+    for _ in range(_ATTEMPTS):
+        width = upper - lower
+        if width <= 1e-11 * lower or (slack > 0.0 and width <= tolerance * lower):
             break
         r = best * (1.0 + slack)
         if r >= upper:
-            break
-        nodes, m, closed = _grow(p, r, length, NODES // 4 if exactly else NODES, room)
+            slack = 0.5 * (too_small + upper / best - 1.0)
+            r = best * (1.0 + slack)
+        _, m, closed = _grow(p, r, length, NODES // 4 if slack == 0.0 else NODES, room)
         if closed:
             upper = min(upper, _norm(p, m, room))
-            if exactly:
-                break
+            slack = max(0.8 * tolerance, 0.5 * (too_small + slack))
             continue
         previous = best
-        length, best = _ancestry(p, nodes, length, best, room)
+        length, best = _ancestry(p, m, length, best, room)
         if best > previous:
-            lower = max(lower, _certain_radius(p, word, length))
-        elif exactly:
-            exactly, slack = False, 0.8 * tolerance
+            lower = max(lower, _certain_radius(p, word, length, room[7]))
+            slack, too_small = 0.0, 0.0
+            if exact_attempts == _EXACT_ATTEMPTS:
+                slack = 0.8 * tolerance
+            exact_attempts = min(exact_attempts + 1, _EXACT_ATTEMPTS)
         else:
-            slack *= 2.0
+            too_small = slack
+            slack = max(0.8 * tolerance, 2.0 * slack)
     return lower, upper, length
 
 
@@ -393,6 +410,7 @@ def compiled_sweep() -> Callable[..., None]:
 
 _COMPILED: Sequence[Callable[..., object]] = (
     _radius,
+    _times,
     _certain_radius,
     _short_words,
     _ahead,
