@@ -1,0 +1,54 @@
+"""The ``ravine`` command: one file a subcommand."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from ravine.cli.map import map_command
+from ravine.cli.rate import rate
+from ravine.cli.recommend import recommend
+
+app = typer.Typer(
+    name="ravine",
+    help="Will Nesterov's method converge here, how fast, to what error, and which step size and "
+    "momentum are certain to work?",
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.command()(rate)
+app.command()(recommend)
+app.command("map")(map_command)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    if version:
+        from ravine import __version__
+
+        typer.echo(f"ravine {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; bad input prints one line to stderr and exits with 2."""
+    wished = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(wished or ["--help"], prog_name="ravine", standalone_mode=False)
+    except typer.TyperException as error:
+        _refuse(error.format_message())
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        _refuse(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(message: str) -> None:
+    line = " ".join(message.split())
+    print(f"ravine: {line}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,80 @@
+"""``ravine map``: an (alpha, beta) map of any rung, or of all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ravine.cli.options import Json, print_json
+from ravine.figures.parameter_map import Quantity, draw_parameter_map, parameter_map
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_PICTURES = (".png", ".svg", ".pdf")
+_TABLES = (".nc", ".csv")
+
+
+def map_command(
+    Q: Annotated[float, typer.Option("--Q", help="Condition number L/mu, at least 1.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="File to write: .png, .svg, .pdf, .nc or .csv.")
+    ] = Path("map.png"),
+    quantity: Annotated[
+        Quantity, typer.Option("--quantity", help="What a picture shows.")
+    ] = Quantity.REGIONS,
+    resolution: Annotated[int, typer.Option("--resolution", help="Pixels along each axis.")] = 400,
+    alpha_range: Annotated[
+        tuple[float, float], typer.Option("--alpha-range", help="Smallest and largest alpha L.")
+    ] = (0.0, 2.5),
+    beta_range: Annotated[
+        tuple[float, float], typer.Option("--beta-range", help="Smallest and largest beta.")
+    ] = (-1.0, 1.0),
+    json: Json = False,
+) -> None:
+    """Map the (alpha, beta) plane of Nesterov's method for a condition number.
+
+    A picture shows the nested regions in which each rung guarantees convergence, or one rung or
+    the noise floor in colour. A .nc (NetCDF) or .csv file holds all of them.
+
+    For example:
+
+    - `ravine map --Q 32 --out regions.png`
+
+    - `ravine map --Q 32 --quantity worst-case-rate --out rate.svg`
+
+    - `ravine map --Q 8 --resolution 1000 --out map.nc`
+    """
+    ending = out.suffix.lower()
+    if ending not in _PICTURES + _TABLES:
+        names = ", ".join(_PICTURES + _TABLES)
+        raise ValueError(f"out must be a file ending in {names}, got {out}: change its ending")
+    data = parameter_map(Q, resolution=resolution, alpha_range=alpha_range, beta_range=beta_range)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _write(data, out, quantity)
+    shares = {name: float((data[name] < 1.0).mean()) for name in data if name != "noise_floor"}
+    if json:
+        print_json({"Q": Q, "out": str(out), "resolution": resolution, "share_below_1": shares})
+    else:
+        typer.echo(f"wrote {out}: {resolution} x {resolution} pixels, Q = {Q:g}")
+        typer.echo(
+            f"of this plane {shares['spectral_radius']:.1%} converges for additive noise, "
+            f"{shares['worst_case_rate']:.1%} for every finite sum in any order"
+        )
+
+
+def _write(data: xr.Dataset, out: Path, quantity: Quantity) -> None:
+    """Write the map beside its name first: an interrupted run leaves no half-written file."""
+    part = out.with_name(f".{out.stem}.part{out.suffix}")
+    try:
+        if out.suffix.lower() == ".nc":
+            data.to_netcdf(part, engine="scipy")
+        elif out.suffix.lower() == ".csv":
+            data.to_dataframe().to_csv(part)
+        else:
+            draw_parameter_map(data, quantity).savefig(part, dpi=200)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)

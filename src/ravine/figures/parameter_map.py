@@ -1,0 +1,206 @@
+"""The (alpha, beta) plane: one quantity in colour, or the nested regions of the whole ladder."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ravine import __version__
+from ravine.arguments import FloatArray, complaint, one_number, whole
+from ravine.curvature import Curvature
+from ravine.methods import Method, nesterov, sgd
+from ravine.theory.commuting import commuting_rate
+from ravine.theory.moments import exact_noise_coefficient
+from ravine.theory.rates import contraction, spectral_radius
+from ravine.theory.safety import safe_step
+from ravine.theory.worst_case import worst_case_rate
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Quantity(StrEnum):
+    """What a map shows."""
+
+    REGIONS = "regions"
+    SPECTRAL_RADIUS = "spectral-radius"
+    COMMUTING_RATE = "commuting-rate"
+    WORST_CASE_RATE = "worst-case-rate"
+    CONTRACTION = "contraction"
+    NOISE_FLOOR = "noise-floor"
+
+
+_NAMES = {
+    "spectral_radius": "spectral radius ρ",
+    "commuting_rate": "commuting rate, upper bound",
+    "worst_case_rate": "worst-case rate r*",
+    "contraction": "the paper's contraction R",
+    "noise_floor": "L² E‖y − x*‖² / σ², worst direction",
+}
+_REGIONS = {
+    "spectral_radius": ("#cfe3f1", "additive noise  (ρ < 1)"),
+    "commuting_rate": ("#8fbfdf", "sums with shared eigenvectors"),
+    "worst_case_rate": ("#3d85bd", "every finite sum, any order  (r* < 1)"),
+    "contraction": ("#0b3c66", "the paper's guarantee  (R < 1)"),
+}
+
+
+def parameter_map(
+    Q: float,
+    *,
+    resolution: int = 400,
+    alpha_range: tuple[float, float] = (0.0, 2.5),
+    beta_range: tuple[float, float] = (-1.0, 1.0),
+) -> xr.Dataset:
+    """Every rung of the ladder and the noise floor over (alpha L, beta), for Nesterov's method.
+
+    Parameters
+    ----------
+    Q
+        Condition number, at least 1. The map is in units of L = 1.
+    resolution
+        Pixels along each axis, at least 2. Pixels lie at the centres of equal cells.
+    alpha_range
+        Smallest and largest alpha L, from zero up.
+    beta_range
+        Smallest and largest momentum.
+
+    Returns
+    -------
+    xarray.Dataset
+        Variables ``spectral_radius``, ``commuting_lower``, ``commuting_rate`` (the upper bound),
+        ``worst_case_rate``, ``contraction`` and ``noise_floor`` over ``alpha_L`` and ``beta``.
+
+    Examples
+    --------
+    >>> data = parameter_map(8, resolution=4)
+    >>> dict(data.sizes)
+    {'alpha_L': 4, 'beta': 4}
+    """
+    import xarray as xr
+
+    ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
+    if ratio < 1.0:
+        raise ValueError(complaint("Q", "at least 1", f"{ratio:g}", "it is L/mu"))
+    pixels = whole("resolution", resolution, 2, remedy="give pixels along an axis, e.g. 400")
+    alphas = _centres("alpha_range", alpha_range, pixels)
+    betas = _centres("beta_range", beta_range, pixels)
+    curvature = Curvature(1.0 / ratio, 1.0)
+    method = Method(alphas[:, None], betas[None, :])
+    shared = commuting_rate(curvature, method)
+    values = {
+        "spectral_radius": spectral_radius(curvature, method),
+        "commuting_lower": shared.lower,
+        "commuting_rate": shared.upper,
+        "worst_case_rate": worst_case_rate(curvature, method),
+        "contraction": contraction(curvature, method),
+        "noise_floor": exact_noise_coefficient(curvature, method),
+    }
+    data = xr.Dataset(
+        {name: (("alpha_L", "beta"), value) for name, value in values.items()},
+        coords={"alpha_L": alphas, "beta": betas},
+        attrs={"Q": ratio, "method": "Nesterov (gamma = beta)", "ravine_version": __version__},
+    )
+    for name, label in _NAMES.items():
+        data[name].attrs["long_name"] = label
+    data["commuting_lower"].attrs["long_name"] = "commuting rate, lower bound"
+    data["alpha_L"].attrs["long_name"] = "step size times smoothness"
+    data["beta"].attrs["long_name"] = "momentum"
+    return data
+
+
+def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
+    low = one_number(name, ends[0], remedy="give two numbers, the smaller first")
+    high = one_number(name, ends[1], remedy="give two numbers, the smaller first")
+    if not low < high:
+        rule = "two numbers, the smaller first"
+        raise ValueError(complaint(name, rule, f"{low:g}, {high:g}", "swap or widen them"))
+    return low + (high - low) * (np.arange(pixels) + 0.5) / pixels
+
+
+def draw_parameter_map(data: xr.Dataset, quantity: Quantity | str = Quantity.REGIONS) -> Figure:
+    """Draw a :func:`parameter_map`: the nested regions, or one quantity in colour."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_facecolor("#f3eee3")
+    chosen = Quantity(quantity)
+    handles = (
+        _draw_regions(axes, data)
+        if chosen is Quantity.REGIONS
+        else _draw_quantity(axes, data, chosen.value.replace("-", "_"))
+    )
+    handles += _mark_usual(axes, data)
+    left, right, bottom, top = _extent(data)
+    axes.set(xlabel="step size αL", ylabel="momentum β", xlim=(left, right), ylim=(bottom, top))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    return figure
+
+
+def _draw_regions(axes: Axes, data: xr.Dataset) -> list[Artist]:
+    from matplotlib.patches import Patch
+
+    alphas, betas = data["alpha_L"].values, data["beta"].values
+    for name, (colour, _) in _REGIONS.items():
+        rate = data[name].values.T
+        axes.contourf(alphas, betas, rate, levels=[-1.0, 1.0], colors=[colour])
+        axes.contour(alphas, betas, rate, levels=[1.0], colors=["white"], linewidths=0.8)
+    axes.set_title(f"Where Nesterov's method converges for certain, Q = {data.attrs['Q']:g}")
+    return [Patch(color=colour, label=label) for colour, label in _REGIONS.values()]
+
+
+def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.lines import Line2D
+
+    values = data[name]
+    finite = values.where(np.isfinite(values))
+    low = float(finite.quantile(0.05) if name == "noise_floor" else finite.min())
+    norm = LogNorm(low, 1e4 * low) if name == "noise_floor" else Normalize(min(low, 0.99), 1.0)
+    shown = finite if name == "noise_floor" else finite.where(values < 1.0)
+    image = axes.imshow(
+        shown.T, norm=norm, cmap="cividis_r", origin="lower", aspect="auto", extent=_extent(data)
+    )
+    axes.figure.colorbar(image, ax=axes, label=_NAMES[name], extend="max")
+    axes.set_title(f"{_NAMES[name]}, Q = {data.attrs['Q']:g}")
+    edge = data["spectral_radius" if name == "noise_floor" else name]
+    axes.contour(
+        data["alpha_L"], data["beta"], edge.T, levels=[1.0], colors=["#c1272d"], linewidths=1.4
+    )
+    label = "ρ = 1" if name == "noise_floor" else "rate 1: beyond it, no guarantee"
+    return [Line2D([], [], color="#c1272d", label=label)]
+
+
+def _extent(data: xr.Dataset) -> tuple[float, float, float, float]:
+    ends: list[float] = []
+    for name in ("alpha_L", "beta"):
+        axis = data[name].values
+        half = 0.5 * float(axis[1] - axis[0])
+        ends += [float(axis[0]) - half, float(axis[-1]) + half]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _mark_usual(axes: Axes, data: xr.Dataset) -> list[Artist]:
+    """Usual Nesterov, SGD, and the step that is safe for every mu."""
+    curvature = Curvature(1.0 / data.attrs["Q"], 1.0)
+    points = (
+        ("o", "#ffffff", "usual Nesterov parameters", nesterov(curvature)),
+        ("s", "#f2b134", "SGD at α = 2/(μ+L)", sgd(curvature)),
+    )
+    betas = np.linspace(-0.999, 0.999, 800)
+    marks: list[Artist] = []
+    for marker, colour, label, method in points:
+        marks += axes.plot(
+            method.alpha, method.beta, marker, color=colour, markersize=8, label=label,
+            markeredgecolor="black", clip_on=True,
+        )  # fmt: skip
+    marks += axes.plot(
+        safe_step(1.0, betas), betas, "--", color="#e69f00", label="largest step safe for every μ"
+    )
+    return marks
