@@ -46,9 +46,9 @@ def counterexample_growth(
 
     where u > 0 solves u³ = a(u + 2w), with w = N/n, a = N/n² for iid and w = 1 - 1/N, a = 1/N
     without repeat; K is geometric with success probability 1/N. With reshuffling the positions
-    i, j of f_n in consecutive epochs have the gap k = N - i + j; m₁ and m₂ are the spectral radii of
-    the kernels P(j | i) k and P(j | i) k². They have rank at most 4, so that each is an eigenvalue of
-    a matrix of that size; m₁ = [N + √(N(2n - 4)/3)]/2.
+    i, j of f_n in consecutive epochs have the gap k = N - i + j; m₁ and m₂ are the spectral radii
+    of the kernels P(j | i) k and P(j | i) k². They have rank at most 4, so that each is an
+    eigenvalue of a matrix of that size; m₁ = [N + √(N(2n - 4)/3)]/2.
 
     Almost surely, iid sampling and plain reshuffling visit f_n twice in a row sooner or later. As
     B(L)² = 0 the coordinate is then at its optimum for good, and the growth is 0.
@@ -136,22 +136,22 @@ def _mean_log_geometric(p: FloatArray) -> FloatArray:
     low, high = np.log(p.min()) - 38.0, np.log(40.0)
     t = np.exp(low + h * np.arange(np.ceil((high - low) / h) + 1.0))
     fallen = -np.expm1(-t)
-    return h * np.sum(w * np.exp(-t) * fallen / (p[..., None] + w * fallen), axis=-1)
+    return np.asarray(h * np.sum(w * np.exp(-t) * fallen / (p[..., None] + w * fallen), axis=-1))
 
 
 def _mean_log_gap_no_repeat(n: FloatArray) -> FloatArray:
     """E ln k of a gap when no epoch begins with the term that ended the last one.
 
     f_n is uniform over the n positions. After an epoch that it ends, k is uniform on 1, ..., N.
-    After any other, with m = N - i uniform on 1, ..., N: k = m with probability 1/N, else m + j with
-    j uniform.
+    After any other, with m = N - i uniform on 1, ..., N: k = m with probability 1/N, else m + j
+    with j uniform.
     """
     from scipy.special import gammaln
 
     N = n - 1.0
     single = gammaln(n)
     double = _log_barnes(2.0 * N + 1.0) - 2.0 * _log_barnes(N + 1.0)
-    return (2.0 * single / N + (n - 2.0) / N**2 * double) / n
+    return np.asarray((2.0 * single / N + (n - 2.0) / N**2 * double) / n)
 
 
 def _log_barnes(z: FloatArray) -> FloatArray:
