@@ -15,6 +15,7 @@ from ravine.theory.worst_case import worst_case_rate
 
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _LARGEST_MARGIN = 1e-3
+_NILPOTENT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,7 @@ def certificate(
     margin
         Relative distance above r*, positive: at r* itself the proof has no slack for rounding.
         Where the proof does not go through in floating point it is raised tenfold at a time.
+        Below r* = 1e-3 it counts as absolute.
 
     Returns
     -------
@@ -147,8 +149,8 @@ def certificate(
             raise ValueError(complaint("rate", rule, repr(wished), "raise it or leave it out"))
         return proof
     while step <= _LARGEST_MARGIN:
-        # A nilpotent pair has r* = 0, and no positive multiple of it.
-        proof = _attempt(*single, exact * (1.0 + step) if exact > 0.0 else step)
+        # Near a nilpotent pair r* is itself uncertain by more than a share of it.
+        proof = _attempt(*single, exact + step * (exact if exact > _NILPOTENT else 1.0))
         if proof is not None:
             return proof
         step *= 10.0
@@ -180,12 +182,12 @@ def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
     X = [B - 0.5 * np.trace(B) * np.eye(2) for B in blocks]
     room = [max((rate + np.linalg.det(B) / rate) ** 2 - np.trace(B) ** 2, 0.0) for B in blocks]
     gram = np.array([[np.trace(a @ b) for b in X] for a in X])
-    across = gram[0, 0] * gram[1, 1] - gram[0, 1] ** 2
     pencil = [(1.0, 0.0), (0.0, 1.0), (-gram[0, 1], gram[0, 0]), (gram[1, 1], -gram[0, 1])]
-    if across != 0.0:
-        for sign in (1.0, -1.0):
-            target = np.sqrt(room) * (1.0, sign)
-            pencil.append(tuple(np.linalg.solve(gram, target)))
+    one, two = np.sqrt(room)
+    for target in (two, -two):
+        # The form on which both terms are as large as the rate allows, up to its scale.
+        x = gram[1, 1] * one - gram[0, 1] * target
+        pencil.append((x, gram[0, 0] * target - gram[0, 1] * one))
     forms = [x * X[0] + y * X[1] for x, y in pencil] + [X[0] @ X[1] - X[1] @ X[0]]
     for Y in forms:
         P = _J @ Y
@@ -197,19 +199,21 @@ def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
 
 
 def _lyapunov(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
-    """Norms of single blocks: what is left when both blocks are the same up to a multiple of I."""
-    from scipy.linalg import LinAlgError, solve_discrete_lyapunov
+    """Norms of single blocks: what is left when both blocks are the same up to a multiple of I.
 
+    The sum over k of ((B/r)^k)ᵀ (B/r)^k, by doubling the number of its terms.
+    """
     for B in blocks:
-        try:
-            P = solve_discrete_lyapunov((B / rate).T, np.eye(2))
-        except (LinAlgError, ValueError):
-            continue
-        if np.all(np.isfinite(P)) and P[0, 0] > 0.0 and np.linalg.det(P) > 0.0:
-            yield 0.5 * (P + P.T)
+        P, power = np.eye(2), B / rate
+        with np.errstate(all="ignore"):
+            for _ in range(64):
+                P, power = P + power.T @ P @ power, power @ power
+        P = 0.5 * (P + P.T)
+        if np.all(np.isfinite(P)) and P[0, 0] * P[1, 1] > P[0, 1] ** 2:
+            yield P
 
 
 def _excess(P: FloatArray, blocks: list[FloatArray]) -> float:
-    """Largest norm of the blocks in the norm P."""
-    root = np.linalg.cholesky(P).T
-    return max(float(np.linalg.norm(root @ B @ np.linalg.inv(root), 2)) for B in blocks)
+    """Largest squared norm of the blocks in the norm P, up to what they have in common."""
+    adjugate = np.array([[P[1, 1], -P[0, 1]], [-P[0, 1], P[0, 0]]])
+    return max(float(np.trace(adjugate @ B.T @ P @ B)) for B in blocks) / float(np.linalg.det(P))

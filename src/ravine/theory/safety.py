@@ -45,12 +45,14 @@ def safe_step(L: npt.ArrayLike, beta: npt.ArrayLike) -> Real:
 def safe_momentum(curvature: Curvature, alpha: npt.ArrayLike) -> Real:
     """Supremum of the momenta at which Nesterov's method is safe with step alpha.
 
-    The largest beta in (-1, 1) below which the worst-case rate of (alpha, beta) is under 1. At
-    alpha = 1/L it is the root of 8 beta² q = 8 beta - (1 + beta)² q with q = 1 - 1/Q.
+    The largest beta up to which the worst-case rate of (alpha, beta) is below 1. At alpha = 1/L it
+    is the larger root of 8 beta² q = 8 beta - (1 + beta)² q, with q = 1 - 1/Q; for Q < 3 it is
+    above 1.
 
     Returns
     -------
-    The bound, to rounding; NaN where no momentum makes the step safe.
+    The bound, to rounding; NaN where no momentum makes the step safe, infinite where every one
+    does (Q = 1 and alpha = 1/L).
 
     Examples
     --------
@@ -60,16 +62,20 @@ def safe_momentum(curvature: Curvature, alpha: npt.ArrayLike) -> Real:
     """
     step = real("alpha", alpha, "positive", remedy="give a step size, e.g. alpha=0.01")
     shape = broadcast(mu=curvature.mu, L=curvature.L, alpha=step)
-    scan = np.linspace(-1.0, 1.0, _SCAN + 1)[1:-1].reshape(-1, *(1,) * len(shape))
-    safe = np.broadcast_to(_is_safe(curvature, step, scan), (scan.size, *shape))
-    last = scan.size - 1 - np.argmax(safe[::-1], axis=0)
-    low = scan.ravel()[last]
-    high = np.where(last == scan.size - 1, 1.0, low + 2.0 / _SCAN)
-    for _ in range(52):
+    slope = np.maximum(np.abs(1.0 - step * curvature.mu), np.abs(1.0 - step * curvature.L))
+    # A safe momentum is a stable one: |beta (1 - h)| < 1 at both ends of the curvature.
+    reach = 1.0 / np.broadcast_to(np.maximum(slope, 1e-12), shape)
+    scan = np.linspace(-1.0, 1.0, _SCAN + 1)[1:-1].reshape(-1, *(1,) * len(shape)) * reach
+    safe = np.broadcast_to(_is_safe(curvature, step, scan), scan.shape)
+    last = scan.shape[0] - 1 - np.argmax(safe[::-1], axis=0)
+    low = np.take_along_axis(scan, last[None], axis=0)[0]
+    high = low + 2.0 * reach / _SCAN
+    for _ in range(54):
         middle = 0.5 * (low + high)
         inside = _is_safe(curvature, step, middle)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return np.where(safe.any(axis=0), low, np.nan)[()]
+    bound = np.where(np.broadcast_to(slope, shape) > 0.0, low, np.inf)
+    return np.where(safe.any(axis=0), bound, np.nan)[()]
 
 
 def _is_safe(curvature: Curvature, step: Real, beta: FloatArray) -> npt.NDArray[np.bool_]:
