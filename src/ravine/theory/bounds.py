@@ -21,10 +21,11 @@ from ravine.theory.envelope import (
     geometric,
     one_curvature,
     one_method,
+    times,
 )
 from ravine.theory.moments import paper_noise_coefficient
 from ravine.theory.rates import contraction, spectral_radius, stable
-from ravine.theory.worst_direction import worst_powers
+from ravine.theory.worst_direction import WorstPowers, worst_powers
 
 
 def gradient_descent_bound(curvature: Curvature, *, steps: int, distance: float = 1.0) -> Envelope:
@@ -235,11 +236,9 @@ def additive_noise_bound(
     noise = check_sigma("sigma2", sigma2)
     count, start = count_steps(steps), check_distance(distance)
     powers = worst_powers(curvature, method, objective=objective)
-    with np.errstate(all="ignore"):
-        limit = alpha**2 * noise * powers.noise_limit() if noise else 0.0
-        values = start**2 * powers.start(count)
-        if noise:
-            values = values + alpha**2 * noise * powers.noise(count)
+    power = alpha**2 * noise
+    with np.errstate(over="ignore", under="ignore"):
+        values = times(start**2, powers.start(count)) + times(power, powers.noise(count))
     return Envelope(
         steps=np.arange(count + 1),
         values=values,
@@ -247,8 +246,12 @@ def additive_noise_bound(
         kind="upper",
         statement="Theorem 1 with exact constants: additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
-        floor=float(limit) if stable(curvature, method) else np.inf,
+        floor=_floor(power, powers) if stable(curvature, method) else np.inf,
     )
+
+
+def _floor(power: float, powers: WorstPowers) -> float:
+    return power * powers.noise_limit() if power else 0.0
 
 
 def accelerated_estimate(
@@ -327,15 +330,15 @@ def accelerated_bound(
     noise = float(method.alpha) ** 2 * check_sigma("sigma2", sigma2)
     count = count_steps(steps)
     powers = worst_powers(curvature, method, objective=False, scaled=False)
-    start = check_distance(distance) ** 2 * powers.norms(count)
+    start = times(check_distance(distance) ** 2, powers.norms(count))
     return Envelope(
         steps=np.arange(count + 1),
-        values=0.5 * L * (start + noise * powers.noise(count)),
+        values=0.5 * L * (start + times(noise, powers.noise(count))),
         bounds=OBJECTIVE,
         kind="upper",
         statement="Corollary 1 corrected: usual parameters, additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
-        floor=0.5 * L * noise * powers.noise_limit() if noise else 0.0,
+        floor=0.5 * L * _floor(noise, powers),
     )
 
 

@@ -54,8 +54,15 @@ def geometric(
 ) -> Envelope:
     """Envelope first rate^k + floor; infinite everywhere if the floor is."""
     k = np.arange(steps + 1)
-    curve = first * np.float64(rate) ** k if np.isfinite(floor) else np.zeros(k.shape)
+    with np.errstate(over="ignore", under="ignore"):
+        curve = np.float64(rate) ** k
+    curve = times(first, curve) if np.isfinite(floor) else np.zeros(k.shape)
     return Envelope(k, curve + floor, bounds, kind, statement, float(rate), float(floor))
+
+
+def times(factor: float, curve: FloatArray) -> FloatArray:
+    """Return factor times curve, where nothing times infinity is nothing."""
+    return factor * curve if factor else np.zeros_like(curve)
 
 
 def count_steps(steps: Any) -> int:

@@ -153,7 +153,7 @@ def _largest_block(curvature: Curvature, method: Method, length: int, tau: float
     power = np.linalg.matrix_power(block(_samples(curvature, points), method), length)
     scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
     excess = 1.0 / np.cos(np.pi * length / (2 * points)) ** 2
-    return float(np.max(spectral_norms(power * scale))) ** 2 * excess
+    return float(np.max(spectral_norms(power * scale)) ** 2 * excess)
 
 
 def _squared_norms(p: FloatArray, q: FloatArray, s: FloatArray, t: FloatArray) -> FloatArray:
