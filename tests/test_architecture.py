@@ -1,0 +1,80 @@
+"""The rooms import one way only, and importing ravine stays light."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ravine
+
+SOURCE = Path(ravine.__file__).parent
+ROOTS = {"arguments", "curvature", "methods", "sampling"}
+MAY_IMPORT = {
+    **dict.fromkeys(ROOTS, ROOTS),
+    "theory": ROOTS,
+    "problems": ROOTS,
+    "engine": ROOTS | {"problems"},
+    "figures": ROOTS | {"theory", "problems", "engine"},
+    "diagnose": ROOTS | {"theory", "problems", "engine"},
+    "report": ROOTS | {"theory", "problems", "engine", "figures", "diagnose"},
+    "cli": ROOTS | {"theory", "problems", "engine", "figures", "diagnose", "report"},
+}
+DRAWING = {"figures", "report", "diagnose", "cli"}
+FILES = [
+    path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE
+]
+
+
+def imports_of(path: Path) -> set[str]:
+    """Full dotted names that a file imports, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_one_way(path):
+    room = room_of(path)
+    for name in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "ravine" and parts[1] != "__version__":
+            assert parts[1] in MAY_IMPORT[room] | {room}, f"{room} imports {name}"
+        if parts[0] == "matplotlib":
+            assert room in DRAWING, f"{room} draws"
+        assert parts[0] not in {"torch", "dash", "plotly"}
+        if name.startswith("numba.cuda"):
+            assert path.name.startswith("cuda"), "numba.cuda belongs to the GPU backend"
+
+
+def test_rooms_are_two_deep():
+    assert max(len(path.relative_to(SOURCE).parts) for path in FILES) <= 2
+
+
+def test_import_is_light():
+    """Nothing that draws, compiles, learns or distributes is loaded by ``import ravine``."""
+    heavy = ["numba", "matplotlib", "torch", "dash", "dask", "sklearn", "xarray", "pandas", "scipy"]
+    code = (
+        "import ravine, sys, json;"
+        f"print(json.dumps([name for name in {heavy} if name in sys.modules]))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(shown.stdout) == []
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in ravine.__all__:
+        thing = getattr(ravine, name)
+        assert thing.__doc__, f"{name} has no docstring"
+    assert len(set(ravine.__all__)) == len(ravine.__all__)
+    assert list(ravine.__all__) == sorted(ravine.__all__)

@@ -1,0 +1,62 @@
+"""Every refusal is one line with the parameter, the rule, the value and the remedy."""
+
+import numpy as np
+import pytest
+
+from ravine.arguments import broadcast, one_number, real, whole
+
+
+def test_scalars_stay_scalars_and_arrays_arrays():
+    assert isinstance(real("mu", 3, remedy="r"), np.float64)
+    assert real("mu", [1, 2], remedy="r").shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("value", "rule", "message"),
+    [
+        (-1.0, "positive", "mu must be positive and finite, got -1: do this"),
+        (0.0, "positive", "mu must be positive and finite, got 0: do this"),
+        (np.nan, "finite", "mu must be finite, got nan: do this"),
+        (np.inf, "positive", "mu must be positive and finite, got inf: do this"),
+        (-0.5, "nonnegative", "mu must be zero or more, and finite, got -0.5: do this"),
+        (1.0, "inside (-1, 1)", "mu must be between -1 and 1, got 1: do this"),
+        ([], "finite", "mu must be non-empty, got an array of shape (0,): do this"),
+        (
+            [[1.0, -2.0]],
+            "positive",
+            "mu must be positive and finite, got -2 at index (0, 1): do this",
+        ),
+    ],
+)
+def test_values_outside_the_rule(value, rule, message):
+    with pytest.raises(ValueError, match="mu must") as caught:
+        real("mu", value, rule, remedy="do this")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("value", ["3", None, 1j, object(), [[1, 2], [3]]])
+def test_what_is_no_number(value):
+    with pytest.raises(TypeError, match=r"mu must be a real number or an array of them, got \w+ "):
+        real("mu", value, remedy="do this")
+
+
+def test_whole_numbers():
+    assert whole("n", np.int64(3), 1, remedy="r") == 3
+    with pytest.raises(ValueError, match="n must be at least 3, got 2: r"):
+        whole("n", 2, 3, remedy="r")
+    for wrong in (2.0, "2", True):
+        with pytest.raises(TypeError, match="n must be a whole number"):
+            whole("n", wrong, 1, remedy="r")
+
+
+def test_one_number_refuses_arrays():
+    with pytest.raises(
+        ValueError, match=r"Q must be a single number, got an array of shape \(2,\)"
+    ):
+        one_number("Q", [1.0, 2.0], remedy="r")
+
+
+def test_shapes_that_do_not_fit():
+    assert broadcast(a=np.ones((3, 1)), b=np.ones(4), c=np.float64(1.0)) == (3, 4)
+    with pytest.raises(ValueError, match=r"a and b must have shapes .* got a \(3,\), b \(4,\)"):
+        broadcast(a=np.ones(3), b=np.ones(4), c=np.float64(1.0))
