@@ -27,7 +27,7 @@ _FEW = 64
 _CHUNK = 256
 
 
-def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1e-3) -> Bracket:
+def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1e-4) -> Bracket:
     """Bracket of the rate when all quadratics of the finite sum share their eigenvectors.
 
     It is the joint spectral radius of {B(λ) : mu <= λ <= L}, the largest growth per step over all
@@ -111,6 +111,6 @@ def _brackets(
             target = lower[part], upper[part]
             sweep(scaled[part], ones[part], tolerance, *target, workspace(array_room))
 
-        with ThreadPoolExecutor(os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(work, range(0, len(pairs), _CHUNK)))
     return lower * ceiling, upper * ceiling

@@ -1,7 +1,8 @@
 """The joint spectral radius of two real 2x2 matrices, by an invariant polygon.
 
-Every function here is plain scalar Python on indexable workspaces: ``bracket_pair`` runs interpreted
-on lists for a handful of pairs, and the same source is compiled by ``compiled_sweep`` for a map.
+Every function here is plain scalar Python on indexable workspaces: ``bracket_pair`` runs
+interpreted on lists for a handful of pairs, and ``compiled_sweep`` compiles the same source for a
+map.
 
 A pair is eight numbers ``p``, the two matrices row by row. A word is a sequence of letters 0 and 1
 in the order in which the matrices act. A polygon is symmetric about the origin and convex; ``hull``
@@ -132,9 +133,7 @@ def _short_words(p: Numbers, word: Numbers, prefix: Numbers, trial: Numbers) -> 
                 return length, best
             trial[depth] = 1
         j = 4 * (depth - 1)
-        a, b, c, d = _times(
-            p, trial[depth], prefix[j], prefix[j + 1], prefix[j + 2], prefix[j + 3]
-        )
+        a, b, c, d = _times(p, trial[depth], prefix[j], prefix[j + 1], prefix[j + 2], prefix[j + 3])
         prefix[j + 4], prefix[j + 5], prefix[j + 6], prefix[j + 7] = a, b, c, d
         if trial[depth] == 1:
             radius = _radius(a, b, c, d)
@@ -191,9 +190,7 @@ def _under(ax: float, ay: float, bx: float, by: float, cx: float, cy: float) -> 
     return _ahead(ax, ay, bx, by) + _ahead(bx, by, cx, cy) <= _ahead(ax, ay, cx, cy)
 
 
-def _add(
-    x: Numbers, y: Numbers, alive: Numbers, hull: Numbers, m: int, node: int
-) -> int:
+def _add(x: Numbers, y: Numbers, alive: Numbers, hull: Numbers, m: int, node: int) -> int:
     """Make ``node`` a vertex, drop those that it covers, and return the number of vertices."""
     place = _place(x, y, hull, m, x[node], y[node])
     for j in range(m, place, -1):
@@ -405,7 +402,7 @@ def compiled_sweep() -> Callable[..., None]:
 
     for function in _COMPILED:
         register_jitable(function)
-    return njit(cache=True, nogil=True)(sweep)  # type: ignore[no-any-return]
+    return njit(cache=True, nogil=True)(sweep)
 
 
 _COMPILED: Sequence[Callable[..., object]] = (

@@ -1,0 +1,131 @@
+"""Products of a finite set of matrices: their radii, and the search for the largest."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+
+EPS = float(np.finfo(np.float64).eps)
+
+Word = tuple[int, ...]
+"""Indices in the order in which the matrices are written: matrices[i] @ matrices[j] @ ..."""
+
+
+def product(matrices: FloatArray, word: Word) -> FloatArray:
+    """The matrix of a word."""
+    out = np.eye(matrices.shape[-1])
+    for i in word:
+        out = out @ matrices[i]
+    return out
+
+
+def radii(products: FloatArray) -> FloatArray:
+    """Spectral radius of each matrix of a stack."""
+    return np.abs(np.linalg.eigvals(products)).max(axis=-1)  # type: ignore[no-any-return]
+
+
+def certain_radius(matrices: FloatArray, word: Word) -> float:
+    """Lower bound of rho(product)^(1/length) that allows for rounding.
+
+    The error of the product is the sum over its factors of (the rounding made there) times the
+    norm of the rest. The leading eigenvalue moves by that times its condition number where it is
+    well separated, else by Elsner's bound (2‖M‖)^(1-1/n) error^(1/n).
+    """
+    n = matrices.shape[-1]
+    scale = float(np.max(np.linalg.norm(matrices[list(word)], axis=(1, 2))))
+    if scale == 0.0:
+        return 0.0
+    factors = [matrices[i] / scale for i in word]
+    left, error = [np.eye(n)], 0.0
+    for factor in factors:
+        left.append(left[-1] @ factor)
+    rest = np.eye(n)
+    for before, factor in zip(reversed(left[:-1]), reversed(factors), strict=True):
+        sizes = [float(np.linalg.norm(part)) for part in (before, factor, rest)]
+        error += (n + 2) * EPS * sizes[0] * sizes[1] * sizes[2]
+        rest = factor @ rest
+    matrix = left[-1]
+    norm = float(np.linalg.norm(matrix))
+    error += 4 * n * EPS * norm
+    values = np.linalg.eigvals(matrix)
+    lead = values[int(np.argmax(np.abs(values)))]
+    size = float(np.abs(lead))
+    shift = (2.0 * norm + error) ** (1.0 - 1.0 / n) * error ** (1.0 / n)
+    left_vectors, _, right_vectors = np.linalg.svd(matrix - lead * np.eye(n))
+    overlap = float(np.abs(np.vdot(left_vectors[:, -1], right_vectors[-1].conj())))
+    condition = 1.0 / max(overlap, EPS)
+    if n == 1:
+        shift = error
+    elif 16.0 * condition**2 * error < size:
+        shift = min(shift, 2.0 * condition * error)
+    return float(max(size - shift, 0.0) ** (1.0 / len(word)) * scale * (1.0 - 4.0 * EPS))
+
+
+def smallest_rotation(word: Word) -> Word:
+    """The first of the word's cyclic rotations, its repetitions removed."""
+    length = len(word)
+    for period in range(1, length + 1):
+        if length % period == 0 and word == word[:period] * (length // period):
+            word = word[:period]
+            break
+    return min(word[k:] + word[:k] for k in range(len(word)))
+
+
+def best_words(
+    matrices: FloatArray, *, depth: int = 14, beam: int = 256, work: int = 6000
+) -> tuple[float, list[Word]]:
+    """Largest rho(product)^(1/length) found by branch and bound, and the words that attain it.
+
+    A prefix is followed while its norm, to the power one over its length, exceeds the best radius
+    so far: every maximal product has a rotation all of whose prefixes do. Each level keeps the
+    ``beam`` largest prefixes.
+    """
+    count = len(matrices)
+    stack = matrices.copy()
+    words: list[Word] = [(i,) for i in range(count)]
+    attained: list[Word] = []
+    best, spent = 0.0, 0
+    for length in range(1, depth + 1):
+        values = radii(stack) ** (1.0 / length)
+        top = float(values.max())
+        if top > best * (1.0 + 1e-11):
+            attained = []
+        if top >= best * (1.0 - 1e-11):
+            best = max(best, top)
+            close = np.flatnonzero(values >= best * (1.0 - 1e-11))
+            attained += [smallest_rotation(words[k]) for k in close]
+        spent += len(words)
+        sizes = np.linalg.norm(stack, ord=2, axis=(1, 2)) ** (1.0 / length)
+        keep = np.flatnonzero(sizes > best * (1.0 + 1e-12))
+        keep = keep[np.argsort(-sizes[keep], kind="stable")][:beam]
+        if keep.size == 0 or spent >= work:
+            break
+        stack = (stack[keep][:, None] @ matrices[None]).reshape(-1, *matrices.shape[1:])
+        words = [(*words[k], i) for k in keep for i in range(count)]
+    return best, sorted(set(attained), key=lambda word: (len(word), word))
+
+
+def all_products(matrices: FloatArray, length: int) -> FloatArray:
+    """Every product of the given length, as a stack."""
+    stack = matrices
+    for _ in range(length - 1):
+        stack = (stack[:, None] @ matrices[None]).reshape(-1, *matrices.shape[1:])
+    return stack
+
+
+def distinct(matrices: FloatArray) -> npt.NDArray[np.intp]:
+    """Indices of the nonzero matrices, without those that repeat an earlier one up to sign."""
+    seen: set[bytes] = set()
+    kept = []
+    for k, matrix in enumerate(matrices):
+        nonzero = np.flatnonzero(matrix)
+        if nonzero.size == 0:
+            continue
+        sign = np.sign(matrix.flat[nonzero[0]])
+        key = (matrix * sign + 0.0).tobytes()  # adding zero makes -0.0 equal to 0.0
+        if key not in seen:
+            seen.add(key)
+            kept.append(k)
+    return np.array(kept, dtype=np.intp)
