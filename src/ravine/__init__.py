@@ -3,16 +3,71 @@
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.sampling import Sampling
+from ravine.theory.bracket import Bracket
+from ravine.theory.certificate import Certificate, certificate
+from ravine.theory.commuting import commuting_rate
+from ravine.theory.counterexample_growth import counterexample_growth
+from ravine.theory.growth import Growth, growth
+from ravine.theory.joint_spectral_radius import JointSpectralRadius, joint_spectral_radius
+from ravine.theory.ladder import Ladder, ladder
+from ravine.theory.moments import (
+    StationaryVariance,
+    TransientPeak,
+    exact_noise_coefficient,
+    noise_floor,
+    paper_noise_coefficient,
+    second_moment,
+    stationary_variance,
+    transient_peak,
+)
+from ravine.theory.rates import contraction, spectral_radius, stable
+from ravine.theory.recommend import Recommendation, Setting, recommend
+from ravine.theory.safety import safe_momentum, safe_step
+from ravine.theory.sense import Sense
+from ravine.theory.stationary_covariance import StationaryCovariance, stationary_covariance
+from ravine.theory.worst_case import turning_angle, worst_case_rate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bracket",
+    "Certificate",
     "Curvature",
+    "Growth",
+    "JointSpectralRadius",
+    "Ladder",
     "Method",
+    "Recommendation",
     "Sampling",
+    "Sense",
+    "Setting",
+    "StationaryCovariance",
+    "StationaryVariance",
+    "TransientPeak",
+    "certificate",
+    "commuting_rate",
+    "contraction",
+    "counterexample_growth",
+    "exact_noise_coefficient",
     "gradient_descent",
+    "growth",
     "heavy_ball",
+    "joint_spectral_radius",
+    "ladder",
     "nesterov",
+    "noise_floor",
+    "paper_noise_coefficient",
+    "recommend",
+    "safe_momentum",
+    "safe_step",
+    "second_moment",
     "sgd",
+    "spectral_radius",
+    "stable",
+    "stationary_covariance",
+    "stationary_variance",
+    "transient_peak",
     "triple_momentum",
+    "turning_angle",
+    "worst_case_rate",
 ]

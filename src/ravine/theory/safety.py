@@ -37,7 +37,7 @@ def safe_step(L: npt.ArrayLike, beta: npt.ArrayLike) -> Real:
     0.01163
     """
     smoothness = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
-    momentum = real("beta", beta, "inside (-1, 1)", remedy="no other momentum is ever safe")
+    momentum = real("beta", beta, "inside (-1, 1)", remedy="no other momentum is safe for every mu")
     broadcast(L=smoothness, beta=momentum)
     return 2.0 * (1.0 - momentum) ** 2 / ((1.0 - momentum + 2.0 * momentum**2) * smoothness)
 
