@@ -1,10 +1,16 @@
-"""How every kernel of the engine is compiled."""
+"""How every kernel of the engine is compiled, cached and announced."""
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 # "contract" lets the compiler fuse a*b + c; nothing is reassociated, and infinities and NaNs keep
 # their meaning. Division by zero gives an infinity instead of an exception.
@@ -18,5 +24,44 @@ OPTIONS: dict[str, Any] = {
 compiled = njit(**OPTIONS)
 """For a function of scalars or of one block of lanes."""
 
+inlined = njit(forceinline=True, **OPTIONS)
+"""For a lane loop whose constants must reach the caller's code."""
+
 compiled_driver = njit(parallel=True, **OPTIONS)
 """For a trivial ``prange`` over blocks, whose body is one call of a ``compiled`` function."""
+
+
+def _fingerprint() -> int:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return int.from_bytes(digest.digest()[:7], "little")
+
+
+FINGERPRINT = _fingerprint()
+"""A digest of the engine's sources.
+
+Numba's disk cache looks only at the file of the function that is called. A driver that is made in
+a closure over this number is compiled anew when any source of the engine has changed.
+"""
+
+_announced = False
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    def on_start(self, event: Any) -> None:
+        global _announced
+        if not _announced:
+            _announced = True
+            line = "ravine: compiling the kernels, a few seconds; later runs take them from disk"
+            print(line, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def announced_compilation() -> Iterator[None]:
+    """Say once, in one line on standard error, that a call has to compile first."""
+    with event.install_listener("numba:compile", _Announcement()):
+        yield

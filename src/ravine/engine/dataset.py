@@ -1,0 +1,148 @@
+"""From the measures of trajectories to the dataset of a sweep."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from ravine.arguments import FloatArray
+from ravine.engine.measures import Outcome
+
+if TYPE_CHECKING:
+    from ravine.engine.sweep import Spec
+
+MEASURES: dict[str, tuple[str, ...]] = {
+    "rate": ("rate", "rate_start", "rate_stop"),
+    "floor": ("floor",),
+    "floor_sup": ("floor_sup",),
+    "outcome": ("outcome", "diverged_share"),
+    "diverged_at": ("diverged_at",),
+    "final_error": ("final_error",),
+}
+"""What can be measured, and the variables that come with it (and ``_se`` for standard errors)."""
+
+_LONG_NAMES = {
+    "rate": ("fitted linear rate of ||y - x*||", "per step"),
+    "rate_se": ("standard error of the rate", "per step"),
+    "rate_start": ("first step of the window that the rate was fitted on", "step"),
+    "rate_stop": ("last step of the window that the rate was fitted on", "step"),
+    "floor": ("noise floor: root mean square of ||y - x*|| over the second half", "||x||"),
+    "floor_se": ("standard error of the noise floor", "||x||"),
+    "floor_sup": ("noise floor: mean of max_i |y_i - x*_i| over the second half", "||x||"),
+    "floor_sup_se": ("standard error of the noise floor in sup-norm", "||x||"),
+    "outcome": ("outcome, the least favourable of the repeats", "1"),
+    "diverged_share": ("share of the repeats that diverged", "1"),
+    "diverged_at": ("first step at which a repeat had diverged, -1 if none did", "step"),
+    "final_error": ("||y - x*|| after the last step, mean of the repeats", "||x||"),
+    "final_error_se": ("standard error of the final error", "||x||"),
+}
+_COUNTS = ("outcome", "diverged_at", "rate_start", "rate_stop")
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    """Mean over the repeats that have a number; NaN where none has."""
+    good = ~np.isnan(values)
+    count = good.sum(axis=1)
+    total = np.where(good, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _standard_error(values: FloatArray) -> FloatArray:
+    """Standard error of ``_mean``; NaN where fewer than two repeats have a finite number."""
+    good = np.isfinite(values)
+    count = good.sum(axis=1)
+    finite = np.where(good, values, 0.0)
+    mean = finite.sum(axis=1) / np.maximum(count, 1)
+    square = np.where(good, (finite - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.where(
+        count > 1, np.sqrt(square / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan
+    )
+
+
+def reduce_repeats(
+    fields: dict[str, FloatArray], measures: tuple[str, ...], repeats: int
+) -> dict[str, FloatArray]:
+    """Turn fields of shape (pixels, repeats) into the variables of ``measures``, (pixels,)."""
+    found: dict[str, FloatArray] = {}
+    for measure in measures:
+        if measure == "rate":
+            found["rate"] = _mean(fields["rate"])
+            fitted = fields["rate_start"] > 0
+            start = np.where(fitted, fields["rate_start"], np.inf).min(axis=1)
+            found["rate_start"] = np.where(np.isfinite(start), start, -1.0)
+            found["rate_stop"] = fields["rate_stop"].max(axis=1)
+        elif measure == "floor":
+            found["floor"] = np.sqrt(_mean(fields["floor_square"]))
+        elif measure == "outcome":
+            found["outcome"] = fields["outcome"].max(axis=1)
+            found["diverged_share"] = (fields["outcome"] == Outcome.DIVERGED).mean(axis=1)
+        elif measure == "diverged_at":
+            when = fields["diverged_at"]
+            first = np.where(when > 0, when, np.inf).min(axis=1)
+            found["diverged_at"] = np.where(np.isfinite(first), first, -1.0)
+        else:
+            found[measure] = _mean(fields[measure])
+        if repeats > 1 and measure in ("rate", "floor_sup", "final_error"):
+            found[f"{measure}_se"] = _standard_error(fields[measure])
+        if repeats > 1 and measure == "floor":
+            # d sqrt(m) = dm / (2 sqrt(m))
+            error, floor = _standard_error(fields["floor_square"]), found["floor"]
+            found["floor_se"] = np.divide(
+                error, 2.0 * floor, out=np.zeros_like(floor), where=floor != 0.0
+            )
+    return found
+
+
+def assemble(spec: Spec, parts: list[dict[str, FloatArray]]) -> xr.Dataset:
+    """Join the variables of all tiles, in order, into the dataset of the sweep."""
+    dims = ("pair",) if spec.pairs else ("alpha", "beta")
+    data: dict[str, Any] = {}
+    for name in parts[0]:
+        values = np.concatenate([part[name] for part in parts]).reshape(spec.shape)
+        if name in _COUNTS:
+            values = values.astype(np.int8 if name == "outcome" else np.int64)
+        long_name, units = _LONG_NAMES[name]
+        data[name] = (dims, values, {"long_name": long_name, "units": units})
+    if "outcome" in data:
+        data["outcome"][2]["flag_values"] = [int(o) for o in Outcome]
+        data["outcome"][2]["flag_meanings"] = " ".join(o.name.lower() for o in Outcome)
+        data["outcome"][2]["sentences"] = [o.sentence for o in Outcome]
+    coords: dict[str, Any] = {
+        "alpha": (dims[:1], spec.alphas, {"long_name": "step size", "units": "1 / curvature"}),
+        "beta": (dims[-1:], spec.betas, {"long_name": "momentum", "units": "1"}),
+    }
+    if spec.gammas is not None:
+        plane = np.broadcast_to(spec.gammas, spec.shape).copy()
+        coords["gamma"] = (dims, plane, {"long_name": "look-ahead", "units": "1"})
+    return xr.Dataset(data, coords, _made_by(spec))
+
+
+def _made_by(spec: Spec) -> dict[str, Any]:
+    """What made a sweep, as attributes that any file format keeps."""
+    return {
+        "title": f"sweep of {spec.problem.name}",
+        "problem": spec.problem.name,
+        "problem_parameters": json.dumps(spec.problem.parameters, default=str),
+        "mu": float(spec.problem.curvature.mu),
+        "L": float(spec.problem.curvature.L),
+        "dimension": int(spec.problem.dimension),
+        "method": "nesterov" if spec.gammas is None else "family (alpha, beta, gamma)",
+        "steps": spec.steps,
+        "repeats": spec.repeats,
+        "sampling": "none" if spec.sampling is None else spec.sampling.value,
+        "sigma2": spec.sigma2,
+        "noise": spec.noise if spec.sigma2 > 0.0 else "none",
+        "measures": list(spec.measures),
+        "options": json.dumps(spec.options, default=str),
+        "seed": str(spec.seed),  # as words: 64 bits without a sign do not fit every format
+        "start_distance": float(np.linalg.norm(spec.start - spec.problem.minimiser)),
+        "dtype": spec.dtype,
+        "device": "cpu",
+        "machine": platform.machine(),
+        "versions": json.dumps({n: version(n) for n in ("ravine", "numpy", "numba", "xarray")}),
+    }

@@ -1,0 +1,254 @@
+"""From the errors of a run to its measures: rate, noise floor, outcome.
+
+No history is kept. A kernel adds the squared errors e_k² = ‖y_{k+1} - x*‖² after each step k into
+the bins of ``bin_edges`` (``record``), and ``summarise`` reads the measures off the mean squares of
+the bins. Bins are one step wide for the first 64 steps, then 32 an octave, so that a fast decay and
+a slow one are both resolved by some fifty bins and a run of any length needs a few hundred.
+
+rate
+    exp of the least-squares slope of ½ ln(mean square) against the step. The window is chosen from
+    the history: it ends where the run diverges, where a noise-free error reaches the end of the
+    number format, or where a noisy one comes within a factor of sqrt(30) of its floor; it begins
+    half-way to that, which leaves the transient out. NaN where no decay was seen above the floor.
+floor
+    mean square over the second half of the run (from the first bin that starts there).
+outcome
+    see ``Outcome``.
+
+An error counts as diverged beyond ``DIVERGENCE`` times its scale ‖x_0 - x*‖ + alpha sigma sqrt(d),
+or where it grows tenfold over the second half beyond all that the first half saw: a stable linear
+run can at most double there (a double eigenvalue), noise can grow it by 2^1.5 (a random walk).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.engine.compiled import compiled
+
+Integers = npt.NDArray[np.int64]
+
+DIVERGENCE = 1e10
+"""Errors beyond this many times their scale are certain to have diverged."""
+TOLERANCE = 1e-6
+"""A run converged when its error fell to this part of the error at the start."""
+
+_ABOVE_FLOOR = 30.0  # mean squares in the window of the rate, at least, in units of the floor's
+_GROWTH = 100.0  # of mean squares, over the second half
+_FEWEST_BINS = 4  # that a decay towards a floor must have
+_VANISHED_64, _VANISHED_32 = 1e-280, 1e-34
+
+
+class Outcome(IntEnum):
+    """How a run ended, from the most to the least certain to have worked.
+
+    Examples
+    --------
+    >>> Outcome(1).sentence
+    'at its noise floor: the error has stopped falling'
+    """
+
+    CONVERGED = 0
+    NOISE_FLOOR = 1
+    UNDECIDED = 2
+    DIVERGED = 3
+
+    @property
+    def sentence(self) -> str:
+        """What the outcome means."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Outcome.CONVERGED: "converged: the error fell to 1e-6 of that at the start",
+    Outcome.NOISE_FLOOR: "at its noise floor: the error has stopped falling",
+    Outcome.UNDECIDED: "undecided: the error was still changing at the last step",
+    Outcome.DIVERGED: "diverged",
+}
+
+FIELDS = (
+    "rate",
+    "rate_start",
+    "rate_stop",
+    "floor_square",
+    "floor_sup",
+    "outcome",
+    "diverged_at",
+    "final_error",
+)
+"""What a kernel returns for each trajectory, in this order."""
+_RATE, _START, _STOP, _FLOOR, _SUP, _OUTCOME, _WHEN, _FINAL = range(len(FIELDS))
+_CONVERGED, _AT_FLOOR, _UNDECIDED, _DIVERGED = (int(o) for o in Outcome)
+
+
+def bin_edges(steps: int) -> Integers:
+    """Edges of the bins: bin b holds the steps edges[b] < k <= edges[b+1]."""
+    edges, width = list(range(min(steps, 64) + 1)), 2
+    while edges[-1] < steps:
+        edges += range(edges[-1] + width, 2 * edges[-1] + 1, width)
+        width *= 2
+    inside = [e for e in edges if e < steps]
+    return np.array([*inside, steps], dtype=np.int64)
+
+
+def vanished(dtype: npt.DTypeLike) -> float:
+    """Squared error below which a noise-free run is at the end of its number format."""
+    return _VANISHED_64 if np.dtype(dtype) == np.float64 else _VANISHED_32
+
+
+@compiled
+def record(
+    square: npt.NDArray[np.floating[Any]],
+    factor: FloatArray,
+    limit: FloatArray,
+    k: int,
+    bin_sum: FloatArray,
+    latest: FloatArray,
+    diverged_at: Integers,
+) -> None:
+    """Add the squared errors ``factor * square`` of all lanes after step ``k`` to their bin."""
+    for lane in range(bin_sum.size):
+        error = factor[lane] * square[lane]
+        latest[lane] = error
+        bin_sum[lane] += error
+        # Written so that a NaN counts as diverged too.
+        beyond = not (error <= limit[lane])
+        diverged_at[lane] = k if beyond and diverged_at[lane] == 0 else diverged_at[lane]
+
+
+@compiled
+def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float, float]:
+    """Return slope and residual deviation of ½ ln(mean) over bins first to last - 1."""
+    total = mid = level = 0.0
+    for b in range(first, last):
+        width = float(edges[b + 1] - edges[b])
+        total += width
+        mid += width * 0.5 * (edges[b] + edges[b + 1] + 1)
+        level += width * 0.5 * np.log(mean[b])
+    mid /= total
+    level /= total
+    along = across = spread = 0.0
+    for b in range(first, last):
+        width = float(edges[b + 1] - edges[b])
+        t = 0.5 * (edges[b] + edges[b + 1] + 1) - mid
+        v = 0.5 * np.log(mean[b]) - level
+        along += width * t * v
+        across += width * t * t
+        spread += width * v * v
+    slope = along / across
+    return slope, np.sqrt(max(spread - slope * along, 0.0) / total)
+
+
+@compiled
+def bin_at(edges: Integers, step: float) -> int:
+    """Return the first bin that starts at ``step`` or later."""
+    b = 0
+    while b < edges.size - 2 and edges[b] < step:
+        b += 1
+    return b
+
+
+@compiled
+def grew(mean: FloatArray, edges: Integers, start_square: float) -> int:
+    """Return the step at which the second half outgrew the first tenfold, or 0."""
+    half = bin_at(edges, 0.5 * edges[-1])
+    most = start_square
+    for b in range(half):
+        most = max(most, mean[b])
+    for b in range(half, mean.size):
+        if mean[b] > _GROWTH * most and most > 0.0:
+            return int(edges[b] + 1)
+    return 0
+
+
+@compiled
+def window_end(
+    mean: FloatArray, edges: Integers, when: int, noisy: bool, tiny: float, floor: float
+) -> int:
+    """Return the bin before which the window of the rate ends; 0 where no decay was seen."""
+    last = mean.size
+    if when > 0:
+        while last > 0 and edges[last] >= when:
+            last -= 1
+        return last
+    if not noisy:
+        while last > 0 and mean[last - 1] < tiny:
+            last -= 1
+        return last
+    for b in range(mean.size):
+        if mean[b] <= _ABOVE_FLOOR * floor:
+            return b if b >= _FEWEST_BINS else 0
+    return last
+
+
+@compiled
+def summarise_lane(
+    mean: FloatArray,
+    edges: Integers,
+    start_square: float,
+    last_square: float,
+    when: int,
+    noisy: bool,
+    tiny: float,
+    out: FloatArray,
+) -> None:
+    """Write the measures of one run into ``out``, in the order of ``FIELDS``."""
+    half = bin_at(edges, 0.5 * edges[-1])
+    bins = mean.size
+    floor = 0.0
+    for b in range(half, bins):
+        floor += mean[b] * (edges[b + 1] - edges[b])
+    floor /= edges[-1] - edges[half]
+    slow = grew(mean, edges, start_square) if when == 0 else 0
+    outcome = _UNDECIDED
+    if when > 0 or slow > 0:
+        outcome = _DIVERGED
+    elif last_square <= TOLERANCE * TOLERANCE * start_square:
+        outcome = _CONVERGED
+    elif noisy and bins - half >= _FEWEST_BINS:
+        slope, deviation = fit(mean, edges, half, bins)
+        if abs(slope) * (edges[-1] - edges[half]) <= 3.0 * deviation:
+            outcome = _AT_FLOOR
+    last = window_end(mean, edges, when, noisy and outcome != _DIVERGED, tiny, floor)
+    if last == 0 and outcome == _UNDECIDED:
+        last = bins
+    first = min(bin_at(edges, 0.5 * edges[last]), max(last - 2, 0))
+    rate = np.nan
+    if last - first >= 2:
+        rate = np.exp(fit(mean, edges, first, last)[0])
+    elif not noisy and when == 0 and start_square > 0.0:
+        rate = 0.0
+    out[_RATE] = rate
+    out[_START] = edges[first] + 1 if last - first >= 2 else -1
+    out[_STOP] = edges[last] if last - first >= 2 else -1
+    out[_FLOOR] = np.nan if outcome == _DIVERGED else floor
+    out[_OUTCOME] = outcome
+    out[_WHEN] = max(when, slow) if outcome == _DIVERGED else -1
+    out[_FINAL] = np.inf if when > 0 else np.sqrt(last_square)
+
+
+@compiled
+def summarise(
+    bin_sums: FloatArray,
+    edges: Integers,
+    start_square: float,
+    latest: FloatArray,
+    diverged_at: Integers,
+    noisy: bool,
+    tiny: float,
+    out: FloatArray,
+) -> None:
+    """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields]."""
+    bins = edges.size - 1
+    mean = np.empty(bins)
+    for lane in range(latest.size):
+        for b in range(bins):
+            mean[b] = bin_sums[b, lane] / (edges[b + 1] - edges[b])
+        summarise_lane(
+            mean, edges, start_square, latest[lane], diverged_at[lane], noisy, tiny, out[lane]
+        )
