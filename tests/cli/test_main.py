@@ -1,0 +1,26 @@
+import subprocess
+import sys
+
+import ravine as package
+
+
+def test_without_arguments_the_help_is_shown(ravine):
+    shown = ravine()
+    assert shown.code == 0
+    for command in ("rate", "recommend", "map"):
+        assert command in shown.out
+
+
+def test_version(ravine):
+    assert ravine("--version").out == f"ravine {package.__version__}\n"
+
+
+def test_an_unknown_command_is_one_line(refused):
+    assert "No such command 'ratte'" in refused("ratte")
+
+
+def test_the_installed_command_prints_no_traceback():
+    command = [sys.executable, "-c", "from ravine.cli import main; main()", "rate", "--Q", "-3"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert shown.returncode == 2
+    assert shown.stderr == "ravine: Q must be at least 1, got -3: it is L/mu\n"

@@ -1,0 +1,63 @@
+import json
+
+import pytest
+
+from ravine import Curvature, ladder, nesterov
+
+
+def test_the_paper_s_example(ravine):
+    shown = ravine("rate", "--mu", 0.05, "--L", 100)
+    assert shown.code == 0
+    assert "usual Nesterov parameters: alpha = 0.01, beta = 0.956257" in shown.out
+    assert "1.382591" in shown.out  # sqrt(2)(1 - 1/sqrt(2000))
+    words = " ".join(shown.out.split())
+    assert "can diverge when mini-batches disagree: worst case grows by 1.383 a step" in words
+    assert max(len(line) for line in shown.out.splitlines()) <= 80
+
+
+def test_json_carries_the_ladder(ravine):
+    curvature = Curvature(1, 32)
+    rungs = ladder(curvature, nesterov(curvature))
+    data = json.loads(ravine("rate", "--Q", 32, "--json").out)
+    assert set(data) == {
+        "curvature", "method", "spectral_radius", "commuting_rate", "worst_case_rate",
+        "contraction", "noise_coefficient", "sgd_noise_coefficient", "converges", "verdict",
+    }  # fmt: skip
+    assert data["curvature"] == {"mu": 1.0, "L": 32.0, "Q": 32.0}
+    assert data["worst_case_rate"] == rungs.worst_case_rate
+    assert data["commuting_rate"]["upper"] == float(rungs.commuting.upper)
+    assert data["converges"] == {"additive_noise": True, "any_sampling": False}
+    assert data["verdict"] == rungs.verdict
+
+
+def test_infinite_numbers_become_null(ravine):
+    data = json.loads(ravine("rate", "--Q", 32, "--alpha", 1, "--beta", 0.9, "--json").out)
+    assert data["noise_coefficient"] is None
+    assert data["converges"]["additive_noise"] is False
+
+
+def test_given_parameters_are_judged(ravine):
+    shown = ravine("rate", "--Q", 8, "--alpha", 0.1, "--beta", -0.2, "--gamma", 0)
+    assert "heavy ball: alpha = 0.1, beta = -0.2, gamma = 0" in shown.out
+    assert "certain to converge" in " ".join(shown.out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--mu", 0, "--L", 1], "mu must be positive and finite, got 0"),
+        (["--mu", 2, "--L", 1], "mu must be at most L, got mu=2 with L=1"),
+        (["--mu", "nan", "--L", 1], "mu must be positive and finite, got nan"),
+        (["--mu", 1, "--L", "inf"], "L must be positive and finite, got inf"),
+        (["--mu", 1], "L must be given, got none: add --L, or give --Q alone"),
+        (["--Q", 0.5], "Q must be at least 1, got 0.5"),
+        (["--Q", "nan"], "Q must be"),
+        (["--Q", 8, "--mu", 1], "Q must be given alone"),
+        (["--Q", 8, "--beta", 0.5], "alpha must be given with beta or gamma"),
+        (["--Q", 8, "--alpha", -1], "alpha must be zero or more"),
+        (["--Q", "eight"], "Invalid value for '--Q'"),
+        (["--width", 3], "No such option: --width"),
+    ],
+)
+def test_bad_input_is_one_line(refused, arguments, line):
+    assert line in refused("rate", *arguments)

@@ -1,0 +1,46 @@
+"""The verdict says what the rungs say."""
+
+import pytest
+
+from ravine import Curvature, Method, heavy_ball, ladder, nesterov, sgd, triple_momentum
+
+
+def test_rungs_are_in_order():
+    curvature = Curvature(1, 32)
+    rungs = ladder(curvature, nesterov(curvature))
+    assert rungs.spectral_radius <= rungs.commuting.lower <= rungs.commuting.upper
+    assert rungs.commuting.upper <= rungs.worst_case_rate <= rungs.contraction
+
+
+@pytest.mark.parametrize(
+    ("Q", "make", "words"),
+    [
+        (2000, nesterov, ["Usual Nesterov", "can diverge", "Sharing eigenvectors does not help"]),
+        (14, nesterov, ["can diverge", "While they share eigenvectors it converges"]),
+        (8, nesterov, ["certain to converge on every finite sum", "0.9142 a step"]),
+        (32, sgd, ["SGD at 2/(mu + L)", "certain to converge", "0.9394 a step"]),
+        (32, heavy_ball, ["Polyak's heavy ball", "can diverge"]),
+        (8, triple_momentum, ["Triple momentum", "certain"]),
+        (8, lambda c: Method(3 / c.L, 0.9), ["diverges even with exact gradients", "4.226"]),
+        (8, lambda c: Method(0.1 / c.L, 0.0), ["SGD: converges"]),
+        (8, lambda c: Method(0.1 / c.L, 0.2, 0.1), ["Momentum with look-ahead"]),
+    ],
+)
+def test_verdicts(Q, make, words):
+    curvature = Curvature(1, Q)
+    verdict = ladder(curvature, make(curvature)).verdict
+    for phrase in words:
+        assert phrase in verdict
+
+
+def test_noise_is_compared_with_sgd():
+    """At usual parameters the worst direction is noisier than SGD's iff Q > 7.697007361."""
+    for Q, noisier in ((7.69, False), (7.71, True)):
+        curvature = Curvature(1, Q)
+        rungs = ladder(curvature, nesterov(curvature))
+        assert (rungs.noise_coefficient > rungs.sgd_noise_coefficient) is noisier
+
+
+def test_arrays_are_refused():
+    with pytest.raises(ValueError, match="L must be a single number"):
+        ladder(Curvature(1, [2, 3]), Method(0.1))
