@@ -303,6 +303,27 @@ def test_the_peak_is_the_largest_norm_of_a_power_of_the_system(usual):
     assert norms[peak.step] == pytest.approx(peak.norm, rel=1e-10)
 
 
+def test_the_search_finds_the_peak_of_random_methods():
+    """Against the norms of 1000 powers one by one, at both ends of the spectrum."""
+    rng = np.random.default_rng(9)
+    checked = 0
+    while checked < 60:
+        beta, gamma = rng.uniform(-1, 1, 2)
+        low, high = np.sort(rng.uniform(0.01, 3.0, 2))
+        if min(_margin(low, beta, gamma), _margin(high, beta, gamma)) < 0.02:
+            continue
+        checked += 1
+        method = Method(1.0, beta, gamma)
+        B, power = block([low, high], method), np.stack([np.eye(2)] * 2)
+        norms = []
+        for _ in range(1000):
+            norms.append(np.linalg.norm(power, 2, axis=(1, 2)).max())
+            power = B @ power
+        peak = transient_peak(Curvature(low, high), method)
+        assert peak.norm == pytest.approx(max(norms), rel=1e-10)
+        assert norms[peak.step] == pytest.approx(max(norms), rel=1e-10)
+
+
 def test_transient_growth_is_a_root_over_e():
     """sup_k ‖A^k‖ ~ √Q/e, with a relative error of order 1/√Q."""
     for Q in (1e4, 1e6):

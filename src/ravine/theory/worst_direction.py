@@ -17,6 +17,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.moments import spectral_norms
+from ravine.theory.rates import stable
 
 _LENGTHS = (256, 2048)
 _POINTS_PER_POWER = 4
@@ -82,11 +83,12 @@ def worst_powers(
 
     With ``scaled`` the norms are those of the state (r, τv), for a τ that makes them decay early.
     """
+    settles = bool(stable(curvature, method))
     with np.errstate(all="ignore"):
         for length in _LENGTHS:
             tau = _scaling(curvature, method, length) if scaled else 1.0
             found = _scan(curvature, method, objective, length, tau)
-            if found.block2 <= _NEGLIGIBLE**2 or not np.isfinite(found.block2):
+            if found.block2 <= _NEGLIGIBLE**2 or not settles:
                 break
     return found
 
@@ -100,7 +102,7 @@ def _scaling(curvature: Curvature, method: Method, length: int) -> float:
     costs = []
     for tau in candidates:
         scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
-        norm2 = float(np.max(spectral_norms(power * scale))) ** 2
+        norm2 = float(np.max(spectral_norms(power * scale)) ** 2)
         gain2 = g[0] ** 2 + (tau * g[1]) ** 2
         costs.append(gain2 * norm2 / (1.0 - norm2) if norm2 < 1.0 else np.inf)
     best = int(np.argmin(costs))
