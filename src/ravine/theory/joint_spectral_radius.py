@@ -33,7 +33,12 @@ from ravine.theory.products import (
     product,
     smallest_rotation,
 )
-from ravine.theory.quadratic_norm import best_quadratic_norm, norm_of_products, power_bound
+from ravine.theory.quadratic_norm import (
+    best_quadratic_norm,
+    lyapunov_norm,
+    norm_of_products,
+    power_bound,
+)
 
 _EXACT = 1e-10
 _FIRST_SLACK = 0.02
@@ -125,7 +130,7 @@ def joint_spectral_radius(
     --------
     >>> jsr = joint_spectral_radius([[[1, 1], [0, 1]], [[1, 0], [1, 1]]])
     >>> round(float(jsr.lower), 12), round(float(jsr.upper), 12), jsr.product, jsr.exact
-    (1.618033988750, 1.618033988750, (0, 1), True)
+    (1.61803398875, 1.61803398875, (0, 1), True)
     >>> jsr.certificate.kind, jsr.certificate.verify()
     ('quadratic norm', True)
     """
@@ -216,10 +221,7 @@ def _connected(stack: FloatArray, goal: float, budget: int) -> _Part:
     if kept.size == 0 or jointly_nilpotent(matrices):
         return _Part(0.0, (0,), Nilpotent(stack))
     if kept.size == 1 and stack.shape[-1] > 1:
-        length, bound = power_bound(matrices[0])
-        lower = min(certain_radius(matrices, (0,)), bound)
-        proof = ProductNorms(matrices, np.eye(stack.shape[-1]), length, bound)
-        return _Part(lower, (int(kept[0]),), proof)
+        return _single(matrices, int(kept[0]))
     basis, sizes = triangular_basis(matrices, np.random.default_rng(0))
     if len(sizes) == 1:
         part = _irreducible(matrices, goal, budget)
@@ -236,7 +238,23 @@ def _connected(stack: FloatArray, goal: float, budget: int) -> _Part:
     lower, word = max((certain_radius(matrices, part.word), part.word) for part in parts)
     certificate = BlockTriangular(matrices, basis, blocks, bound)
     exhausted = any(part.exhausted for part in parts)
-    return _Part(min(lower, bound), tuple(int(kept[i]) for i in word), certificate, exhausted)
+    part = _Part(min(lower, bound), word, certificate, exhausted)
+    if bound > (1.0 + goal) * lower:  # what is left below the blocks may cost more than they save
+        whole = _with_longer_products(_irreducible(matrices, goal, budget), goal)
+        proof = min((part, whole), key=lambda one: one.certificate.bound).certificate
+        lower, word = max((one.lower, one.word) for one in (part, whole))
+        part = _Part(min(lower, proof.bound), word, proof, exhausted and whole.exhausted)
+    return replace(part, word=tuple(int(kept[i]) for i in part.word))
+
+
+def _single(matrices: FloatArray, index: int) -> _Part:
+    """One matrix: the norm of a high power, in the better of two norms."""
+    proofs = []
+    for P in (np.eye(matrices.shape[-1]), lyapunov_norm(matrices[0])):
+        length, bound = power_bound(matrices[0], P)
+        proofs.append(ProductNorms(matrices, P, length, bound))
+    proof = min(proofs, key=lambda proof: proof.bound)
+    return _Part(min(certain_radius(matrices, (0,)), proof.bound), (index,), proof)
 
 
 def _block(stack: FloatArray, goal: float, budget: int) -> _Part:

@@ -181,8 +181,14 @@ def _gauge(
     area = _ahead(ax, ay, dx, dy)
     if area <= 0.0:  # one vertex only: a segment contains nothing but its multiples
         size, room = abs(ax) + abs(ay), abs(wx) + abs(wy)
-        return room / size if abs(_ahead(ax, ay, wx, wy)) <= 1e-14 * size * room else math.inf
-    return (_ahead(wx, wy, dx, dy) + noise * (abs(dx) + abs(dy))) / area
+        along = abs(_ahead(ax, ay, wx, wy)) <= 1e-14 * size * room
+        return float(room / size) if along else math.inf
+    if noise > 0.0:
+        area -= 4.0 * _ROUNDING * (abs(ax * dy) + abs(ay * dx))
+        if area <= 0.0:
+            return math.inf
+    gauge: float = (_ahead(wx, wy, dx, dy) + noise * (abs(dx) + abs(dy))) / area
+    return gauge
 
 
 def _under(ax: float, ay: float, bx: float, by: float, cx: float, cy: float) -> bool:

@@ -30,8 +30,7 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
     """Lower bound of rho(product)^(1/length) that allows for rounding.
 
     The error of the product is the sum over its factors of (the rounding made there) times the
-    norm of the rest. The leading eigenvalue moves by that times its condition number where it is
-    well separated, else by Elsner's bound (2‖M‖)^(1-1/n) error^(1/n).
+    norm of the rest; how far it moves the leading eigenvalue is for ``_shift`` to say.
     """
     n = matrices.shape[-1]
     scale = float(np.max(np.linalg.norm(matrices[list(word)], axis=(1, 2))))
@@ -52,15 +51,26 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
     values = np.linalg.eigvals(matrix)
     lead = values[int(np.argmax(np.abs(values)))]
     size = float(np.abs(lead))
-    shift = (2.0 * norm + error) ** (1.0 - 1.0 / n) * error ** (1.0 / n)
-    left_vectors, _, right_vectors = np.linalg.svd(matrix - lead * np.eye(n))
-    overlap = float(np.abs(np.vdot(left_vectors[:, -1], right_vectors[-1].conj())))
-    condition = 1.0 / max(overlap, EPS)
-    if n == 1:
-        shift = error
-    elif 16.0 * condition**2 * error < size:
-        shift = min(shift, 2.0 * condition * error)
+    shift = _shift(matrix, complex(lead), error)
     return float(max(size - shift, 0.0) ** (1.0 / len(word)) * scale * (1.0 - 4.0 * EPS))
+
+
+def _shift(matrix: FloatArray, value: complex, error: float) -> float:
+    """How far a perturbation of norm ``error`` can move the eigenvalue ``value``.
+
+    A circle on which the least singular value of matrix - z exceeds the error keeps as many
+    eigenvalues inside as before. Circles are tried from the smallest up; at sixteen points each
+    the singular value must exceed twice the error. Infinite if no circle short of zero will do.
+    """
+    n = len(matrix)
+    points = np.exp(2j * np.pi * np.arange(16) / 16)[:, None, None] * np.eye(n)
+    radius = 2.0 * error
+    while radius < abs(value):
+        shifted = matrix - value * np.eye(n) - radius * points
+        if float(np.linalg.svd(shifted, compute_uv=False)[:, -1].min()) > 2.0 * error:
+            return radius
+        radius *= 2.0
+    return np.inf
 
 
 def smallest_rotation(word: Word) -> Word:

@@ -28,7 +28,9 @@ def best_quadratic_norm(matrices: FloatArray) -> FloatArray:
             size = np.trace(P)
             if not size > 0.0:
                 return best
-            P = (P + P.T) / (2.0 * size) + 1e-12 * np.eye(n)
+            P = (P + P.T) / (2.0 * size)
+        if np.linalg.eigvalsh(P)[0] < 1e-13:  # too flat to be a norm in float64
+            P = P + 1e-10 * np.eye(n)
         root = _root(P)
         sizes = np.linalg.norm(root @ matrices @ np.linalg.inv(root), ord=2, axis=(1, 2))
         largest = float(sizes.max())
@@ -53,10 +55,25 @@ def norm_of_products(matrices: FloatArray, P: FloatArray, length: int) -> float:
     return float((norms.max() + length * rounding) ** (1.0 / length) * scale * (1.0 + 8.0 * EPS))
 
 
-def power_bound(matrix: FloatArray) -> tuple[int, float]:
-    """Length 2^j and least ‖A^(2^j)‖^(1/2^j) over j, with the rounding of repeated squaring."""
+def lyapunov_norm(matrix: FloatArray, share: float = 0.01) -> FloatArray:
+    """P = sum of (Aᵀ)^k A^k / r^(2k), in which A is less than r, its radius and a share more."""
     n = len(matrix)
-    power, error, log, best, length = matrix, 0.0, 0.0, np.inf, 1
+    r = (1.0 + share) * float(np.abs(np.linalg.eigvals(matrix)).max())
+    scaled = matrix / r
+    # the rows of kron(A', A') act on P read row by row
+    system = np.eye(n * n) - np.kron(scaled.T, scaled.T)
+    P = np.linalg.solve(system, np.eye(n).ravel()).reshape(n, n)
+    P = (P + P.T) / (2.0 * np.trace(P))
+    return P if np.linalg.eigvalsh(P)[0] > 1e-13 else np.eye(n)
+
+
+def power_bound(matrix: FloatArray, P: FloatArray) -> tuple[int, float]:
+    """Length 2^j and least ‖A^(2^j)‖_P^(1/2^j) over j, with the rounding of repeated squaring."""
+    n = len(matrix)
+    root = _root(P)
+    power = root @ matrix @ np.linalg.inv(root)
+    error = 4 * n * EPS * float(np.linalg.cond(root) * np.linalg.norm(power))
+    log, best, length = 0.0, np.inf, 1
     for j in range(48):
         size = float(np.linalg.norm(power, ord=2))
         if size == 0.0:
