@@ -14,6 +14,7 @@ Objective: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 _VALLEYS = 4
 _RING = 48
+_SPACING = 0.15
 
 
 class Least(NamedTuple):
@@ -30,16 +31,27 @@ def least(objective: Objective, alphas: FloatArray, betas: FloatArray, *, cheap:
     ``cheap`` says that many points at once cost little more than one: the descent then ends with
     shrinking rings of points, which find their way along a kink where a simplex may stall.
     """
-    grid = np.meshgrid(np.log(alphas), betas, indexing="ij")
-    values = objective(np.exp(grid[0]), grid[1])
-    spacing = np.array([np.diff(np.log(alphas)).max(), np.median(np.diff(betas))])
-    best: tuple[FloatArray, float] | None = None
-    for i, j in _valleys(values)[: _VALLEYS if cheap else 2]:
-        found = _descend(objective, np.array([grid[0][i, j], grid[1][i, j]]), spacing, cheap)
-        if best is None or found[1] < best[1]:
-            best = found
-    assert best is not None
-    return Least(float(np.exp(best[0][0])), float(best[0][1]), best[1])
+    starts = valleys(objective, alphas, betas)[: _VALLEYS if cheap else 2]
+    found = [descend(objective, start, cheap=cheap) for start in starts]
+    return min(found, key=lambda one: one.value)
+
+
+def valleys(objective: Objective, alphas: FloatArray, betas: FloatArray) -> list[Least]:
+    """Grid points that are no higher than their neighbours, the lowest first."""
+    alpha, beta = np.meshgrid(alphas, betas, indexing="ij")
+    values = objective(alpha, beta)
+    padded = np.pad(values, 1, constant_values=np.inf)
+    rows, columns = values.shape
+    around = [
+        padded[1 + i : 1 + i + rows, 1 + j : 1 + j + columns]
+        for i in (-1, 0, 1)
+        for j in (-1, 0, 1)
+        if (i, j) != (0, 0)
+    ]
+    found = np.argwhere((values <= np.min(around, axis=0)) & np.isfinite(values))
+    order = np.argsort(values[found[:, 0], found[:, 1]], kind="stable")
+    points = ((alpha[i, j], beta[i, j], values[i, j]) for i, j in found[order])
+    return [Least(float(a), float(b), float(v)) for a, b, v in points]
 
 
 def least_along(
@@ -57,59 +69,44 @@ def least_along(
     return best
 
 
-def _valleys(values: FloatArray) -> list[tuple[int, int]]:
-    """Grid points that are no higher than their neighbours, the lowest first."""
-    padded = np.pad(values, 1, constant_values=np.inf)
-    rows, columns = values.shape
-    around = [
-        padded[1 + i : 1 + i + rows, 1 + j : 1 + j + columns]
-        for i in (-1, 0, 1)
-        for j in (-1, 0, 1)
-        if (i, j) != (0, 0)
-    ]
-    found = np.argwhere((values <= np.min(around, axis=0)) & np.isfinite(values))
-    order = np.argsort(values[found[:, 0], found[:, 1]], kind="stable")
-    return [(int(i), int(j)) for i, j in found[order]]
-
-
-def _descend(
-    objective: Objective, point: FloatArray, spacing: FloatArray, cheap: bool
-) -> tuple[FloatArray, float]:
+def descend(objective: Objective, start: Least, *, cheap: bool, spacing: float = _SPACING) -> Least:
     """Nelder and Mead's simplex, started again while it helps; then rings, if these are cheap."""
     from scipy.optimize import minimize
 
     def at(p: FloatArray) -> float:
         return float(objective(np.exp(p[:1]), p[1:])[0])
 
+    point = np.array([np.log(start.alpha), start.beta])
     value = at(point)
     precision = 1e-10 if cheap else 1e-6
-    for _ in range(6 if cheap else 2):
-        simplex = point + np.array([[0.0, 0.0], [spacing[0], 0.0], [0.0, spacing[1]]])
+    for _ in range(4 if cheap else 2):
+        simplex = point + spacing * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.3]])
         asked = {"initial_simplex": simplex, "xatol": precision, "fatol": precision * value}
-        found = minimize(at, point, method="Nelder-Mead", options={**asked, "maxiter": 400})
+        found = minimize(at, point, method="Nelder-Mead", options={**asked, "maxiter": 300})
         gain = value - float(found.fun)
         if gain > 0.0:
             point, value = found.x, float(found.fun)
         spacing = spacing / 4.0
         if gain <= precision * value:
             break
-    return _rings(objective, point, value, spacing) if cheap else (point, value)
+    if cheap:
+        point, value = _rings(objective, point, value, spacing)
+    return Least(float(np.exp(point[0])), float(point[1]), value)
 
 
 def _rings(
-    objective: Objective, point: FloatArray, value: float, spacing: FloatArray
+    objective: Objective, point: FloatArray, value: float, size: float
 ) -> tuple[FloatArray, float]:
     angle = 2.0 * np.pi * np.arange(_RING) / _RING
-    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1) * spacing
-    size = 0.25
-    for _ in range(400):
+    ring = np.stack([np.cos(angle), 0.3 * np.sin(angle)], axis=1)
+    for _ in range(200):
         tried = point + size * ring
         values = objective(np.exp(tried[:, 0]), tried[:, 1])
         k = int(np.argmin(values))
         if values[k] < value:
-            point, value, size = tried[k], float(values[k]), min(1.5 * size, 1.0)
+            point, value, size = tried[k], float(values[k]), 1.5 * size
         else:
-            size *= 0.5
-        if size < 1e-10:
+            size *= 0.4
+        if size < 1e-9:
             break
     return point, value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,24 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.finite_sum import Scalars, Terms, finite_sum
 from ravine.theory.mean_square import iid_operator, lift_radius, perron_root
-from ravine.theory.plane_search import Objective, least, least_along
+from ravine.theory.plane_search import Least, Objective, descend, least, least_along, valleys
 
 _GRID_EVALUATIONS = 400_000
 _DENSE_GRID = 12
 _FINE = 4001
+
+_Errors: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""E r² after the budget, for points (alpha, beta) and eigenvalues as a last axis."""
+
+
+def _momenta(count: int) -> FloatArray:
+    """Momenta from near -1 to near 1, 0 among them, closer together towards 1."""
+    half = max(count // 2, 4)
+    above = 1.0 - np.geomspace(1.0, 1e-3, half)
+    return np.concatenate([-np.linspace(0.95, 0.05, count - half), above])
+
+
+_BUDGET_MOMENTA = np.concatenate([[-1.5], _momenta(56), [1.2, 1.6]])
 
 
 class FastestMeanSquare(NamedTuple):
@@ -110,8 +124,8 @@ def fastest_budget(
     problem
         A :class:`ravine.Curvature`: an adversary puts all of the start into one direction, with any
         eigenvalue in [mu, L] (8000 of them are tried: the worst is often inside), and the error of
-        that direction is counted. Or eigenvalues, an array
-        of positive numbers: the errors of all directions are added.
+        that direction is counted. Or eigenvalues, an array of positive numbers: the errors of all
+        directions are added.
     sigma2
         Variance of the gradient noise in a direction, zero or more. With eigenvalues, an array of
         one for each is possible.
@@ -156,8 +170,14 @@ def fastest_budget(
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
         return np.asarray(budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1))
 
-    found = _least_budget(objective, lam, noise, first, K)
-    return FastestBudget(Method(*found[:2]), found[2])
+    if not np.any(first):
+        return FastestBudget(Method(0.0), 0.0)
+    alphas = _steps(lam, noise, first, K)
+    plain = least_along(lambda alpha: objective(alpha, np.zeros_like(alpha)), alphas)
+    found = least(objective, alphas, _BUDGET_MOMENTA, cheap=True)
+    if plain[1] <= found.value:
+        return FastestBudget(Method(plain[0]), plain[1])
+    return FastestBudget(Method(found.alpha, found.beta), found.value)
 
 
 def budget_error(
@@ -211,60 +231,61 @@ class _Affine(NamedTuple):
 
 
 def _against_adversary(mu: float, L: float, sigma2: float, start: float, K: int) -> FastestBudget:
-    """Minimise the worst direction: exchange of the eigenvalues that are counted."""
-    fine = np.unique(np.concatenate([np.geomspace(mu, L, _FINE), np.linspace(mu, L, _FINE)]))
-    fine[0], fine[-1] = mu, L
-    counted = np.unique(np.concatenate([np.geomspace(mu, L, 9), np.linspace(mu, L, 9)]))
-    counted[0], counted[-1] = mu, L
+    """Minimise the worst direction, from the valleys seen with few eigenvalues."""
+    if start == 0.0:
+        return FastestBudget(Method(0.0), 0.0)
     noise, first = np.float64(sigma2), np.float64(start)
-    best: tuple[float, float, float] | None = None
+
+    def errors(alpha: FloatArray, beta: FloatArray, lam: FloatArray) -> FloatArray:
+        return budget_error(alpha, beta, lam, noise, first, K)
+
+    few, many, fine = (_between(mu, L, count) for count in (9, 33, _FINE))
+    alphas = _steps(few, noise, first, K)
+    plain = least_along(lambda alpha: _worst(errors, fine)(alpha, 0.0 * alpha), alphas)
+    seen = valleys(_worst(errors, few), alphas, _BUDGET_MOMENTA)[:4]
+    ends = [descend(_worst(errors, many), one, cheap=False) for one in seen]
+    lowest = min(end.value for end in ends)
+    near = [end for end in ends if end.value <= 1.05 * lowest]
+    found = [_exchange(errors, end, many, fine) for end in near]
+    best = min([*found, Least(plain[0], 0.0, plain[1])], key=lambda one: one.value)
+    return FastestBudget(Method(best.alpha, best.beta), best.value)
+
+
+def _worst(errors: _Errors, lam: FloatArray) -> Objective:
+    return lambda alpha, beta: np.asarray(errors(alpha, beta, lam).max(axis=-1))
+
+
+def _exchange(errors: _Errors, end: Least, counted: FloatArray, fine: FloatArray) -> Least:
+    """Descend with the counted eigenvalues; count the worst that were left out; repeat."""
+    best = Least(end.alpha, end.beta, np.inf)
+    spacing = 0.05
     for _ in range(8):
-
-        def objective(alpha: FloatArray, beta: FloatArray, lam: FloatArray = counted) -> FloatArray:
-            return np.asarray(budget_error(alpha, beta, lam, noise, first, K).max(axis=-1))
-
-        alpha, beta, value = _least_budget(objective, counted, noise, first, K)
-        errors = budget_error(np.array([alpha]), np.array([beta]), fine, noise, first, K)[0]
-        worst = float(errors.max())
-        if best is None or worst < best[2]:
-            best = (alpha, beta, worst)
-        if worst <= value * (1.0 + 1e-9):
-            break
-        inner = np.flatnonzero((errors[1:-1] >= errors[:-2]) & (errors[1:-1] >= errors[2:])) + 1
-        highest = inner[np.argsort(errors[inner])[-8:]]
+        end = descend(_worst(errors, counted), end, cheap=True, spacing=spacing)
+        spacing = 0.01
+        found = errors(np.array([end.alpha]), np.array([end.beta]), fine)[0]
+        worst = float(found.max())
+        if worst < best.value:
+            best = Least(end.alpha, end.beta, worst)
+        inner = np.flatnonzero((found[1:-1] >= found[:-2]) & (found[1:-1] >= found[2:])) + 1
+        highest = inner[np.argsort(found[inner])[-8:]]
         more = np.unique(np.concatenate([counted, fine[highest]]))
-        if more.size == counted.size:
+        if worst <= end.value * (1.0 + 1e-9) or more.size == counted.size:
             break
         counted = more
-    assert best is not None
-    return FastestBudget(Method(best[0], best[1]), best[2])
+    return best
 
 
-def _least_budget(
-    objective: Objective, lam: FloatArray, sigma2: Real, start: Real, K: int
-) -> tuple[float, float, float]:
-    """Least value over the plane, and along beta = 0; a start at x* is best left alone."""
-    square = np.asarray(start) ** 2
-    if not np.any(square):
-        return (0.0, 0.0, 0.0)
-    L, mu = float(lam.max()), float(lam.min())
-    largest = 4.0 / L
-    quiet = np.max(sigma2) == 0.0
-    useful = largest if quiet else mu * float(np.max(square)) / float(np.max(sigma2))
-    smallest = 1e-3 * min(1.0 / (K * L), useful)
-    alphas = np.geomspace(smallest, largest, 72)
-    plain = least_along(lambda alpha: objective(alpha, np.zeros_like(alpha)), alphas)
-    found = least(objective, alphas, np.concatenate([[-1.5], _momenta(56), [1.2, 1.6]]), cheap=True)
-    if plain[1] <= found.value:
-        return (plain[0], 0.0, plain[1])
-    return (found.alpha, found.beta, found.value)
+def _between(mu: float, L: float, count: int) -> FloatArray:
+    """Eigenvalues from mu to L, evenly spaced and evenly spaced in the logarithm."""
+    inside = np.concatenate([np.geomspace(mu, L, count)[1:-1], np.linspace(mu, L, count)[1:-1]])
+    return np.unique(np.concatenate([[mu, L], np.clip(inside, mu, L)]))
 
 
-def _momenta(count: int) -> FloatArray:
-    """Momenta from near -1 to near 1, 0 among them, closer together towards 1."""
-    half = max(count // 2, 4)
-    above = 1.0 - np.geomspace(1.0, 1e-3, half)
-    return np.concatenate([-np.linspace(0.95, 0.05, count - half), above])
+def _steps(lam: FloatArray, sigma2: Real, start: Real, K: int) -> FloatArray:
+    """Step sizes worth trying: up to the largest stable one, 4/L, down to what noise leaves."""
+    L, mu, noise = float(lam.max()), float(lam.min()), float(np.max(sigma2))
+    useful = np.inf if noise == 0.0 else mu * float(np.max(np.asarray(start) ** 2)) / noise
+    return np.geomspace(1e-3 * min(1.0 / (K * L), useful), 4.0 / L, 72)
 
 
 def _two_moments(terms: Terms) -> FloatArray:
