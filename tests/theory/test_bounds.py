@@ -80,6 +80,20 @@ def test_exact_gradients_stay_below_equations_4_and_5(bound, usual, problem, Q):
     assert np.all(found <= envelope.values * ROUNDING + 1e-28)
 
 
+def test_equations_4_to_6_as_stated():
+    """At Q = 16: κ = 15/17, 1 - 1/√Q = 3/4, (√Q-1)/(√Q+1) = 3/5; mu = 2, ‖x_0 - x*‖ = 3."""
+    curvature, k = Curvature(2.0, 32.0), np.arange(6)
+    options = {"steps": 5, "distance": 3.0}
+    for envelope, stated in [
+        (gradient_descent_bound(curvature, **options), 16 * (15 / 17) ** (2 * k) * 9),
+        (nesterov_bound(curvature, **options), 32 * 0.75**k * 9),
+        (lower_bound(curvature, **options), 1 * 0.6 ** (2 * k) * 9),
+    ]:
+        np.testing.assert_allclose(envelope.values, stated, rtol=1e-12)
+        assert envelope.rate == pytest.approx(stated[1] / stated[0])
+        assert envelope.floor == 0.0
+
+
 def test_equation_4_is_attained_by_the_steep_direction():
     """On the axis of L the factor per step is exactly -(Q-1)/(Q+1)."""
     curvature = Curvature(1.0, 10.0)

@@ -310,17 +310,15 @@ def spectral_norms(matrices: FloatArray) -> FloatArray:
 def _peak(B: FloatArray) -> tuple[float, int]:
     """Largest ‖B^k‖ over k >= 0, and its k.
 
-    At the first k >= 1 with ‖B^k‖ <= 1 the search ends: ‖B^{k+j}‖ <= ‖B^j‖ was seen before.
+    Once some k >= 1 has ‖B^k‖ <= 1 the search ends: ‖B^{k+j}‖ <= ‖B^j‖ was seen before.
     """
     powers, step, best, at = np.eye(2)[None], B, 1.0, 0
     while len(powers) < _LONGEST_SEARCH:
         fresh = powers @ step
         norms = spectral_norms(fresh)
-        below = np.flatnonzero(norms <= 1.0)
-        norms = norms[: below[0]] if below.size else norms
-        if norms.size and norms.max() > best:
+        if norms.max() > best:
             best, at = float(norms.max()), len(powers) + int(norms.argmax())
-        if below.size:
+        if norms.min() <= 1.0:
             break
         powers, step = np.concatenate([powers, fresh]), step @ step
     return best, at
