@@ -22,7 +22,7 @@ def random_parameters(count: int, seed: int) -> tuple[Curvature, Method]:
 
 @pytest.mark.parametrize("Q", [1.01, 2.0, 17.0553550856302, 32.0, 2000.0, 1e6, 1e9])
 def test_usual_parameters(Q: float) -> None:
-    """4^(1/5)(1 - 1/√Q): four steps with mu, one with L; 1e-11 allows for the product's rounding."""
+    """4^(1/5)(1 - 1/√Q): four steps with mu, one with L; 1e-11 is for the product's rounding."""
     curvature = Curvature(1.0, Q)
     rate = commuting_rate(curvature, nesterov(curvature))
     value = 4.0**0.2 * (1.0 - Q**-0.5)

@@ -63,11 +63,14 @@ class JointSpectralRadius(Bracket):
         computes it again.
     exhausted
         Whether the budget ended before the tolerance was reached.
+    tolerance
+        The relative width that was aimed at.
     """
 
     product: Word
     certificate: Certificate
     exhausted: bool
+    tolerance: float
 
     @property
     def exact(self) -> bool:
@@ -82,9 +85,11 @@ class JointSpectralRadius(Bracket):
             f"The joint spectral radius is between {self.lower:.12g}, the radius of the product "
             f"{word} per factor, and {self.upper:.12g}, by {self.certificate.kind}"
         )
-        return what + (
-            "; the budget ended before the tolerance was reached." if self.exhausted else "."
-        )
+        if self.exhausted:
+            return f"{what}; the budget ended before the tolerance {self.tolerance:g} was reached."
+        if self.relative_width > self.tolerance:
+            return f"{what}; rounding does not allow the tolerance {self.tolerance:g}."
+        return f"{what}."
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,7 @@ def joint_spectral_radius(
         product=part.word,
         certificate=_rescaled(part.certificate, unit),
         exhausted=part.exhausted and upper - lower > goal * lower,
+        tolerance=goal,
     )
 
 
@@ -243,7 +249,7 @@ def _connected(stack: FloatArray, goal: float, budget: int) -> _Part:
         whole = _with_longer_products(_irreducible(matrices, goal, budget), goal)
         proof = min((part, whole), key=lambda one: one.certificate.bound).certificate
         lower, word = max((one.lower, one.word) for one in (part, whole))
-        part = _Part(min(lower, proof.bound), word, proof, exhausted and whole.exhausted)
+        part = _Part(min(lower, proof.bound), word, proof, whole.exhausted)
     return replace(part, word=tuple(int(kept[i]) for i in part.word))
 
 
