@@ -30,7 +30,7 @@ def _momenta(count: int) -> FloatArray:
     return np.concatenate([-np.linspace(0.95, 0.05, count - half), above])
 
 
-_BUDGET_MOMENTA = np.concatenate([[-1.5], _momenta(56), [1.2, 1.6]])
+_BUDGET_MOMENTA = _momenta(56)
 
 
 class FastestMeanSquare(NamedTuple):
@@ -117,7 +117,10 @@ def fastest_budget(
     In a direction of curvature lambda, from r_1 = start and v_0 = 0,
     E r²_{K+1} = ((B^K)_{11} start)² + alpha² sigma2 Σ_{j<K} ((B^j g)_1)², g = (1 + beta, 1).
     It is evaluated by doubling, in O(log K), at every point of an (alpha, beta) grid at once; the
-    lowest valleys are then followed down. beta may be negative.
+    lowest valleys are then followed down. beta may be negative, -1 < beta < 1.
+
+    The answer is for K steps and no more: for a budget of a few steps the best parameters need not
+    be stable in the long run.
 
     Parameters
     ----------
@@ -168,7 +171,8 @@ def fastest_budget(
         )
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        return np.asarray(budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1))
+        errors = budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1)
+        return np.where(np.abs(beta) < 1.0, errors, np.inf)
 
     if not np.any(first):
         return FastestBudget(Method(0.0), 0.0)
@@ -252,7 +256,10 @@ def _against_adversary(mu: float, L: float, sigma2: float, start: float, K: int)
 
 
 def _worst(errors: _Errors, lam: FloatArray) -> Objective:
-    return lambda alpha, beta: np.asarray(errors(alpha, beta, lam).max(axis=-1))
+    def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        return np.where(np.abs(beta) < 1.0, errors(alpha, beta, lam).max(axis=-1), np.inf)
+
+    return objective
 
 
 def _exchange(errors: _Errors, end: Least, counted: FloatArray, fine: FloatArray) -> Least:
