@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -104,6 +103,8 @@ def _brackets(
         for n, pair in enumerate(scaled.tolist()):
             lower[n], upper[n], _ = bracket_pair(pair, 1.0, tolerance, room)
     else:
+        from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
+
         sweep = compiled_sweep()
 
         def work(first: int) -> None:
