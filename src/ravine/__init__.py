@@ -3,10 +3,28 @@
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.sampling import Sampling
+from ravine.theory.bounds import (
+    accelerated_bound,
+    accelerated_estimate,
+    additive_noise_bound,
+    additive_noise_estimate,
+    gradient_descent_bound,
+    lower_bound,
+    nesterov_bound,
+    sgd_noise_bound,
+)
 from ravine.theory.bracket import Bracket
 from ravine.theory.certificate import Certificate, certificate
 from ravine.theory.commuting import commuting_rate
 from ravine.theory.counterexample_growth import counterexample_growth
+from ravine.theory.envelope import Envelope
+from ravine.theory.finite_sum_bounds import (
+    best_sgd_finite_sum_bound,
+    contraction_bound,
+    lyapunov_bound,
+    sgd_finite_sum_bound,
+    worst_case_bound,
+)
 from ravine.theory.growth import Growth, growth
 from ravine.theory.joint_spectral_radius import JointSpectralRadius, joint_spectral_radius
 from ravine.theory.ladder import Ladder, ladder
@@ -33,6 +51,7 @@ __all__ = [
     "Bracket",
     "Certificate",
     "Curvature",
+    "Envelope",
     "Growth",
     "JointSpectralRadius",
     "Ladder",
@@ -44,17 +63,27 @@ __all__ = [
     "StationaryCovariance",
     "StationaryVariance",
     "TransientPeak",
+    "accelerated_bound",
+    "accelerated_estimate",
+    "additive_noise_bound",
+    "additive_noise_estimate",
+    "best_sgd_finite_sum_bound",
     "certificate",
     "commuting_rate",
     "contraction",
+    "contraction_bound",
     "counterexample_growth",
     "exact_noise_coefficient",
     "gradient_descent",
+    "gradient_descent_bound",
     "growth",
     "heavy_ball",
     "joint_spectral_radius",
     "ladder",
+    "lower_bound",
+    "lyapunov_bound",
     "nesterov",
+    "nesterov_bound",
     "noise_floor",
     "paper_noise_coefficient",
     "recommend",
@@ -62,6 +91,8 @@ __all__ = [
     "safe_step",
     "second_moment",
     "sgd",
+    "sgd_finite_sum_bound",
+    "sgd_noise_bound",
     "spectral_radius",
     "stable",
     "stationary_covariance",
@@ -69,5 +100,6 @@ __all__ = [
     "transient_peak",
     "triple_momentum",
     "turning_angle",
+    "worst_case_bound",
     "worst_case_rate",
 ]

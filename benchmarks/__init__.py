@@ -1,0 +1,1 @@
+"""Measurements of ravine and its peers, interleaved in one run."""
