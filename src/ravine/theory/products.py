@@ -41,7 +41,8 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
     for factor in factors:
         left.append(left[-1] @ factor)
     rest = np.eye(n)
-    for before, factor in zip(reversed(left[:-1]), reversed(factors), strict=True):
+    # the first factor meets the identity and is not rounded
+    for before, factor in zip(reversed(left[1:-1]), reversed(factors[1:]), strict=True):
         sizes = [float(np.linalg.norm(part)) for part in (before, factor, rest)]
         error += (n + 2) * EPS * sizes[0] * sizes[1] * sizes[2]
         rest = factor @ rest
@@ -69,7 +70,7 @@ def _shift(matrix: FloatArray, value: complex, error: float) -> float:
         shifted = matrix - value * np.eye(n) - radius * points
         if float(np.linalg.svd(shifted, compute_uv=False)[:, -1].min()) > 2.0 * error:
             return radius
-        radius *= 2.0
+        radius *= 1.4
     return np.inf
 
 
