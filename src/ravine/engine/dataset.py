@@ -8,10 +8,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from ravine.arguments import FloatArray
-from ravine.engine.measures import Outcome
+from ravine.engine.measures import FIELDS, Outcome
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
@@ -98,16 +99,39 @@ def reduce_repeats(
     return found
 
 
+def variable_names(spec: Spec) -> list[str]:
+    """Names of the variables that the dataset of a sweep holds."""
+    blank = dict.fromkeys(FIELDS, np.zeros((1, spec.repeats)))
+    return list(reduce_repeats(blank, spec.measures, spec.repeats))
+
+
+def variable_dtype(name: str) -> np.dtype[Any]:
+    """Type of a variable of the dataset."""
+    if name not in _COUNTS:
+        return np.dtype(np.float64)
+    return np.dtype(np.int8 if name == "outcome" else np.int64)
+
+
 def assemble(spec: Spec, parts: list[dict[str, FloatArray]]) -> xr.Dataset:
     """Join the variables of all tiles, in order, into the dataset of the sweep."""
+    return new_dataset(
+        spec,
+        {
+            name: np.concatenate([part[name] for part in parts])
+            .reshape(spec.shape)
+            .astype(variable_dtype(name), copy=False)
+            for name in parts[0]
+        },
+    )
+
+
+def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
+    """Make the dataset of a sweep from its variables, each of the shape of the plane."""
     dims = ("pair",) if spec.pairs else ("alpha", "beta")
     data: dict[str, Any] = {}
-    for name in parts[0]:
-        values = np.concatenate([part[name] for part in parts]).reshape(spec.shape)
-        if name in _COUNTS:
-            values = values.astype(np.int8 if name == "outcome" else np.int64)
+    for name, array in values.items():
         long_name, units = _LONG_NAMES[name]
-        data[name] = (dims, values, {"long_name": long_name, "units": units})
+        data[name] = (dims, array, {"long_name": long_name, "units": units})
     if "outcome" in data:
         data["outcome"][2]["flag_values"] = [int(o) for o in Outcome]
         data["outcome"][2]["flag_meanings"] = " ".join(o.name.lower() for o in Outcome)

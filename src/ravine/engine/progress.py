@@ -1,11 +1,12 @@
-"""Running tiles one after the other, with a bar on long work and a clean stop."""
+"""Running tiles here one after the other, and showing how far a sweep came."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import numba
 
@@ -15,16 +16,15 @@ if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
 Part = dict[str, FloatArray]
+Tile = tuple[int, int]
+RunTile = Callable[["Spec", int, int], Part]
 _QUIET = 1.0  # seconds before a bar appears
 
 
-def run_all(
-    run: Callable[[Spec, int, int], Part],
-    spec: Spec,
-    tiles: list[tuple[int, int]],
-    threads: int | None,
-) -> list[Part]:
-    """Run all tiles on ``threads`` threads; say how far it came when it is interrupted."""
+def run_here(
+    run: RunTile, spec: Spec, tiles: Iterable[Tile], threads: int | None
+) -> Iterator[tuple[Tile, Part]]:
+    """Run tiles in this process on ``threads`` threads; yield each as it is finished."""
     before = numba.get_num_threads()
     if threads is not None:
         most = numba.config.NUMBA_NUM_THREADS
@@ -32,33 +32,44 @@ def run_all(
             remedy = "give fewer, or set NUMBA_NUM_THREADS before Python starts"
             raise ValueError(complaint("threads", f"at most {most}", threads, remedy))
         numba.set_num_threads(threads)
-    parts: list[Part] = []
-    bar = _Bar(len(tiles))
     try:
         for first, last in tiles:
-            parts.append(run(spec, first, last))
-            bar.advance()
-    except KeyboardInterrupt:
-        bar.close()
-        print(f"stopped after {len(parts)} of {len(tiles)} tiles", file=sys.stderr, flush=True)
-        raise
+            yield (first, last), run(spec, first, last)
     finally:
-        bar.close()
         numba.set_num_threads(before)
-    return parts
 
 
-class _Bar:
-    """A progress bar on standard error that appears once the work has taken a second."""
+class Progress:
+    """A bar on standard error that appears once the work has taken a second.
 
-    def __init__(self, total: int) -> None:
+    Interrupted, it says in one line how far the work came.
+    """
+
+    def __init__(self, total: int, done: int = 0, resumable: bool = False) -> None:
         self._total = total
-        self._done = 0
+        self._done = done
+        self._remedy = ": run it again with the same store to go on" if resumable else ""
         self._since = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if isinstance(error, KeyboardInterrupt):
+            line = f"stopped after {self._done} of {self._total} tiles{self._remedy}"
+            print(line, file=sys.stderr, flush=True)
+
     def advance(self) -> None:
+        """Count one more tile."""
         self._done += 1
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)
@@ -67,9 +78,10 @@ class _Bar:
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
 
-        self._bar = Progress(
+        self._bar = RichProgress(
             "sweep",
             BarColumn(),
             MofNCompleteColumn(),
@@ -80,8 +92,3 @@ class _Bar:
         )
         self._task = self._bar.add_task("sweep", total=self._total, completed=self._done)
         self._bar.start()
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None

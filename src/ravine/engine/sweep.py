@@ -17,20 +17,26 @@ returns, for every name in ``measures.FIELDS``, an array of shape (last - first,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, cast
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
 from ravine.arguments import FloatArray, broadcast, complaint, one_number, real, whole
+from ravine.engine.blas import one_blas_thread
 from ravine.engine.compiled import announced_compilation
 from ravine.engine.dataset import MEASURES, assemble, reduce_repeats
-from ravine.engine.progress import run_all
+from ravine.engine.progress import Part, Progress, Tile, run_here
 from ravine.sampling import Sampling
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Kernel = Callable[["Spec", int, int], dict[str, FloatArray]]
 
@@ -102,7 +108,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     return reduce_repeats(kernel_for(spec)(spec, first, last), spec.measures, spec.repeats)
 
 
-def tiles(spec: Spec, tile: int | None) -> list[tuple[int, int]]:
+def tiles(spec: Spec, tile: int | None) -> list[Tile]:
     """Cut the pixels into tiles of ``tile``, or of about half a second each."""
     if tile is None:
         cost = spec.steps * spec.repeats * spec.problem.dimension
@@ -130,6 +136,8 @@ def sweep(
     dtype: str = "float64",
     threads: int | None = None,
     tile: int | None = None,
+    store: str | PathLike[str] | None = None,
+    cluster: str | Client | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Run a method at every (alpha, beta) and measure rate, noise floor and outcome.
@@ -168,6 +176,13 @@ def sweep(
         "float64", or "float32" for speed; normals are drawn in single precision in both.
     threads, tile
         Threads to run on and pixels in a tile. Neither changes a bit of the result.
+    store
+        Where to keep finished tiles, a Zarr store. A run that was killed goes on where it stopped
+        when it is called again; the result is the same, bit for bit, and is read from the store
+        as it is used. Needs ``ravine[store]``.
+    cluster
+        Address of a Dask scheduler, e.g. "tcp://host:8786", or a ``distributed.Client``: its
+        workers run the tiles. Needs ``ravine[cluster]``.
     options
         For other kernels.
 
@@ -194,9 +209,58 @@ def sweep(
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
     if threads is not None:
         whole("threads", threads, 1, remedy="give a number of threads, or leave it out")
-    with announced_compilation():
-        parts = run_all(run_tile, spec, tiles(spec, tile), threads)
-    return assemble(spec, parts)
+    if store is None:
+        return _in_memory(spec, tiles(spec, tile), threads, cluster)
+    return _in_store(spec, store, tile, threads, cluster)
+
+
+def _in_memory(
+    spec: Spec, cut: list[Tile], threads: int | None, cluster: str | Client | None
+) -> xr.Dataset:
+    """Run all tiles and join them."""
+    parts: dict[Tile, Part] = {}
+    with Progress(len(cut)) as progress, closing(_finished(spec, cut, threads, cluster)) as found:
+        for where, part in found:
+            parts[where] = part
+            progress.advance()
+    return assemble(spec, [parts[where] for where in cut])
+
+
+def _in_store(
+    spec: Spec,
+    path: str | PathLike[str],
+    tile: int | None,
+    threads: int | None,
+    cluster: str | Client | None,
+) -> xr.Dataset:
+    """Run the tiles that a store does not hold yet, and put them there."""
+    from ravine.engine.store import TileStore
+
+    first, last = tiles(spec, tile)[0]
+    with TileStore(path, spec, last - first) as store:
+        todo = store.missing()
+        done = store.total - len(todo)
+        with (
+            Progress(store.total, done, resumable=True) as progress,
+            closing(_finished(spec, todo, threads, cluster)) as found,
+        ):
+            for where, part in found:
+                store.keep(where, part)
+                progress.advance()
+        return store.dataset()
+
+
+def _finished(
+    spec: Spec, todo: list[Tile], threads: int | None, cluster: str | Client | None
+) -> Generator[tuple[Tile, Part], None, None]:
+    """Run tiles, here or on a cluster; yield them as they are finished, in any order."""
+    if cluster is not None:
+        from ravine.engine.cluster import run_on_cluster
+
+        yield from run_on_cluster(cluster, run_tile, spec, todo, threads)
+        return
+    with announced_compilation(), one_blas_thread():
+        yield from run_here(run_tile, spec, todo, threads)
 
 
 def _checked(
