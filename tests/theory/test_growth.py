@@ -168,6 +168,14 @@ def test_a_rare_end_at_zero_is_seen_without_waiting_for_it():
     assert found.value == 0.0
 
 
+def test_without_repeat_two_equal_terms_can_end_at_zero_too():
+    # f_n and f_{n-1} both have L: one after the other they are B(L)² = 0.
+    H = np.array([[0.05]] * 298 + [[100.0]] * 2)
+    for sampling in ("iid-no-repeat", "reshuffle-no-repeat"):
+        found = growth(H, nesterov(Q2000), sampling=sampling, sense="almost-sure", steps=9)
+        assert found.value == 0.0
+
+
 @pytest.mark.parametrize("sense", list(Sense))
 def test_gradient_descent_in_one_direction_is_a_product_of_numbers(sense):
     # beta = 0: the factors are 1 - alpha lambda.

@@ -24,7 +24,7 @@ from ravine.theory.sense import Sense
 
 _ZETA_PRIME_MINUS_ONE = -0.16542114370045092921391966024278
 _BARNES_FROM = 16
-_BARNES_TAIL = (-1 / 240, 1 / 1008, -1 / 1440, 1 / 1056, -691 / 327600, 1 / 144)
+_BARNES_TAIL = (-1 / 240, 1 / 1008, -1 / 1440, 1 / 1056)
 
 
 def counterexample_growth(

@@ -265,10 +265,8 @@ def _worst(errors: _Errors, lam: FloatArray) -> Objective:
 def _exchange(errors: _Errors, end: Least, counted: FloatArray, fine: FloatArray) -> Least:
     """Descend with the counted eigenvalues; count the worst that were left out; repeat."""
     best = Least(end.alpha, end.beta, np.inf)
-    spacing = 0.05
-    for _ in range(8):
-        end = descend(_worst(errors, counted), end, cheap=True, spacing=spacing)
-        spacing = 0.01
+    for _ in range(12):
+        end = descend(_worst(errors, counted), end, cheap=True, spacing=0.05)
         found = errors(np.array([end.alpha]), np.array([end.beta]), fine)[0]
         worst = float(found.max())
         if worst < best.value:
