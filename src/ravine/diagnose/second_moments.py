@@ -1,0 +1,322 @@
+"""Second moments of a finite sum under iid sampling, in the eigenvectors of its mean Hessian.
+
+With H_b = Λ + Δ_b, Λ diagonal, a step moves E[s sᵀ] by what the mean does, entry by entry, plus
+the sandwich N(X) = Σ_b w_b Δ_b X Δ_b of the block X = E[r rᵀ]: the one expensive part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.methods import Method
+from ravine.theory.finite_sum import Scalars, one_method
+from ravine.theory.mean_square import advance
+
+_CHUNK = 2**22
+_POWERS = 12
+_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Perron:
+    """The growth of E‖s‖² per step, the moments that grow, and who drives them.
+
+    Attributes
+    ----------
+    value
+        Spectral radius λ of X ↦ mean_b A_b X A_bᵀ.
+    mean_value
+        The same without the deviations: the squared spectral radius of the mean problem.
+    moments
+        E[r rᵀ] of the state that grows at this rate, of trace 1.
+    weights
+        V such that w_b tr(V Δ_b moments Δ_b) is the share of batch b in what the deviations add.
+    slope
+        -d log λ / d log of the sandwich: how much 1 % more disagreement adds to the growth.
+    """
+
+    value: float
+    mean_value: float
+    moments: FloatArray
+    weights: FloatArray
+    slope: float
+
+
+class SecondMoments:
+    """A sum f = Σ_b w_b f_b of quadratics, seen from the eigenvectors of its mean Hessian.
+
+    Parameters
+    ----------
+    eigenvalues
+        Of the mean Hessian, shape (d,).
+    deviations
+        Δ_b in its eigenvectors, shape (k, d, d).
+    weights
+        w_b, shape (k,), adding up to 1.
+    gradients
+        ∇f_b(x*) in the same coordinates, shape (k, d).
+    """
+
+    def __init__(
+        self,
+        eigenvalues: FloatArray,
+        deviations: FloatArray,
+        weights: FloatArray,
+        gradients: FloatArray,
+    ) -> None:
+        self.eigenvalues = eigenvalues
+        self.deviations = deviations
+        self.weights = weights
+        self.gradients = gradients
+        d = eigenvalues.size
+        self._factors = np.sqrt(weights)[:, None, None] * deviations
+        if len(deviations) > d * (d + 1) // 2:
+            # The sandwich is a quadratic form in the Δ_b: their principal components give the same.
+            flat = self._factors.reshape(len(deviations), -1)
+            _, size, directions = np.linalg.svd(flat, full_matrices=False)
+            kept = size > 1e-15 * max(size[0], 1e-300)
+            self._factors = (size[kept, None] * directions[kept]).reshape(-1, d, d)
+
+    @property
+    def dimension(self) -> int:
+        """Number of directions."""
+        return int(self.eigenvalues.size)
+
+    def sandwich(self, X: FloatArray) -> FloatArray:
+        """Σ_b w_b Δ_b X Δ_b of one symmetric matrix."""
+        d = self.dimension
+        total = np.zeros((d, d))
+        step = max(1, _CHUNK // (d * d))
+        for first in range(0, len(self._factors), step):
+            part = self._factors[first : first + step]
+            total += part.reshape(-1, d).T @ (X @ part).reshape(-1, d)
+        return 0.5 * (total + total.T)
+
+    def restricted(self, kept: FloatArray) -> SecondMoments:
+        """The same sum seen in some of the directions only, given by their indices."""
+        which = np.asarray(kept, dtype=np.intp)
+        return SecondMoments(
+            self.eigenvalues[which],
+            self.deviations[:, which[:, None], which[None, :]],
+            self.weights,
+            self.gradients[:, which],
+        )
+
+    def growth(self, method: Method, *, tolerance: float = _TOLERANCE) -> float:
+        """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ."""
+        return self._root(method, tolerance)[0]
+
+    def is_stable(self, method: Method) -> bool:
+        """Whether the growth is below 1, by one look at λ = 1."""
+        A = self._blocks(method)
+        if np.abs(np.linalg.eigvals(A)).max() >= 1.0:
+            return False
+        response = _response(A, one_method(method), 1.0)
+        return self._radius(response, np.eye(self.dimension), 1e-4)[0] < 1.0
+
+    def perron(self, method: Method, *, tolerance: float = _TOLERANCE) -> Perron:
+        """Growth of E‖s‖² per step, with the moments that grow and the batches that drive them."""
+        value, mean_value, response, M = self._root(method, tolerance)
+        X = response * M
+        X = X / np.trace(X)
+        # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
+        U = self._radius(response, np.eye(self.dimension), tolerance, adjoint=True)[1]
+        V = U / max(float(np.vdot(U, self.sandwich(X))), 1e-300)
+        A, by = self._blocks(method), one_method(method)
+        near = self._radius(_response(A, by, value * (1.0 + 1e-4)), M, tolerance)[0]
+        here = self._radius(response, M, tolerance)[0]
+        fall = math.log(here / near) / math.log1p(1e-4) if near > 0.0 and here > 0.0 else np.inf
+        return Perron(value, mean_value, X, V, 1.0 / fall if fall > 0.0 else 0.0)
+
+    def _blocks(self, method: Method) -> FloatArray:
+        by = one_method(method)
+        g, h = 1.0 + by.gamma, by.alpha * self.eigenvalues
+        A = np.empty((h.size, 2, 2))
+        A[:, 0, 0], A[:, 0, 1], A[:, 1, 0], A[:, 1, 1] = 1.0 - g * h, by.c, -h, by.beta
+        return A
+
+    def _root(
+        self, method: Method, tolerance: float
+    ) -> tuple[float, float, FloatArray, FloatArray]:
+        """Solve r(λ) = 1, r the spectral radius of M ↦ N(κ(λ)∘M), which falls with λ.
+
+        An eigenvector X of the whole operator satisfies (λ - Φ₀) X = α² G Gᵀ ⊗ N(X₁₁), with Φ₀ the
+        operator of the mean, diagonal in pairs of directions; κ is its answer in X₁₁.
+        """
+        A, by = self._blocks(method), one_method(method)
+        least = float(np.abs(np.linalg.eigvals(A)).max()) ** 2
+        M = np.eye(self.dimension)
+        size = float(np.abs(self._factors).max(initial=0.0)) * by.alpha
+        low, high = -34.0, None  # of t = log(λ/least - 1)
+        t = math.log(max(size, 1e-6)) if least > 0.0 else 0.0
+        base = max(least, 1e-12)
+        known: list[tuple[float, float]] = []
+        for _ in range(60):
+            value = base * (1.0 + math.exp(t))
+            response = _response(A, by, value)
+            radius, M = self._radius(response, M, min(1e-5, tolerance * value / (value - base)))
+            excess = math.log(radius) if radius > 0.0 else -1e3
+            low, high = (t, high) if excess > 0.0 else (low, t)
+            known.append((t, excess))
+            move = excess
+            if len(known) > 1 and known[-1][0] != known[-2][0]:
+                slope = (known[-1][1] - known[-2][1]) / (known[-1][0] - known[-2][0])
+                move = -excess / slope if -20.0 < slope < -0.05 else excess
+            t_next = t + float(np.clip(move, -6.0, 6.0))
+            if high is not None and not low < t_next < high:
+                t_next = 0.5 * (low + high)
+            change = base * abs(math.exp(t_next) - math.exp(t))
+            t = t_next
+            if change <= tolerance * value or t < -33.0:
+                break
+        return base * (1.0 + math.exp(t)), least, response, M
+
+    def _radius(
+        self, response: FloatArray, M: FloatArray, tolerance: float, *, adjoint: bool = False
+    ) -> tuple[float, FloatArray]:
+        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint."""
+        radius, settled = 0.0, 0
+        M = M / max(float(np.trace(M)), 1e-300)
+
+        def move(M: FloatArray) -> FloatArray:
+            if adjoint:
+                return np.asarray(response * self.sandwich(M))
+            return self.sandwich(response * M)
+
+        for _ in range(_POWERS):
+            moved = move(M)
+            before, radius = radius, float(np.trace(moved))
+            if radius <= 1e-300:
+                return 0.0, M
+            M = moved / radius
+            settled = settled + 1 if abs(radius - before) <= tolerance * radius else 0
+            if settled == 2:
+                return radius, M
+        return _arnoldi(move, M, tolerance)
+
+    def shares(self, found: Perron) -> FloatArray:
+        """Share of each Δ_b in what the deviations add, before its weight; shape (k,)."""
+        out = np.empty(len(self.deviations))
+        step = max(1, _CHUNK // self.dimension**2)
+        for first in range(0, len(out), step):
+            part = self.deviations[first : first + step]
+            moved = part @ found.moments @ part
+            out[first : first + step] = np.einsum("kij,ji->k", moved, found.weights)
+        return out
+
+    def stationary(self, method: Method) -> FloatArray | None:
+        """E[(y - x*)(y - x*)ᵀ] that the gradients at x* leave; None where it is not finite.
+
+        The input M = α²(E[z zᵀ] + N(X)) of each pair of directions answers with X = κ∘M, κ from
+        the 4×4 system of the pair: X = κ∘α²(S + N(X)) is left to solve.
+        """
+        from scipy.sparse.linalg import LinearOperator, gmres
+
+        A = self._blocks(method)
+        if np.abs(np.linalg.eigvals(A)).max() >= 1.0:
+            return None
+        response = _response(A, one_method(method), 1.0)
+        d = self.dimension
+        S = (self.weights[:, None] * self.gradients).T @ self.gradients
+
+        def residual(v: FloatArray) -> FloatArray:
+            M = v.reshape(d, d)
+            return np.asarray((M - self.sandwich(response * M)).ravel())
+
+        operator = LinearOperator((d * d, d * d), matvec=residual, dtype=np.float64)
+        M, failed = gmres(operator, S.ravel(), rtol=1e-10, atol=0.0, restart=60, maxiter=20)
+        if failed:
+            return None
+        X = response * np.asarray(M).reshape(d, d)
+        return None if np.min(np.diag(X)) < 0.0 else 0.5 * (X + X.T)
+
+    def curve(
+        self, method: Method, start: FloatArray, steps: int, *, product_limit: int
+    ) -> FloatArray:
+        """E‖y_k - x*‖² for k = 0..steps from y_0 - x* = start; NaN beyond ``product_limit`` steps.
+
+        The mean of the state decays by itself, and correlates with the gradients z_b through
+        mean_b Δ_b E[r] z_bᵀ until it has.
+        """
+        by, lam = one_method(method), self.eigenvalues
+        g, h = 1.0 + by.gamma, by.alpha * lam
+        S = (self.weights[:, None] * self.gradients).T @ self.gradients
+        r, v = start.copy(), np.zeros_like(start)
+        X = np.zeros((3, r.size, r.size))
+        X[0] = np.outer(r, r)
+        out = np.full(steps + 1, np.nan)
+        out[0] = np.trace(X[0])
+        scale = np.array([g * g, g, 1.0])[:, None, None] * by.alpha**2
+        for k in range(1, min(steps, product_limit) + 1):
+            C = self._correlation(r)
+            X = self._forward(X, by) + scale * (S + C + C.T)
+            r, v = (1.0 - g * h) * r + by.c * v, by.beta * v - h * r
+            out[k] = np.trace(X[0])
+            if not out[k] < 1e30 * max(out[0], 1e-300):
+                out[k:] = np.inf
+                break
+        return out
+
+    @cached_property
+    def _third(self) -> FloatArray:
+        """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d)."""
+        d = self.dimension
+        weighted = self.weights[:, None] * self.gradients
+        return np.asarray(
+            (self.deviations.reshape(len(weighted), -1).T @ weighted).reshape(d, d, d)
+        )
+
+    def _correlation(self, mean: FloatArray) -> FloatArray:
+        return np.asarray(np.tensordot(self._third, mean, axes=([1], [0])))
+
+    def _forward(self, X: FloatArray, by: Scalars) -> FloatArray:
+        lam = self.eigenvalues
+        X = X.copy()
+        X[::2] = 0.5 * (X[::2] + np.swapaxes(X[::2], 1, 2))
+        return advance(
+            X,
+            lam[:, None] * X[0],
+            lam[:, None] * X[1],
+            lam[:, None] * X[0] * lam[None, :] + self.sandwich(X[0]),
+            by,
+        )
+
+
+def _arnoldi(
+    move: Callable[[FloatArray], FloatArray], M: FloatArray, tolerance: float
+) -> tuple[float, FloatArray]:
+    """Largest eigenvalue of a positive map that powers are slow to settle on."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+
+    d = len(M)
+
+    def matvec(v: FloatArray) -> FloatArray:
+        X = v.reshape(d, d)
+        return move(0.5 * (X + X.T)).ravel()
+
+    operator = LinearOperator((d * d, d * d), matvec=matvec, dtype=np.float64)
+    asked = {"k": 1, "which": "LR", "v0": M.ravel(), "ncv": 12, "maxiter": 40}
+    try:
+        values, vectors = eigs(operator, tol=max(tolerance, 1e-10), **asked)
+    except ArpackNoConvergence:
+        moved = move(M)
+        return float(np.trace(moved) / np.trace(M)), moved
+    X = vectors[:, 0].real.reshape(d, d)
+    X = 0.5 * (X + X.T)
+    return float(np.abs(values[0])), X / np.trace(X)
+
+
+def _response(A: FloatArray, by: Scalars, value: float) -> FloatArray:
+    """κ_ij: what gradient noise α² G Gᵀ in the pair (i, j) leaves in E[r_i r_j] at growth λ."""
+    g, d = 1.0 + by.gamma, len(A)
+    pairs = np.einsum("iab,jcd->ijacbd", A, A).reshape(d, d, 4, 4)
+    right = by.alpha**2 * np.array([g * g, g, g, 1.0])
+    columns = np.broadcast_to(right[:, None], (d, d, 4, 1))
+    found = np.linalg.solve(value * np.eye(4) - pairs, columns)
+    return np.asarray(found[..., 0, 0])
