@@ -6,7 +6,8 @@ the bins. Bins are one step wide for the first 64 steps, then 32 an octave, so t
 a slow one are both resolved by some fifty bins and a run of any length needs a few hundred.
 
 rate
-    exp of the least-squares slope of ½ ln(mean square) against the step. The window is chosen from
+    exp of the least-squares slope of ½ ln(mean square) against the step, corrected for the widths
+    of the bins so that it is exact for a geometric sequence. The window is chosen from
     the history: it ends where the run diverges, where a noise-free error reaches the end of the
     number format, or where a noisy one comes within a factor of sqrt(30) of its floor; it begins
     half-way to that, which leaves the transient out. NaN where no decay was seen above the floor.
@@ -29,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.compiled import compiled
+from ravine.engine.compiled import compiled, inner
 
 Integers = npt.NDArray[np.int64]
 
@@ -41,6 +42,7 @@ TOLERANCE = 1e-6
 _ABOVE_FLOOR = 30.0  # mean squares in the window of the rate, at least, in units of the floor's
 _GROWTH = 100.0  # of mean squares, over the second half
 _FEWEST_BINS = 4  # that a decay towards a floor must have
+_REFINEMENTS = 8  # of a fit, for what the widths of bins do to it; each gains a digit or more
 _VANISHED_64, _VANISHED_32 = 1e-280, 1e-34
 
 
@@ -101,7 +103,7 @@ def vanished(dtype: npt.DTypeLike) -> float:
     return _VANISHED_64 if np.dtype(dtype) == np.float64 else _VANISHED_32
 
 
-@compiled
+@inner
 def record(
     square: npt.NDArray[np.floating[Any]],
     factor: FloatArray,
@@ -121,30 +123,62 @@ def record(
         diverged_at[lane] = k if beyond and diverged_at[lane] == 0 else diverged_at[lane]
 
 
-@compiled
+@inner
+def bulge(slope: float, width: float) -> float:
+    """Return how far ½ ln of the mean square of a bin lies above the line through its middle.
+
+    A geometric sequence has the mean square sinh(width slope) / (width sinh(slope)) times the
+    square in the middle.
+    """
+    s = abs(slope)
+    if s * width < 1e-3:
+        return s * s * (width * width - 1.0) / 12.0
+    tails = np.log1p(-np.exp(-2.0 * width * s)) - np.log1p(-np.exp(-2.0 * s))
+    return float(0.5 * ((width - 1.0) * s + tails - np.log(width)))
+
+
+@inner
+def line(level: FloatArray, edges: Integers, first: int, slope: float) -> tuple[float, float]:
+    """Return slope and residual deviation of levels, less the bulge of their bins, by width."""
+    total = mid = height = along = across = spread = lift = width = 0.0
+    for part in range(2):
+        for i in range(level.size):
+            before, after = edges[first + i], edges[first + i + 1]
+            if after - before != width:
+                width = float(after - before)
+                lift = bulge(slope, width)
+            t, v = 0.5 * (before + after + 1), level[i] - lift
+            if part == 0:
+                total += width
+                mid += width * t
+                height += width * v
+            else:
+                along += width * (t - mid) * (v - height)
+                across += width * (t - mid) ** 2
+                spread += width * (v - height) ** 2
+        if part == 0:
+            mid /= total
+            height /= total
+    found = along / across
+    return found, np.sqrt(max(spread - found * along, 0.0) / total)
+
+
+@inner
 def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float, float]:
-    """Return slope and residual deviation of ½ ln(mean) over bins first to last - 1."""
-    total = mid = level = 0.0
+    """Return slope and residual deviation of the errors in bins first to last - 1."""
+    level = np.empty(last - first)
     for b in range(first, last):
-        width = float(edges[b + 1] - edges[b])
-        total += width
-        mid += width * 0.5 * (edges[b] + edges[b + 1] + 1)
-        level += width * 0.5 * np.log(mean[b])
-    mid /= total
-    level /= total
-    along = across = spread = 0.0
-    for b in range(first, last):
-        width = float(edges[b + 1] - edges[b])
-        t = 0.5 * (edges[b] + edges[b + 1] + 1) - mid
-        v = 0.5 * np.log(mean[b]) - level
-        along += width * t * v
-        across += width * t * t
-        spread += width * v * v
-    slope = along / across
-    return slope, np.sqrt(max(spread - slope * along, 0.0) / total)
+        level[b - first] = 0.5 * np.log(mean[b])
+    slope, deviation = line(level, edges, first, 0.0)
+    for _ in range(_REFINEMENTS):
+        before = slope
+        slope, deviation = line(level, edges, first, before)
+        if abs(slope - before) <= 1e-12 * abs(slope):
+            break
+    return slope, deviation
 
 
-@compiled
+@inner
 def bin_at(edges: Integers, step: float) -> int:
     """Return the first bin that starts at ``step`` or later."""
     b = 0
@@ -153,7 +187,7 @@ def bin_at(edges: Integers, step: float) -> int:
     return b
 
 
-@compiled
+@inner
 def grew(mean: FloatArray, edges: Integers, start_square: float) -> int:
     """Return the step at which the second half outgrew the first tenfold, or 0."""
     half = bin_at(edges, 0.5 * edges[-1])
@@ -166,7 +200,7 @@ def grew(mean: FloatArray, edges: Integers, start_square: float) -> int:
     return 0
 
 
-@compiled
+@inner
 def window_end(
     mean: FloatArray, edges: Integers, when: int, noisy: bool, tiny: float, floor: float
 ) -> int:
@@ -186,7 +220,7 @@ def window_end(
     return last
 
 
-@compiled
+@inner
 def summarise_lane(
     mean: FloatArray,
     edges: Integers,

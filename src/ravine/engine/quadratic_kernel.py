@@ -16,14 +16,14 @@ product in each update. No noise at all is shared noise of zeros in units of one
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
-from ravine.arguments import FloatArray
-from ravine.engine.compiled import FINGERPRINT, compiled, compiled_driver
+from ravine.arguments import FloatArray, complaint
+from ravine.engine.compiled import FINGERPRINT, compiled, inner
 from ravine.engine.measures import (
     DIVERGENCE,
     FIELDS,
@@ -48,6 +48,7 @@ from ravine.engine.quadratic_lanes import (
     modal_row,
 )
 from ravine.engine.random import NOISE, stream
+from ravine.engine.threads import spread
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
@@ -86,14 +87,14 @@ class Lanes(NamedTuple):
     stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
 
 
-@compiled
+@inner
 def takes_sup_norm(k: int, steps: int) -> bool:
     """Whether the sup-norm is taken after step ``k``, the last of a chunk."""
     stride = 1 + steps // (2 * CHUNK * _SUP_SAMPLES)
     return steps < 2 * k and k <= steps and (k // CHUNK) % stride == 0
 
 
-@compiled
+@inner
 def largest_errors(
     eigenvectors: FloatArray, x: Floats, row: Floats, factor: FloatArray, total: FloatArray
 ) -> None:
@@ -107,7 +108,8 @@ def largest_errors(
     largest = np.zeros(LANES)
     entry = np.empty(LANES)
     for r in range(d):
-        entry[:] = 0.0
+        for p in range(LANES):
+            entry[p] = 0.0
         for i in range(d):
             weight = eigenvectors[r, i]
             for p in range(LANES):
@@ -118,7 +120,7 @@ def largest_errors(
         total[p] += largest[p]
 
 
-@compiled
+@inner
 def new_streams(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Words:
     """Return first states of the streams: a row a coordinate, or a lane a coordinate if shared."""
     d = setting.start.size
@@ -127,7 +129,7 @@ def new_streams(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Words:
         rows = d
     elif setting.noise == SHARED:
         rows = (d + LANES - 1) // LANES
-    states = aligned(4 * rows * LANES, np.uint32, 4)
+    states: Words = aligned(4 * rows * LANES, np.uint32, 4)
     for row in range(rows):
         for p in range(LANES):
             identity, coordinate = lanes.stream[at + p], row
@@ -154,7 +156,7 @@ class Workspace(NamedTuple):
     gamma: FloatArray
 
 
-@compiled
+@inner
 def new_workspace(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Workspace:
     """Put a block at its start, and its streams at their first draw."""
     d, kind, itemsize = setting.start.size, setting.start.dtype, setting.start.itemsize
@@ -171,7 +173,8 @@ def new_workspace(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Works
         own = -lanes.alpha[at + p] * setting.sigma
         noise[SCALE + p] = own if setting.noise == INDEPENDENT else 1.0
     shared = aligned((d + LANES - 1) // LANES * CHUNK * LANES, np.float32, 4)
-    shared[:] = 0.0
+    for entry in range(shared.size):
+        shared[entry] = 0.0
     return Workspace(
         x,
         aligned(CHUNK * LANES, kind, itemsize),
@@ -186,10 +189,11 @@ def new_workspace(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Works
     )
 
 
-@compiled
+@inner
 def run_chunk(setting: Setting, work: Workspace) -> None:
     """Take a chunk of steps in every coordinate; leave the squares of every step."""
-    work.squares[:] = 0.0
+    for entry in range(work.squares.size):
+        work.squares[entry] = 0.0
     if setting.noise == SHARED:
         draw_shared(work.states, work.words, work.noise, work.shared)
     for i in range(setting.start.size):
@@ -203,7 +207,7 @@ def run_chunk(setting: Setting, work: Workspace) -> None:
             chunk_shared(x, work.row, work.shared[own:], work.squares)
 
 
-@compiled
+@inner
 def retire_certain(
     setting: Setting, work: Workspace, latest: FloatArray, diverged_at: Integers
 ) -> int:
@@ -224,7 +228,7 @@ def retire_certain(
     return running
 
 
-@compiled
+@inner
 def run_block(setting: Setting, lanes: Lanes, at: int, repeat: int, out: FloatArray) -> None:
     """Run the block of trajectories from ``at`` on; write measures into ``out`` [lanes, fields]."""
     edges, steps = setting.edges, setting.steps
@@ -244,7 +248,9 @@ def run_block(setting: Setting, lanes: Lanes, at: int, repeat: int, out: FloatAr
             break
         if len(setting.eigenvectors) > 0 and takes_sup_norm(k + CHUNK, steps):
             largest_errors(setting.eigenvectors, work.x, work.row, factor, sup_sum)
-    start = np.sum(setting.start.astype(np.float64) ** 2)
+    start = 0.0
+    for i in range(setting.start.size):
+        start += float(setting.start[i]) ** 2
     noisy = setting.noise != NO_NOISE
     for p in range(LANES):
         if not noisy and latest[p] < setting.tiny:
@@ -258,20 +264,22 @@ def run_block(setting: Setting, lanes: Lanes, at: int, repeat: int, out: FloatAr
         out[p, _SUP] = np.nan if np.isnan(out[p, _FLOOR]) else sup_sum[p] / samples
 
 
-def _new_driver(fingerprint: int) -> Callable[[Setting, Lanes, int, FloatArray], None]:
-    @compiled_driver
-    def drive(setting: Setting, lanes: Lanes, repeat: int, out: FloatArray) -> None:
+def _new_driver(fingerprint: int) -> Callable[[Setting, Lanes, int, int, int, FloatArray], None]:
+    @compiled
+    def run_blocks(
+        setting: Setting, lanes: Lanes, repeat: int, first: int, last: int, out: FloatArray
+    ) -> None:
         if fingerprint < 0:
             return
-        for block in prange(out.shape[0] // LANES):
+        for block in range(first, last):
             at = block * LANES
             run_block(setting, lanes, at, repeat, out[at : at + LANES])
 
-    return drive  # type: ignore[no-any-return]
+    return run_blocks
 
 
-drive = _new_driver(FINGERPRINT)
-"""Run all blocks, on as many threads as Numba is set to."""
+run_blocks = _new_driver(FINGERPRINT)
+"""Run the blocks first..last-1, one after the other."""
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
@@ -291,12 +299,27 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     lanes = new_lanes(spec, setting, pixels[fill], repeat[fill])
     out = np.empty((rows, padded, len(FIELDS)))
     for row in range(rows):
-        drive(setting, lanes, row, out[row])
+        spread(partial(_blocks_of, setting, lanes, row, out[row]), padded // LANES)
     kept = out[:, : len(pixels)]
     if mode == SHARED:
         kept = kept.transpose(1, 0, 2)
     shaped = kept.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+
+
+def check(spec: Spec) -> None:
+    """Refuse what this kernel cannot do."""
+    if spec.sampling is not None:
+        rule, remedy = "left out for a quadratic, which is no sum", "give sigma2 for additive noise"
+        raise ValueError(complaint("sampling", rule, spec.sampling.value, remedy))
+    for name, value in spec.options.items():
+        raise TypeError(complaint(name, "left out for a quadratic", repr(value), "take it away"))
+
+
+def _blocks_of(
+    setting: Setting, lanes: Lanes, repeat: int, out: FloatArray, first: int, last: int
+) -> None:
+    run_blocks(setting, lanes, repeat, first, last, out)
 
 
 def new_setting(spec: Spec, mode: int) -> Setting:

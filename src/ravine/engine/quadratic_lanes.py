@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.compiled import compiled, inlined
+from ravine.engine.compiled import inlined, inner
 from ravine.engine.normals import cosine, radius, sine
 from ravine.engine.random import advance, output
 from ravine.engine.step import modal_coefficients, modal_step
@@ -30,7 +30,7 @@ Singles = npt.NDArray[np.float32]
 Words = npt.NDArray[np.uint32]
 
 
-@compiled
+@inner
 def aligned(size: int, like: Any, itemsize: int) -> Any:
     """Return an uninitialised array that starts on a cache line: vectors do not straddle two."""
     room = np.empty(size + 64 // itemsize, like)
@@ -133,7 +133,7 @@ def eight_steps(x: Floats, coefficients: Floats, noise: Singles, k: int, squares
         x[p], x[LANES + p] = x8, x7
 
 
-@compiled
+@inner
 def chunk_independent(
     x: Floats,
     coefficients: Floats,
@@ -149,24 +149,25 @@ def chunk_independent(
         four_steps(x, coefficients, noise, squares[j * LANES : (j + 4) * LANES])
 
 
-@compiled
+@inner
 def draw_shared(states: Words, words: Words, noise: Singles, shared: Singles) -> None:
     """Draw a chunk of the noise that all lanes share; here the coordinates are the lanes."""
     for j in range(0, shared.size, 4 * LANES):
         group = j // (CHUNK * LANES)
         four_words(states[4 * group * LANES : 4 * (group + 1) * LANES], words)
         four_normals(words, noise)
-        shared[j : j + 4 * LANES] = noise[: 4 * LANES]
+        for p in range(4 * LANES):
+            shared[j + p] = noise[p]
 
 
-@compiled
+@inner
 def chunk_shared(x: Floats, coefficients: Floats, noise: Singles, squares: Floats) -> None:
     """Take a chunk of steps in one coordinate with shared noise."""
     for j in range(0, CHUNK, 8):
         eight_steps(x, coefficients, noise, j, squares[j * LANES : (j + 8) * LANES])
 
 
-@compiled
+@inner
 def modal_row(
     eigenvalue: float, alpha: FloatArray, beta: FloatArray, gamma: FloatArray, row: Floats
 ) -> None:

@@ -12,7 +12,8 @@ returns, for every name in ``measures.FIELDS``, an array of shape (last - first,
 - ``floor_square`` is the mean of ‖y - x*‖² over the second half, ``outcome`` an ``Outcome``,
   ``diverged_at`` a step or -1; what was not measured is NaN.
 
-``kernel_for`` picks the kernel by the type of the problem, from the table ``KERNELS``.
+``kernel_for`` picks the kernel by the type of the problem, from the table ``KERNELS``. Beside the
+kernel its module may have a function ``check(spec)`` that refuses what the kernel cannot do.
 """
 
 from __future__ import annotations
@@ -94,13 +95,16 @@ class Spec:
 
 def kernel_for(spec: Spec) -> Kernel:
     """Return the kernel that runs the problem of ``spec``."""
-    for kind in type(spec.problem).__mro__:
+    module, name = _kernel_name(spec.problem).split(":")
+    return cast("Kernel", getattr(import_module(module), name))
+
+
+def _kernel_name(problem: Any) -> str:
+    for kind in type(problem).__mro__:
         if kind.__name__ in KERNELS:
-            module, name = KERNELS[kind.__name__].split(":")
-            return cast("Kernel", getattr(import_module(module), name))
-    known = ", ".join(KERNELS)
-    found = type(spec.problem).__name__
-    raise TypeError(complaint("problem", f"one of {known}", found, "see ravine.problems"))
+            return KERNELS[kind.__name__]
+    found, rule = type(problem).__name__, f"one of {', '.join(KERNELS)}"
+    raise TypeError(complaint("problem", rule, found, "see ravine.problems"))
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
@@ -282,6 +286,7 @@ def _checked(
     options: dict[str, Any],
 ) -> Spec:
     """Check the arguments of ``sweep`` and gather them."""
+    _kernel_name(problem)
     step = _axis("alphas", alphas, "nonnegative", "give step sizes, e.g. np.linspace(0, 2/L, 64)")
     momentum = _axis("betas", betas, "finite", "give momenta, e.g. np.linspace(-0.5, 1, 64)")
     if pairs and len(step) != len(momentum):
@@ -322,7 +327,9 @@ def _checked(
             raise ValueError(complaint("gammas", rule, found, "give one a pixel, or one number"))
     if spec.pixels > 2**32:
         raise ValueError(complaint("alphas x betas", "at most 2**32 pixels", spec.pixels, "split"))
-    kernel_for(spec)
+    check = getattr(import_module(kernel_for(spec).__module__), "check", None)
+    if check is not None:
+        check(spec)
     return spec
 
 
@@ -357,7 +364,8 @@ def _variance(problem: Any, sigma2: float | None, total_variance: float | None) 
 
 
 def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
-    usual, best = np.asarray(problem.start), np.asarray(problem.minimiser)
+    usual: FloatArray = np.asarray(problem.start)
+    best: FloatArray = np.asarray(problem.minimiser)
     if start is None:
         return usual
     given = np.asarray(real("start", start, remedy="give x_0, or how many times as far from x*"))

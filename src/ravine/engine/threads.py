@@ -1,0 +1,38 @@
+"""Spreading blocks over threads.
+
+Kernels release the interpreter's lock, so plain threads run them side by side; the main thread only
+waits, and an interrupt reaches it at once. As many threads are used as Numba is set to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import numba
+
+_PIECES = 8  # a thread, so that one with easy blocks can help the others
+
+
+def spread(run: Callable[[int, int], None], blocks: int) -> None:
+    """Call ``run(first, last)`` for pieces that make up 0..blocks, on all threads."""
+    threads = min(numba.get_num_threads(), blocks)
+    if threads == 1:
+        run(0, blocks)
+        return
+    size = -(-blocks // (threads * _PIECES))
+    pieces = [(at, min(at + size, blocks)) for at in range(0, blocks, size)]
+    stop = Event()
+
+    def one(piece: tuple[int, int]) -> None:
+        if not stop.is_set():
+            run(*piece)
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for _ in pool.map(one, pieces):
+                pass
+        except BaseException:
+            stop.set()
+            raise
