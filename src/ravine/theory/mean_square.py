@@ -208,7 +208,7 @@ def cyclic_growth(terms: Terms, by: Scalars) -> float:
     return 0.0 if radius == 0.0 else math.exp((log_scale + math.log(radius)) / terms.n)
 
 
-def perron_root(apply: Operator, shape: tuple[int, ...]) -> float:
+def perron_root(apply: Operator, shape: tuple[int, ...], *, tolerance: float = 1e-12) -> float:
     """Spectral radius of an operator that keeps second moments positive.
 
     It is an eigenvalue and none has a larger real part: that is what Arnoldi's method is asked for.
@@ -226,7 +226,7 @@ def perron_root(apply: Operator, shape: tuple[int, ...]) -> float:
     operator = LinearOperator(
         (size, size), matvec=lambda v: apply(v.reshape(shape)).ravel(), dtype=np.float64
     )
-    asked = {"which": "LR", "tol": 1e-12, "ncv": _KRYLOV, "return_eigenvectors": False}
+    asked = {"which": "LR", "tol": tolerance, "ncv": _KRYLOV, "return_eigenvectors": False}
     try:
         values = eigs(operator, k=1, v0=start.ravel(), **asked)
     except ArpackError:  # no convergence, or a product that is exactly zero

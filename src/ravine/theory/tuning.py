@@ -102,7 +102,11 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
     start = objective(np.array([plain]), np.zeros(1))[0]
     if start < found.value:
         return FastestMeanSquare(Method(plain, 0.0), float(np.sqrt(start)))
-    return FastestMeanSquare(Method(found.alpha, found.beta), float(np.sqrt(found.value)))
+    value = found.value
+    if not terms.shared:
+        best = Scalars(found.alpha, found.beta, found.beta)
+        value = perron_root(iid_operator(terms, best), (3, *terms.hessians.shape[1:]))
+    return FastestMeanSquare(Method(found.alpha, found.beta), float(np.sqrt(value)))
 
 
 def fastest_budget(
@@ -313,7 +317,11 @@ def _dense_rate(terms: Terms) -> Objective:
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
         pairs = zip(alpha.ravel().tolist(), beta.ravel().tolist(), strict=True)
-        values = [perron_root(iid_operator(terms, Scalars(a, b, b)), (3, d, d)) for a, b in pairs]
+        tolerance = 1e-3 if alpha.size > 1 else 1e-7  # a grid only has to show the valleys
+        values = [
+            perron_root(iid_operator(terms, Scalars(a, b, b)), (3, d, d), tolerance=tolerance)
+            for a, b in pairs
+        ]
         return np.reshape(values, alpha.shape)
 
     return objective
