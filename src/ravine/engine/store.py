@@ -297,7 +297,9 @@ def _clear_when_full(path: Path) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         line = f"no space left for {path}: make room and run it again, finished tiles are kept"
-        raise OSError(error.errno, line) from None
+        full = OSError(line)
+        full.errno = error.errno
+        raise full from None
 
 
 def _chunk_file(path: Path, name: str, chunk: tuple[int, ...]) -> Path:

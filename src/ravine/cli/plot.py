@@ -1,0 +1,71 @@
+"""``ravine plot``: draw a sweep, with what theory guarantees on top."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ravine.arguments import complaint
+from ravine.cli.options import Json, print_json
+from ravine.figures.sweep_map import draw_sweep_map, sweep_map
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def plot_command(
+    store: Annotated[Path, typer.Argument(help="Store of a sweep, or a NetCDF file of one.")],
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="Variable to show; left out: the first.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")] = Path(
+        "sweep.png"
+    ),
+    json: Json = False,
+) -> None:
+    """Draw a measure of a sweep in colour, with the contours of the ladder's rungs on top.
+
+    Inside a contour that rung guarantees convergence. A store that is not finished is drawn as
+    far as it is.
+
+    For example:
+
+    - `ravine plot sweep.zarr --out rate.png`
+
+    - `ravine plot sweep.zarr --measure outcome --out outcome.svg`
+    """
+    if out.suffix.lower() not in _PICTURES:
+        rule = f"a file ending in {', '.join(_PICTURES)}"
+        raise ValueError(complaint("out", rule, out, "change its ending"))
+    data = sweep_map(_opened(store), measure)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f".{out.stem}.part{out.suffix}")
+    try:
+        draw_sweep_map(data).savefig(part, dpi=200)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    there = float(data["measured"].notnull().mean())
+    name = data.attrs["measure"]
+    if json:
+        print_json({"store": str(store), "measure": name, "out": str(out), "share": there})
+    else:
+        typer.echo(f"wrote {out}: {name} of {data.attrs['problem']}, {there:.1%} of the pixels")
+
+
+def _opened(store: Path) -> xr.Dataset:
+    """Open a sweep; pixels that are not computed yet are missing."""
+    import xarray as xr
+
+    if store.suffix.lower() == ".nc":
+        if not store.exists():
+            raise ValueError(complaint("store", "a file", store, "there is none"))
+        return xr.load_dataset(store, engine="scipy")
+    from ravine.engine.store import open_store
+
+    data, there = open_store(store)
+    return data if there.all() else data.where(xr.DataArray(there, dims=tuple(data.sizes)))

@@ -1,0 +1,184 @@
+"""A measured plane: one measure of a sweep in colour, the rungs of the ladder as contours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ravine.arguments import FloatArray, complaint
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.commuting import commuting_rate
+from ravine.theory.rates import contraction, spectral_radius
+from ravine.theory.worst_case import worst_case_rate
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RUNGS = {
+    "spectral_radius": ("#c1272d", "-", "ρ = 1: additive noise"),
+    "commuting_rate": ("#e69f00", "--", "commuting rate 1: shared eigenvectors"),
+    "worst_case_rate": ("#ffffff", "-", "r* = 1: every finite sum, any order"),
+    "contraction": ("#ffffff", ":", "R = 1: the paper's guarantee"),
+}
+"""Colour, line and meaning of each contour, from the outermost to the innermost."""
+
+_OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")
+_LOGARITHMIC = ("floor", "floor_sup", "final_error", "diverged_at", "rate_start", "rate_stop")
+_FINE = 160  # points of a contour along each axis
+
+
+def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
+    """One measure of a sweep, and the rungs of the ladder for its curvature on a finer grid.
+
+    Parameters
+    ----------
+    data
+        What ``ravine.engine.sweep.sweep`` returned, over a plane of at least 2 x 2 pixels.
+    measure
+        A variable of it; the first one unless given.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``measured`` over (``alpha_L``, ``beta``), with missing pixels as NaN, and each rung over
+        (``alpha_L_fine``, ``beta_fine``): over the plane of the sweep where it has a look-ahead of
+        its own, else evenly between the ends of the axes. Axes are in ascending order.
+
+    Examples
+    --------
+    >>> from ravine.engine.sweep import sweep
+    >>> from ravine.problems import worst_case_quadratic
+    >>> found = sweep(worst_case_quadratic(8, 5), [0.1, 0.2], [0.0, 0.5], steps=50, threads=1)
+    >>> sorted(sweep_map(found, "rate"))[:3]
+    ['commuting_rate', 'contraction', 'measured']
+    """
+    import xarray as xr
+
+    if "pair" in data.sizes or min(data.sizes.values()) < 2:
+        found = " x ".join(str(n) for n in data.sizes.values())
+        remedy = "sweep over two axes"
+        raise ValueError(complaint("the sweep", "a plane of at least 2 x 2 pixels", found, remedy))
+    name = str(next(iter(data.data_vars))) if measure is None else measure
+    if name not in data.data_vars:
+        rule = f"one of {', '.join(str(n) for n in data.data_vars)}"
+        raise ValueError(complaint("measure", rule, name, "or sweep with that measure"))
+    plane = data.sortby(["alpha", "beta"])
+    curvature = Curvature(plane.attrs["mu"], plane.attrs["L"])
+    alphas, betas, gammas = _fine_grid(plane)
+    method = Method(alphas[:, None], betas[None, :], gammas)
+    values = {
+        "spectral_radius": spectral_radius(curvature, method),
+        "commuting_rate": commuting_rate(curvature, method).upper,
+        "worst_case_rate": worst_case_rate(curvature, method),
+        "contraction": contraction(curvature, method),
+    }
+    smoothness = float(curvature.L)
+    measured = plane[name]
+    return xr.Dataset(
+        {
+            "measured": (("alpha_L", "beta"), measured.values.astype(np.float64), measured.attrs),
+            **{key: (("alpha_L_fine", "beta_fine"), value) for key, value in values.items()},
+        },
+        coords={
+            "alpha_L": plane["alpha"].values * smoothness,
+            "beta": plane["beta"].values,
+            "alpha_L_fine": alphas * smoothness,
+            "beta_fine": betas,
+        },
+        attrs={
+            "measure": name,
+            "problem": plane.attrs["problem"],
+            "Q": float(curvature.Q),
+            "steps": plane.attrs["steps"],
+        },
+    )
+
+
+def _fine_grid(plane: xr.Dataset) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Where the rungs are computed: step sizes, momenta, and look-aheads if they are given."""
+    alphas, betas = plane["alpha"].values, plane["beta"].values
+    if "gamma" not in plane.coords:
+        fine = tuple(np.linspace(axis[0], axis[-1], _FINE) for axis in (alphas, betas))
+        return fine[0], fine[1], None
+    i, j = (
+        np.unique(np.linspace(0, len(axis) - 1, _FINE).round().astype(int))
+        for axis in (alphas, betas)
+    )
+    return alphas[i], betas[j], plane["gamma"].values[np.ix_(i, j)]
+
+
+def draw_sweep_map(data: xr.Dataset) -> Figure:
+    """Draw a :func:`sweep_map`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_facecolor("#d8d3c8")
+    handles = _draw_measured(axes, data) + _draw_rungs(axes, data)
+    axes.set(xlabel="step size αL", ylabel="momentum β")
+    steps = data.attrs["steps"]
+    axes.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    return figure
+
+
+def _draw_measured(axes: Axes, data: xr.Dataset) -> list[Artist]:
+    """Colours for what was measured; a legend where it has names instead of numbers."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    shown = data["measured"]
+    look: dict[str, Any] = {"norm": _scale(data.attrs["measure"], shown), "cmap": "cividis_r"}
+    if data.attrs["measure"] == "outcome":
+        look = {"cmap": ListedColormap(_OUTCOMES), "vmin": -0.5, "vmax": 3.5}
+    elif data.attrs["measure"] == "diverged_at":
+        shown = shown.where(shown > 0)
+    mesh = axes.pcolormesh(
+        data["alpha_L"], data["beta"], np.ma.masked_invalid(shown.values.T), rasterized=True, **look
+    )
+    if data.attrs["measure"] == "outcome":
+        labels = str(shown.attrs["flag_meanings"]).split()
+        return [
+            Patch(facecolor=colour, edgecolor="black", linewidth=0.5, label=label.replace("_", " "))
+            for colour, label in zip(_OUTCOMES, labels, strict=True)
+        ]
+    axes.figure.colorbar(mesh, ax=axes, label=shown.attrs["long_name"])
+    return []
+
+
+def _scale(measure: str, shown: xr.DataArray) -> Any:
+    """A logarithmic scale for what spans many powers of ten, up to where runs diverge."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    values = shown.values[np.isfinite(shown.values)]
+    if measure in _LOGARITHMIC:
+        values = values[values > 0.0]
+        if values.size and values.min() < values.max():
+            low = float(values.min())
+            return LogNorm(low, min(float(values.max()), 1e12 * low))
+    if measure == "rate" and values.size and values.min() < 1.0:
+        return Normalize(float(values.min()), min(1.0, float(values.max())))
+    return Normalize(*((float(values.min()), float(values.max())) if values.size else (0.0, 1.0)))
+
+
+def _draw_rungs(axes: Axes, data: xr.Dataset) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patheffects import withStroke
+
+    rim = [withStroke(linewidth=2.6, foreground="#00000080")]
+    handles: list[Artist] = []
+    for name, (colour, line, label) in RUNGS.items():
+        values = data[name].values
+        if values.min() < 1.0 < values.max():
+            contour = axes.contour(
+                data["alpha_L_fine"], data["beta_fine"], values.T,
+                levels=[1.0], colors=[colour], linestyles=[line], linewidths=1.4,
+            )  # fmt: skip
+            contour.set_path_effects(rim)
+        handles.append(Line2D([], [], color=colour, linestyle=line, label=label, path_effects=rim))
+    return handles
