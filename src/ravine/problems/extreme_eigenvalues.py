@@ -54,12 +54,12 @@ def _lanczos(X: Any, w: FloatArray, which: str) -> float:
     # Imported here because it takes a third of a second that most problems never need.
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    d = X.shape[1]
+    d, tol = X.shape[1], 1e-7 if which == "LA" else 0.0
     operator = LinearOperator((d, d), lambda v: X.T @ (w * (X @ v.ravel())))
     # A fixed start keeps the answer the same from run to run.
     v0 = np.random.default_rng(0).standard_normal(d)
     try:
-        values, vectors = eigsh(operator, k=1, which=which, v0=v0, ncv=min(d, 40), maxiter=50)
+        values, vectors = eigsh(operator, k=1, which=which, v0=v0, ncv=min(d, 40), maxiter=50, tol=tol)
     except ArpackNoConvergence:
         if which == "SA":
             return 0.0

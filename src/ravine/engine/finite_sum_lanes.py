@@ -1,0 +1,275 @@
+"""Quadratic finite sums, a trajectory a vector lane: the state of a block, and parts of a step.
+
+The state is the error x - x*, in the eigenbasis where the Hessians share one (then a term is a row
+of eigenvalues), else in the given coordinates (then a term is a dense matrix).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.engine.compiled import inner
+from ravine.engine.index_sampling import CYCLIC, LANES, seed_lanes
+from ravine.engine.normals import cosine, radius, sine
+from ravine.engine.random import NOISE, advance, output, stream
+from ravine.engine.restart import ON_GRADIENT, ON_SAMPLED
+from ravine.engine.step import descend, look_ahead
+
+X, X_PREV, Y, G, SLOPE, MID = range(6)
+ROWS = 6
+"""Rows of a coordinate in ``Lanes.room``; the last four hold what one step needs."""
+ALPHA, BETA, GAMMA, TEST = range(4)
+
+Floats = npt.NDArray[np.floating[Any]]
+Words = npt.NDArray[np.uint32]
+
+
+class Sum(NamedTuple):
+    """The terms, laid out for look-ups: one row an entry, one column a term."""
+
+    curvatures: Floats  # (d, n) eigenvalues, or (d * d, n) entries of H_i
+    slopes: Floats  # (d, n) gradients at the minimiser, or (0, n) where all are zero
+    mean: Floats  # (d,) or (d * d,): the mean of curvatures over the terms
+    same: npt.NDArray[np.bool_]  # which rows of curvatures are equal for all terms
+    odd: npt.NDArray[np.int64]  # the one term that differs from the others in a row, or -1
+    shared: bool  # whether rows are eigenvalues
+
+
+class Rules(NamedTuple):
+    """What happens in a step besides descending."""
+
+    sampling: int
+    batch: int
+    restart: int
+    period: int
+    sigma: float  # standard deviation of the additive noise of each coordinate
+    steady: bool  # whether scale is 1 and the shifts are 0 throughout
+    scale: Floats  # (steps + 1,) the momentum in step k is scale[k] beta + shift[k]
+    shift: Floats
+    look_scale: Floats  # (steps + 1,) likewise for the look-ahead
+    look_shift: Floats
+
+
+class Lanes(NamedTuple):
+    """The state of a block of trajectories, in flat buffers of ``LANES`` entries a row."""
+
+    room: Floats  # d times the rows of a coordinate
+    each: Floats  # alpha, beta, gamma and the restart criterion of every lane
+    restarts: npt.NDArray[np.int64]  # how often each lane was restarted
+    words: Words  # 5 rows, streams of indices and the last draw
+    order: Words  # n rows, or none where no rule reads it
+    picks: Words  # a row for each term of a mini-batch
+    noise_words: Words  # 4 rows a coordinate, streams of noise, or none
+    normals: npt.NDArray[np.float32]  # 2 rows a coordinate: an even and an odd step
+
+
+@inner
+def new_lanes(d: int, n: int, rules: Rules, like: Floats) -> Lanes:
+    """Make room for a block, in the precision of ``like``."""
+    ordered = n if rules.sampling >= CYCLIC or rules.batch > 1 else 0
+    noisy = d if rules.sigma > 0.0 else 0
+    return Lanes(
+        np.zeros(d * ROWS * LANES, like.dtype),
+        np.zeros(4 * LANES, like.dtype),
+        np.zeros(LANES, np.int64),
+        np.zeros(5 * LANES, np.uint32),
+        np.zeros(ordered * LANES, np.uint32),
+        np.zeros(rules.batch * LANES, np.uint32),
+        np.zeros(4 * noisy * LANES, np.uint32),
+        np.zeros(2 * noisy * LANES, np.float32),
+    )
+
+
+@inner
+def begin(
+    state: Lanes,
+    start: Floats,
+    alpha: Floats,
+    beta: Floats,
+    gamma: Floats,
+    seed: np.uint64,
+    identity: npt.NDArray[np.uint64],
+) -> None:
+    """Put all lanes at ``start`` (d,), with parameters and identities of streams (lanes,)."""
+    for j in range(start.shape[0]):
+        rows_of(state.room, j)[0 : 3 * LANES] = start[j]
+    for lane in range(LANES):
+        state.each[ALPHA * LANES + lane] = alpha[lane]
+        state.each[BETA * LANES + lane] = beta[lane]
+        state.each[GAMMA * LANES + lane] = gamma[lane]
+        state.restarts[lane] = 0
+    seed_lanes(seed, identity, state.words, state.order)
+    for j in range(state.noise_words.shape[0] // (4 * LANES)):
+        block = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
+        for lane in range(LANES):
+            s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
+            block[lane], block[LANES + lane] = s0, s1
+            block[2 * LANES + lane], block[3 * LANES + lane] = s2, s3
+
+
+@inner
+def rows_of(room: Floats, j: int) -> Floats:
+    """The rows of coordinate j."""
+    return room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+
+
+@inner
+def copy_errors(state: Lanes, row: int, out: Floats) -> None:
+    """Copy x - x* (row 0) or that of the step before (row 1) to ``out`` (d, lanes)."""
+    for j in range(out.shape[0]):
+        block = rows_of(state.room, j)
+        for lane in range(out.shape[1]):
+            out[j, lane] = block[row * LANES + lane]
+
+
+@inner
+def multiply_rows(
+    row: Floats, same: bool, picks: Words, size: int, room: Floats, source: int, target: int
+) -> None:
+    """Add to row ``target`` of ``room`` the drawn terms' mean entry times row ``source``."""
+    v, out = room[source : source + LANES], room[target : target + LANES]
+    if same:
+        entry = row[0]
+        for lane in range(LANES):
+            out[lane] += entry * v[lane]
+        return
+    share = out.dtype.type(1.0) / out.dtype.type(size)
+    for b in range(size):
+        drawn = picks[b * LANES : (b + 1) * LANES]
+        for lane in range(LANES):
+            out[lane] += share * row[drawn[lane]] * v[lane]
+
+
+@inner
+def sampled_gradient(
+    terms: Sum, picks: Words, size: int, room: Floats, source: int, target: int
+) -> None:
+    """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
+    wide = ROWS * LANES
+    d = room.shape[0] // wide
+    for j in range(d):
+        to = j * wide + target * LANES
+        out = room[to : to + LANES]
+        out[:] = 0.0
+        if terms.shared:
+            at = j * wide + source * LANES
+            multiply_rows(terms.curvatures[j], terms.same[j], picks, size, room, at, to)
+        else:
+            for i in range(d):
+                e, at = j * d + i, i * wide + source * LANES
+                multiply_rows(terms.curvatures[e], terms.same[e], picks, size, room, at, to)
+        if terms.slopes.shape[0] > 0:
+            share = out.dtype.type(1.0) / out.dtype.type(size)
+            row = terms.slopes[j]
+            for b in range(size):
+                drawn = picks[b * LANES : (b + 1) * LANES]
+                for lane in range(LANES):
+                    out[lane] += share * row[drawn[lane]]
+
+
+@inner
+def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
+    """Put the gradient of the whole objective at row ``source`` into row ``target``."""
+    wide = ROWS * LANES
+    d = room.shape[0] // wide
+    for j in range(d):
+        out = room[j * wide + target * LANES : j * wide + (target + 1) * LANES]
+        out[:] = 0.0
+        for i in range(j if terms.shared else 0, j + 1 if terms.shared else d):
+            entry = terms.mean[j if terms.shared else j * d + i]
+            v = room[i * wide + source * LANES : i * wide + (source + 1) * LANES]
+            for lane in range(LANES):
+                out[lane] += entry * v[lane]
+
+
+@inner
+def draw_normals(words: Words, normals: npt.NDArray[np.float32]) -> None:
+    """Fill the two rows of a coordinate from two words of its streams."""
+    for lane in range(LANES):
+        s0, s1 = words[lane], words[LANES + lane]
+        s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
+        r = radius(output(s0, s3))
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        angle = output(s0, s3)
+        normals[lane] = r * cosine(angle)
+        normals[LANES + lane] = r * sine(angle)
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        words[lane], words[LANES + lane] = s0, s1
+        words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+
+
+@inner
+def add_noise(state: Lanes, k: int, sigma: float) -> None:
+    """Add the normals of step k to the gradient; a pair of words serves two steps."""
+    for j in range(state.room.shape[0] // (ROWS * LANES)):
+        pair = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
+        if k % 2 == 0:
+            draw_normals(state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES], pair)
+        drawn = pair[0:LANES] if k % 2 == 0 else pair[LANES : 2 * LANES]
+        g = rows_of(state.room, j)[G * LANES : (G + 1) * LANES]
+        for lane in range(LANES):
+            g[lane] += sigma * drawn[lane]
+
+
+@inner
+def look_rows(block: Floats, each: Floats, scale: float, shift: float, total: Floats) -> None:
+    """Form the look-ahead of a coordinate and add its square to ``total``."""
+    for lane in range(LANES):
+        gamma = scale * each[GAMMA * LANES + lane] + shift
+        y = look_ahead(block[lane], block[LANES + lane], gamma)
+        block[Y * LANES + lane] = y
+        total[lane] += y * y
+
+
+@inner
+def descend_rows(block: Floats, each: Floats, scale: float, shift: float) -> None:
+    """Take the step of a coordinate, and remember the middle of it."""
+    for lane in range(LANES):
+        x, x_prev, g = block[lane], block[LANES + lane], block[G * LANES + lane]
+        beta = scale * each[BETA * LANES + lane] + shift
+        ahead = descend(x, x_prev, each[ALPHA * LANES + lane], beta, g)
+        block[lane] = ahead
+        block[LANES + lane] = x
+        block[MID * LANES + lane] = 0.5 * (ahead + x)
+
+
+@inner
+def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
+    """Set the momentum of those lanes to zero whose last step went uphill."""
+    room, test = state.room, state.each[TEST * LANES : (TEST + 1) * LANES]
+    row = G
+    if kind != ON_GRADIENT:
+        # f(b) - f(a) = ∇f((a + b)/2)·(b - a) is exact for a quadratic.
+        row = SLOPE
+        if kind == ON_SAMPLED:
+            sampled_gradient(terms, state.picks, size, room, MID, SLOPE)
+        else:
+            full_gradient(terms, room, MID, SLOPE)
+    test[:] = 0.0
+    d = room.shape[0] // (ROWS * LANES)
+    for j in range(d):
+        block = rows_of(room, j)
+        slope = block[row * LANES : (row + 1) * LANES]
+        for lane in range(LANES):
+            test[lane] += slope[lane] * (block[lane] - block[LANES + lane])
+    for lane in range(LANES):
+        state.restarts[lane] += 1 if test[lane] > 0.0 else 0
+    for j in range(d):
+        block = rows_of(room, j)
+        for lane in range(LANES):
+            x, x_prev = block[lane], block[LANES + lane]
+            block[LANES + lane] = x if test[lane] > 0.0 else x_prev
+
+
+@inner
+def restart_all(state: Lanes) -> None:
+    """Set the momentum of all lanes to zero."""
+    for j in range(state.room.shape[0] // (ROWS * LANES)):
+        block = rows_of(state.room, j)
+        for lane in range(LANES):
+            block[LANES + lane] = block[lane]
+    for lane in range(LANES):
+        state.restarts[lane] += 1

@@ -1,0 +1,376 @@
+"""One run of a method, with everything that can be looked at afterwards.
+
+Plain NumPy on any problem, term by term: the reference that the kernels are compared with. It draws
+the same indices, and for quadratics the same noise, as a kernel does for the same seed and
+trajectory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, complaint, one_number, real, whole
+from ravine.engine.compiled import FINGERPRINT, compiled
+from ravine.engine.index_sampling import sampled_indices
+from ravine.engine.measures import DIVERGENCE, FIELDS, Outcome, bin_edges, summarise, vanished
+from ravine.engine.normals import normal_pair
+from ravine.engine.random import NOISE, advance, output, stream
+from ravine.engine.restart import (
+    EVERY,
+    NEVER,
+    ON_GRADIENT,
+    ON_SAMPLED,
+    Restart,
+    restart_rule,
+)
+from ravine.engine.schedule import Schedule, momenta
+from ravine.methods import Method
+from ravine.problems.problem import Problem
+from ravine.problems.quadratic import Quadratic
+from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.sampling import Sampling
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened in one run, step by step.
+
+    With K the steps taken: row k of the arrays of K + 1 rows belongs to the state after k steps,
+    row k of those of K rows to step k itself. A run that overflows ends there; a run that only
+    diverges goes on.
+
+    Attributes
+    ----------
+    y
+        Where the next gradient is taken, y_{k+1}, shape (K + 1, d); y_1 = x_0.
+    minimiser
+        x*, shape (d,).
+    objective
+        f(y), the whole objective, shape (K + 1,).
+    minimum
+        f*.
+    velocity
+        x_k - x_{k-1}, shape (K + 1, d), after a restart zero.
+    indices
+        Terms drawn, shape (K, batch); -1 fills up shorter batches. One column of zeros for full
+        gradients.
+    gradient
+        The stochastic gradient of each step, shape (K, d).
+    momentum
+        beta of each step, shape (K,).
+    restarted
+        Whether the momentum was set to zero after the step, shape (K,).
+    outcome
+        How it ended; see ``Outcome``.
+    diverged_at
+        The step after which the error was certain to have diverged, or -1.
+    rate
+        The fitted factor per step of the error, NaN where no decay or growth could be fitted.
+    made_by
+        What made it.
+    """
+
+    y: FloatArray
+    minimiser: FloatArray
+    objective: FloatArray
+    minimum: float
+    velocity: FloatArray
+    indices: npt.NDArray[np.int64]
+    gradient: FloatArray
+    momentum: FloatArray
+    restarted: npt.NDArray[np.bool_]
+    outcome: Outcome
+    diverged_at: int
+    rate: float
+    made_by: dict[str, Any] = field(repr=False)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return len(self.gradient)
+
+    @property
+    def y_errors(self) -> FloatArray:
+        """Errors y - x* in each coordinate, shape (K + 1, d)."""
+        return self.y - self.minimiser
+
+    @property
+    def errors(self) -> FloatArray:
+        """‖y - x*‖, shape (K + 1,)."""
+        return np.asarray(np.linalg.norm(self.y_errors, axis=1))
+
+    @property
+    def opposed(self) -> npt.NDArray[np.bool_]:
+        """Where momentum carries a coordinate up the gradient of the step, shape (K, d).
+
+        Velocity and gradient have the same sign: the step's gradient and its momentum, the sum of
+        past descents, pull in opposite directions.
+        """
+        return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
+
+
+def run(
+    problem: Problem,
+    method: Method,
+    steps: int,
+    *,
+    sampling: Sampling | str | None,
+    batch: int = 1,
+    restart: Restart | str | int | None = None,
+    schedule: Schedule | None = None,
+    sigma2: float = 0.0,
+    seed: int = 0,
+    trajectory: int = 0,
+    start: npt.ArrayLike | None = None,
+) -> Trace:
+    """Run a method once on any problem.
+
+    Parameters
+    ----------
+    problem
+        From ``ravine.problems``.
+    method
+        One method: alpha, beta and gamma are single numbers.
+    steps
+        Gradient steps, at least 1.
+    sampling
+        How the terms are visited; None takes the gradient of the whole objective.
+    batch
+        Terms drawn in a step, without replacement; the gradient is their mean.
+    restart
+        When the momentum is set to zero: "gradient" (the step went against its gradient),
+        "sampled" (it raised the function it sampled), "full" (it raised the whole objective), a
+        number of steps between two restarts, or None.
+    schedule
+        Momentum over the run: a number, a table, a function of the step, or a
+        ``ravine.engine.schedule.Tail``; the method's own if None.
+    sigma2
+        Variance of additive Gaussian noise on each coordinate of the gradient.
+    seed, trajectory
+        Name the random streams. The kernels draw the same for the same two.
+    start
+        x_0; the problem's own start unless given.
+
+    Examples
+    --------
+    >>> from ravine import nesterov
+    >>> from ravine.problems import counterexample
+    >>> problem = counterexample(mu=0.05, L=100, n=50)
+    >>> trace = run(problem, nesterov(problem.curvature), 2000, sampling="cyclic")
+    >>> trace.outcome.name, trace.errors.shape
+    ('DIVERGED', (2001,))
+    """
+    count = whole("steps", steps, 1, remedy="give a number of steps, e.g. 1000")
+    alpha, beta, gamma = (
+        one_number(name, getattr(method, name), remedy="give one method, not a plane of them")
+        for name in ("alpha", "beta", "gamma")
+    )
+    variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
+    rule = None if sampling is None else Sampling.parse(sampling)
+    kind, period = restart_rule(restart)
+    betas = momenta(schedule, count).of(beta)
+    gammas = betas if method.is_nesterov else np.full(count + 1, gamma)
+    indices = np.zeros((count, 1), np.int64)
+    if rule is not None:
+        indices = sampled_indices(
+            problem.terms, count, sampling=rule, seed=seed, trajectory=trajectory, batch=batch
+        )
+    noise = _noise(problem, rule, count, variance, seed, trajectory)
+    loop = _Loop(problem, _start(problem, start), rule is not None, alpha, kind, period)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(count):
+            drawn = indices[k]
+            if not loop.step(k, drawn[drawn >= 0], betas[k], gammas[k + 1], noise[k]):
+                break
+    made_by = {
+        "problem": problem.name,
+        **problem.parameters,
+        "alpha": alpha,
+        "beta": beta,
+        "gamma": gamma,
+        "steps": count,
+        "sampling": "full gradient" if rule is None else rule.value,
+        "batch": batch,
+        "restart": str(restart),
+        "schedule": "none" if schedule is None else str(schedule),
+        "sigma2": variance,
+        "seed": seed,
+        "trajectory": trajectory,
+    }
+    noisy = variance > 0.0 or (rule is not None and not _interpolates(problem))
+    return loop.trace(indices, betas, noisy, alpha * np.sqrt(variance * problem.dimension), made_by)
+
+
+class _Loop:
+    """The state of a run and what it has left behind."""
+
+    def __init__(
+        self, problem: Problem, x0: FloatArray, sampled: bool, alpha: float, kind: int, period: int
+    ) -> None:
+        self.problem, self.sampled = problem, sampled
+        self.alpha, self.kind, self.period = alpha, kind, period
+        self.x = self.x_prev = self.y = x0
+        self.ys, self.velocities = [x0], [np.zeros_like(x0)]
+        self.gradients: list[FloatArray] = []
+        self.objectives = [problem.objective(x0)]
+        self.restarted: list[bool] = []
+
+    def step(
+        self, k: int, drawn: npt.NDArray[np.int64], beta: float, gamma: float, noise: FloatArray
+    ) -> bool:
+        """Take step k, and look ahead with ``gamma``; False where the numbers end."""
+        g = self._gradient(drawn) + noise
+        ahead = self.x + beta * (self.x - self.x_prev) - self.alpha * g
+        if not np.isfinite(ahead).all():
+            return False
+        again = self._restarts(k, drawn, ahead, g)
+        self.x_prev, self.x = (ahead if again else self.x), ahead
+        y = self.x + gamma * (self.x - self.x_prev)
+        value = self.problem.objective(y) if np.isfinite(y).all() else np.inf
+        if not np.isfinite(value):
+            return False
+        self.y = y
+        self.ys.append(y)
+        self.velocities.append(self.x - self.x_prev)
+        self.gradients.append(g)
+        self.objectives.append(value)
+        self.restarted.append(again)
+        return True
+
+    def _gradient(self, drawn: npt.NDArray[np.int64]) -> FloatArray:
+        if not self.sampled:
+            return self.problem.gradient(self.y)
+        parts = [self.problem.batch_gradient(int(i), self.y) for i in drawn]
+        return parts[0] if len(parts) == 1 else np.asarray(np.mean(parts, axis=0))
+
+    def _restarts(
+        self, k: int, drawn: npt.NDArray[np.int64], ahead: FloatArray, g: FloatArray
+    ) -> bool:
+        if self.kind == NEVER:
+            return False
+        if self.kind == EVERY:
+            return (k + 1) % self.period == 0
+        if self.kind == ON_GRADIENT:
+            return bool(g @ (ahead - self.x) > 0.0)
+        if self.kind == ON_SAMPLED and self.sampled:
+            rise = [
+                self.problem.batch_objective(int(i), ahead)
+                - self.problem.batch_objective(int(i), self.x)
+                for i in drawn
+            ]
+            return bool(np.mean(rise) > 0.0)
+        return bool(self.problem.objective(ahead) > self.problem.objective(self.x))
+
+    def trace(
+        self,
+        indices: npt.NDArray[np.int64],
+        betas: FloatArray,
+        noisy: bool,
+        force: float,
+        made_by: dict[str, Any],
+    ) -> Trace:
+        """Gather the run, and judge how it ended."""
+        taken, best = len(self.gradients), self.problem.minimiser
+        d = self.problem.dimension
+        y = np.array(self.ys)
+        squares = ((y - best) ** 2).sum(axis=1)
+        full = np.full(made_by["steps"] + 1, np.inf)
+        full[: len(squares)] = squares
+        outcome, when, rate = _judge(full, noisy, force, float(best @ best))
+        return Trace(
+            y=y,
+            minimiser=best,
+            objective=np.array(self.objectives),
+            minimum=self.problem.minimum,
+            velocity=np.array(self.velocities),
+            indices=indices[:taken],
+            gradient=np.array(self.gradients).reshape(taken, d),
+            momentum=betas[:taken],
+            restarted=np.array(self.restarted, dtype=bool),
+            outcome=outcome,
+            diverged_at=when,
+            rate=rate,
+            made_by=made_by,
+        )
+
+
+def _judge(
+    squares: FloatArray, noisy: bool, force: float, best_square: float
+) -> tuple[Outcome, int, float]:
+    """Outcome, step of divergence and rate, by the rules of a sweep."""
+    # The run moves x, not x - x*: errors below the rounding of x* do not fall any further.
+    tiny = max(vanished(float), 1e-24 * best_square)
+    steps = len(squares) - 1
+    edges = bin_edges(steps)
+    limit = (DIVERGENCE * (np.sqrt(squares[0]) + force)) ** 2 or 1.0
+    beyond = np.flatnonzero(~(squares[1:] <= limit))
+    when = int(beyond[0]) + 1 if beyond.size else 0
+    sums = np.add.reduceat(squares[1:], edges[:-1])
+    out = np.empty((1, len(FIELDS)))
+    summarise(
+        sums[:, None],
+        edges,
+        squares[0],
+        squares[-1:],
+        np.array([when]),
+        noisy,
+        tiny,
+        out,
+    )
+    found = dict(zip(FIELDS, out[0], strict=True))
+    return Outcome(int(found["outcome"])), int(found["diverged_at"]), float(found["rate"])
+
+
+def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
+    if start is None:
+        return problem.start
+    x0 = np.asarray(real("start", start, remedy="give x_0"))
+    if x0.shape != (problem.dimension,):
+        rule, found = f"a vector of {problem.dimension} coordinates", f"shape {x0.shape}"
+        raise ValueError(complaint("start", rule, found, "give one number for each dimension"))
+    return x0
+
+
+def _interpolates(problem: Problem) -> bool:
+    scale = float(np.linalg.norm(problem.gradient(problem.start)))
+    return problem.gradient_spread <= 1e-12 * scale
+
+
+def _new_normals(fingerprint: int) -> Callable[..., None]:
+    @compiled
+    def normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
+        for j in range(out.shape[1] if fingerprint >= 0 else 0):
+            s0, s1, s2, s3 = stream(seed, identity, np.uint32(j), NOISE)
+            for k in range(0, out.shape[0], 2):
+                first = output(s0, s3)
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                even, odd = normal_pair(first, output(s0, s3))
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                out[k, j] = even
+                if k + 1 < out.shape[0]:
+                    out[k + 1, j] = odd
+
+    return normals  # type: ignore[no-any-return]
+
+
+_normals = _new_normals(FINGERPRINT)
+
+
+def _noise(
+    problem: Problem, rule: Sampling | None, steps: int, sigma2: float, seed: int, trajectory: int
+) -> FloatArray:
+    """Additive noise of each step, in the basis in which a kernel would draw it."""
+    out = np.zeros((steps, problem.dimension))
+    if sigma2 == 0.0:
+        return out
+    _normals(np.uint64(seed), np.uint64(trajectory), out)
+    if isinstance(problem, Quadratic):
+        out = out @ problem.eigenvectors.T
+    elif isinstance(problem, QuadraticSum) and rule is not None and problem.shared_eigenvectors:
+        out = out @ problem.shared_eigenvectors[0].T
+    return np.asarray(np.sqrt(sigma2) * out)
