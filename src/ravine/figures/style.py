@@ -1,0 +1,84 @@
+"""The look that all figures of the reproduction share: sizes for print, colours, panels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 200
+WIDE = 7.2
+"""Width of a figure over two columns of print, in inches."""
+
+# Okabe and Ito's colours, told apart with any kind of colour vision.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#e69f00", "#56b4e9", "#009e73"
+BLUE, RED, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#8a8a8a"
+CONTOUR = "#c1272d"
+NOTHING = "#e4e0d8"
+"""Behind the maps: what diverged, or is not defined."""
+
+_SETTINGS: dict[str, Any] = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.5,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.2,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "mathtext.fontset": "dejavusans",
+    "svg.hashsalt": "ravine",
+}
+
+
+def panels(
+    rows: int, columns: int, *, height: float, **options: Any
+) -> tuple[Figure, npt.NDArray[Any]]:
+    """Return an empty figure of print width and its axes, shape (rows, columns)."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(figsize=(WIDE, height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, **options)
+    for axis in axes.flat:
+        axis.tick_params(labelsize=7.0)
+    return figure, np.asarray(axes)
+
+
+def name_panels(axes: npt.NDArray[Any]) -> None:
+    """Put (a), (b), ... in front of the titles."""
+    for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", axes.flat, strict=False):
+        title = axis.get_title()
+        axis.set_title(f"({letter}) {title}", fontsize=8.0)
+
+
+def cell_edges(centres: npt.ArrayLike) -> tuple[float, float]:
+    """The outer edges of equal cells with these centres."""
+    axis = np.asarray(centres, dtype=np.float64)
+    half = 0.5 * float(axis[1] - axis[0]) if len(axis) > 1 else 0.5
+    return float(axis[0]) - half, float(axis[-1]) + half
+
+
+def cell_centres(low: float, high: float, cells: int) -> npt.NDArray[np.float64]:
+    """The centres of ``cells`` equal cells between two ends."""
+    return low + (high - low) * (np.arange(cells) + 0.5) / cells
+
+
+def plain_number(value: float, digits: int = 3) -> str:
+    """A number for people: 0.0123, 3.14, 1.2e+05."""
+    return f"{value:.{digits}g}"
+
+
+def mark_step(axis: Axes, where: float, label: str, colour: str = CONTOUR) -> None:
+    """A dotted vertical line with a word beside it."""
+    axis.axvline(where, color=colour, linestyle=":", linewidth=1.0, label=label)
