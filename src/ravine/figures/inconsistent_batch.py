@@ -1,0 +1,267 @@
+"""Figure 2: one mini-batch in n that disagrees, and what it does to Nesterov's method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.curvature import Curvature
+from ravine.figures.style import BLUE, GREY, RED, name_panels, panels
+from ravine.methods import nesterov
+from ravine.problems.counterexample import counterexample
+from ravine.sampling import Sampling
+from ravine.theory.blocks import block
+from ravine.theory.counterexample_growth import counterexample_growth
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MU, L = 0.05, 100.0
+TERMS = (50, 250, 1000)
+EPOCHS = {50: 20, 250: 20, 1000: 10}
+HORIZON = 40
+"""Steps after which the mean distance of the iid rules is compared; later, rare paths make it."""
+_EPOCHAL = (Sampling.CYCLIC, Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT)
+_ZERO = (Sampling.IID, Sampling.RESHUFFLE)
+_PARTS = ("exact", "measured", "low", "high")
+
+
+def inconsistent_batch(
+    *,
+    n: Sequence[int] = TERMS,
+    trajectories: int = 100_000,
+    steps: int = 1500,
+    epochs: int | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Data of Figure 2: a run for each n, and the growth of many under every sampling rule.
+
+    Parameters
+    ----------
+    n
+        Numbers of terms, increasing.
+    trajectories
+        Trajectories behind each measured growth.
+    steps
+        Steps of the runs that are drawn.
+    epochs
+        Epochs of the measured trajectories; growth is measured over the second half of them. By
+        default 20, and 10 for n = 1000.
+    seed
+        Of all random draws.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``third`` (n, step), the third coordinate of y - x*; ``drawn`` where f_n was sampled;
+        ``opposed`` where momentum and gradient oppose each other. Over (sampling, n), each with
+        ``_exact``, ``_measured``, ``_low``, ``_high``: ``almost_sure`` growth a step (no-repeat
+        rules), ``mean`` growth a step of E‖·‖ (rules that go by epochs), ``zero`` the share of
+        trajectories that are at the optimum exactly, ``first`` E‖·‖ after 40 steps (iid rules).
+        Limits are 95 % for all of these together.
+    """
+    import xarray as xr
+
+    from ravine.engine.run import run
+
+    curvature = Curvature(MU, L)
+    traces = [
+        run(counterexample(MU, L, terms), nesterov(curvature), steps,
+            sampling=Sampling.IID_NO_REPEAT, seed=seed)
+        for terms in n
+    ]  # fmt: skip
+    third = np.stack([trace.y_errors[:, 2] for trace in traces])
+    drawn = np.stack([trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n)])
+    opposed = np.stack([trace.opposed[:, 2] for trace in traces])
+    rules = list(Sampling)
+    table: dict[str, FloatArray] = {
+        f"{name}_{part}": np.full((len(rules), len(n)), np.nan)
+        for name in ("almost_sure", "mean", "zero", "first")
+        for part in _PARTS
+    }
+    comparisons = len(n) * (3 + 3 + 2 + 2)
+    z = NormalDist().inv_cdf(1.0 - 0.025 / comparisons)
+    for i, rule in enumerate(rules):
+        for j, terms in enumerate(n):
+            turns = epochs or EPOCHS.get(terms, 20)
+            for name, values in _measured(terms, rule, turns, trajectories, z, seed).items():
+                for part, value in zip(_PARTS, values, strict=True):
+                    table[f"{name}_{part}"][i, j] = value
+    return xr.Dataset(
+        {
+            "third": (("n", "step"), third),
+            "drawn": (("n", "draw"), drawn.astype(np.float64)),
+            "opposed": (("n", "draw"), opposed.astype(np.float64)),
+            **{name: (("sampling", "n"), values) for name, values in table.items()},
+        },
+        coords={"n": list(n), "sampling": [rule.value for rule in rules]},
+        attrs={"mu": MU, "L": L, "trajectories": trajectories, "seed": seed, "horizon": HORIZON},
+    )
+
+
+def _measured(
+    n: int, rule: Sampling, epochs: int, trajectories: int, z: float, seed: int
+) -> dict[str, tuple[float, float, float, float]]:
+    """Exact value, measured value and limits of what can be measured under a rule."""
+    from ravine.engine.finite_sum import ensemble
+
+    curvature = Curvature(MU, L)
+    problem = counterexample(MU, L, n)
+    visits = [HORIZON, (epochs + 1) // 2 * n, epochs * n]
+    found = ensemble(
+        problem, nesterov(curvature), visits, trajectories=trajectories, sampling=rule,
+        seed=seed + 1,
+    )  # fmt: skip
+    horizon, early, late = np.abs(found.errors[:, :, 2])
+    taken = visits[2] - visits[1]
+    out = {}
+    if rule in _ZERO:
+        share = float(np.mean(late == 0.0))
+        out["zero"] = (_hit_zero(n, rule, visits[2]), share, *_limits(share, trajectories, z))
+    else:
+        logs = np.log(late / early) / taken
+        half = z * float(np.std(logs)) / np.sqrt(trajectories) + 1e-12
+        exact = counterexample_growth(curvature, n, sampling=rule, sense="almost-sure")
+        mid = float(np.mean(logs))
+        out["almost_sure"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
+    if rule in _EPOCHAL:
+        exact = counterexample_growth(curvature, n, sampling=rule, sense="mean")
+        # The ratio of two means from the same trajectories, by linearisation.
+        ratio = late.mean() / early.mean()
+        spread = np.std(late / late.mean() - early / early.mean()) / np.sqrt(trajectories)
+        half = float(z * spread / taken) + 1e-12
+        mid = float(np.log(ratio) / taken)
+        out["mean"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
+    else:
+        mean, half = horizon.mean(), z * horizon.std() / np.sqrt(trajectories)
+        out["first"] = (mean_after(n, rule, HORIZON), mean, mean - half, mean + half)
+    return out
+
+
+def _limits(share: float, count: int, z: float) -> tuple[float, float]:
+    """Clopper and Pearson's limits of a share."""
+    from scipy.stats import beta
+
+    tail = 1.0 - NormalDist().cdf(z)
+    hits = round(share * count)
+    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1.0 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    return low, high
+
+
+def _hit_zero(n: int, rule: Sampling, steps: int) -> float:
+    """Probability that f_n was drawn twice in a row, after which the coordinate is zero."""
+    if rule is Sampling.RESHUFFLE:
+        return -float(np.expm1((steps // n - 1) * np.log1p(-1.0 / n**2)))
+    other, last, p = 1.0, 0.0, 1.0 / n
+    for _ in range(steps):
+        other, last = (1.0 - p) * (other + last), p * other
+    return 1.0 - other - last
+
+
+def mean_after(n: int, rule: Sampling, steps: int) -> float:
+    """Exact E\\|y₃ - x*₃\\| after some steps of an iid rule, from a start at distance 1.
+
+    B(L) = u wᵀ has rank one, so every visit to f_n leaves a multiple of u. The mean size of that
+    multiple after a visit at step t follows from those of the visits before (a renewal equation).
+
+    Examples
+    --------
+    >>> round(mean_after(50, Sampling.IID, 2), 6)
+    1.002434
+    """
+    method = nesterov(Curvature(MU, L))
+    steep, flat = block(L, method), block(MU, method)
+    u, w = steep[:, 1] / steep[1, 1], steep[1]
+    start, after = [np.array([1.0, 0.0])], [u]
+    for _ in range(steps):
+        start.append(flat @ start[-1])
+        after.append(flat @ after[-1])
+    p = 1.0 / n
+    later, soonest = (p, 0) if rule is Sampling.IID else (1.0 / (n - 1.0), 1)
+
+    def none(j: int, first: float, delay: int) -> float:
+        """Probability of no visit in j steps."""
+        return float((1.0 - first) ** min(j, delay) * (1.0 - later) ** max(j - delay, 0))
+
+    weight = np.zeros(steps + 1)
+    for t in range(1, steps + 1):
+        chance = p if t == 1 else later
+        weight[t] = chance * none(t - 1, p, 1) * abs(w @ start[t - 1])
+        for earlier in range(1, t - soonest):
+            k = t - earlier - 1
+            weight[t] += weight[earlier] * none(k, 0.0, soonest) * later * abs(w @ after[k])
+    mean = none(steps, p, 1) * abs(start[steps][0])
+    for t in range(1, steps + 1):
+        mean += weight[t] * none(steps - t, 0.0, soonest) * abs(after[steps - t][0])
+    return float(mean)
+
+
+def growth_agreement(data: xr.Dataset) -> dict[str, float]:
+    """How many of the measured growths have the exact one within their limits.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> one = {f"mean_{p}": ("n", [v]) for p, v in zip(_PARTS, (1.0, 1.1, 0.9, 1.2))}
+    >>> growth_agreement(xr.Dataset(one))
+    {'compared': 1.0, 'inside': 1.0}
+    """
+    compared = inside = 0.0
+    for name in ("almost_sure", "mean", "zero", "first"):
+        if f"{name}_exact" in data:
+            exact, low, high = (data[f"{name}_{part}"].values for part in ("exact", "low", "high"))
+            known = np.isfinite(exact)
+            compared += known.sum()
+            inside += ((exact >= low) & (exact <= high))[known].sum()
+    return {"compared": float(compared), "inside": float(inside)}
+
+
+def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
+    """Draw Figure 2: the third coordinate for each n, with its growth."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    count = data.sizes["n"]
+    figure, axes = panels(1, count, height=2.9)
+    for axis, n in zip(axes[0], data["n"].values, strict=True):
+        _draw_run(axis, data.sel(n=n), int(n))
+    axes[0, 0].set_ylabel("third coordinate of y − x*", fontsize=8.0)
+    name_panels(axes)
+    handles: list[Any] = [
+        Line2D([], [], color=BLUE, label="y₃ − x*₃"),
+        Line2D([], [], color=RED, marker="o", linestyle="", markersize=4, label="fₙ was sampled"),
+        Patch(color=GREY, alpha=0.3, label="momentum and gradient oppose"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _draw_run(axis: Axes, one: xr.Dataset, n: int) -> None:
+    shown = min(8 * n if n < 200 else 4 * n, one.sizes["draw"])
+    y = one["third"].values[: shown + 1]
+    k = np.arange(shown + 1)
+    axis.plot(k, y, color=BLUE, linewidth=1.0)
+    hit = np.flatnonzero(one["drawn"].values[:shown] > 0.0)
+    # The point before the step: where f_n was asked for its gradient.
+    axis.plot(hit, y[hit], "o", color=RED, markersize=3.5, zorder=3)
+    axis.fill_between(
+        k[:-1], 0.0, 1.0, where=one["opposed"].values[:shown] > 0.0, step="post", color=GREY,
+        alpha=0.3, linewidth=0.0, transform=axis.get_xaxis_transform(),
+    )  # fmt: skip
+    axis.axhline(0.0, color="black", linewidth=0.5)
+    top = float(np.abs(y).max())
+    axis.set_yscale("symlog", linthresh=max(0.05, top * 1e-4), linscale=0.5)
+    axis.set_ylim(-2.0 * top, 2.0 * top)
+    growth = one.sel(sampling=Sampling.IID_NO_REPEAT.value)
+    exact = float(growth["almost_sure_exact"])
+    words = "diverges" if exact > 1.0 else "converges"
+    axis.set_title(f"n = {n}: {exact:.5f} a step, {words}", fontsize=8.0)
+    axis.set_xlabel("step k", fontsize=8.0)
+    axis.set_xlim(0, shown)
