@@ -138,44 +138,37 @@ def bulge(slope: float, width: float) -> float:
 
 
 @inner
-def line(level: FloatArray, edges: Integers, first: int, slope: float) -> tuple[float, float]:
-    """Return slope and residual deviation of levels, less the bulge of their bins, by width."""
-    total = mid = height = along = across = spread = lift = width = 0.0
-    for part in range(2):
-        for i in range(level.size):
-            before, after = edges[first + i], edges[first + i + 1]
-            if after - before != width:
-                width = float(after - before)
-                lift = bulge(slope, width)
-            t, v = 0.5 * (before + after + 1), level[i] - lift
-            if part == 0:
-                total += width
-                mid += width * t
-                height += width * v
-            else:
-                along += width * (t - mid) * (v - height)
-                across += width * (t - mid) ** 2
-                spread += width * (v - height) ** 2
-        if part == 0:
-            mid /= total
-            height /= total
-    found = along / across
-    return found, np.sqrt(max(spread - found * along, 0.0) / total)
-
-
-@inner
 def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float, float]:
     """Return slope and residual deviation of the errors in bins first to last - 1."""
-    level = np.empty(last - first)
+    middle, base = 0.5 * (edges[first] + edges[last] + 1), 0.5 * np.log(mean[first])
+    total = mid = height = along = across = spread = 0.0
     for b in range(first, last):
-        level[b - first] = 0.5 * np.log(mean[b])
-    slope, deviation = line(level, edges, first, 0.0)
+        width, t = float(edges[b + 1] - edges[b]), 0.5 * (edges[b] + edges[b + 1] + 1) - middle
+        v = 0.5 * np.log(mean[b]) - base
+        total += width
+        mid += width * t
+        height += width * v
+        along += width * t * v
+        across += width * t * t
+        spread += width * v * v
+    mid /= total
+    height /= total
+    along -= total * mid * height
+    across -= total * mid * mid
+    spread -= total * height * height
+    straight = slope = along / across
     for _ in range(_REFINEMENTS):
-        before = slope
-        slope, deviation = line(level, edges, first, before)
-        if abs(slope - before) <= 1e-12 * abs(slope):
+        # A slope is linear in the levels: only the part that the bulges make is fitted again.
+        tilt = lift = width = 0.0
+        for b in range(first, last):
+            if edges[b + 1] - edges[b] != width:
+                width = float(edges[b + 1] - edges[b])
+                lift = bulge(slope, width)
+            tilt += width * (0.5 * (edges[b] + edges[b + 1] + 1) - middle - mid) * lift
+        before, slope = slope, straight - tilt / across
+        if abs(slope - before) <= 1e-12:
             break
-    return slope, deviation
+    return slope, np.sqrt(max(spread - straight * along, 0.0) / total)
 
 
 @inner
@@ -278,11 +271,16 @@ def summarise(
     out: FloatArray,
 ) -> None:
     """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields]."""
-    bins = edges.size - 1
-    mean = np.empty(bins)
-    for lane in range(latest.size):
+    bins, lanes = edges.size - 1, latest.size
+    # Lanes that share a cache line are read together: a column alone would miss at every bin.
+    mean = np.empty((8, bins))
+    for at in range(0, lanes, 8):
+        together = min(8, lanes - at)
         for b in range(bins):
-            mean[b] = bin_sums[b, lane] / (edges[b + 1] - edges[b])
-        summarise_lane(
-            mean, edges, start_square, latest[lane], diverged_at[lane], noisy, tiny, out[lane]
-        )
+            scale = 1.0 / (edges[b + 1] - edges[b])
+            for i in range(together):
+                mean[i, b] = bin_sums[b, at + i] * scale
+        for i in range(together):
+            lane = at + i
+            last_square, when = latest[lane], diverged_at[lane]
+            summarise_lane(mean[i], edges, start_square, last_square, when, noisy, tiny, out[lane])
