@@ -20,7 +20,8 @@ from ravine.theory.mean_square import advance
 
 _CHUNK = 2**22
 _POWERS = 12
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-5
+"""Of 1 - λ: what tells a slow method from a diverging one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +127,12 @@ class SecondMoments:
         X = response * M
         X = X / np.trace(X)
         # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
-        U = self._radius(response, np.eye(self.dimension), tolerance, adjoint=True)[1]
+        U = self._radius(response, np.eye(self.dimension), 1e-4, adjoint=True)[1]
         V = U / max(float(np.vdot(U, self.sandwich(X))), 1e-300)
         A, by = self._blocks(method), one_method(method)
-        near = self._radius(_response(A, by, value * (1.0 + 1e-4)), M, tolerance)[0]
-        here = self._radius(response, M, tolerance)[0]
-        fall = math.log(here / near) / math.log1p(1e-4) if near > 0.0 and here > 0.0 else np.inf
+        near = self._radius(_response(A, by, value * (1.0 + 1e-2)), M, 1e-4)[0]
+        here = self._radius(response, M, 1e-4)[0]
+        fall = math.log(here / near) / math.log1p(1e-2) if near > 0.0 and here > 0.0 else np.inf
         return Perron(value, mean_value, X, V, 1.0 / fall if fall > 0.0 else 0.0)
 
     def _blocks(self, method: Method) -> FloatArray:
@@ -160,7 +161,11 @@ class SecondMoments:
         for _ in range(60):
             value = base * (1.0 + math.exp(t))
             response = _response(A, by, value)
-            radius, M = self._radius(response, M, min(1e-5, tolerance * value / (value - base)))
+            margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
+            # A guess that is far off need not be judged sharply.
+            doubt = 0.01 * abs(known[-1][1]) if known else 1e-2
+            sharpness = min(1e-2, max(doubt, margin / (value - base)))
+            radius, M = self._radius(response, M, sharpness)
             excess = math.log(radius) if radius > 0.0 else -1e3
             low, high = (t, high) if excess > 0.0 else (low, t)
             known.append((t, excess))
@@ -173,7 +178,7 @@ class SecondMoments:
                 t_next = 0.5 * (low + high)
             change = base * abs(math.exp(t_next) - math.exp(t))
             t = t_next
-            if change <= tolerance * value or t < -33.0:
+            if change <= margin or t < -33.0:
                 break
         return base * (1.0 + math.exp(t)), least, response, M
 

@@ -1,0 +1,314 @@
+"""Curvature of the whole objective and of every mini-batch, at the minimiser and everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, complaint
+from ravine.curvature import Curvature
+from ravine.diagnose.second_moments import SecondMoments
+from ravine.problems import LinearModel
+from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues, is_sparse
+
+MOMENT_DIRECTIONS = 128
+"""Up to this many coordinates second moments are followed in full."""
+
+_TERM_BYTES = 2**27
+_TERM_WORK = 5e8
+_PROJECTED_TOP, _PROJECTED_LOW, _PROJECTED_BATCHES = 40, 8, 12
+_HEAVY_SHARE = 4
+_MARGIN = 1e-9
+
+
+class ShuffledRows:
+    """Rows of an array in another order, gathered as they are read: no copy of the data."""
+
+    def __init__(self, X: FloatArray, order: npt.NDArray[np.intp]) -> None:
+        self.rows, self.order, self.shape = X, order, X.shape
+
+    def __getitem__(self, rows: slice) -> FloatArray:
+        return np.asarray(self.rows[self.order[rows]])
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What the batches of a linear model look like at its minimiser.
+
+    Attributes
+    ----------
+    problem
+        The model on the data, cut into batches.
+    spectrum
+        Eigenvalues of the whole Hessian at x*, ascending: all of them up to a few thousand
+        coordinates, beyond that the least bound and the largest ones.
+    vectors
+        Their eigenvectors, or None where the least ones are unknown.
+    local
+        Extreme eigenvalues (mu_b, L_b) of each batch Hessian at x*, shape (n, 2).
+    bounds
+        Bounds (mu_b, L_b) of each batch that hold everywhere, shape (n, 2).
+    gradient_sizes
+        ‖∇f_b(x*)‖, shape (n,).
+    moments
+        Second moments of the batches, in full, of a sample, or in some directions.
+    sample
+        Indices of the batches in ``moments``.
+    sure
+        Of the sample, the first ``sure`` batches are the heaviest; the others are a random draw.
+    basis
+        Directions of ``moments`` as columns, shape (d, k).
+    """
+
+    problem: LinearModel
+    spectrum: FloatArray
+    vectors: FloatArray | None
+    local: FloatArray
+    bounds: FloatArray
+    gradient_sizes: FloatArray
+    moments: SecondMoments
+    sample: npt.NDArray[np.intp]
+    sure: int
+    basis: FloatArray
+
+    @property
+    def curvature(self) -> Curvature:
+        """mu and L of the whole objective at its minimiser."""
+        return Curvature(self.spectrum[0], self.spectrum[-1])
+
+    @property
+    def certified_curvature(self) -> Curvature | None:
+        """mu and L of all batches, everywhere; None where some batch is not strongly convex.
+
+        Widened by a relative 1e-9, more than the rounding of an eigenvalue.
+        """
+        mu, L = float(self.bounds[:, 0].min()), float(self.bounds[:, 1].max())
+        if mu <= 64 * np.finfo(float).eps * L:
+            return None
+        return Curvature(mu * (1.0 - _MARGIN), L * (1.0 + _MARGIN))
+
+    @property
+    def every_batch(self) -> bool:
+        """Whether ``moments`` holds every batch, not a sample of them."""
+        return len(self.sample) == self.problem.terms
+
+    @property
+    def every_direction(self) -> bool:
+        """Whether ``moments`` holds every direction."""
+        return self.moments.dimension == self.problem.dimension
+
+    @property
+    def exact(self) -> bool:
+        """Whether second moments are computed, not estimated."""
+        return self.every_batch and self.every_direction
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the objective is quadratic, so that what holds at x* holds everywhere."""
+        return self.problem.loss.name == "squared"
+
+    @property
+    def sigma(self) -> float:
+        """σ = mean ‖∇f_b(x*)‖."""
+        return float(self.gradient_sizes.mean())
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether x* minimises every batch, up to rounding."""
+        scale = float(self.spectrum[-1]) * (1.0 + float(np.linalg.norm(self.problem.minimiser)))
+        return self.sigma <= 1e-10 * scale
+
+    @cached_property
+    def hessians(self) -> FloatArray:
+        """Batch Hessians in the coordinates of ``moments``, shape (k, d, d)."""
+        return self.moments.deviations + np.diag(self.moments.eigenvalues)
+
+
+def survey(problem: LinearModel, columns: tuple[str, ...]) -> Survey:
+    """Find the curvature of the whole and of every batch, and the moments of the batches."""
+    dense = problem.dimension <= DENSE_LIMIT
+    spectrum, vectors = _spectrum(problem, columns, dense)
+    bounds = problem.batch_curvatures
+    local = bounds if problem.loss.name == "squared" else _local(problem)
+    sizes = np.array(
+        [np.linalg.norm(problem.batch_gradient(b, problem.minimiser)) for b in range(problem.terms)]
+    )
+    basis = _basis(problem, vectors, local[:, 1], dense)
+    sample, sure = _sample(problem, basis.shape[1], local[:, 1])
+    moments = _moments(problem, basis, sample, sure, spectrum if dense else None)
+    return Survey(
+        problem, spectrum, vectors if dense else None, local, bounds, sizes, moments, sample, sure,
+        basis,
+    )  # fmt: skip
+
+
+def row_curvature(problem: LinearModel, direction: FloatArray) -> FloatArray:
+    """What each row adds to the curvature along a unit direction at x*, shape (rows,)."""
+    U = direction.reshape(problem.features, -1)
+    out = np.empty(problem.X.shape[0])
+    w = problem.minimiser
+    for rows in problem._chunks():
+        block = problem.X[rows]
+        along = np.asarray(block @ U)
+        scores = np.asarray(block @ w.reshape(problem.features, -1))
+        out[rows] = (problem.loss.curve(scores, along) * along).sum(axis=1)
+    return out
+
+
+def _spectrum(
+    problem: LinearModel, columns: tuple[str, ...], dense: bool
+) -> tuple[FloatArray, FloatArray]:
+    if dense:
+        flat = problem.loss.name == "squared"
+        values, vectors = np.linalg.eigh(problem.hessian(np.zeros(problem.dimension) if flat else None))
+        if values[0] <= problem.dimension * np.finfo(float).eps * values[-1]:
+            _refuse_singular(problem, vectors[:, 0], columns)
+        return values, vectors
+    if problem.l2 <= 0.0:
+        rule = f"positive for {problem.dimension} coordinates"
+        remedy = "the least curvature of so large a problem is only known through it"
+        raise ValueError(complaint("l2", rule, "0", remedy))
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    d = problem.dimension
+    operator = LinearOperator((d, d), lambda v: problem.hessian_product(None, v.ravel()))
+    start = np.random.default_rng(0).standard_normal(d)
+    top = min(_PROJECTED_TOP, d - 1)
+    values, vectors = eigsh(operator, k=top, which="LA", v0=start, ncv=2 * top + 20, tol=1e-4)
+    low = extreme_eigenvalues(problem.X)[0] if problem.loss.name == "squared" and d < 20000 else 0.0
+    return np.concatenate([[low + problem.l2], values]), vectors
+
+
+def _refuse_singular(problem: LinearModel, flat: FloatArray, columns: tuple[str, ...]) -> None:
+    size = np.linalg.norm(flat.reshape(problem.features, -1), axis=1)
+    involved = np.argsort(size)[::-1][:4]
+    named = ", ".join(repr(columns[j]) for j in involved if size[j] > 0.1 * size.max())
+    rows, d = problem.X.shape
+    why = f"{rows} rows for {d} columns" if rows < d else f"columns {named} depend on each other"
+    raise ValueError(
+        complaint("l2", "positive for this data", f"{problem.l2:g}, and {why}",
+                  "add some, e.g. --l2 1e-3, or drop a column")
+    )  # fmt: skip
+
+
+def _local(problem: LinearModel) -> FloatArray:
+    """Extreme eigenvalues of every batch Hessian at the minimiser."""
+    if problem.dimension <= MOMENT_DIRECTIONS:
+        spectra = [np.linalg.eigvalsh(problem.batch_hessian(b)) for b in range(problem.terms)]
+        return np.array([[values[0], values[-1]] for values in spectra])
+    w = problem.minimiser.reshape(problem.features, -1)
+    out = np.full((problem.terms, 2), problem.l2)
+    for b in range(problem.terms):
+        if problem.loss.outputs == 1:
+            block = problem.X[problem._rows(b)]
+            bend = problem.loss.pair(np.asarray(block @ w), 0, 0) / block.shape[0]
+            out[b] = np.array(extreme_eigenvalues(block, bend)) + problem.l2
+        else:
+            out[b, 1] = _top_of_batch(problem, b)[0]
+    return out
+
+
+def _top_of_batch(problem: LinearModel, b: int) -> tuple[float, FloatArray]:
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    d = problem.dimension
+    operator = LinearOperator((d, d), lambda v: problem.hessian_product(b, v.ravel()))
+    start = np.random.default_rng(b).standard_normal(d)
+    values, vectors = eigsh(operator, k=1, which="LA", v0=start, ncv=16, tol=1e-4)
+    return float(values[0]), vectors[:, 0]
+
+
+def _basis(
+    problem: LinearModel, vectors: FloatArray, heaviness: FloatArray, dense: bool
+) -> FloatArray:
+    """All directions, or those of the largest curvature, of the heaviest batches and the least."""
+    if problem.dimension <= MOMENT_DIRECTIONS:
+        return vectors
+    parts = [vectors[:, -_PROJECTED_TOP:]]
+    if dense:
+        parts.append(vectors[:, :_PROJECTED_LOW])
+    heavy = np.argsort(heaviness)[::-1][:_PROJECTED_BATCHES]
+    parts.append(np.stack([_top_of_batch(problem, int(b))[1] for b in heavy], axis=1))
+    together = np.concatenate(parts, axis=1)
+    Q, R = np.linalg.qr(together)
+    return np.asarray(Q[:, np.abs(np.diag(R)) > 1e-6])
+
+
+def _sample(
+    problem: LinearModel, directions: int, heaviness: FloatArray
+) -> tuple[npt.NDArray[np.intp], int]:
+    """Every batch where they fit; otherwise the heaviest, and a random draw of the others."""
+    n, d = problem.terms, directions
+    room = int(min(_TERM_BYTES / (8 * d * d), max(_TERM_WORK / d**3, 64)))
+    if n <= 4 * room and 8 * n * d * d <= _TERM_BYTES:
+        return np.arange(n), n
+    sure = max(1, room // _HEAVY_SHARE)
+    order = np.argsort(heaviness)[::-1]
+    rest = np.random.default_rng(0).choice(order[sure:], room - sure, replace=False)
+    return np.concatenate([order[:sure], np.sort(rest)]).astype(np.intp), sure
+
+
+def _moments(
+    problem: LinearModel,
+    basis: FloatArray,
+    sample: npt.NDArray[np.intp],
+    sure: int,
+    spectrum: FloatArray | None,
+) -> SecondMoments:
+    n, k = problem.terms, basis.shape[1]
+    whole = k == problem.dimension and spectrum is not None
+    weights = np.full(len(sample), 1.0 / n)
+    if len(sample) < n:
+        weights[sure:] = (n - sure) / (n * (len(sample) - sure))
+    H = np.empty((len(sample), k, k))
+    z = np.empty((len(sample), k))
+    for i, b in enumerate(sample):
+        H[i] = _batch_in_basis(problem, int(b), basis)
+        z[i] = basis.T @ problem.batch_gradient(int(b), problem.minimiser)
+    if whole:
+        assert spectrum is not None
+        return _with_mean(H, np.diag(spectrum), weights, z)
+    if len(sample) == n:
+        mean = H.mean(axis=0)
+    else:
+        columns = [problem.hessian_product(None, basis[:, j]) for j in range(k)]
+        mean = basis.T @ np.stack(columns, axis=1)
+    values, turn = np.linalg.eigh(0.5 * (mean + mean.T))
+    basis[:] = basis @ turn
+    return _with_mean(turn.T @ H @ turn, np.diag(values), weights, z @ turn)
+
+
+def _with_mean(H: FloatArray, mean: FloatArray, weights: FloatArray, z: FloatArray) -> SecondMoments:
+    H -= mean
+    H = 0.5 * (H + np.swapaxes(H, 1, 2))
+    return SecondMoments(np.diag(mean).copy(), H, weights, z)
+
+
+def _batch_in_basis(problem: LinearModel, b: int, basis: FloatArray) -> FloatArray:
+    """basisᵀ H_b basis at the minimiser, without the d×d Hessian."""
+    block = problem.X[problem._rows(b)]
+    w = problem.minimiser.reshape(problem.features, -1)
+    k, outputs = basis.shape[1], problem.loss.outputs
+    # (features, outputs, k) so that one product serves all outputs.
+    folded = basis.reshape(problem.features, outputs * k)
+    along = np.asarray(block @ folded).reshape(-1, outputs, k)
+    scores = np.asarray(block @ w)
+    curved: Any = along
+    if outputs > 1:
+        columns = [problem.loss.curve(scores, along[:, :, j]) for j in range(k)]
+        curved = np.stack(columns, axis=2)
+    else:
+        curved = problem.loss.pair(scores, 0, 0)[:, None, None] * along
+    flat = along.reshape(-1, k)
+    gram = flat.T @ curved.reshape(-1, k) / block.shape[0]
+    gram[np.diag_indices(k)] += problem.l2
+    return np.asarray(gram)
+
+
+def is_table_sparse(problem: LinearModel) -> bool:
+    """Whether the data are sparse."""
+    return is_sparse(problem.X)

@@ -1,0 +1,351 @@
+"""What a method will do on the batches: growth in every sense, noise floor, error over the steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.diagnose.batches import Survey
+from ravine.diagnose.candidates import Candidate
+from ravine.diagnose.measurement import follow, on_quadratics
+from ravine.diagnose.paths import almost_sure_on_data
+from ravine.methods import Method
+from ravine.sampling import Sampling
+from ravine.theory.growth import Growth, growth
+from ravine.theory.rates import spectral_radius
+from ravine.theory.sense import Sense
+from ravine.theory.worst_case import worst_case_rate
+
+_CURVE_WORK = 1e10
+_PATHS = 24
+_CALM = 0.2
+_FLOOR_STEPS = 6000
+
+
+class Outcome(StrEnum):
+    """What becomes of a run."""
+
+    CONVERGES = "converges"
+    ERRATIC = "erratic"
+    DIVERGES = "diverges"
+    UNDECIDED = "undecided"
+
+    @property
+    def sentence(self) -> str:
+        """What it means, in words."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Outcome.CONVERGES: "the mean squared error falls to a floor",
+    Outcome.ERRATIC: "runs come back, but with bursts: the mean squared error grows without bound",
+    Outcome.DIVERGES: "almost every run moves away from the minimiser",
+    Outcome.UNDECIDED: "too close to call within the confidence limits",
+}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % limits, which are equal to it where it is exact."""
+
+    value: float
+    low: float
+    high: float
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What is known of a candidate before it runs.
+
+    Attributes
+    ----------
+    candidate
+        The method.
+    spectral_radius
+        Growth per step with exact gradients, at the minimiser.
+    mean_square
+        Growth of E‖·‖² under the sampling; where only iid sampling could be computed, its
+        ``sampling`` says so.
+    almost_sure
+        Growth of ‖·‖ along almost every run.
+    worst_case
+        Largest growth over every order of such batches, from their curvature bounds alone; None
+        where a batch is not strongly convex.
+    floor
+        E‖y - x*‖² that is left in the end; None where there is none, or it is not predicted.
+    excess
+        E f(y) - f* that is left in the end, under iid sampling.
+    curve
+        Predicted E‖y - x*‖² at the steps of the measurement, or None.
+    error_after
+        E‖y - x*‖² after all steps, or None.
+    """
+
+    candidate: Candidate
+    spectral_radius: float
+    mean_square: Growth
+    almost_sure: Growth
+    worst_case: float | None
+    floor: Estimate | None
+    excess: float | None
+    curve: FloatArray | None
+    error_after: Estimate | None
+
+    @property
+    def rate(self) -> float:
+        """Growth of the root-mean-square error per step."""
+        return self.mean_square.rate
+
+    @property
+    def outcome(self) -> Outcome:
+        """What becomes of a run."""
+        return outcome(self.mean_square, self.almost_sure)
+
+
+def outcome(mean_square: Growth, almost_sure: Growth) -> Outcome:
+    """Judge by the mean square first: where it falls, so does almost every run."""
+    if mean_square.diverges is False:
+        return Outcome.CONVERGES
+    if almost_sure.diverges is True:
+        return Outcome.DIVERGES
+    if mean_square.diverges is True and almost_sure.diverges is False:
+        return Outcome.ERRATIC
+    return Outcome.UNDECIDED
+
+
+def predict(
+    survey: Survey,
+    candidates: Sequence[Candidate],
+    *,
+    sampling: Sampling,
+    start: FloatArray,
+    marks: npt.NDArray[np.intp],
+    seed: int,
+) -> list[Prediction]:
+    """Predict every candidate; ``marks`` are the steps at which curves are wanted."""
+    senses = [both_growths(survey, c.method, sampling, seed) for c in candidates]
+    paths = None
+    if sampling is not Sampling.IID and survey.exact:
+        paths = _path_errors(survey, candidates, senses, sampling, start, marks, seed)
+    found = []
+    for i, (candidate, (mean_square, almost_sure)) in enumerate(
+        zip(candidates, senses, strict=True)
+    ):
+        floor, excess = iid_floor(survey, candidate.method, mean_square)
+        if paths is None:
+            curve = _iid_curve(survey, candidate.method, mean_square, floor, start, marks)
+            after = None
+            if curve is not None and math.isfinite(curve[-1]):
+                exact = floor is not None and floor.exact
+                after = Estimate(float(curve[-1]), float(curve[-1]), float(curve[-1]), exact)
+        else:
+            floor, curve, after = paths[i]
+        proven = survey.certified_curvature
+        found.append(
+            Prediction(
+                candidate,
+                float(spectral_radius(survey.curvature, candidate.method)),
+                mean_square,
+                almost_sure,
+                None if proven is None else float(worst_case_rate(proven, candidate.method)),
+                floor,
+                excess,
+                curve,
+                after,
+            )
+        )
+    return found
+
+
+def both_growths(
+    survey: Survey, method: Method, sampling: Sampling, seed: int
+) -> tuple[Growth, Growth]:
+    """Mean-square and almost-sure growth; the latter is never above the root of the former."""
+    calm = _calm(survey, method)
+    square = mean_square(survey, method, sampling, seed)
+    if calm is not None:
+        low, value, high = (math.sqrt(v) for v in calm)
+        return square, Growth(value, low, high, False, Sense.ALMOST_SURE, sampling)
+    if survey.exact:
+        sure = growth(
+            survey.hessians, method, sampling=sampling, sense=Sense.ALMOST_SURE, steps=1000,
+            replicas=16, seed=seed,
+        )  # fmt: skip
+    else:
+        sure = almost_sure_on_data(survey, method, sampling=sampling, seed=seed)
+    if square.sampling is sampling and square.high <= 1.0:
+        high = math.sqrt(square.high)
+        value, low = min(sure.value, high), min(sure.low, high)
+        sure = Growth(value, low, min(sure.high, high), sure.exact, sure.sense, sure.sampling)
+    return square, sure
+
+
+def _calm(survey: Survey, method: Method) -> tuple[float, float, float] | None:
+    """Limits of the growth of E‖·‖² where the batches hardly change that of their mean, or None.
+
+    Paths would have to be longer than 1/(1 - rate) to see it. The disagreement acts to second
+    order; what iid sampling makes of it is taken as the size of what another order can.
+    """
+    alone = float(spectral_radius(survey.curvature, method)) ** 2
+    drawn = max(alone, survey.moments.growth(method))
+    effect = drawn - alone
+    if drawn >= 1.0 or effect > _CALM * (1.0 - alone):
+        return None
+    return max(0.0, alone - effect), alone, drawn
+
+
+def mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -> Growth:
+    """Growth of E‖·‖² under the sampling, or under iid sampling where that is all there is."""
+    if survey.exact and sampling is not Sampling.IID:
+        return _sampled_mean_square(survey, method, sampling, seed)
+    found = survey.moments.perron(method)
+    # Directions that are not followed decay no faster than the flattest one.
+    value = max(found.value, float(spectral_radius(survey.curvature, method)) ** 2)
+    if survey.exact:
+        return Growth(value, value, value, True, Sense.MEAN_SQUARE, Sampling.IID)
+    error = 0.0
+    if not survey.every_batch:
+        n, k = survey.problem.terms, len(survey.sample) - survey.sure
+        drawn = survey.moments.shares(found)[survey.sure :]
+        error = found.slope * value * (n - survey.sure) / n * float(drawn.std(ddof=1)) / math.sqrt(k)
+    low = max(value - 1.96 * error, float(spectral_radius(survey.curvature, method)) ** 2)
+    return Growth(
+        value, min(low, value), value + 1.96 * error, False, Sense.MEAN_SQUARE, Sampling.IID
+    )
+
+
+def _sampled_mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -> Growth:
+    """By the theory's own estimate, with more paths where the first few leave it open."""
+    calm = _calm(survey, method)
+    if calm is not None:
+        return Growth(calm[1], calm[0], calm[2], False, Sense.MEAN_SQUARE, sampling)
+    radius = float(spectral_radius(survey.curvature, method))
+    memory = int(np.clip(10.0 / max(1.0 - radius, 1e-9), 300, 1500))
+    for replicas, population, steps in ((8, 32, memory), (16, 128, 2 * memory)):
+        found = growth(
+            survey.hessians, method, sampling=sampling, sense=Sense.MEAN_SQUARE, steps=steps,
+            replicas=replicas, population=population, seed=seed,
+        )  # fmt: skip
+        if found.exact or found.diverges is not None:
+            break
+    return found
+
+
+def iid_floor(
+    survey: Survey, method: Method, mean_square: Growth
+) -> tuple[Estimate | None, float | None]:
+    """E‖y - x*‖² and E f - f* in the end, under iid sampling."""
+    moments = survey.moments
+    if not moments.is_stable(method) or (
+        mean_square.sampling is Sampling.IID and mean_square.diverges is not False
+    ):
+        return None, None
+    if not survey.every_direction and survey.vectors is None:
+        return None, None
+    X = moments.stationary(method)
+    if X is None:
+        return None, None
+    total, excess = float(np.trace(X)), float(0.5 * np.diag(X) @ moments.eigenvalues)
+    if not survey.every_direction:
+        # Directions outside the followed ones feel additive noise alone.
+        rest = _additive_rest(survey, method)
+        total, excess = total + rest[0], excess + rest[1]
+    exact = survey.exact and survey.quadratic
+    return Estimate(total, total, total, exact), excess
+
+
+def _additive_rest(survey: Survey, method: Method) -> tuple[float, float]:
+    """Stationary variance, and its part of the objective, in the directions not followed."""
+    from ravine.theory.moments import stationary_variance
+
+    assert survey.vectors is not None
+    problem, U = survey.problem, survey.vectors
+    outside = 1.0 - np.minimum(((survey.basis.T @ U) ** 2).sum(axis=0), 1.0)
+    noise = np.zeros(problem.dimension)
+    for b in range(problem.terms):
+        z = U.T @ problem.batch_gradient(b, problem.minimiser)
+        noise += z * z / problem.terms
+    variance = np.asarray(
+        stationary_variance(survey.spectrum, method, sigma2=1.0).y, dtype=np.float64
+    )
+    parts = outside * noise * variance
+    return float(parts.sum()), float(0.5 * parts @ survey.spectrum)
+
+
+def _iid_curve(
+    survey: Survey,
+    method: Method,
+    mean_square: Growth,
+    floor: Estimate | None,
+    start: FloatArray,
+    marks: npt.NDArray[np.intp],
+) -> FloatArray | None:
+    """E‖y - x*‖² at the marks: step by step, then at the rate that it settles at."""
+    if not survey.every_direction:
+        return None
+    moments = survey.moments
+    work = 4.0 * len(moments.deviations) * moments.dimension**3
+    limit = int(max(50, _CURVE_WORK / max(work, 1e5)))
+    away = survey.basis.T @ (start - survey.problem.minimiser)
+    values = moments.curve(method, away, int(marks[-1]), product_limit=limit)
+    if limit < marks[-1] and np.isfinite(values[limit]):
+        later = np.arange(limit, int(marks[-1]) + 1)
+        rest = 0.0 if floor is None else floor.value
+        with np.errstate(over="ignore"):
+            decay = mean_square.value ** (later - limit).astype(np.float64)
+            values[limit:] = rest + (values[limit] - rest) * decay
+    return np.asarray(values[marks])
+
+
+_PathErrors = tuple[Estimate | None, FloatArray, Estimate | None]
+
+
+def _path_errors(
+    survey: Survey,
+    candidates: Sequence[Candidate],
+    senses: Sequence[tuple[Growth, Growth]],
+    sampling: Sampling,
+    start: FloatArray,
+    marks: npt.NDArray[np.intp],
+    seed: int,
+) -> list[_PathErrors]:
+    """Floor, curve and last error from paths of the quadratic model, for orders with a memory."""
+    methods = [c.method for c in candidates]
+    n, d = survey.problem.terms, survey.problem.dimension
+    gradient = on_quadratics(survey.hessians, survey.moments.gradients)
+    away = survey.basis.T @ (start - survey.problem.minimiser)
+    far = float(np.linalg.norm(away))
+    common = {"batches": n, "sampling": sampling, "seeds": _PATHS, "reference": far}
+    from_start = follow(
+        gradient, methods, away, np.zeros(d), steps=int(marks[-1]), seed=seed + 1, **common
+    )  # type: ignore[arg-type]
+    rates = [m.rate for m, _ in senses if m.diverges is False]
+    needed = max((6.0 / max(1.0 - r, 1e-9) for r in rates), default=0.0)
+    steps = int(np.clip(needed, 20 * n, max(_FLOOR_STEPS, 20 * n)))
+    steps = min(steps, 20 * _FLOOR_STEPS // max(1, d // 8))
+    long = follow(gradient, methods, np.zeros(d), np.zeros(d), steps=steps, seed=seed + 2, **common)  # type: ignore[arg-type]
+    found: list[_PathErrors] = []
+    for i, (square, _) in enumerate(senses):
+        curve = from_start.squares[:, :, i].mean(axis=1)
+        after = _interval(from_start.squares[-1, :, i])
+        settled = square.diverges is False and 6.0 / max(1.0 - square.rate, 1e-9) <= steps
+        floor = _interval(long.average[:, i]) if settled else None
+        found.append((floor, curve, after))
+    return found
+
+
+def _interval(values: FloatArray) -> Estimate | None:
+    from scipy.special import stdtrit
+
+    if not np.isfinite(values).all():
+        return None
+    mean = float(values.mean())
+    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / math.sqrt(len(values)))
+    return Estimate(mean, max(0.0, mean - reach), mean + reach, False)
