@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -168,5 +169,10 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "dtype": spec.dtype,
         "device": "cpu",
         "machine": platform.machine(),
-        "versions": json.dumps({n: version(n) for n in ("ravine", "numpy", "numba", "xarray")}),
+        "versions": _versions(),
     }
+
+
+@cache
+def _versions() -> str:
+    return json.dumps({name: version(name) for name in ("ravine", "numpy", "numba", "xarray")})

@@ -19,7 +19,7 @@ from ravine.engine.step import modal_coefficients, modal_step
 
 LANES = 128
 """Trajectories in a block."""
-CHUNK = 16
+CHUNK = 32
 """Steps of one coordinate in a row."""
 
 _C1, _C2, G = 0, LANES, 2 * LANES  # rows of the coefficients
