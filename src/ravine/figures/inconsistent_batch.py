@@ -7,6 +7,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
@@ -27,6 +28,9 @@ TERMS = (50, 250, 1000)
 EPOCHS = {50: 20, 250: 20, 1000: 10}
 HORIZON = 40
 """Steps after which the mean distance of the iid rules is compared; later, rare paths make it."""
+DRAWN = Sampling.RESHUFFLE_NO_REPEAT
+"""The rule of the runs that are drawn: epochs, and no term twice in a row."""
+_LINEAR = 0.1  # below this the drawing is linear
 _EPOCHAL = (Sampling.CYCLIC, Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT)
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
 _PARTS = ("exact", "measured", "low", "high")
@@ -36,7 +40,7 @@ def inconsistent_batch(
     *,
     n: Sequence[int] = TERMS,
     trajectories: int = 100_000,
-    steps: int = 1500,
+    steps: int = 2500,
     epochs: int | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
@@ -73,7 +77,7 @@ def inconsistent_batch(
     curvature = Curvature(MU, L)
     traces = [
         run(counterexample(MU, L, terms), nesterov(curvature), steps,
-            sampling=Sampling.IID_NO_REPEAT, seed=seed)
+            sampling=DRAWN, seed=seed)
         for terms in n
     ]  # fmt: skip
     third = np.stack([trace.y_errors[:, 2] for trace in traces])
@@ -229,39 +233,52 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     from matplotlib.patches import Patch
 
     count = data.sizes["n"]
-    figure, axes = panels(1, count, height=2.9)
+    figure, axes = panels(1, count, height=2.9, sharey=True)
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         _draw_run(axis, data.sel(n=n), int(n))
     axes[0, 0].set_ylabel("third coordinate of y − x*", fontsize=8.0)
+    ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
+    runs = [np.abs(run[: end + 1]).max() for run, end in zip(data["third"].values, ends)]
+    _same_scale(axes, float(max(runs)))
     name_panels(axes)
     handles: list[Any] = [
         Line2D([], [], color=BLUE, label="y₃ − x*₃"),
         Line2D([], [], color=RED, marker="o", linestyle="", markersize=4, label="fₙ was sampled"),
         Patch(color=GREY, alpha=0.3, label="momentum and gradient oppose"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
     return figure
 
 
 def _draw_run(axis: Axes, one: xr.Dataset, n: int) -> None:
-    shown = min(8 * n if n < 200 else 4 * n, one.sizes["draw"])
+    shown = _shown(one, n)
     y = one["third"].values[: shown + 1]
     k = np.arange(shown + 1)
     axis.plot(k, y, color=BLUE, linewidth=1.0)
     hit = np.flatnonzero(one["drawn"].values[:shown] > 0.0)
     # The point before the step: where f_n was asked for its gradient.
-    axis.plot(hit, y[hit], "o", color=RED, markersize=3.5, zorder=3)
+    axis.plot(hit, y[hit], "o", color=RED, markersize=3.0, zorder=3)
     axis.fill_between(
         k[:-1], 0.0, 1.0, where=one["opposed"].values[:shown] > 0.0, step="post", color=GREY,
         alpha=0.3, linewidth=0.0, transform=axis.get_xaxis_transform(),
     )  # fmt: skip
     axis.axhline(0.0, color="black", linewidth=0.5)
-    top = float(np.abs(y).max())
-    axis.set_yscale("symlog", linthresh=max(0.05, top * 1e-4), linscale=0.5)
-    axis.set_ylim(-2.0 * top, 2.0 * top)
-    growth = one.sel(sampling=Sampling.IID_NO_REPEAT.value)
-    exact = float(growth["almost_sure_exact"])
-    words = "diverges" if exact > 1.0 else "converges"
-    axis.set_title(f"n = {n}: {exact:.5f} a step, {words}", fontsize=8.0)
+    exact = float(one["almost_sure_exact"].sel(sampling=DRAWN.value))
+    axis.set_title(f"n = {n}: {exact:.5f} a step", fontsize=8.0)
     axis.set_xlabel("step k", fontsize=8.0)
     axis.set_xlim(0, shown)
+
+
+def _shown(one: xr.Dataset, n: int) -> int:
+    return min(6 * n if n < 100 else 2500, one.sizes["draw"])
+
+
+def _same_scale(axes: npt.NDArray[Any], top: float) -> None:
+    """Logarithmic away from zero on both sides, with the same few ticks everywhere."""
+    axes[0, 0].set_yscale("symlog", linthresh=_LINEAR, linscale=0.7)
+    limit = 10.0 ** np.ceil(np.log10(top) + 0.3)
+    axes[0, 0].set_ylim(-limit, limit)
+    powers = np.arange(np.log10(_LINEAR) + 1.0, np.log10(limit) + 0.5)
+    kept = 10.0 ** powers[:: max(1, int(np.ceil(len(powers) / 4)))]
+    axes[0, 0].set_yticks([*-kept[::-1], 0.0, *kept])
+    axes[0, 0].minorticks_off()
