@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ravine import Method, Sampling, nesterov, sgd
-from ravine.engine.finite_sum import ensemble, run_tile, sum_terms
+from ravine.engine.finite_sum import check, ensemble, run_tile, sum_terms
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
 from ravine.engine.schedule import Tail
@@ -228,9 +228,9 @@ def test_single_precision_agrees_to_its_rounding():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: run_tile(spec(NOISY_ROTATED, options={"m": 2}), 0, 1), "an option must be one of"),
+        (lambda: check(spec(NOISY_ROTATED, options={"m": 2})), "an option must be one of"),
         (
-            lambda: run_tile(spec(NOISY_ROTATED, sigma2=1.0, noise="shared"), 0, 1),
+            lambda: check(spec(NOISY_ROTATED, sigma2=1.0, noise="shared")),
             "noise must be 'independent' there",
         ),
         (

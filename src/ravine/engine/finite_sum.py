@@ -104,18 +104,27 @@ def sum_rules(
     )
 
 
+def check(spec: Spec) -> None:
+    """Refuse what the kernel cannot do."""
+    for name in spec.options:
+        if name not in _OPTIONS:
+            rule = f"one of {', '.join(_OPTIONS)}"
+            raise TypeError(complaint("an option", rule, name, "leave it out"))
+    if spec.sigma2 > 0.0 and spec.noise == "shared":
+        found = "'shared' with sigma2 on a finite sum"
+        raise ValueError(complaint("noise", "'independent' there", found, "leave noise out"))
+    order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
+    terms = 1 if spec.sampling is None else spec.problem.terms
+    check_batch(order, terms, spec.options.get("batch", 1))
+    restart_rule(spec.options.get("restart"))
+    momenta(spec.options.get("schedule"), spec.steps)
+
+
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``.
 
     Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
     """
-    unknown = [name for name in spec.options if name not in _OPTIONS]
-    if unknown:
-        rule = f"one of {', '.join(_OPTIONS)}"
-        raise TypeError(complaint("an option", rule, unknown[0], "leave it out"))
-    if spec.sigma2 > 0.0 and spec.noise == "shared":
-        found = "'shared' with sigma2 on a finite sum"
-        raise ValueError(complaint("noise", "'independent' there", found, "leave noise out"))
     dtype = np.dtype(spec.dtype)
     terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
     rules = sum_rules(

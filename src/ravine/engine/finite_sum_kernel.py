@@ -144,20 +144,21 @@ def _draw_four(
 @inner
 def _four_steps(block: Floats, each: Floats, errors: Floats) -> None:
     """Take four steps of a coordinate whose eigenvalues are in its last four rows."""
+    none = errors.dtype.type(0.0)
     for lane in range(LANES):
         alpha, beta, gamma = each[lane], each[BETA * LANES + lane], each[GAMMA * LANES + lane]
         x0, before = block[lane], block[LANES + lane]
         c1, c2 = modal_coefficients(alpha * block[Y * LANES + lane], beta, gamma)
-        x1 = modal_step(x0, before, c1, c2, 0.0)
+        x1 = modal_step(x0, before, c1, c2, none)
         y1 = look_ahead(x1, x0, gamma)
         c1, c2 = modal_coefficients(alpha * block[G * LANES + lane], beta, gamma)
-        x2 = modal_step(x1, x0, c1, c2, 0.0)
+        x2 = modal_step(x1, x0, c1, c2, none)
         y2 = look_ahead(x2, x1, gamma)
         c1, c2 = modal_coefficients(alpha * block[SLOPE * LANES + lane], beta, gamma)
-        x3 = modal_step(x2, x1, c1, c2, 0.0)
+        x3 = modal_step(x2, x1, c1, c2, none)
         y3 = look_ahead(x3, x2, gamma)
         c1, c2 = modal_coefficients(alpha * block[MID * LANES + lane], beta, gamma)
-        x4 = modal_step(x3, x2, c1, c2, 0.0)
+        x4 = modal_step(x3, x2, c1, c2, none)
         y4 = look_ahead(x4, x3, gamma)
         errors[lane] += y1 * y1
         errors[LANES + lane] += y2 * y2
@@ -169,17 +170,18 @@ def _four_steps(block: Floats, each: Floats, errors: Floats) -> None:
 @inner
 def _four_even_steps(block: Floats, each: Floats, eigenvalue: float, errors: Floats) -> None:
     """Take four steps of one coordinate whose eigenvalue is the same for all terms."""
+    none = errors.dtype.type(0.0)
     for lane in range(LANES):
         beta, gamma = each[BETA * LANES + lane], each[GAMMA * LANES + lane]
         c1, c2 = modal_coefficients(each[lane] * eigenvalue, beta, gamma)
         x0 = block[lane]
-        x1 = modal_step(x0, block[LANES + lane], c1, c2, 0.0)
+        x1 = modal_step(x0, block[LANES + lane], c1, c2, none)
         y1 = look_ahead(x1, x0, gamma)
-        x2 = modal_step(x1, x0, c1, c2, 0.0)
+        x2 = modal_step(x1, x0, c1, c2, none)
         y2 = look_ahead(x2, x1, gamma)
-        x3 = modal_step(x2, x1, c1, c2, 0.0)
+        x3 = modal_step(x2, x1, c1, c2, none)
         y3 = look_ahead(x3, x2, gamma)
-        x4 = modal_step(x3, x2, c1, c2, 0.0)
+        x4 = modal_step(x3, x2, c1, c2, none)
         y4 = look_ahead(x4, x3, gamma)
         errors[lane] += y1 * y1
         errors[LANES + lane] += y2 * y2
@@ -299,7 +301,7 @@ def visit_block(
     state = new_lanes(d, terms.curvatures.shape[1], rules, plan.start)
     begin(state, plan.start, block.alpha, block.beta, block.gamma, plan.seed, block.identity)
     errors = np.empty(CHUNK * LANES, plan.start.dtype)
-    k = np.int64(0)  # a plain 0 would compile every step once more, for the constant
+    k = 0 * visits.size  # a plain 0 would compile every step once more, for the constant
     for v in range(visits.size):
         while k < visits[v]:
             count = min(CHUNK, visits[v] - k)

@@ -98,7 +98,8 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
     if m == 1 and rule <= IID_NO_REPEAT:
         _draw_single(rule, n, step, words, picks)
         return 1
-    first, free, size = 0, n, m
+    first, free = 0, n
+    size: int = m
     if rule <= IID_NO_REPEAT:
         if rule == IID_NO_REPEAT and step > 0:
             free = n - m
@@ -158,7 +159,7 @@ def _new_indices(fingerprint: int) -> Callable[..., None]:
             for b in range(m):
                 out[k, b] = np.int64(picks[b * LANES]) if b < size else np.int64(-1)
 
-    return indices  # type: ignore[no-any-return]
+    return indices
 
 
 _indices = _new_indices(FINGERPRINT)

@@ -71,6 +71,8 @@ class Trace:
         The step after which the error was certain to have diverged, or -1.
     rate
         The fitted factor per step of the error, NaN where no decay or growth could be fitted.
+    measures
+        What a sweep would have measured, by name; see ``ravine.engine.measures``.
     made_by
         What made it.
     """
@@ -87,6 +89,7 @@ class Trace:
     outcome: Outcome
     diverged_at: int
     rate: float
+    measures: dict[str, float]
     made_by: dict[str, Any] = field(repr=False)
 
     @property
@@ -281,7 +284,10 @@ class _Loop:
         squares = ((y - best) ** 2).sum(axis=1)
         full = np.full(made_by["steps"] + 1, np.inf)
         full[: len(squares)] = squares
-        outcome, when, rate = _judge(full, noisy, force, float(best @ best))
+        found = _judge(full, noisy, force, float(best @ best))
+        if found["outcome"] != Outcome.DIVERGED:
+            late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
+            found["floor_sup"] = float(late.mean()) if late.size else float("nan")
         return Trace(
             y=y,
             minimiser=best,
@@ -292,17 +298,16 @@ class _Loop:
             gradient=np.array(self.gradients).reshape(taken, d),
             momentum=betas[:taken],
             restarted=np.array(self.restarted, dtype=bool),
-            outcome=outcome,
-            diverged_at=when,
-            rate=rate,
+            outcome=Outcome(int(found["outcome"])),
+            diverged_at=int(found["diverged_at"]),
+            rate=found["rate"],
+            measures=found,
             made_by=made_by,
         )
 
 
-def _judge(
-    squares: FloatArray, noisy: bool, force: float, best_square: float
-) -> tuple[Outcome, int, float]:
-    """Outcome, step of divergence and rate, by the rules of a sweep."""
+def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -> dict[str, float]:
+    """What a sweep measures, from the squared errors after 0, 1, ... steps."""
     # The run moves x, not x - x*: errors below the rounding of x* do not fall any further.
     tiny = max(vanished(float), 1e-24 * best_square)
     steps = len(squares) - 1
@@ -311,19 +316,19 @@ def _judge(
     beyond = np.flatnonzero(~(squares[1:] <= limit))
     when = int(beyond[0]) + 1 if beyond.size else 0
     sums = np.add.reduceat(squares[1:], edges[:-1])
-    out = np.empty((1, len(FIELDS)))
-    summarise(
-        sums[:, None],
-        edges,
-        squares[0],
-        squares[-1:],
-        np.array([when]),
-        noisy,
-        tiny,
-        out,
-    )
-    found = dict(zip(FIELDS, out[0], strict=True))
-    return Outcome(int(found["outcome"])), int(found["diverged_at"]), float(found["rate"])
+    out = np.full((1, len(FIELDS)), np.nan)
+    with np.errstate(invalid="ignore"):
+        summarise(
+            sums[:, None],
+            edges,
+            squares[0],
+            squares[-1:],
+            np.array([when]),
+            noisy,
+            tiny,
+            out,
+        )
+    return {name: float(value) for name, value in zip(FIELDS, out[0], strict=True)}
 
 
 def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
@@ -355,7 +360,7 @@ def _new_normals(fingerprint: int) -> Callable[..., None]:
                 if k + 1 < out.shape[0]:
                     out[k + 1, j] = odd
 
-    return normals  # type: ignore[no-any-return]
+    return normals
 
 
 _normals = _new_normals(FINGERPRINT)

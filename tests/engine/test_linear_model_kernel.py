@@ -1,0 +1,59 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ravine import Method, Sampling
+from ravine.engine import linear_model_kernel
+from ravine.engine.run import run
+from ravine.problems import from_data, multinomial_logistic
+
+rng = np.random.default_rng(3)
+X = rng.standard_normal((37, 4))
+LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", l2=0.1)
+SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
+
+
+def spec(problem, **changes):
+    L = float(problem.whole_curvature.L)
+    alphas, betas = np.linspace(0.1, 1.2, 5) / L, np.linspace(-0.2, 0.8, 6)
+
+    def parameters(pixel):
+        i, j = np.divmod(pixel, 6)
+        return alphas[i], betas[j], betas[j]
+
+    plain = {
+        "problem": problem,
+        "steps": 60,
+        "repeats": 2,
+        "sampling": None,
+        "sigma2": 0.0,
+        "noise": "independent",
+        "measures": ("rate",),
+        "seed": 8,
+        "start": problem.start,
+        "dtype": "float64",
+        "gammas": None,
+        "options": {},
+        "parameters": parameters,
+    }
+    return SimpleNamespace(**plain | changes)
+
+
+def test_the_data_decide_the_kernel():
+    squared = from_data(X, X @ np.ones(4), batch_size=10)
+    batches = from_data(X, X[:, 0] > 0, loss="logistic", l2=0.1, batch_size=10)
+    for problem, sampling, expected in (
+        (squared, Sampling.IID, "finite_sum"),
+        (SOFTMAX, None, "softmax_kernel"),
+        (LOGISTIC, None, "softmax_kernel"),
+        (batches, Sampling.RESHUFFLE, "stepwise_kernel"),
+    ):
+        plane = spec(problem, sampling=sampling, steps=8, repeats=1)
+        chosen = linear_model_kernel._module(plane)
+        assert chosen.__name__.endswith(expected)
+        linear_model_kernel.check(plane)
+        found = linear_model_kernel.run_tile(plane, 4, 6)
+        a, b, _ = plane.parameters(4)
+        trace = run(problem, Method(a, b), 8, sampling=sampling, seed=8, trajectory=4)
+        assert found["final_error"][0, 0] == pytest.approx(trace.errors[-1], rel=1e-10)

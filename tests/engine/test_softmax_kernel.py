@@ -1,0 +1,120 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import njit
+
+from ravine import Method, Sampling
+from ravine.engine.measures import Outcome
+from ravine.engine.run import run
+from ravine.engine.schedule import Tail
+from ravine.engine.softmax_kernel import check, exponential, run_tile
+from ravine.problems import from_data, multinomial_logistic
+
+rng = np.random.default_rng(3)
+X = rng.standard_normal((37, 4))
+LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", l2=0.1)
+SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
+
+
+def spec(problem, **changes):
+    L = float(problem.whole_curvature.L)
+    alphas, betas = np.linspace(0.1, 1.2, 5) / L, np.linspace(-0.2, 0.8, 6)
+
+    def parameters(pixel):
+        i, j = np.divmod(pixel, 6)
+        return alphas[i], betas[j], betas[j]
+
+    plain = {
+        "problem": problem,
+        "steps": 60,
+        "repeats": 2,
+        "sampling": None,
+        "sigma2": 0.0,
+        "noise": "independent",
+        "measures": ("rate",),
+        "seed": 8,
+        "start": problem.start,
+        "dtype": "float64",
+        "gammas": None,
+        "options": {},
+        "parameters": parameters,
+    }
+    return SimpleNamespace(**plain | changes)
+
+
+def test_the_exponential_is_exact_to_rounding():
+    @njit
+    def over(values, out):
+        for i in range(values.size):
+            out[i] = exponential(values[i])
+
+    x = np.concatenate([np.linspace(-700, 0, 20_001), np.linspace(-1e-3, 1e-3, 1001), [5.5, 700.0]])
+    out = np.empty_like(x)
+    over(x, out)
+    np.testing.assert_allclose(out, np.exp(x), rtol=1e-15 * 4)
+    over(np.array([-1e6]), out[:1])
+    assert 0 < out[0] < 1e-300
+
+
+@pytest.mark.parametrize("problem", [LOGISTIC, SOFTMAX], ids=["logistic", "softmax"])
+@pytest.mark.parametrize("case", [{}, {"sigma2": 0.04}, {"options": {"schedule": Tail(9, -0.3)}}])
+def test_the_kernel_takes_the_steps_of_the_reference(problem, case):
+    plane = spec(problem, **case)
+    found = run_tile(plane, 0, 30)
+    for pixel, repeat in ((0, 0), (17, 1), (29, 0)):
+        a, b, _ = plane.parameters(pixel)
+        trace = run(
+            problem,
+            Method(a, b),
+            60,
+            sampling=None,
+            sigma2=plane.sigma2,
+            seed=8,
+            trajectory=pixel | (repeat << 32),
+            **plane.options,
+        )
+        assert found["final_error"][pixel, repeat] == pytest.approx(trace.errors[-1], rel=1e-11)
+        assert found["floor_square"][pixel, repeat] == pytest.approx(
+            trace.measures["floor_square"], rel=1e-11
+        )
+
+
+def test_tiles_change_no_bit():
+    plane = spec(SOFTMAX, sigma2=0.01)
+    whole = run_tile(plane, 0, 30)
+    parts = [run_tile(plane, a, min(a + 7, 30)) for a in range(0, 30, 7)]
+    for name, values in whole.items():
+        assert values.tobytes() == np.concatenate([part[name] for part in parts]).tobytes()
+
+
+def test_long_runs_converge_and_too_long_steps_diverge():
+    plane = spec(LOGISTIC, steps=3000)
+    assert (run_tile(plane, 0, 30)["outcome"] == Outcome.CONVERGED).all()
+
+    def too_long(pixel):
+        return np.full(len(pixel), 500.0), np.full(len(pixel), 0.9), np.full(len(pixel), 0.9)
+
+    wild = spec(LOGISTIC, sigma2=1e20, steps=300, parameters=too_long, start=LOGISTIC.start)
+    assert np.isin(run_tile(wild, 0, 3)["outcome"], [float(o) for o in Outcome]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"options": {"restart": "full"}}, "an option must be schedule here, got restart"),
+        ({"noise": "shared"}, "noise and dtype must be independent and float64"),
+        ({"problem": from_data(X, X[:, 0])}, "problem must be of a logistic loss"),
+        (
+            {
+                "problem": multinomial_logistic(40, 4, 3, 3, batch_size=10),
+                "sampling": Sampling.IID,
+            },
+            "sampling must be None in a sweep of this problem",
+        ),
+    ],
+)
+def test_what_it_cannot_do_is_refused_in_one_line(changes, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        check(spec(**{"problem": SOFTMAX} | changes))
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,50 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ravine import Curvature
+from ravine.engine.stepwise_kernel import check, run_tile
+from ravine.problems import from_functions
+
+
+def spec(problem, **changes):
+    alphas, betas = np.linspace(0.05, 0.6, 5), np.linspace(-0.2, 0.8, 6)
+
+    def parameters(pixel):
+        i, j = np.divmod(pixel, 6)
+        return alphas[i], betas[j], betas[j]
+
+    plain = {
+        "problem": problem,
+        "steps": 60,
+        "repeats": 2,
+        "sampling": None,
+        "sigma2": 0.0,
+        "noise": "independent",
+        "measures": ("rate",),
+        "seed": 8,
+        "start": problem.start,
+        "dtype": "float64",
+        "gammas": None,
+        "options": {},
+        "parameters": parameters,
+    }
+    return SimpleNamespace(**plain | changes)
+
+
+def test_a_user_s_gradient_can_be_swept():
+    problem = from_functions(
+        lambda x: x + 0.3 * np.sin(x), dimension=1, curvature=Curvature(0.7, 1.3), start=[2.0]
+    )
+    plane = spec(problem, steps=300, repeats=1)
+    check(plane)
+    found = run_tile(plane, 0, 30)
+    assert found["rate"].shape == (30, 1)
+    # At the minimiser the curvature is 1.3: the rate is the radius of its two-by-two block.
+    a, b, _ = plane.parameters(8)
+    block = [[(1 + b) * (1 - 1.3 * a), -b * (1 - 1.3 * a)], [1.0, 0.0]]
+    rho = np.abs(np.linalg.eigvals(np.array(block))).max()
+    assert found["rate"][8, 0] == pytest.approx(rho, abs=0.02)
+    with pytest.raises(TypeError, match="an option must be one of batch, restart, schedule"):
+        check(spec(problem, options={"size": 1}))
