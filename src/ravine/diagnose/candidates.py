@@ -70,7 +70,7 @@ def candidates(
     if yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov:
         found = [c for c in found if c.key != "pytorch"]
     tuning = tuning_moments(survey.moments)
-    plain = tuned_sgd(tuning)
+    plain = stabilised(survey.moments, tuned_sgd(tuning))
     found.append(
         Candidate("tuned-sgd", "SGD, best step", plain, "least mean-square rate without momentum")
     )

@@ -163,7 +163,7 @@ def _constants(
     findings = []
     if zero.size:
         what = f"{_listed(columns, zero)} {_is(zero)} zero in every row"
-        remedy = "drop: a direction without data is held by l2 alone"
+        remedy = "drop it, as only l2 acts there" if zero.size == 1 else "drop them, as only l2 acts there"
         findings.append(Finding("constant", what, remedy, _names(columns, zero)))
     if fixed.size > 1:
         what = f"{_listed(columns, fixed)} are constant: they cannot be told apart"

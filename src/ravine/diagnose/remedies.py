@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ravine.diagnose.batches import Survey, survey
 from ravine.diagnose.columns import column_sizes
+from ravine.diagnose.disagreement import disagreement
 from ravine.diagnose.prediction import Outcome, both_growths, outcome
 from ravine.methods import Method, nesterov
 from ravine.problems import LinearModel, from_data
@@ -21,6 +22,8 @@ REMEDY_ENTRIES = 4_000_000
 """Data with more entries are not diagnosed again for every remedy."""
 
 REMEDY_DIRECTIONS = 128
+_ROW_ROUNDS = 6
+_ROW_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,11 @@ class Remedy:
         return self.outcome is Outcome.CONVERGES
 
 
+_Option = tuple[str, str, Callable[[], LinearModel]]
+_RowOption = tuple[str, str, Callable[[], LinearModel], npt.NDArray[np.intp]]
+_Judge = Callable[[str, str, Callable[[], LinearModel]], tuple[Remedy, Survey] | None]
+
+
 @dataclass(frozen=True, eq=False)
 class Setup:
     """The data and options that a diagnosis started from, to be changed one at a time."""
@@ -73,6 +81,9 @@ class Setup:
         return from_data(X, y, **options)
 
 
+_RowChange = Callable[[Setup, tuple[int, ...]], _RowOption]
+
+
 def remedies(
     setup: Setup,
     found: Survey,
@@ -85,27 +96,51 @@ def remedies(
     """Try the options on the method; None means the usual parameters, computed anew each time."""
     judge = _judge(setup, method, sampling, seed)
     tried: list[Remedy] = []
-    for options in (
-        _batch_sizes(setup), _more_l2(setup, found), _standardised(setup),
-        _without(setup, rows), _clipped(setup, rows), _shuffled(setup),
-    ):  # fmt: skip
+    families = [_batch_sizes(setup), _more_l2(setup, found), _standardised(setup), _shuffled(setup)]
+    for options in families:
         last = None
         for kind, action, make in options:
             last = judge(kind, action, make)
-            if last is None or last.works:
+            if last is None or last[0].works:
                 break
         if last is not None:
-            tried.append(last)
+            tried.append(last[0])
+    for change in (_dropped, _clipped):
+        last_remedy = _row_by_row(setup, rows, method, judge, change)
+        if last_remedy is not None:
+            tried.append(last_remedy)
     return tried
 
 
-_Option = tuple[str, str, Callable[[], LinearModel]]
+def _row_by_row(
+    setup: Setup, rows: tuple[int, ...], method: Method | None, judge: _Judge, change: _RowChange
+) -> Remedy | None:
+    """Change the rows that drive the growth, then those that drive what is left, a few times."""
+    named = list(rows)
+    last: Remedy | None = None
+    for _ in range(_ROW_ROUNDS):
+        if not named or len(named) > max(1, int(_ROW_SHARE * setup.X.shape[0])):
+            break
+        kind, action, make, order = change(setup, tuple(named))
+        answer = judge(kind, action, make)
+        if answer is None:
+            break
+        last, after = answer
+        if last.works:
+            break
+        by = nesterov(after.curvature) if method is None else method
+        more = disagreement(after, by, setup.columns, order).rows
+        fresh = [r for r in more if r not in named]
+        if not fresh:
+            break
+        named += fresh
+    return last
 
 
-def _judge(
-    setup: Setup, method: Method | None, sampling: Sampling, seed: int
-) -> Callable[[str, str, Callable[[], LinearModel]], Remedy | None]:
-    def judge(kind: str, action: str, make: Callable[[], LinearModel]) -> Remedy | None:
+def _judge(setup: Setup, method: Method | None, sampling: Sampling, seed: int) -> _Judge:
+    def judge(
+        kind: str, action: str, make: Callable[[], LinearModel]
+    ) -> tuple[Remedy, Survey] | None:
         try:
             after = survey(make(), setup.columns)
         except ValueError:  # e.g. a label or a direction is lost with the rows
@@ -117,7 +152,7 @@ def _judge(
             rule = Sampling.CYCLIC
         by = nesterov(after.curvature) if method is None else method
         square, sure = both_growths(after, by, rule, seed)
-        return Remedy(kind, action, square.rate, outcome(square, sure))
+        return Remedy(kind, action, square.rate, outcome(square, sure)), after
 
     return judge
 
@@ -160,34 +195,40 @@ def standardised(X: Any) -> Any:
     return (X - shift) / scale
 
 
-def _without(setup: Setup, rows: tuple[int, ...]) -> Iterator[_Option]:
-    if not rows or len(rows) >= setup.X.shape[0] - 1:
-        return
+def _dropped(setup: Setup, rows: tuple[int, ...]) -> _RowOption:
     kept = np.setdiff1d(np.arange(setup.X.shape[0]), rows)
-    if kept.size < setup.batch_size:
-        return
-    yield "drop rows", f"drop {named_rows(rows)}", lambda: setup.problem(
-        X=setup.X[kept], y=setup.y[kept]
-    )
-
-
-def _clipped(setup: Setup, rows: tuple[int, ...]) -> Iterator[_Option]:
-    """Shorten the named rows to the median length, the target of a squared loss with them."""
-    if not rows or is_sparse(setup.X):
-        return
+    order = kept if setup.shuffle is None else kept[_order(len(kept), setup.shuffle)]
 
     def make() -> LinearModel:
-        X = np.array(setup.X, dtype=np.float64)
-        y = np.array(setup.y)
-        typical = float(np.median(np.linalg.norm(X, axis=1)))
-        for r in rows:
-            factor = min(1.0, typical / max(float(np.linalg.norm(X[r])), 1e-300))
-            X[r] *= factor
-            if setup.loss == "squared" and y.dtype.kind == "f":
-                y[r] *= factor
-        return setup.problem(X=X, y=y)
+        size = min(setup.batch_size, len(kept))
+        return setup.problem(X=setup.X[kept], y=setup.y[kept], batch_size=size)
 
-    yield "clip rows", f"clip {named_rows(rows)} to the median length", make
+    return "drop rows", f"drop {named_rows(rows)}", make, order
+
+
+def _clipped(setup: Setup, rows: tuple[int, ...]) -> _RowOption:
+    """Shorten the named rows to the median length, the target of a squared loss with them."""
+
+    def make() -> LinearModel:
+        X = setup.X.copy()
+        y = setup.y.astype(np.float64) if setup.loss == "squared" else setup.y
+        sizes = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()) if is_sparse(X) else (
+            np.linalg.norm(X, axis=1)
+        )  # fmt: skip
+        factors = np.ones(len(sizes))
+        chosen = np.array(rows)
+        factors[chosen] = np.minimum(1.0, np.median(sizes) / np.maximum(sizes[chosen], 1e-300))
+        X = X.multiply(factors[:, None]).tocsr() if is_sparse(X) else X * factors[:, None]
+        return setup.problem(X=X, y=y * factors if setup.loss == "squared" else y)
+
+    n = setup.X.shape[0]
+    order = np.arange(n) if setup.shuffle is None else _order(n, setup.shuffle)
+    return "clip rows", f"clip {named_rows(rows)} to the median length", make, order
+
+
+def _order(rows: int, seed: int) -> npt.NDArray[np.intp]:
+    """The order that ``from_data`` shuffles rows into."""
+    return np.random.default_rng(seed).permutation(rows)
 
 
 def _shuffled(setup: Setup) -> Iterator[_Option]:
@@ -196,9 +237,11 @@ def _shuffled(setup: Setup) -> Iterator[_Option]:
 
 
 def named_rows(rows: tuple[int, ...]) -> str:
-    """"row 7", or "rows 7, 12 and 40"."""
+    """Rows in words: "row 7", or "rows 7, 12 and 40"."""
     if len(rows) == 1:
         return f"row {rows[0]}"
+    if len(rows) > 6:
+        return f"rows {', '.join(str(r) for r in rows[:5])} and {len(rows) - 5} more"
     return f"rows {', '.join(str(r) for r in rows[:-1])} and {rows[-1]}"
 
 

@@ -1,0 +1,160 @@
+"""A self-contained HTML page: inline style, pictures embedded, light, printable."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #fff; color: #1d2733;
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
+h1 { font-size: 1.55rem; line-height: 1.25; margin: 0 0 .3rem; }
+h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .9rem; border-top: 1px solid #e1e6ec; }
+p { margin: .5rem 0; max-width: 46rem; }
+.subtitle { color: #5a6877; margin-bottom: 1.2rem; }
+.lead { background: #f3f7fb; border-left: 4px solid #3d85bd; padding: .7rem 1.1rem;
+  margin: 1.1rem 0; border-radius: 0 6px 6px 0; }
+.lead.bad { border-color: #c1272d; background: #fcf3f2; }
+.lead.unsure { border-color: #e69f00; background: #fdf8ec; }
+.lead p:first-child { font-size: 1.12rem; font-weight: 600; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
+th, td { text-align: left; padding: .32rem .9rem .32rem 0; border-bottom: 1px solid #e9edf2;
+  vertical-align: top; }
+th { color: #5a6877; font-weight: 600; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.good { color: #1b7a3d; } .bad { color: #b3231d; } .unsure { color: #94660a; }
+.lead.bad, .lead.unsure { color: inherit; }
+figure { margin: 1.1rem 0; }
+figure svg, figure img { max-width: 100%; height: auto; display: block; }
+figcaption { color: #5a6877; font-size: .9rem; max-width: 46rem; }
+ul { padding-left: 1.2rem; max-width: 46rem; }
+footer { margin-top: 3rem; color: #5a6877; font-size: .85rem; }
+@media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
+"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left."""
+
+    text: str
+    tone: str = ""
+    number: bool = False
+
+
+@dataclass
+class Page:
+    """A page that is filled from top to bottom and then written.
+
+    Text is escaped; only pictures are markup.
+
+    Examples
+    --------
+    >>> page = Page("A result", subtitle="made by ravine")
+    >>> page.heading("What was found")
+    >>> page.paragraph("mu < L")
+    >>> "<p>mu &lt; L</p>" in page.html()
+    True
+    """
+
+    title: str
+    subtitle: str = ""
+    footer: str = ""
+    _parts: list[str] = field(default_factory=list)
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self._parts.append(f"<h2>{escape(text)}</h2>")
+
+    def paragraph(self, text: str) -> None:
+        """Add a paragraph."""
+        self._parts.append(f"<p>{escape(text)}</p>")
+
+    def lead(self, sentences: Sequence[str], *, tone: str = "") -> None:
+        """Add the sentences that a reader should see first, the first one largest."""
+        inner = "".join(f"<p>{escape(text)}</p>" for text in sentences)
+        self._parts.append(f'<div class="lead {escape(tone)}">{inner}</div>')
+
+    def bullets(self, items: Sequence[str]) -> None:
+        """Add a list."""
+        self._parts.append("<ul>" + "".join(f"<li>{escape(i)}</li>" for i in items) + "</ul>")
+
+    def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
+        """Add a table."""
+        head = "".join(_cell("th", cell) for cell in header)
+        body = "".join(
+            "<tr>" + "".join(_cell("td", cell) for cell in row) + "</tr>" for row in rows
+        )
+        self._parts.append(
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    def picture(self, figure: Figure, caption: str, *, vector: bool = True) -> None:
+        """Add a matplotlib figure, as SVG, or as PNG where it has very many marks."""
+        image = _svg(figure, len(self._parts)) if vector else _png(figure, caption)
+        self._parts.append(
+            f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
+        )
+
+    def html(self) -> str:
+        """The whole page."""
+        subtitle = f'<p class="subtitle">{escape(self.subtitle)}</p>' if self.subtitle else ""
+        footer = f"<footer>{escape(self.footer)}</footer>" if self.footer else ""
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head>\n"
+            f"<body><main><h1>{escape(self.title)}</h1>{subtitle}\n"
+            + "\n".join(self._parts)
+            + f"\n{footer}</main></body></html>\n"
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the page beside its name first: an interrupted run leaves no half page."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        try:
+            part.write_text(self.html(), encoding="utf-8")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _cell(tag: str, cell: Cell | str) -> str:
+    if isinstance(cell, str):
+        return f"<{tag}>{escape(cell)}</{tag}>"
+    classes = " ".join(c for c in (cell.tone, "number" if cell.number else "") if c)
+    mark = f' class="{classes}"' if classes else ""
+    return f"<{tag}{mark}>{escape(cell.text)}</{tag}>"
+
+
+def _svg(figure: Figure, place: int) -> str:
+    """The figure as an inline SVG; the salt keeps ids apart and the same from run to run."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": f"ravine {place}", "svg.fonttype": "none",
+                                "font.family": "sans-serif"}):  # fmt: skip
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _png(figure: Figure, caption: str) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=160)
+    code = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{code}">'
