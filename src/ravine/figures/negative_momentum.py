@@ -1,0 +1,215 @@
+"""Negative momentum at the end of a run: what it saves, and against what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    name_panels,
+    panels,
+)
+from ravine.methods import Method, nesterov, sgd
+from ravine.problems.worst_case import worst_case_quadratic
+from ravine.theory.blocks import block, noise_gain_vector
+from ravine.theory.moments import stationary_variance
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+Q, DIMENSION = 32.0, 100
+TAILS = (0.3, 0.0, -0.3, -0.6, -0.85)
+LENGTHS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+_COLOURS = (GREEN, BLACK, BLUE, PURPLE, RED)
+
+
+def negative_momentum(
+    *,
+    betas: Sequence[float] = TAILS,
+    lengths: Sequence[int] = LENGTHS,
+    steps: int = 400,
+    trajectories: int = 400,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Data of the figure: E‖y - x*‖² after a tail with another momentum, exact and measured.
+
+    Worst-case quadratic, Q = 32, d = 100, noise of variance 1 a coordinate. Usual Nesterov runs
+    from x* until it is at its noise floor; the last steps take another momentum at the same alpha.
+
+    Parameters
+    ----------
+    betas
+        Momenta of the tails.
+    lengths
+        Steps of the tails.
+    steps
+        Steps of a whole run.
+    trajectories
+        Runs behind each measured mean square.
+    seed
+        Of the noise.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over (tail_beta, length): ``exact``, ``measured`` and ``measured_se``, all over the mean
+        square without a tail; ``sgd_step`` (length) the same for a tail of SGD at 2/(mu + L).
+        Over beta: ``variance_mu``, ``variance_L``, stationary, over that at beta = 0.
+        Over rate: ``fixed_rate_negative`` and ``fixed_rate_critical``, the least variance of one
+        direction at that rate with negative momentum and with critical damping, over SGD's.
+    """
+    import xarray as xr
+
+    problem = worst_case_quadratic(Q, DIMENSION)
+    usual = nesterov(problem.curvature)
+    base = float(_after(problem.eigenvalues, usual, usual, steps, 0))
+    exact = np.array(
+        [
+            [_after(problem.eigenvalues, usual, Method(usual.alpha, b), steps, m) for m in lengths]
+            for b in betas
+        ]
+    )
+    plain = sgd(problem.curvature)
+    steep = np.array([_after(problem.eigenvalues, usual, plain, steps, m) for m in lengths])
+    measured, errors = _measured(betas, lengths, steps, trajectories, seed)
+    axis = np.linspace(-0.98, 0.9, 189)
+    rates = np.array([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99])
+    negative, critical = fixed_rate(rates)
+    return xr.Dataset(
+        {
+            "exact": (("tail_beta", "length"), exact / base),
+            "sgd_step": ("length", steep / base),
+            "measured": (("tail_beta", "length"), measured / base),
+            "measured_se": (("tail_beta", "length"), errors / base),
+            "variance_mu": ("beta", _relative(1.0 / Q, axis)),
+            "variance_L": ("beta", _relative(1.0, axis)),
+            "fixed_rate_negative": ("rate", negative),
+            "fixed_rate_critical": ("rate", critical),
+        },
+        coords={
+            "tail_beta": list(betas),
+            "length": list(lengths),
+            "beta": axis,
+            "rate": rates,
+        },
+        attrs={"Q": Q, "d": DIMENSION, "steps": steps, "trajectories": trajectories, "seed": seed},
+    )
+
+
+def _after(
+    eigenvalues: FloatArray, usual: Method, tail: Method, steps: int, length: int
+) -> FloatArray:
+    """Exact E‖y - x*‖² after steps, the last ``length`` of them with ``tail``, from rest at x*."""
+    state = np.zeros((len(eigenvalues), 2, 2))
+    for method, count in ((usual, steps - length), (tail, length)):
+        B, g = block(eigenvalues, method), noise_gain_vector(method)
+        kick = float(method.alpha) ** 2 * np.outer(g, g)
+        if method is tail and count:
+            # y of the last step before the tail looked ahead with the usual momentum.
+            shift = np.array([[1.0, float(tail.gamma) - float(usual.gamma)], [0.0, 1.0]])
+            state = shift @ state @ shift.T
+        for _ in range(count):
+            state = B @ state @ np.swapaxes(B, 1, 2) + kick
+    return np.asarray(state[:, 0, 0].sum())
+
+
+def _measured(
+    betas: Sequence[float], lengths: Sequence[int], steps: int, trajectories: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.schedule import Tail
+
+    problem = worst_case_quadratic(Q, DIMENSION)
+    usual = nesterov(problem.curvature)
+    mean, error = np.empty((len(betas), len(lengths))), np.empty((len(betas), len(lengths)))
+    for i, beta in enumerate(betas):
+        for j, length in enumerate(lengths):
+            found = ensemble(
+                problem, usual, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
+                schedule=Tail(length, beta) if length else None, seed=seed,
+                start=problem.minimiser,
+            )  # fmt: skip
+            squares = found.norms[0] ** 2
+            mean[i, j] = squares.mean()
+            error[i, j] = squares.std(ddof=1) / np.sqrt(trajectories)
+    return mean, error
+
+
+def _relative(h: float, betas: FloatArray) -> FloatArray:
+    """Stationary Var y of one direction with alpha lambda = h, over that without momentum."""
+    plain = stationary_variance(h, Method(1.0)).y
+    return np.asarray(stationary_variance(h, Method(1.0, betas)).y / plain)
+
+
+def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least Var y of one direction at a given rate, over SGD's: negative momentum, critical damping.
+
+    With momentum beta < 0 the rate is rho if q = 1 - alpha lambda = rho²/((1+beta) rho - beta).
+    Critical damping has alpha lambda = (1-rho)² and beta = rho/(2-rho).
+
+    Examples
+    --------
+    >>> negative, critical = fixed_rate(np.array([0.9]))
+    >>> round(float(negative[0]), 3), round(float(critical[0]), 3)
+    (0.981, 0.51)
+    """
+    betas = -np.linspace(0.0, 0.99, 1000)[:, None]
+    h = 1.0 - rates**2 / ((1.0 + betas) * rates - betas)
+    plain = np.asarray(stationary_variance(1.0, Method(1.0 - rates)).y)
+    negative = np.asarray(stationary_variance(1.0, Method(np.maximum(h, 0.0), betas)).y)
+    best = stationary_variance(1.0, Method((1.0 - rates) ** 2, rates / (2.0 - rates))).y
+    return negative.min(axis=0) / plain, np.asarray(best) / plain
+
+
+def draw_negative_momentum(data: xr.Dataset) -> Figure:
+    """Draw what a tail leaves of the error, the stationary variances, and the cost in rate."""
+    figure, axes = panels(1, 3, height=2.9)
+    left, middle, right = axes[0]
+    place = np.maximum(data["length"].values, 0.5)
+    for beta, colour in zip(data["tail_beta"].values, _COLOURS):
+        one = data.sel(tail_beta=beta)
+        left.plot(place, one["exact"], color=colour, label=f"β = {beta:g}")
+        left.errorbar(
+            place, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
+            marker="o", markersize=2.5, elinewidth=0.7,
+        )  # fmt: skip
+    left.plot(place, data["sgd_step"], color=ORANGE, linestyle="--", label="SGD, α = 2/(μ+L)")
+    left.set_xscale("log", base=2)
+    ticks = [0.5, 2, 8, 32, 128]
+    left.set_xticks(ticks, ["0", "2", "8", "32", "128"])
+    left.minorticks_off()
+    left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, None))
+    left.set_title("tail after usual Nesterov, Q = 32", fontsize=7.5)
+    left.legend(fontsize=6.0, frameon=False)
+    for name, colour, words, h in (
+        ("variance_mu", RED, "λ = μ = L/32", 1.0 / Q),
+        ("variance_L", BLUE, "λ = L", 1.0),
+    ):
+        middle.semilogy(data["beta"], data[name], color=colour, label=words)
+        best = -1.0 / (1.0 + np.sqrt(h))
+        middle.plot(best, float(data[name].interp(beta=best)), "v", color=colour, markersize=5)
+    middle.axhline(1.0, color="grey", linewidth=0.5)
+    middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
+    middle.minorticks_off()
+    middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
+    middle.set_title("one direction; ▼ least", fontsize=7.5)
+    middle.legend(fontsize=6.5, frameon=False)
+    right.plot(data["rate"], data["fixed_rate_negative"], "o-", color=RED, markersize=3,
+               label="negative momentum, best")  # fmt: skip
+    right.plot(data["rate"], data["fixed_rate_critical"], "s-", color=GREEN, markersize=3,
+               label="critical damping, β > 0")  # fmt: skip
+    right.set(xlabel="rate ρ, the same for all", ylabel="Var y / SGD's", ylim=(0.0, 1.1))
+    right.set_title("at equal speed", fontsize=7.5)
+    right.legend(fontsize=6.5, frameon=False)
+    name_panels(axes)
+    return figure
