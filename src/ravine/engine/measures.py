@@ -138,7 +138,9 @@ def bulge(slope: float, width: float) -> float:
 
 
 @inner
-def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float, float]:
+def fit(
+    mean: FloatArray, edges: Integers, first: int, last: int, refinements: int
+) -> tuple[float, float]:
     """Return slope and residual deviation of the errors in bins first to last - 1."""
     middle, base = 0.5 * (edges[first] + edges[last] + 1), 0.5 * np.log(mean[first])
     total = mid = height = along = across = spread = 0.0
@@ -157,7 +159,7 @@ def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float
     across -= total * mid * mid
     spread -= total * height * height
     straight = slope = along / across
-    for _ in range(_REFINEMENTS):
+    for _ in range(refinements):
         # A slope is linear in the levels: only the part that the bulges make is fitted again.
         tilt = lift = width = 0.0
         for b in range(first, last):
@@ -166,7 +168,7 @@ def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float
                 lift = bulge(slope, width)
             tilt += width * (0.5 * (edges[b] + edges[b + 1] + 1) - middle - mid) * lift
         before, slope = slope, straight - tilt / across
-        if abs(slope - before) <= 1e-12:
+        if abs(slope - before) <= 1e-11:
             break
     return slope, np.sqrt(max(spread - straight * along, 0.0) / total)
 
@@ -174,10 +176,14 @@ def fit(mean: FloatArray, edges: Integers, first: int, last: int) -> tuple[float
 @inner
 def bin_at(edges: Integers, step: float) -> int:
     """Return the first bin that starts at ``step`` or later."""
-    b = 0
-    while b < edges.size - 2 and edges[b] < step:
-        b += 1
-    return b
+    low, high = 0, edges.size - 2
+    while low < high:
+        middle = (low + high) // 2
+        if edges[middle] < step:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @inner
@@ -238,7 +244,7 @@ def summarise_lane(
     elif last_square <= TOLERANCE * TOLERANCE * start_square:
         outcome = _CONVERGED
     elif noisy and bins - half >= _FEWEST_BINS:
-        slope, deviation = fit(mean, edges, half, bins)
+        slope, deviation = fit(mean, edges, half, bins, 0)
         if abs(slope) * (edges[-1] - edges[half]) <= 3.0 * deviation:
             outcome = _AT_FLOOR
     last = window_end(mean, edges, when, noisy and outcome != _DIVERGED, tiny, floor)
@@ -247,7 +253,7 @@ def summarise_lane(
     first = min(bin_at(edges, 0.5 * edges[last]), max(last - 2, 0))
     rate = np.nan
     if last - first >= 2:
-        rate = np.exp(fit(mean, edges, first, last)[0])
+        rate = np.exp(fit(mean, edges, first, last, _REFINEMENTS)[0])
     elif not noisy and when == 0 and start_square > 0.0:
         rate = 0.0
     out[_RATE] = rate

@@ -12,7 +12,7 @@ from threading import Event
 
 import numba
 
-_PIECES = 8  # a thread, so that one with easy blocks can help the others
+_PIECES = 64  # a thread, at most, so that one with easy blocks can help the others
 
 
 def spread(run: Callable[[int, int], None], blocks: int) -> None:
