@@ -156,7 +156,9 @@ def _show_methods(found: Diagnosis, screen: Console) -> None:
     colours = {"converges": "green", "erratic": "yellow", "diverges": "red", "undecided": "yellow"}
     for i, p in enumerate(found.predictions):
         m, last = p.candidate.method, found.runs.squares[-1, :, i].mean()
-        predicted = "-" if p.error_after is None else _short(share_of_start(found, p.error_after.value))
+        predicted = (
+            "-" if p.error_after is None else _short(share_of_start(found, p.error_after.value))
+        )
         measured = _short(share_of_start(found, float(last))) if math.isfinite(last) else "diverged"
         colour = colours[p.outcome.value]
         table.add_row(

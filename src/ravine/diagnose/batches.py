@@ -77,12 +77,12 @@ class Survey:
 
     @property
     def curvature(self) -> Curvature:
-        """mu and L of the whole objective at its minimiser."""
+        """Bounds mu and L of the whole objective at its minimiser."""
         return Curvature(self.spectrum[0], self.spectrum[-1])
 
     @property
     def certified_curvature(self) -> Curvature | None:
-        """mu and L of all batches, everywhere; None where some batch is not strongly convex.
+        """Bounds mu and L of all batches, everywhere; None where some batch is not strongly convex.
 
         Widened by a relative 1e-9, more than the rounding of an eigenvalue.
         """
@@ -164,7 +164,9 @@ def _spectrum(
 ) -> tuple[FloatArray, FloatArray]:
     if dense:
         flat = problem.loss.name == "squared"
-        values, vectors = np.linalg.eigh(problem.hessian(np.zeros(problem.dimension) if flat else None))
+        values, vectors = np.linalg.eigh(
+            problem.hessian(np.zeros(problem.dimension) if flat else None)
+        )
         if values[0] <= problem.dimension * np.finfo(float).eps * values[-1]:
             _refuse_singular(problem, vectors[:, 0], columns)
         return values, vectors
@@ -282,7 +284,9 @@ def _moments(
     return _with_mean(turn.T @ H @ turn, np.diag(values), weights, z @ turn)
 
 
-def _with_mean(H: FloatArray, mean: FloatArray, weights: FloatArray, z: FloatArray) -> SecondMoments:
+def _with_mean(
+    H: FloatArray, mean: FloatArray, weights: FloatArray, z: FloatArray
+) -> SecondMoments:
     H -= mean
     H = 0.5 * (H + np.swapaxes(H, 1, 2))
     return SecondMoments(np.diag(mean).copy(), H, weights, z)

@@ -96,7 +96,7 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
 
 
 def natural_step(moments: SecondMoments) -> float:
-    """min E[H]/E[H²] over directions: the scale of the step that sampled curvature allows."""
+    """Least E[H]/E[H²] over directions: the scale of the step that sampled curvature allows."""
     lam = moments.eigenvalues
     square = np.diag(lam**2) + moments.sandwich(np.eye(lam.size))
     root = 1.0 / np.sqrt(lam)
@@ -104,7 +104,7 @@ def natural_step(moments: SecondMoments) -> float:
 
 
 def speed(moments: SecondMoments, alpha: float, beta: float) -> float:
-    """log of the growth of E‖s‖², negative if it falls: what tuning minimises."""
+    """Logarithm of the growth of E‖s‖², negative if it falls: what tuning minimises."""
     value = moments.growth(Method(alpha, beta), tolerance=1e-3)
     return math.log(value) if 0.0 < value < math.inf else math.inf
 
@@ -134,7 +134,9 @@ def tuned(moments: SecondMoments, plain: Method) -> Method:
         for factor in np.geomspace(0.02, 2.0, 8)
         if moments.is_stable(Method(scale * factor, beta))
     ]
-    grid.append((speed(moments, float(plain.alpha), 0.0), math.log(float(plain.alpha) / scale), 0.0))
+    grid.append(
+        (speed(moments, float(plain.alpha), 0.0), math.log(float(plain.alpha) / scale), 0.0)
+    )
     _, t, beta = min(grid)
 
     def objective(p: FloatArray) -> float:

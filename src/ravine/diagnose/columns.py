@@ -61,13 +61,13 @@ def encode(frame: Any, *, impute: bool) -> tuple[FloatArray, tuple[str, ...], li
     return np.stack(parts, axis=1), tuple(names), findings
 
 
-def _numbers(
-    values: FloatArray, label: str, impute: bool, findings: list[Finding]
-) -> FloatArray:
+def _numbers(values: FloatArray, label: str, impute: bool, findings: list[Finding]) -> FloatArray:
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         found = f"{values[infinite[0]]} in row {infinite[0]}"
-        raise ValueError(complaint(f"column {label!r}", "finite", found, "drop or correct that row"))
+        raise ValueError(
+            complaint(f"column {label!r}", "finite", found, "drop or correct that row")
+        )
     missing = np.isnan(values)
     if not missing.any():
         return values
@@ -81,7 +81,9 @@ def _numbers(
         raise ValueError(complaint(f"column {label!r}", "partly filled", found, "drop the column"))
     filled = np.where(missing, np.nanmedian(values), values)
     findings.append(
-        Finding("imputed", f"column {label!r}: {count} missing values became the median", "", (label,))
+        Finding(
+            "imputed", f"column {label!r}: {count} missing values became the median", "", (label,)
+        )
     )
     return filled
 
@@ -89,7 +91,7 @@ def _numbers(
 def _categories(
     series: Any, label: str, impute: bool, findings: list[Finding]
 ) -> tuple[list[str], npt.NDArray[np.intp]]:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     missing = series.isna().to_numpy()
     if missing.any() and not impute:
@@ -163,7 +165,11 @@ def _constants(
     findings = []
     if zero.size:
         what = f"{_listed(columns, zero)} {_is(zero)} zero in every row"
-        remedy = "drop it, as only l2 acts there" if zero.size == 1 else "drop them, as only l2 acts there"
+        remedy = (
+            "drop it, as only l2 acts there"
+            if zero.size == 1
+            else "drop them, as only l2 acts there"
+        )
         findings.append(Finding("constant", what, remedy, _names(columns, zero)))
     if fixed.size > 1:
         what = f"{_listed(columns, fixed)} are constant: they cannot be told apart"

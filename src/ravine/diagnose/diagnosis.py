@@ -91,9 +91,7 @@ class Diagnosis:
 
 def recommended(predictions: tuple[Prediction, ...]) -> Prediction | None:
     """The recommended method with the least predicted error, or the least rate without one."""
-    good = [
-        p for p in predictions if p.candidate.recommended and p.outcome.value == "converges"
-    ]
+    good = [p for p in predictions if p.candidate.recommended and p.outcome.value == "converges"]
     if not good:
         return None
     if all(p.error_after is not None for p in good):
@@ -174,9 +172,7 @@ def diagnose(
     """
     rule = Sampling.parse(sampling)
     seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
-    setup, notes = _setup(
-        X, y, loss, l2, batch_size, shuffle, standardise, intercept, columns
-    )
+    setup, notes = _setup(X, y, loss, l2, batch_size, shuffle, standardise, intercept, columns)
     yours = _method(alpha, beta, gamma)
     problem, order = _problem(setup)
     if problem.terms < 2:
@@ -187,9 +183,7 @@ def diagnose(
     start = problem.start
     judged = candidates(found, start, yours=yours, steps=steps)
     marks = marked_steps(steps)
-    predictions = tuple(
-        predict(found, judged, sampling=rule, start=start, marks=marks, seed=seed)
-    )
+    predictions = tuple(predict(found, judged, sampling=rule, start=start, marks=marks, seed=seed))
     cause = disagreement(found, judged[0].method, setup.columns, order)
     runs = _run(problem, judged, rule, start, steps, count, seed)
     computed = try_remedies and affordable(setup.X, problem)
@@ -236,7 +230,9 @@ def _setup(
         raise ValueError(complaint("batch_size", rule, size, "use a smaller batch"))
     if target.size and (target == target[0]).all():
         found = f"{target[0]!r:.40} in every row"
-        raise ValueError(complaint("the target", "more than one value", found, "pick another column"))
+        raise ValueError(
+            complaint("the target", "more than one value", found, "pick another column")
+        )
     kind = loss or _usual_loss(target)
     if loss is None:
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
@@ -292,9 +288,7 @@ def _problem(setup: Setup) -> tuple[LinearModel, npt.NDArray[np.intp] | None]:
     ), order  # fmt: skip
 
 
-def _length(
-    problem: LinearModel, epochs: int | None, seeds: int | None
-) -> tuple[int, int, int]:
+def _length(problem: LinearModel, epochs: int | None, seeds: int | None) -> tuple[int, int, int]:
     """Epochs, steps and seeds of the runs."""
     n = problem.terms
     entries = problem.X.nnz if is_sparse(problem.X) else problem.X.shape[0] * problem.features
@@ -342,6 +336,8 @@ def _batch_notes(found: Survey) -> list[Finding]:
         notes.append(Finding("batch", what, remedy))
     if len(set(problem.batch_sizes.tolist())) > 1:
         last = int(problem.batch_sizes[-1])
-        what = f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
+        what = (
+            f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
+        )
         notes.append(Finding("batch", what, "drop the last batch" if rows > 4 * last else ""))
     return notes

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnose.batches import Survey, row_curvature
+from ravine.diagnose.batches import Survey
 from ravine.methods import Method
 
 _SHOWN = 5
@@ -59,11 +59,11 @@ def disagreement(
     """
     moments = survey.moments
     found = moments.perron(method, tolerance=1e-3)
+    pulled = np.einsum("kij,kij->k", moments.deviations, moments.deviations)
     if found.value >= 1.0:
         grows, shares = found.moments, moments.weights * moments.shares(found)
     else:
         grows = moments.sandwich(np.eye(moments.dimension))
-        pulled = np.einsum("kij,kij->k", moments.deviations, moments.deviations)
         shares = moments.weights * pulled
     total = float(shares.sum())
     shares = shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
@@ -74,9 +74,8 @@ def disagreement(
     direction = survey.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
     rows, row_shares = _rows(survey, direction, int(survey.sample[lead[0]]), order)
-    square = float(np.sum(moments.weights * np.einsum("kij,kij->k", moments.deviations, moments.deviations)))
     return Disagreement(
-        spread=float(np.sqrt(square) / np.linalg.norm(moments.eigenvalues)),
+        spread=float(np.sqrt(moments.weights @ pulled) / np.linalg.norm(moments.eigenvalues)),
         direction=direction,
         columns=_columns(survey, direction, columns),
         batches=tuple(int(survey.sample[i]) for i in lead),
@@ -117,6 +116,3 @@ def _columns(
     lead = np.argsort(np.abs(weights))[::-1][:3]
     kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]
     return tuple((columns[j], float(weights[j])) for j in kept)
-
-
-__all__ = ["Disagreement", "disagreement", "row_curvature"]

@@ -1,4 +1,4 @@
-"""What a method will do on the batches: growth in every sense, noise floor, error over the steps."""
+"""What a method will do on the batches: growth in every sense, noise floor, error over steps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -214,7 +215,9 @@ def mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -
     if not survey.every_batch:
         n, k = survey.problem.terms, len(survey.sample) - survey.sure
         drawn = survey.moments.shares(found)[survey.sure :]
-        error = found.slope * value * (n - survey.sure) / n * float(drawn.std(ddof=1)) / math.sqrt(k)
+        error = (
+            found.slope * value * (n - survey.sure) / n * float(drawn.std(ddof=1)) / math.sqrt(k)
+        )
     low = max(value - 1.96 * error, float(spectral_radius(survey.curvature, method)) ** 2)
     return Growth(
         value, min(low, value), value + 1.96 * error, False, Sense.MEAN_SQUARE, Sampling.IID
@@ -322,15 +325,16 @@ def _path_errors(
     gradient = on_quadratics(survey.hessians, survey.moments.gradients)
     away = survey.basis.T @ (start - survey.problem.minimiser)
     far = float(np.linalg.norm(away))
-    common = {"batches": n, "sampling": sampling, "seeds": _PATHS, "reference": far}
-    from_start = follow(
-        gradient, methods, away, np.zeros(d), steps=int(marks[-1]), seed=seed + 1, **common
-    )  # type: ignore[arg-type]
+    run = partial(
+        follow, gradient, methods, minimiser=np.zeros(d), batches=n, sampling=sampling,
+        seeds=_PATHS, reference=far,
+    )  # fmt: skip
+    from_start = run(start=away, steps=int(marks[-1]), seed=seed + 1)
     rates = [m.rate for m, _ in senses if m.diverges is False]
     needed = max((6.0 / max(1.0 - r, 1e-9) for r in rates), default=0.0)
     steps = int(np.clip(needed, 20 * n, max(_FLOOR_STEPS, 20 * n)))
     steps = min(steps, 20 * _FLOOR_STEPS // max(1, d // 8))
-    long = follow(gradient, methods, np.zeros(d), np.zeros(d), steps=steps, seed=seed + 2, **common)  # type: ignore[arg-type]
+    long = run(start=np.zeros(d), steps=steps, seed=seed + 2)
     found: list[_PathErrors] = []
     for i, (square, _) in enumerate(senses):
         curve = from_start.squares[:, :, i].mean(axis=1)

@@ -87,7 +87,9 @@ def read_table(source: str | Path, *, target: str | None = None, impute: bool = 
     if kind is None:
         endings = ", ".join(_ENDINGS)
         raise ValueError(
-            complaint("DATA", f"a file ending in {endings}", repr(path.name), "convert or rename it")
+            complaint(
+                "DATA", f"a file ending in {endings}", repr(path.name), "convert or rename it"
+            )
         )
     if path.stat().st_size == 0:
         raise ValueError(complaint("DATA", "a file with rows", f"the empty file {path}", "fill it"))
@@ -115,7 +117,7 @@ def _broken(path: Path, kind: str, error: Exception) -> ValueError:
 
 
 def _csv(path: Path, target: str | None, impute: bool) -> Table:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
@@ -141,8 +143,8 @@ def _is_number(text: str) -> bool:
 
 def _parquet(path: Path, target: str | None, impute: bool) -> Table:
     try:
-        import pyarrow
-        import pyarrow.parquet as parquet
+        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow.parquet as parquet  # type: ignore[import-untyped]
     except ImportError:
         raise ImportError(
             "Parquet files need pyarrow, which is not installed: pip install 'ravine[data]'"
@@ -242,7 +244,9 @@ def _npz(path: Path, target: str | None, impute: bool) -> Table:
 def _libsvm(path: Path, target: str | None, impute: bool) -> Table:
     if target is not None:
         raise ValueError(
-            complaint("target", "left out for LIBSVM files", repr(target), "each line begins with it")
+            complaint(
+                "target", "left out for LIBSVM files", repr(target), "each line begins with it"
+            )
         )
     datasets = _scikit_learn()
     try:

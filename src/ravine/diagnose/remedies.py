@@ -75,7 +75,9 @@ class Setup:
 
     def problem(self, **changes: Any) -> LinearModel:
         """The model, with some options changed."""
-        options = {name: getattr(self, name) for name in ("X", "y", "loss", "l2", "batch_size", "shuffle")}
+        options = {
+            name: getattr(self, name) for name in ("X", "y", "loss", "l2", "batch_size", "shuffle")
+        }
         options.update(changes)
         X, y = options.pop("X"), options.pop("y")
         return from_data(X, y, **options)
@@ -180,13 +182,15 @@ def _standardised(setup: Setup) -> Iterator[_Option]:
     _, spread = column_sizes(setup.X)
     used = spread[spread > 0.0]
     if used.size and used.max() / used.min() > 1.5:
-        yield "standardise", "scale the columns to unit variance", lambda: setup.problem(
-            X=standardised(setup.X)
+        yield (
+            "standardise",
+            "scale the columns to unit variance",
+            lambda: setup.problem(X=standardised(setup.X)),
         )
 
 
 def standardised(X: Any) -> Any:
-    """Columns with mean 0 and variance 1; sparse ones keep their zeros, constant ones their value."""
+    """Columns with mean 0 and variance 1; sparse ones keep their zeros, constant ones as is."""
     mean, spread = column_sizes(X)
     scale = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
     if is_sparse(X):
@@ -249,4 +253,3 @@ def affordable(X: Any, problem: LinearModel) -> bool:
     """Whether the data are small enough to be diagnosed again for every remedy."""
     entries = X.nnz if is_sparse(X) else X.shape[0] * X.shape[1]
     return bool(entries <= REMEDY_ENTRIES and problem.dimension <= REMEDY_DIRECTIONS)
-

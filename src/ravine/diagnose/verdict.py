@@ -34,7 +34,7 @@ def verdict(found: Diagnosis) -> list[str]:
 
 
 def parameters(method: Method) -> str:
-    """lr and momentum, as they are typed."""
+    """Step size and momentum, as they are typed."""
     text = f"lr = {float(method.alpha):.4g}, momentum = {float(method.beta):.4g}"
     return text if method.is_nesterov else f"{text}, look-ahead = {float(method.gamma):.4g}"
 

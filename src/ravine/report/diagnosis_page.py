@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ravine.diagnose import Diagnosis
 from ravine.diagnose.prediction import Outcome, Prediction
-from ravine.diagnose.verdict import digits, parameters, share_of_start, verdict
+from ravine.diagnose.verdict import digits, share_of_start, verdict
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
 from ravine.report.page import Cell, Page
 from ravine.theory.growth import Growth
@@ -89,10 +89,11 @@ def _bounds(found: Diagnosis) -> str:
 
 
 def _methods(page: Page, found: Diagnosis) -> None:
-    header: list[Cell | str] = ["method", "parameters", "outcome"]
+    header: list[Cell | str] = ["method", "outcome"]
     header += [
         Cell(name, number=True)
         for name in (
+            "lr", "momentum",
             "exact gradients", "mean square", "almost sure", "any order", "floor", "predicted",
             "measured",
         )
@@ -104,8 +105,9 @@ def _methods(page: Page, found: Diagnosis) -> None:
         rows.append(
             [
                 p.candidate.name,
-                parameters(p.candidate.method),
                 Cell(p.outcome.value, _TONES[p.outcome]),
+                Cell(f"{float(p.candidate.method.alpha):.4g}", number=True),
+                Cell(f"{float(p.candidate.method.beta):.4g}", number=True),
                 Cell(digits(p.spectral_radius), number=True),
                 Cell(_growth(p.mean_square), number=True),
                 Cell(_growth(p.almost_sure), number=True),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.diagnose.candidates import tuning_moments
@@ -105,22 +106,26 @@ def draw_batches(found: Diagnosis) -> Figure:
     figure = Figure(figsize=(7.6, 3.6), layout="constrained")
     axes = figure.add_subplot()
     few = len(order) <= 400
-    style = {"markersize": 4 if few else 1.5, "linestyle": "none", "marker": "o"}
+    style: dict[str, Any] = {"markersize": 4 if few else 1.5, "linestyle": "none", "marker": "o"}
     axes.plot(place, survey.local[order, 1], color="#c1272d", label="largest, of a batch", **style)
     low = survey.local[order, 0]
     if (low > 1e-12 * survey.local[:, 1].max()).any():
         axes.plot(place, np.where(low > 0, low, np.nan), color="#0072b2",
                   label="least, of a batch", **style)  # fmt: skip
     axes.axhline(float(survey.curvature.L), color="#c1272d", lw=1, ls="--", label="L of the whole")
-    axes.axhline(float(survey.curvature.mu), color="#0072b2", lw=1, ls="--", label="mu of the whole")
+    axes.axhline(
+        float(survey.curvature.mu), color="#0072b2", lw=1, ls="--", label="mu of the whole"
+    )
     axes.set_yscale("log")
-    axes.set(xlabel="batches, sorted by their largest curvature", ylabel="curvature at the minimiser")
+    axes.set(
+        xlabel="batches, sorted by their largest curvature", ylabel="curvature at the minimiser"
+    )
     _name_leader(found, axes, order)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
 
-def _name_leader(found: Diagnosis, axes: Axes, order: FloatArray) -> None:
+def _name_leader(found: Diagnosis, axes: Axes, order: npt.NDArray[np.intp]) -> None:
     lead = found.disagreement.batches[0]
     where = int(np.flatnonzero(order == lead)[0]) + 1
     height = float(found.survey.local[lead, 1])

@@ -18,9 +18,10 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: #fff; color: #1d2733;
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-main { max-width: 60rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
+main { max-width: 68rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
 h1 { font-size: 1.55rem; line-height: 1.25; margin: 0 0 .3rem; }
-h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .9rem; border-top: 1px solid #e1e6ec; }
+h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .9rem;
+  border-top: 1px solid #e1e6ec; }
 p { margin: .5rem 0; max-width: 46rem; }
 .subtitle { color: #5a6877; margin-bottom: 1.2rem; }
 .lead { background: #f3f7fb; border-left: 4px solid #3d85bd; padding: .7rem 1.1rem;
@@ -30,7 +31,7 @@ p { margin: .5rem 0; max-width: 46rem; }
 .lead p:first-child { font-size: 1.12rem; font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
-th, td { text-align: left; padding: .32rem .9rem .32rem 0; border-bottom: 1px solid #e9edf2;
+th, td { text-align: left; padding: .32rem .8rem .32rem 0; border-bottom: 1px solid #e9edf2;
   vertical-align: top; }
 th { color: #5a6877; font-weight: 600; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -105,9 +106,7 @@ class Page:
     def picture(self, figure: Figure, caption: str, *, vector: bool = True) -> None:
         """Add a matplotlib figure, as SVG, or as PNG where it has very many marks."""
         image = _svg(figure, len(self._parts)) if vector else _png(figure, caption)
-        self._parts.append(
-            f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
-        )
+        self._parts.append(f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>")
 
     def html(self) -> str:
         """The whole page."""
