@@ -80,7 +80,7 @@ def _run(
         client.wait_for_workers(1)
     held = client.submit(pickle.loads, pickle.dumps(spec), pure=False)
     where: dict[Any, Tile] = {}
-    arrivals = as_completed()
+    arrivals = as_completed(loop=client.loop)
     try:
         while waiting or where:
             # Asked anew each time: workers come and go.

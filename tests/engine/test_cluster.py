@@ -1,0 +1,109 @@
+"""A cluster gives the bits of one machine, also when a worker dies. Everything on loopback."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+from distributed import Client, LocalCluster
+
+import ravine.engine.cluster as clusters
+from ravine.engine.fingerprint import numerics
+from ravine.engine.sweep import sweep
+from ravine.problems import counterexample, worst_case_quadratic
+
+PROBLEM = worst_case_quadratic(16, 120)  # large enough for BLAS to use several threads
+PLANE = np.linspace(0.0, 0.15, 40), np.linspace(-0.5, 1.0, 32)
+GIVEN = {"steps": 200, "repeats": 2, "sigma2": 0.1, "seed": 7, "tile": 32}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers, processes of their own."""
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
+    ) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with Client(cluster, set_as_default=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return sweep(PROBLEM, *PLANE, **GIVEN)
+
+
+def same_bits(a, b):
+    xr.testing.assert_identical(a, b)
+    for name in a.variables:
+        assert a[name].values.tobytes() == b[name].values.tobytes(), name
+
+
+def test_a_cluster_gives_the_bits_of_one_machine(client, expected):
+    same_bits(sweep(PROBLEM, *PLANE, **GIVEN, cluster=client), expected)
+    assert client.status == "running", "a client that was given stays open"
+
+
+def test_a_finite_sum_gives_the_bits_of_one_machine(client):
+    problem = counterexample(1.0, 8.0, 4)
+    given = {"steps": 60, "sampling": "random", "repeats": 2, "tile": 20}
+    here = sweep(problem, PLANE[0][:8], PLANE[1][:8], **given)
+    there = sweep(problem, PLANE[0][:8], PLANE[1][:8], **given, cluster=client)
+    same_bits(there, here)
+
+
+def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_path):
+    store = tmp_path / "sweep.zarr"
+    victim = next(iter(client.run(os.getpid).values()))
+    found = []
+
+    def kill():
+        while len(list((store / "tiles").glob("0*.json"))) < 5:
+            time.sleep(0.001)
+        os.kill(victim, signal.SIGKILL)
+        found.append(len(list((store / "tiles").glob("0*.json"))))
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    data = sweep(PROBLEM, *PLANE, **GIVEN, store=store, cluster=cluster.scheduler_address)
+    killer.join(10.0)
+    assert 5 <= found[0] < 38, "it must die in the middle"
+    same_bits(data.load(), expected)
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_a_worker_that_computes_otherwise_is_refused(client, monkeypatch):
+    monkeypatch.setattr(clusters, "numerics", lambda: numerics() | {"numba": "0.1"})
+    with pytest.raises(ValueError, match=r"the driver's numba, 0\.1, got .* at tcp://127\.0\.0\.1"):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
+def test_an_error_on_a_worker_reaches_the_driver(client, monkeypatch):
+    monkeypatch.setattr(clusters, "_run_remotely", failing)
+    with pytest.raises(ArithmeticError, match="no"):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
+def failing(*_):
+    raise ArithmeticError("no")
+
+
+def test_a_cluster_that_is_not_there_is_one_line(monkeypatch):
+    monkeypatch.setattr(clusters, "_TIMEOUT", 0.2)
+    for address in ("tcp://127.0.0.1:9", "nonsense"):
+        with pytest.raises(ValueError, match="cluster must be the address of a Dask scheduler"):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=address)
+    with pytest.raises(TypeError, match="cluster must be an address or a distributed"):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=3)
