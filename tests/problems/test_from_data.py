@@ -101,6 +101,8 @@ def test_a_batch_that_is_flat_somewhere_is_named():
     with pytest.raises(ValueError, match=r"mu must be positive for this data, got 0 in batch 0"):
         _ = problem.curvature
     assert float(problem.whole_curvature.mu) > 0
+    assert not problem.interpolates
+    assert from_data(X, X @ np.ones(4), batch_size=3).interpolates
     doubled = from_data(X[:, [0, 1, 1]], Y)
     with pytest.raises(ValueError, match=r"in the whole objective: its columns are linearly dep"):
         _ = doubled.minimiser

@@ -205,7 +205,7 @@ def run(
         "seed": seed,
         "trajectory": trajectory,
     }
-    noisy = variance > 0.0 or (rule is not None and not _interpolates(problem))
+    noisy = variance > 0.0 or (rule is not None and not problem.interpolates)
     return loop.trace(indices, betas, noisy, alpha * np.sqrt(variance * problem.dimension), made_by)
 
 
@@ -339,11 +339,6 @@ def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
         rule, found = f"a vector of {problem.dimension} coordinates", f"shape {x0.shape}"
         raise ValueError(complaint("start", rule, found, "give one number for each dimension"))
     return x0
-
-
-def _interpolates(problem: Problem) -> bool:
-    scale = float(np.linalg.norm(problem.gradient(problem.start)))
-    return problem.gradient_spread <= 1e-12 * scale
 
 
 def _new_normals(fingerprint: int) -> Callable[..., None]:

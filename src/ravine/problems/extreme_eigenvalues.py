@@ -59,7 +59,9 @@ def _lanczos(X: Any, w: FloatArray, which: str) -> float:
     # A fixed start keeps the answer the same from run to run.
     v0 = np.random.default_rng(0).standard_normal(d)
     try:
-        values, vectors = eigsh(operator, k=1, which=which, v0=v0, ncv=min(d, 40), maxiter=50, tol=tol)
+        values, vectors = eigsh(
+            operator, k=1, which=which, v0=v0, ncv=min(d, 40), maxiter=50, tol=tol
+        )
     except ArpackNoConvergence:
         if which == "SA":
             return 0.0

@@ -146,7 +146,10 @@ class Problem(ABC):
     @property
     def interpolates(self) -> bool:
         """Whether x* minimises every term, up to the rounding of a gradient."""
-        scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(self.minimiser)))
+        best = self.minimiser
+        # A gradient's rounding grows with x* and with the curvature, which the step out measures.
+        away = (1.0 + float(np.linalg.norm(best))) / np.sqrt(self.dimension)
+        scale = float(np.linalg.norm(self.gradient(best + away)))
         return self.gradient_spread <= 1e-12 * scale
 
     def _point(self, x: npt.ArrayLike | None, name: str = "x") -> FloatArray:
