@@ -58,7 +58,7 @@ def test_a_cluster_gives_the_bits_of_one_machine(client, expected):
 
 def test_a_finite_sum_gives_the_bits_of_one_machine(client):
     problem = counterexample(1.0, 8.0, 4)
-    given = {"steps": 60, "sampling": "random", "repeats": 2, "tile": 20}
+    given = {"steps": 60, "sampling": "iid", "repeats": 2, "tile": 20}
     here = sweep(problem, PLANE[0][:8], PLANE[1][:8], **given)
     there = sweep(problem, PLANE[0][:8], PLANE[1][:8], **given, cluster=client)
     same_bits(there, here)

@@ -59,10 +59,10 @@ def test_problems_from_tables_files_and_options(read, tmp_path):
     assert isinstance(found, Quadratic)
     assert found.minimiser.tolist() == [1.0, 2.0]
     assert (found.curvature.mu, found.curvature.L) == (0.5, 5.0)
-    text = text.replace("sigma2 = 0.01", 'sampling = "random"\nbatch = 2')
+    text = text.replace("sigma2 = 0.01", 'sampling = "iid"\nbatch = 2')
     data = read(f'{text}\nproblem = {{kind = "counterexample", mu = 1, L = 4, n = 3}}').sweep()
     plane = np.linspace(0.0, 0.2, 5), [0.0, 0.5]
-    given = {"steps": 30, "sampling": "random", "batch": 2, "measure": ("rate", "floor")}
+    given = {"steps": 30, "sampling": "iid", "batch": 2, "measure": ("rate", "floor")}
     xr.testing.assert_identical(data, sweep(counterexample(1, 4, 3), *plane, **given))
 
 

@@ -60,6 +60,7 @@ def files(store: Path) -> dict[str, bytes]:
 def same_bits(a: xr.Dataset, b: xr.Dataset) -> None:
     xr.testing.assert_identical(a, b)
     assert a.attrs == b.attrs
+    assert list(a.data_vars) == list(b.data_vars)
     for name in a.variables:
         assert a[name].dtype == b[name].dtype
         assert a[name].attrs == b[name].attrs

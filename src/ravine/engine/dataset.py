@@ -136,7 +136,7 @@ def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
     if "outcome" in data:
         data["outcome"][2]["flag_values"] = [int(o) for o in Outcome]
         data["outcome"][2]["flag_meanings"] = " ".join(o.name.lower() for o in Outcome)
-        data["outcome"][2]["sentences"] = [o.sentence for o in Outcome]
+        data["outcome"][2]["sentences"] = "; ".join(o.sentence for o in Outcome)
     coords: dict[str, Any] = {
         "alpha": (dims[:1], spec.alphas, {"long_name": "step size", "units": "1 / curvature"}),
         "beta": (dims[-1:], spec.betas, {"long_name": "momentum", "units": "1"}),
@@ -162,7 +162,7 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "sampling": "none" if spec.sampling is None else spec.sampling.value,
         "sigma2": spec.sigma2,
         "noise": spec.noise if spec.sigma2 > 0.0 else "none",
-        "measures": list(spec.measures),
+        "measures": " ".join(spec.measures),
         "options": json.dumps(spec.options, default=str),
         "seed": str(spec.seed),  # as words: 64 bits without a sign do not fit every format
         "start_distance": float(np.linalg.norm(spec.start - spec.problem.minimiser)),

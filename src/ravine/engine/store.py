@@ -228,17 +228,18 @@ def _create(
             # All versions of zarr-python and xarray that we support read it.
             warnings.filterwarnings("ignore", message="Consolidated metadata is currently not")
             zarr.consolidate_metadata(new)
-        _sort_metadata(new / "zarr.json")
+        _sort_metadata(new / "zarr.json", [str(name) for name in data.variables])
         new.rename(path)
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _sort_metadata(file: Path) -> None:
-    """Put metadata in order: Zarr lists what it finds in the order the disk answers."""
+def _sort_metadata(file: Path, names: list[str]) -> None:
+    """Put variables in their own order: Zarr lists them in the order the disk answers."""
     content = json.loads(file.read_text(encoding="utf-8"))
     listed = content["consolidated_metadata"]["metadata"]
-    content["consolidated_metadata"]["metadata"] = dict(sorted(listed.items()))
+    order = {name: listed[name] for name in (*names, _RECORDS)}
+    content["consolidated_metadata"]["metadata"] = order
     file.write_text(json.dumps(content, indent=2), encoding="utf-8")
 
 

@@ -170,7 +170,7 @@ def _draw_rungs(axes: Axes, data: xr.Dataset) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patheffects import withStroke
 
-    rim = [withStroke(linewidth=2.6, foreground="#00000080")]
+    rim = [withStroke(linewidth=2.6, foreground="#000000b0")]
     handles: list[Artist] = []
     for name, (colour, line, label) in RUNGS.items():
         values = data[name].values
