@@ -40,6 +40,17 @@ def spec(problem, **changes):
     return SimpleNamespace(**plain | changes)
 
 
+def test_restarts_on_a_logistic_loss_go_run_by_run():
+    plane = spec(LOGISTIC, steps=8, repeats=1, options={"restart": "full"})
+    assert linear_model_kernel._module(plane).__name__.endswith("stepwise_kernel")
+    linear_model_kernel.check(plane)
+    trace = run(
+        LOGISTIC, Method(*plane.parameters(4)[:2]), 8, sampling=None, seed=8, restart="full"
+    )
+    found = linear_model_kernel.run_tile(plane, 4, 5)
+    assert found["final_error"][0, 0] == trace.errors[-1]
+
+
 def test_the_data_decide_the_kernel():
     squared = from_data(X, X @ np.ones(4), batch_size=10)
     batches = from_data(X, X[:, 0] > 0, loss="logistic", l2=0.1, batch_size=10)
@@ -47,7 +58,7 @@ def test_the_data_decide_the_kernel():
         (squared, Sampling.IID, "finite_sum"),
         (SOFTMAX, None, "softmax_kernel"),
         (LOGISTIC, None, "softmax_kernel"),
-        (batches, Sampling.RESHUFFLE, "stepwise_kernel"),
+        (batches, Sampling.RESHUFFLE, "softmax_kernel"),
     ):
         plane = spec(problem, sampling=sampling, steps=8, repeats=1)
         chosen = linear_model_kernel._module(plane)

@@ -1,8 +1,8 @@
 """Linear models on data: which kernel runs them.
 
 - Squared loss: a finite sum of quadratics, exactly, while the Hessians of its batches are small.
-- Logistic losses with full gradients: the softmax kernel, while the weights fit in the cache.
-- All else, mini-batches of a logistic loss among it: run by run.
+- Logistic losses: the softmax kernel, while the weights fit in the cache.
+- All else, restarts on a logistic loss among it: run by run.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ def _module(spec: Spec) -> ModuleType:
     problem, d = spec.problem, spec.problem.dimension
     if problem.loss.name == "squared" and d <= _MOST_FEATURES:
         return finite_sum
-    whole = spec.sampling is None or problem.terms == 1
     small = d <= _MOST_WEIGHTS and problem.loss.outputs <= 16
     simple = not set(spec.options) & {"batch", "restart"}
-    if problem.loss.name != "squared" and whole and small and simple:
+    if problem.loss.name != "squared" and small and simple:
         return softmax_kernel
     return stepwise_kernel
 

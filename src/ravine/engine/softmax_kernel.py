@@ -1,10 +1,4 @@
-"""Logistic and multinomial regression with full gradients and additive noise, a pixel a lane.
-
-The rows of the data are taken four at a time: for each class the four scores of a lane come from
-one pass over its weights, and the gradient of each weight takes up four rows at once. The numbers
-of features and classes are lengths of tuples, which are part of a type: constants of the compiled
-code, which unrolls the loops over them, and a key of the cache on disk.
-"""
+"""Sweeps of logistic and multinomial regression, with additive noise or mini-batches."""
 
 from __future__ import annotations
 
@@ -17,6 +11,8 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, complaint
 from ravine.engine.compiled import FINGERPRINT, compiled, inner
 from ravine.engine.finite_sum_kernel import on_threads
+from ravine.engine.index_sampling import LANES as STREAMS
+from ravine.engine.index_sampling import RULES, draw_batch, seed_lanes
 from ravine.engine.measures import (
     DIVERGENCE,
     FIELDS,
@@ -29,55 +25,21 @@ from ravine.engine.measures import (
 from ravine.engine.normals import cosine, radius, sine
 from ravine.engine.random import NOISE, advance, output, stream
 from ravine.engine.schedule import momenta
+from ravine.engine.softmax_gradient import LANES, ROWS, Data, drawn_gradient, gradient
 from ravine.engine.step import descend, look_ahead
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
-LANES = 64
-"""Trajectories in a block: weights and gradients of 50 coordinates stay in the near caches."""
-ROWS = 4
-"""Rows of the data that are taken at once."""
 _SUP = FIELDS.index("floor_sup")
-
-_LOG2E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-_ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest whole number in the low bits
-_52 = np.int64(52)
-_C3, _C4, _C5, _C6, _C7 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040
-_C8, _C9, _C10, _C11, _C12 = 1 / 40320, 1 / 362880, 1 / 3628800, 1 / 39916800, 1 / 479001600
-
-
-@inner
-def exponential(x: float) -> float:
-    """Return exp(x) for -700 <= x <= 700, to 3e-16, without branches; below -700 exp(-700)."""
-    x = max(x, -700.0)
-    shifted = np.float64(x * _LOG2E + _ROUND)
-    whole = shifted - _ROUND
-    r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
-    p = _C9 + r * (_C10 + r * (_C11 + r * _C12))
-    p = _C5 + r * (_C6 + r * (_C7 + r * (_C8 + r * p)))
-    p = np.float64(1.0 + r * (1.0 + r * (0.5 + r * (_C3 + r * (_C4 + r * p)))))
-    return np.int64(p.view(np.int64) + np.int64(shifted.view(np.int64) << _52)).view(np.float64)
-
-
-class Data(NamedTuple):
-    """The problem: all rows count the same; zero rows fill up the last four."""
-
-    X: FloatArray  # (rows, features)
-    target: FloatArray  # (rows * max(classes, 1),): one-hot, or 0 and 1
-    weights: FloatArray  # (rows,) of each row's loss
-    l2: float
-    minimiser: FloatArray  # (d,)
-    start: FloatArray  # (d,)
-    features: tuple[int, ...]  # as long as there are features
-    classes: tuple[int, ...]  # as long as there are classes; one is the logistic loss
 
 
 class Plan(NamedTuple):
     """What all trajectories have in common besides."""
 
     seed: np.uint64
+    sampling: int  # of mini-batches; -1 for full gradients
+    noisy: bool  # whether noise is left at the minimiser
     sigma: float
     edges: Integers
     scale: FloatArray  # the momentum in step k is scale[k] beta + shift[k]
@@ -156,110 +118,6 @@ def retire_certain(
 
 
 @inner
-def softmax(scores: FloatArray, classes: tuple[int, ...]) -> None:
-    """Turn the scores of four rows, class by class, into probabilities."""
-    wide = len(classes) * LANES
-    for r in range(ROWS):
-        row = scores[r * wide :]
-        for p in range(LANES):
-            top = row[p]
-            for c in range(1, len(classes)):
-                top = max(top, row[c * LANES + p])
-            for c in range(len(classes)):
-                row[c * LANES + p] -= top
-    for entry in range(ROWS * wide):
-        scores[entry] = exponential(scores[entry])
-    for r in range(ROWS):
-        row = scores[r * wide :]
-        for p in range(LANES):
-            total = 0.0
-            for c in range(len(classes)):
-                total += row[c * LANES + p]
-            share = 1.0 / total
-            for c in range(len(classes)):
-                row[c * LANES + p] *= share
-
-
-@inner
-def sigmoid(scores: FloatArray) -> None:
-    """Turn the scores of four rows into the probability of the second label."""
-    for entry in range(ROWS * LANES):
-        z = scores[entry]
-        e = exponential(-abs(z))
-        scores[entry] = (1.0 if z >= 0.0 else e) / (1.0 + e)
-
-
-@inner
-def score(
-    X: FloatArray,
-    first: int,
-    y: FloatArray,
-    scores: FloatArray,
-    features: tuple[int, ...],
-    classes: tuple[int, ...],
-) -> None:
-    """Put x_rᵀ W of the rows r = first, ..., first + 3 into ``scores``."""
-    wide = len(classes) * LANES
-    x0, x1, x2, x3 = X[first], X[first + 1], X[first + 2], X[first + 3]
-    for c in range(len(classes)):
-        own, z = y[c * LANES :], scores[c * LANES :]
-        for p in range(LANES):
-            z0 = z1 = z2 = z3 = 0.0
-            for j in range(len(features)):
-                w = own[j * wide + p]
-                z0 += x0[j] * w
-                z1 += x1[j] * w
-                z2 += x2[j] * w
-                z3 += x3[j] * w
-            z[p] = z0
-            z[wide + p] = z1
-            z[2 * wide + p] = z2
-            z[3 * wide + p] = z3
-
-
-@inner
-def collect(
-    X: FloatArray,
-    first: int,
-    scores: FloatArray,
-    g: FloatArray,
-    features: tuple[int, ...],
-    classes: tuple[int, ...],
-) -> None:
-    """Add the slopes of four rows, in ``scores``, to the gradient of every weight."""
-    wide = len(classes) * LANES
-    for j in range(len(features)):
-        a0, a1, a2, a3 = X[first, j], X[first + 1, j], X[first + 2, j], X[first + 3, j]
-        slope = g[j * wide :]
-        for entry in range(wide):
-            part = a0 * scores[entry] + a1 * scores[wide + entry]
-            part += a2 * scores[2 * wide + entry] + a3 * scores[3 * wide + entry]
-            slope[entry] += part
-
-
-@inner
-def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
-    """Put the gradient of the whole objective at ``y`` into ``g``."""
-    features, classes = data.features, data.classes
-    for entry in range(g.shape[0]):
-        g[entry] = data.l2 * y[entry]
-    for first in range(0, data.X.shape[0], ROWS):
-        score(data.X, first, y, scores, features, classes)
-        if len(classes) > 1:
-            softmax(scores, classes)
-        else:
-            sigmoid(scores)
-        for r in range(ROWS):
-            weight = data.weights[first + r]
-            for c in range(len(classes)):
-                hit = data.target[(first + r) * len(classes) + c]
-                row = scores[(r * len(classes) + c) * LANES :]
-                for p in range(LANES):
-                    row[p] = weight * (row[p] - hit)
-        collect(data.X, first, scores, g, features, classes)
-
-
-@inner
 def step(
     data: Data,
     plan: Plan,
@@ -307,9 +165,18 @@ def run_block(data: Data, plan: Plan, block: Trajectories, at: int, out: FloatAr
     bin_sums = np.zeros((edges.size - 1, LANES))
     latest, diverged_at = np.zeros(LANES), np.zeros(LANES, np.int64)
     error, ones, limit = np.empty(LANES), np.ones(LANES), block.limit[at : at + LANES]
+    batches = data.edges.size - 1
+    indices, order = np.empty(5 * STREAMS, np.uint32), np.empty(batches * STREAMS, np.uint32)
+    drawn, own = np.zeros(STREAMS, np.uint32), np.zeros(STREAMS, np.uint64)
+    own[:LANES] = block.identity[at : at + LANES]
+    seed_lanes(plan.seed, own, indices, order)
     b = 0
     for k in range(steps):
-        gradient(data, y, g, scores)
+        if plan.sampling < 0:
+            gradient(data, y, g, scores)
+        else:
+            draw_batch(plan.sampling, batches, k, indices, order, drawn)
+            drawn_gradient(data, drawn, y, g, scores)
         if plan.sigma > 0.0:
             add_noise(words, spare, k, plan.sigma, g)
         step(data, plan, k, each, x, x_prev, y, g, error)
@@ -318,7 +185,7 @@ def run_block(data: Data, plan: Plan, block: Trajectories, at: int, out: FloatAr
         if retire_certain(each, x, x_prev, y, data.minimiser, diverged_at) == 0:
             break
     start = np.sum((data.start - data.minimiser) ** 2)
-    summarise(bin_sums, edges, start, latest, diverged_at, plan.sigma > 0.0, plan.tiny, out)
+    summarise(bin_sums, edges, start, latest, diverged_at, plan.noisy, plan.tiny, out)
     for p in range(LANES):
         out[p, _SUP] = np.nan
 
@@ -349,9 +216,6 @@ def check(spec: Spec) -> None:
     if spec.problem.loss.name == "squared":
         found = "the squared loss"
         raise ValueError(complaint("problem", "of a logistic loss", found, "sweep its quadratics"))
-    if spec.sampling is not None and spec.problem.terms > 1:
-        found = f"{spec.sampling.value!r} on {spec.problem.terms} batches"
-        raise ValueError(complaint("sampling", "None in a sweep of this problem", found, "use run"))
     if spec.noise == "shared" or spec.dtype != "float64":
         found = f"noise={spec.noise!r}, dtype={spec.dtype!r}"
         rule = "independent and float64 for this problem"
@@ -379,6 +243,7 @@ def new_data(problem: Any, start: FloatArray) -> Data:
         problem.l2,
         problem.minimiser,
         start,
+        np.append(0, np.cumsum(problem.batch_sizes)),
         (0,) * problem.features,
         (0,) * classes,
     )
@@ -395,11 +260,15 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     ones, zeros = np.ones(spec.steps + 1), np.zeros(spec.steps + 1)
     follows = spec.gammas is None
     sigma = float(np.sqrt(spec.sigma2))
+    batches = spec.sampling is not None and problem.terms > 1
+    force = sigma * np.sqrt(problem.dimension) + (problem.gradient_spread if batches else 0.0)
     away = float(np.linalg.norm(spec.start - problem.minimiser))
     # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
     tiny = max(vanished(np.float64), 1e-24 * float(problem.minimiser @ problem.minimiser))
     plan = Plan(
         np.uint64(spec.seed),
+        RULES[spec.sampling] if batches and spec.sampling is not None else -1,
+        sigma > 0.0 or (batches and not problem.interpolates),
         sigma,
         bin_edges(spec.steps),
         momentum.scale,
@@ -412,7 +281,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     repeat = np.arange(len(pixels)) % spec.repeats
     identity = pixels.astype(np.uint64) | (repeat.astype(np.uint64) << np.uint64(32))
     alpha, beta, gamma = spec.parameters(pixels)
-    scale = away + alpha * sigma * np.sqrt(problem.dimension)
+    scale = away + alpha * force
     limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
     fill = np.minimum(np.arange(-(-len(pixels) // LANES) * LANES), len(pixels) - 1)
     block = Trajectories(alpha[fill], beta[fill], gamma[fill], limit[fill], identity[fill])
