@@ -1,5 +1,8 @@
 """Whether Nesterov's method converges, how fast, and to what error."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.sampling import Sampling
@@ -47,6 +50,37 @@ from ravine.theory.worst_case import turning_angle, worst_case_rate
 
 __version__ = "0.1.0"
 
+# What needs Numba or xarray is loaded when it is first asked for: ``import ravine`` stays light.
+_LATER = {
+    "Outcome": "ravine.engine.measures",
+    "Restart": "ravine.engine.restart",
+    "Tail": "ravine.engine.schedule",
+    "Trace": "ravine.engine.run",
+    "problems": "ravine.problems",
+    "run": "ravine.engine.run",
+    "sweep": "ravine.engine.sweep",
+}
+
+if TYPE_CHECKING:
+    from ravine import problems
+    from ravine.engine.measures import Outcome
+    from ravine.engine.restart import Restart
+    from ravine.engine.run import Trace, run
+    from ravine.engine.schedule import Tail
+    from ravine.engine.sweep import sweep
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'ravine' has no attribute {name!r}")
+    module = import_module(_LATER[name])
+    return module if name == "problems" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
 __all__ = [
     "Bracket",
     "Certificate",
@@ -56,12 +90,16 @@ __all__ = [
     "JointSpectralRadius",
     "Ladder",
     "Method",
+    "Outcome",
     "Recommendation",
+    "Restart",
     "Sampling",
     "Sense",
     "Setting",
     "StationaryCovariance",
     "StationaryVariance",
+    "Tail",
+    "Trace",
     "TransientPeak",
     "accelerated_bound",
     "accelerated_estimate",
@@ -86,7 +124,9 @@ __all__ = [
     "nesterov_bound",
     "noise_floor",
     "paper_noise_coefficient",
+    "problems",
     "recommend",
+    "run",
     "safe_momentum",
     "safe_step",
     "second_moment",
@@ -97,6 +137,7 @@ __all__ = [
     "stable",
     "stationary_covariance",
     "stationary_variance",
+    "sweep",
     "transient_peak",
     "triple_momentum",
     "turning_angle",

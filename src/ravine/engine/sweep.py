@@ -43,6 +43,9 @@ Kernel = Callable[["Spec", int, int], dict[str, FloatArray]]
 
 KERNELS: dict[str, str] = {
     "Quadratic": "ravine.engine.quadratic_kernel:run_tile",
+    "QuadraticSum": "ravine.engine.finite_sum:run_tile",
+    "LinearModel": "ravine.engine.linear_model_kernel:run_tile",
+    "Problem": "ravine.engine.stepwise_kernel:run_tile",
 }
 """Kernel by class name of the problem, or of a class it inherits from; imported when needed."""
 
