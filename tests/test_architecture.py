@@ -19,8 +19,9 @@ MAY_IMPORT = {
     "engine": ROOTS | {"problems"},
     "figures": ROOTS | {"theory", "problems", "engine"},
     "diagnose": ROOTS | {"theory", "problems", "engine"},
-    "report": ROOTS | {"theory", "problems", "engine", "figures", "diagnose"},
-    "cli": ROOTS | {"theory", "problems", "engine", "figures", "diagnose", "report"},
+    "claims": ROOTS | {"theory", "problems", "engine", "figures"},
+    "report": ROOTS | {"theory", "problems", "engine", "figures", "claims", "diagnose"},
+    "cli": ROOTS | {"theory", "problems", "engine", "figures", "claims", "diagnose", "report"},
 }
 DRAWING = {"figures", "report", "diagnose", "cli"}
 FILES = [
