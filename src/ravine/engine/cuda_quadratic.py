@@ -1,0 +1,122 @@
+"""Tiles of a sweep over a quadratic, on the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import cuda
+
+from ravine.arguments import FloatArray
+from ravine.engine.cuda_group import STEPS
+from ravine.engine.cuda_measures import batches, bin_levels, bins_of_steps, cleared, summarised
+from ravine.engine.cuda_quadratic_kernel import Layout, quadratic_kernel
+from ravine.engine.cuda_quadratic_steps import draw_shared
+from ravine.engine.cuda_source import SIMULATED
+from ravine.engine.measures import FIELDS, Integers
+from ravine.engine.quadratic_kernel import (
+    INDEPENDENT,
+    NO_NOISE,
+    SHARED,
+    Setting,
+    new_lanes,
+    new_setting,
+    takes_sup_norm,
+)
+from ravine.engine.quadratic_lanes import CHUNK
+
+if TYPE_CHECKING:
+    from ravine.engine.sweep import Spec
+
+_MOST = {True: 13, False: 7}  # coordinates of a thread whose state fits its registers, by single
+_WIDEST = 32  # threads of a group
+_THREADS = 128  # of a block
+
+
+def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> Layout:
+    """Choose how the trajectories of a d-dimensional quadratic are spread over threads."""
+    lanes = 8
+    while lanes < _WIDEST and d > lanes * _MOST[single]:
+        lanes *= 2
+    coordinates = -(-d // lanes)
+    pairs = 4 if mode == SHARED else 1
+    threads = lanes if SIMULATED else _THREADS
+    return Layout(threads, lanes, coordinates, pairs, single, with_sup, None)
+
+
+def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
+    """Run the pixels first..last-1 of a sweep over a quadratic; see ``ravine.engine.sweep``."""
+    mode = (
+        NO_NOISE if spec.sigma2 == 0.0 else INDEPENDENT if spec.noise == "independent" else SHARED
+    )
+    setting = new_setting(spec, mode)
+    d, single = setting.start.size, setting.start.dtype == np.float32
+    layout = layout_for(d, mode, single=bool(single), with_sup=setting.eigenvectors.size > 0)
+    pixels = np.repeat(np.arange(first, last), spec.repeats)
+    repeats = np.arange(len(pixels)) % spec.repeats
+    out = np.empty((len(pixels), len(FIELDS)))
+    # Noise is shared among the trajectories of one repeat: there a launch holds only these.
+    rows = [repeats == r for r in range(spec.repeats)] if mode == SHARED else [repeats >= 0]
+    for row in rows:
+        places = np.flatnonzero(row)
+        for start, stop in batches(len(places), setting.edges.size - 1):
+            some = places[start:stop]
+            out[some] = _run(spec, setting, layout, pixels[some], repeats[some])
+    shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
+    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+
+
+def _run(
+    spec: Spec, setting: Setting, layout: Layout, pixels: Integers, repeats: Integers
+) -> FloatArray:
+    """Run trajectories in one launch; return their measures, (trajectories, fields)."""
+    n, steps, noise = len(pixels), setting.steps, setting.noise
+    lanes = new_lanes(spec, setting, pixels, repeats)
+    # In the kernel's precision an overflow is infinite, and beyond the largest number there is.
+    bound = np.minimum(lanes.limit / lanes.factor, np.finfo(setting.start.dtype).max)
+    scale = -lanes.alpha * setting.sigma if noise == INDEPENDENT else np.zeros(n)
+    own = np.stack(
+        [lanes.alpha, lanes.beta, lanes.gamma, lanes.g, lanes.unit, lanes.factor, bound, scale]
+    )
+    kernel: Any = quadratic_kernel(layout, noise)
+    vectors = setting.eigenvectors if layout.with_sup else np.zeros((1, 1))
+    bins = cleared(((setting.edges.size - 1) * n,), np.float64)
+    latest, sup = cleared((n,), np.float64), cleared((n,), np.float64)
+    when = cleared((n,), np.int32)
+    blocks = -(-n // (layout.threads // layout.lanes))
+    kernel[blocks, layout.threads](
+        cuda.to_device(setting.eigenvalues),
+        cuda.to_device(setting.start),
+        cuda.to_device(np.ascontiguousarray(vectors.T)),
+        setting.seed,
+        np.int32(steps),
+        setting.tiny,
+        cuda.to_device(bin_levels(steps, STEPS)),
+        cuda.to_device(bins_of_steps(setting.edges)),
+        cuda.to_device(own),
+        cuda.to_device(lanes.stream),
+        _shared_noise(setting, layout, int(repeats[0])),
+        bins,
+        latest,
+        when,
+        sup,
+    )
+    samples = sum(takes_sup_norm.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
+    start_square = float((setting.start.astype(np.float64) ** 2).sum())
+    noisy = noise != NO_NOISE
+    sup_samples = samples if layout.with_sup else 0
+    return summarised(
+        bins, setting.edges, start_square, latest, when, noisy, setting.tiny, sup, sup_samples
+    )
+
+
+def _shared_noise(setting: Setting, layout: Layout, repeat: int) -> Any:
+    """Draw the noise that the trajectories of a repeat share, on the device."""
+    if setting.noise != SHARED:
+        return cleared((1,), setting.start.dtype)
+    width, chunks = layout.lanes * layout.coordinates, -(-setting.steps // STEPS)
+    noise = cleared((chunks * width * STEPS,), setting.start.dtype)
+    identity = np.uint64(repeat) << np.uint64(32)
+    d = setting.start.size
+    draw_shared[-(-d // 32), 32](setting.seed, identity, d, width, noise)
+    return noise

@@ -1,0 +1,131 @@
+"""The source of the CPU kernels, compiled for the GPU.
+
+``on_device`` takes a compiled CPU function and compiles the same Python source as a CUDA device
+function, together with every compiled function that it calls. Constants of its module may be
+replaced: with ``LANES=1`` a loop over the lanes of a block becomes the work of one thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from numba import config, cuda, types
+from numba.core.dispatcher import Dispatcher
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+"""Whether kernels run in Numba's simulator, as plain Python threads."""
+
+_made: dict[tuple[Any, ...], Any] = {}
+
+
+def device_function(function: Callable[..., Any]) -> Any:
+    """Compile a Python function for use inside kernels."""
+    return cuda.jit(device=True, **({} if SIMULATED else {"forceinline": True}))(function)
+
+
+def kernel_function(registers: int | None = None) -> Any:
+    """Compile a Python function as a kernel, with at most this many registers a thread."""
+    limit = {} if SIMULATED or registers is None else {"max_registers": registers}
+    return cuda.jit(**limit)
+
+
+def on_device(function: Any, **constants: Any) -> Any:
+    """Compile the source of a compiled CPU function, and of those it calls, for the GPU."""
+    constants.setdefault("np", NUMPY)
+    key = (function, *sorted(constants.items(), key=lambda item: item[0]))
+    if key not in _made:
+        source = function.py_func
+        known = dict(source.__globals__)
+        known.update({name: constants[name] for name in constants if name in known})
+        for name in _names(source.__code__):
+            if isinstance(known.get(name), Dispatcher):
+                known[name] = on_device(known[name], **constants)
+        twin = FunctionType(source.__code__, known, source.__name__, source.__defaults__)
+        twin.__module__ = source.__module__
+        _made[key] = twin if SIMULATED else device_function(twin)
+    return _made[key]
+
+
+def _names(code: CodeType) -> set[str]:
+    inside = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*(_names(part) for part in inside))
+
+
+def _numpy_with(**others: Any) -> ModuleType:
+    """NumPy as far as kernels use it, with functions that CUDA has."""
+    module = ModuleType("numpy_on_device")
+    module.__dict__.update({n: value for n, value in vars(np).items() if not n.startswith("__")})
+    module.__dict__.update(others)
+    return module
+
+
+if SIMULATED:
+
+    def root(x: np.float32) -> np.float32:
+        """Return the square root in single precision."""
+        return np.float32(math.sqrt(x))
+
+    def eight(array: Any, at: int, width: int) -> tuple[Any, ...]:
+        """Return eight numbers in pieces of 16 bytes, ``width`` pieces apart, the first at ``at``."""
+        piece = 16 // array.dtype.itemsize
+        return tuple(array[at + j // piece * (width * piece) + j % piece] for j in range(8))
+
+    _FUNCTIONS: dict[str, Any] = {}
+
+else:
+    from llvmlite import ir
+    from numba.cuda.extending import intrinsic
+
+    _GLOBAL = 1  # number of the address space of arrays in device memory
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def root(context: Any, x: Any) -> Any:
+        """Return the square root in single precision, to one unit in the last place."""
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(ir.FloatType(), [ir.FloatType()])
+            code = ir.InlineAsm(kind, "sqrt.approx.ftz.f32 $0, $1;", "=f,f")
+            return builder.call(code, arguments)
+
+        return types.float32(types.float32), build
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def eight(context: Any, array: Any, at: Any, width: Any) -> Any:
+        """Return eight numbers in pieces of 16 bytes, ``width`` pieces apart, the first at ``at``.
+
+        The loads may pass stores: no kernel writes to an array that it reads so.
+        """
+        result = types.UniTuple(array.dtype, 8)
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = context.get_value_type(array.dtype)
+            wide = 4 if array.dtype == types.float32 else 2
+            # An array's data are its fifth field.
+            first = builder.gep(builder.extract_value(arguments[0], 4), [arguments[1]])
+            pointer = ir.VectorType(kind, wide).as_pointer(_GLOBAL)
+            vectors = builder.addrspacecast(first, pointer)
+            never_written = builder.module.add_metadata([])
+            found = ir.Constant(context.get_value_type(result), ir.Undefined)
+            for v in range(8 // wide):
+                apart = builder.mul(arguments[2], ir.Constant(ir.IntType(64), v))
+                place = builder.gep(vectors, [apart])
+                vector = builder.load(place, align=16)
+                vector.set_metadata("invariant.load", never_written)
+                for e in range(wide):
+                    number = builder.extract_element(vector, ir.Constant(ir.IntType(32), e))
+                    found = builder.insert_value(found, number, v * wide + e)
+            return found
+
+        return result(array, types.int64, types.int64), build
+
+    _NAMES = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "floor")
+    _FUNCTIONS = {name: getattr(math, name) for name in (*_NAMES, "isnan", "isinf", "isfinite")}
+
+NUMPY = _numpy_with(**_FUNCTIONS)
+"""What kernels use of NumPy."""
+FAST_NUMPY = _numpy_with(**(_FUNCTIONS | {"sqrt": root}))
+"""The same, with the square root that GPUs have for single precision."""
