@@ -2,13 +2,14 @@ import subprocess
 import sys
 
 import ravine as package
+from ravine.cli import COMMANDS
 
 
 def test_without_arguments_the_help_is_shown(ravine):
     shown = ravine()
     assert shown.code == 0
-    for command in ("rate", "recommend", "map"):
-        assert command in shown.out
+    for command in COMMANDS:
+        assert f"│ {command} " in shown.out
 
 
 def test_version(ravine):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import typer
 
+from ravine.cli.diagnose import diagnose_command
 from ravine.cli.map import map_command
-from ravine.cli.rate import rate
-from ravine.cli.recommend import recommend
+from ravine.cli.plot import plot_command
+from ravine.cli.rate import rate_command
+from ravine.cli.recommend import recommend_command
+from ravine.cli.sweep import sweep_command
 
 app = typer.Typer(
     name="ravine",
@@ -18,9 +22,16 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command()(rate)
-app.command()(recommend)
-app.command("map")(map_command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "rate": rate_command,
+    "recommend": recommend_command,
+    "map": map_command,
+    "diagnose": diagnose_command,
+    "sweep": sweep_command,
+    "plot": plot_command,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -19,7 +19,7 @@ from ravine.cli.options import (
 from ravine.theory.ladder import Ladder, ladder
 
 
-def rate(
+def rate_command(
     mu: Mu = None,
     L: Smoothness = None,
     Q: Condition = None,

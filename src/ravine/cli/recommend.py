@@ -20,11 +20,10 @@ from ravine.cli.options import (
     print_json,
 )
 from ravine.cli.rate import rate_json
-from ravine.theory.recommend import Recommendation, Setting
-from ravine.theory.recommend import recommend as recommend_method
+from ravine.theory.recommend import Recommendation, Setting, recommend
 
 
-def recommend(
+def recommend_command(
     mu: Mu = None,
     L: Smoothness = None,
     Q: Condition = None,
@@ -63,7 +62,7 @@ def recommend(
     - `ravine recommend --mu 1 --L 32 --setting finite-sum --hessians batches.npy`
     """
     curvature = curvature_from(mu, L, Q)
-    advice = recommend_method(
+    advice = recommend(
         curvature,
         setting=setting,
         beta=beta,
