@@ -232,6 +232,23 @@ def test_a_full_disk_at_the_very_beginning_leaves_no_trace(tmp_path, monkeypatch
     assert list((tmp_path / "new").iterdir()) == []
 
 
+def test_interrupted_it_says_how_far_it_came_and_can_go_on(whole, tmp_path, monkeypatch, capsys):
+    original = sweeping.run_tile
+
+    def interrupted(spec, first, last):
+        if first == 700:
+            raise KeyboardInterrupt
+        return original(spec, first, last)
+
+    monkeypatch.setattr(sweeping, "run_tile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "sweep.zarr")
+    monkeypatch.undo()
+    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to go on\n"
+    assert capsys.readouterr().err.endswith(line)
+    same_bits(run(tmp_path / "sweep.zarr").load(), whole[1])
+
+
 def test_a_store_keeps_its_own_tiles(tmp_path, counted):
     store = tmp_path / "sweep.zarr"
     run(store)

@@ -7,17 +7,13 @@ differs in its last bits from one made on four, and so would everything computed
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any
-
-
-@cache
-def _controller() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Hold BLAS to one thread inside a ``with`` statement."""
-    return _controller().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    # Loaded first, for a BLAS that is loaded inside would not be held. SciPy brings its own.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1, user_api="blas")  # type: ignore[no-any-return]

@@ -73,12 +73,13 @@ def _run(
     client: Client, run: RunTile, spec: Spec, waiting: list[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
     """Keep every worker busy until ``waiting``, a stack, is empty and all tiles have arrived."""
+    from cloudpickle import dumps
     from distributed import as_completed
 
     if not client.nthreads():
         print("ravine: the cluster has no workers yet, waiting for one", file=sys.stderr)
         client.wait_for_workers(1)
-    held = client.submit(pickle.loads, pickle.dumps(spec), pure=False)
+    held = client.submit(pickle.loads, dumps(spec), pure=False)
     where: dict[Any, Tile] = {}
     arrivals = as_completed(loop=client.loop)
     try:
