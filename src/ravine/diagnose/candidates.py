@@ -13,6 +13,7 @@ from ravine.diagnose.batches import Survey
 from ravine.diagnose.second_moments import SecondMoments
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.certificate import Certificate, certificate
+from ravine.theory.rates import spectral_radius
 from ravine.theory.safety import safe_step
 from ravine.theory.tuning import fastest_budget
 from ravine.theory.worst_case import worst_case_rate
@@ -159,8 +160,16 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
     for _ in range(40):
         if moments.is_stable(method):
             return method
-        method = _rounded(0.8 * float(method.alpha), float(method.beta))
+        steady = float(spectral_radius(_whole(moments), method)) < 1.0
+        # At small steps the strain is proportional to the step.
+        factor = 0.9 / moments.strain(method) if steady else 0.5
+        step = float(np.clip(factor, 0.1, 0.9)) * float(method.alpha)
+        method = _rounded(step, float(method.beta))
     return method
+
+
+def _whole(moments: SecondMoments) -> Curvature:
+    return Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
 
 
 def _certified(survey: Survey, tuning: SecondMoments) -> Candidate:

@@ -91,7 +91,7 @@ def _numbers(values: FloatArray, label: str, impute: bool, findings: list[Findin
 def _categories(
     series: Any, label: str, impute: bool, findings: list[Finding]
 ) -> tuple[list[str], npt.NDArray[np.intp]]:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     missing = series.isna().to_numpy()
     if missing.any() and not impute:

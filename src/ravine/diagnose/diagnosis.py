@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ravine.diagnose.disagreement import Disagreement, disagreement
 from ravine.diagnose.measurement import Runs, follow, marked_steps, on_data
 from ravine.diagnose.prediction import Prediction, predict
 from ravine.diagnose.remedies import Remedy, Setup, affordable, remedies, standardised
+from ravine.engine.blas import one_blas_thread
 from ravine.methods import Method
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
@@ -174,10 +175,25 @@ def diagnose(
     seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
     setup, notes = _setup(X, y, loss, l2, batch_size, shuffle, standardise, intercept, columns)
     yours = _method(alpha, beta, gamma)
+    # Many small products: more threads are slower, and would change the last digits.
+    with one_blas_thread():
+        found = _diagnose(setup, yours, rule, epochs, seeds, seed, try_remedies)
+    return replace(found, name=name, findings=(*findings, *notes, *found.findings))
+
+
+def _diagnose(
+    setup: Setup,
+    yours: Method | None,
+    rule: Sampling,
+    epochs: int | None,
+    seeds: int | None,
+    seed: int,
+    try_remedies: bool,
+) -> Diagnosis:
     problem, order = _problem(setup)
     if problem.terms < 2:
         rule = Sampling.CYCLIC
-    notes = [*findings, *notes, *column_findings(setup.X, setup.columns)]
+    about = column_findings(setup.X, setup.columns)
     found = survey(problem, setup.columns)
     rounds, steps, count = _length(problem, epochs, seeds)
     start = problem.start
@@ -191,7 +207,7 @@ def diagnose(
     if computed and predictions[0].outcome.value != "converges":
         tried = remedies(setup, found, yours, cause.rows, sampling=rule, seed=seed)
     return Diagnosis(
-        name=name, survey=found, columns=setup.columns, findings=tuple(notes + _batch_notes(found)),
+        name="data", survey=found, columns=setup.columns, findings=(*about, *_batch_notes(found)),
         disagreement=cause, predictions=predictions, runs=runs, remedies=tuple(tried),
         remedies_computed=computed, sampling=rule, epochs=rounds, steps=steps, seed=seed,
     )  # fmt: skip

@@ -195,7 +195,8 @@ def _calm(survey: Survey, method: Method) -> tuple[float, float, float] | None:
     order; what iid sampling makes of it is taken as the size of what another order can.
     """
     alone = float(spectral_radius(survey.curvature, method)) ** 2
-    drawn = max(alone, survey.moments.growth(method))
+    tolerance = 1e-5 if survey.exact else 1e-3
+    drawn = max(alone, survey.moments.growth(method, tolerance=tolerance))
     effect = drawn - alone
     if drawn >= 1.0 or effect > _CALM * (1.0 - alone):
         return None
@@ -206,19 +207,20 @@ def mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -
     """Growth of E‖·‖² under the sampling, or under iid sampling where that is all there is."""
     if survey.exact and sampling is not Sampling.IID:
         return _sampled_mean_square(survey, method, sampling, seed)
-    found = survey.moments.perron(method)
     # Directions that are not followed decay no faster than the flattest one.
-    value = max(found.value, float(spectral_radius(survey.curvature, method)) ** 2)
-    if survey.exact:
-        return Growth(value, value, value, True, Sense.MEAN_SQUARE, Sampling.IID)
-    error = 0.0
-    if not survey.every_batch:
+    alone = float(spectral_radius(survey.curvature, method)) ** 2
+    if survey.every_batch:
+        value = max(survey.moments.growth(method), alone)
+        return Growth(value, value, value, survey.exact, Sense.MEAN_SQUARE, Sampling.IID)
+    found = survey.moments.perron(method, tolerance=1e-3)
+    value, error = max(found.value, alone), 0.0
+    if found.value > alone:
         n, k = survey.problem.terms, len(survey.sample) - survey.sure
         drawn = survey.moments.shares(found)[survey.sure :]
         error = (
             found.slope * value * (n - survey.sure) / n * float(drawn.std(ddof=1)) / math.sqrt(k)
         )
-    low = max(value - 1.96 * error, float(spectral_radius(survey.curvature, method)) ** 2)
+    low = max(value - 1.96 * error, alone)
     return Growth(
         value, min(low, value), value + 1.96 * error, False, Sense.MEAN_SQUARE, Sampling.IID
     )

@@ -117,7 +117,7 @@ def _broken(path: Path, kind: str, error: Exception) -> ValueError:
 
 
 def _csv(path: Path, target: str | None, impute: bool) -> Table:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
@@ -143,8 +143,8 @@ def _is_number(text: str) -> bool:
 
 def _parquet(path: Path, target: str | None, impute: bool) -> Table:
     try:
-        import pyarrow  # type: ignore[import-untyped]
-        import pyarrow.parquet as parquet  # type: ignore[import-untyped]
+        import pyarrow
+        import pyarrow.parquet as parquet
     except ImportError:
         raise ImportError(
             "Parquet files need pyarrow, which is not installed: pip install 'ravine[data]'"

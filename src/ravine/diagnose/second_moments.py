@@ -49,6 +49,10 @@ class Perron:
     slope: float
 
 
+_Root = tuple[float, float, FloatArray, FloatArray]
+"""Growth, growth of the mean, κ there, and the eigenvector M."""
+
+
 class SecondMoments:
     """A sum f = Σ_b w_b f_b of quadratics, seen from the eigenvectors of its mean Hessian.
 
@@ -83,6 +87,14 @@ class SecondMoments:
             _, size, directions = np.linalg.svd(flat, full_matrices=False)
             kept = size > 1e-15 * max(size[0], 1e-300)
             self._factors = (size[kept, None] * directions[kept]).reshape(-1, d, d)
+        step = max(1, _CHUNK // (d * d))
+        self._layers = [
+            np.ascontiguousarray(np.swapaxes(self._factors[i : i + step], 0, 1))
+            for i in range(0, len(self._factors), step)
+        ]
+        self._largest = float(np.abs(self._factors).max(initial=0.0))
+        del self._factors
+        self._roots: dict[Scalars, tuple[float, _Root]] = {}
 
     @property
     def dimension(self) -> int:
@@ -93,10 +105,9 @@ class SecondMoments:
         """Σ_b w_b Δ_b X Δ_b of one symmetric matrix."""
         d = self.dimension
         total = np.zeros((d, d))
-        step = max(1, _CHUNK // (d * d))
-        for first in range(0, len(self._factors), step):
-            part = self._factors[first : first + step]
-            total += part.reshape(-1, d).T @ (X @ part).reshape(-1, d)
+        # Laid out so that both products are plain matrix products of the whole stack.
+        for part in self._layers:
+            total += part.reshape(d, -1) @ (part.reshape(-1, d) @ X).reshape(d, -1).T
         return 0.5 * (total + total.T)
 
     def restricted(self, kept: FloatArray) -> SecondMoments:
@@ -115,11 +126,17 @@ class SecondMoments:
 
     def is_stable(self, method: Method) -> bool:
         """Whether the growth is below 1, by one look at λ = 1."""
-        A = self._blocks(method)
-        if np.abs(np.linalg.eigvals(A)).max() >= 1.0:
+        if np.abs(np.linalg.eigvals(self._blocks(method))).max() >= 1.0:
             return False
-        response = _response(A, one_method(method), 1.0)
-        return self._radius(response, np.eye(self.dimension), 1e-4)[0] < 1.0
+        return self.strain(method) < 1.0
+
+    def strain(self, method: Method) -> float:
+        """Spectral radius of M ↦ N(κ(1)∘M): below 1 iff a stable mean stays stable in mean square.
+
+        It scales with the disagreement; known more sharply the closer it is to 1.
+        """
+        response = _response(self._blocks(method), one_method(method), 1.0)
+        return self._radius(response, np.eye(self.dimension), 1e-4, share=0.05)[0]
 
     def perron(self, method: Method, *, tolerance: float = _TOLERANCE) -> Perron:
         """Growth of E‖s‖² per step, with the moments that grow and the batches that drive them."""
@@ -130,9 +147,11 @@ class SecondMoments:
         U = self._radius(response, np.eye(self.dimension), 1e-4, adjoint=True)[1]
         V = U / max(float(np.vdot(U, self.sandwich(X))), 1e-300)
         A, by = self._blocks(method), one_method(method)
-        near = self._radius(_response(A, by, value * (1.0 + 1e-2)), M, 1e-4)[0]
+        # The radius changes on the scale of the distance to the growth of the mean.
+        share = 0.1 * max(1.0 - mean_value / value, 1e-12)
+        near = self._radius(_response(A, by, value * (1.0 + share)), M, 1e-4)[0]
         here = self._radius(response, M, 1e-4)[0]
-        fall = math.log(here / near) / math.log1p(1e-2) if near > 0.0 and here > 0.0 else np.inf
+        fall = math.log(here / near) / math.log1p(share) if near > 0.0 and here > 0.0 else np.inf
         return Perron(value, mean_value, X, V, 1.0 / fall if fall > 0.0 else 0.0)
 
     def _blocks(self, method: Method) -> FloatArray:
@@ -142,18 +161,19 @@ class SecondMoments:
         A[:, 0, 0], A[:, 0, 1], A[:, 1, 0], A[:, 1, 1] = 1.0 - g * h, by.c, -h, by.beta
         return A
 
-    def _root(
-        self, method: Method, tolerance: float
-    ) -> tuple[float, float, FloatArray, FloatArray]:
+    def _root(self, method: Method, tolerance: float) -> _Root:
         """Solve r(λ) = 1, r the spectral radius of M ↦ N(κ(λ)∘M), which falls with λ.
 
         An eigenvector X of the whole operator satisfies (λ - Φ₀) X = α² G Gᵀ ⊗ N(X₁₁), with Φ₀ the
         operator of the mean, diagonal in pairs of directions; κ is its answer in X₁₁.
         """
         A, by = self._blocks(method), one_method(method)
+        known_root = self._roots.get(by)
+        if known_root is not None and known_root[0] <= tolerance:
+            return known_root[1]
         least = float(np.abs(np.linalg.eigvals(A)).max()) ** 2
         M = np.eye(self.dimension)
-        size = float(np.abs(self._factors).max(initial=0.0)) * by.alpha
+        size = self._largest * by.alpha
         low, high = -34.0, None  # of t = log(λ/least - 1)
         t = math.log(max(size, 1e-6)) if least > 0.0 else 0.0
         base = max(least, 1e-12)
@@ -180,12 +200,23 @@ class SecondMoments:
             t = t_next
             if change <= margin or t < -33.0:
                 break
-        return base * (1.0 + math.exp(t)), least, response, M
+        found = (base * (1.0 + math.exp(t)), least, response, M)
+        self._roots[by] = (tolerance, found)
+        return found
 
     def _radius(
-        self, response: FloatArray, M: FloatArray, tolerance: float, *, adjoint: bool = False
+        self,
+        response: FloatArray,
+        M: FloatArray,
+        tolerance: float,
+        *,
+        adjoint: bool = False,
+        share: float = 0.0,
     ) -> tuple[float, FloatArray]:
-        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint."""
+        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint.
+
+        To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
+        """
         radius, settled = 0.0, 0
         M = M / max(float(np.trace(M)), 1e-300)
 
@@ -200,7 +231,8 @@ class SecondMoments:
             if radius <= 1e-300:
                 return 0.0, M
             M = moved / radius
-            settled = settled + 1 if abs(radius - before) <= tolerance * radius else 0
+            sharp = max(tolerance * radius, share * abs(radius - 1.0))
+            settled = settled + 1 if abs(radius - before) <= sharp else 0
             if settled == 2:
                 return radius, M
         return _arnoldi(move, M, tolerance)
