@@ -306,16 +306,16 @@ def _erratum16(_: Evidence) -> Data:
 
 
 def _joint(_: Evidence) -> Data:
-    """Q = 16: joint spectral radius below 1, and the largest distance over random orders."""
+    """Q = 16: joint spectral radius below 1, and products of 1000 blocks in the worst orders."""
     curvature = Curvature(1.0, 16.0)
     method = nesterov(curvature)
     upper = float(commuting_rate(curvature, method).upper)
-    blocks = np.stack([block(1.0, method), block(16.0, method)])
-    rng = np.random.default_rng(7)
-    state = np.tile(np.eye(2), (500, 1, 1))
-    for _step in range(100):
-        state = blocks[rng.integers(2, size=500)] @ state
-    return {"upper": upper, "largest": float(np.linalg.norm(state, axis=(1, 2)).max())}
+    flat, steep = block(1.0, method), block(16.0, method)
+    norms = []
+    for k in range(1, 11):
+        word = np.linalg.matrix_power(flat, k) @ steep
+        norms.append(float(np.linalg.norm(np.linalg.matrix_power(word, 1000 // (k + 1)), 2)))
+    return {"upper": upper, "largest": max(norms), "gap": int(np.argmax(norms)) + 1}
 
 
 CLAIMS = (
@@ -323,11 +323,11 @@ CLAIMS = (
         "joint-spectral-radius",
         "Proof of Theorem 3",
         "The trajectory is stable if the joint spectral radius of the blocks is below one.",
-        "Q = 16, shared eigenvectors: bound {upper:.4f}; largest of 500 random products of 100 "
-        "blocks {largest:.1e}",
+        "Q = 16, shared eigenvectors: bound {upper:.4f}; largest norm of 1000 blocks, one L "
+        "after every 1 to 10 of mu: {largest:.1e}, at {gap}",
         "4^(1/5) (1 - 1/√Q), below 1 for Q < 17.0553550856",
         _joint,
-        lambda d: either(d["upper"] < 1.0 and d["largest"] < 1e-3),
+        lambda d: either(d["upper"] < 1.0 and d["largest"] < 1e-2),
     ),
     Claim(
         "lemma-1",

@@ -1,0 +1,99 @@
+"""The report of a reproduction: one page with every picture, every verdict, and what made them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from ravine.claims.claim import Verdict
+from ravine.figures.catalogue import FIGURES
+from ravine.report.page import Cell, Page
+from ravine.report.reproduction import Reproduction, versions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_TONES = {Verdict.HOLDS: "good", Verdict.CORRECTED: "unsure", Verdict.FAILS: "bad"}
+
+
+class _Saved:
+    """A picture that was drawn before: gives its file to whoever would draw it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def savefig(self, target: IO[bytes] | io.BytesIO, **_: Any) -> None:
+        target.write(self._path.read_bytes())
+
+
+def reproduction_page(done: Reproduction) -> Page:
+    """Make the page from the data, verdicts and pictures of a reproduction."""
+    counts = done.counts
+    page = Page(
+        "Nesterov's method in stochastic settings: a reproduction",
+        subtitle="Every figure and every claim of Assran and Rabbat, On the Convergence of "
+        "Nesterov's Accelerated Gradient Method in Stochastic Settings (ICML 2020), run and judged",
+        footer=f"Made by ravine {versions()['ravine']}. This page needs no other file.",
+    )
+    page.lead(
+        [
+            f"Of {len(done.judged)} claims {counts[Verdict.HOLDS]} hold, "
+            f"{counts[Verdict.CORRECTED]} hold with a correction, {counts[Verdict.FAILS]} do not "
+            "hold.",
+            "Each verdict is computed from what was measured in this run. Statements are in our "
+            "words; theorems, lemmas and equations are numbered as they appear in the paper.",
+        ],
+        tone="",
+    )
+    if done.left_out:
+        needed = sorted({name for claim in done.left_out for name in claim.needs} - set(done.data))
+        page.paragraph(
+            f"{len(done.left_out)} more claims are judged from figures that were not asked for: "
+            f"{', '.join(needed)}."
+        )
+    page.heading("Claims")
+    page.table(
+        ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
+        [
+            [
+                judged.claim.place,
+                judged.claim.statement,
+                judged.measured,
+                judged.exact,
+                Cell(judged.verdict.value, _TONES[judged.verdict]),
+            ]
+            for judged in done.judged
+        ],
+    )
+    for name, data in done.data.items():
+        entry = FIGURES[name]
+        page.heading(entry.title)
+        picture = cast("Figure", _Saved(done.plan.out / f"{name}.png"))
+        page.picture(picture, entry.caption, vector=False)
+        page.bullets(entry.findings(data))
+    _made_by(page, done)
+    return page
+
+
+def _made_by(page: Page, done: Reproduction) -> None:
+    page.heading("What made it")
+    size = "quick settings" if done.plan.quick else f"{done.plan.resolution} pixels along each axis"
+    page.paragraph(
+        f"Maps: {size}. Seed {done.plan.seed}. Device: {done.plan.device}. Everything follows from "
+        "the seed: the same command gives the same numbers."
+    )
+    page.table(
+        ["Figure", Cell("Seconds", number=True), "Arguments", "Data"],
+        [
+            [
+                name,
+                Cell(f"{done.seconds[name]:.1f}", number=True),
+                ", ".join(f"{k} = {v}" for k, v in done.plan.arguments[name].items()) or "none",
+                f"{name}.nc",
+            ]
+            for name in done.data
+        ]
+        + [["claims", Cell(f"{done.claims_seconds:.1f}", number=True), "", "claims.json"]],
+    )
+    page.table(["Package", "Version"], [[name, number] for name, number in versions().items()])
