@@ -138,8 +138,8 @@ def survey(problem: LinearModel, columns: tuple[str, ...]) -> Survey:
         [np.linalg.norm(problem.batch_gradient(b, problem.minimiser)) for b in range(problem.terms)]
     )
     basis = _basis(problem, vectors, local[:, 1], dense)
-    sample, sure = _sample(problem, basis.shape[1], local[:, 1])
-    moments = _moments(problem, basis, sample, sure, spectrum if dense else None)
+    sample, weights, sure = _sample(problem, basis.shape[1], local[:, 1])
+    moments = _moments(problem, basis, sample, weights, spectrum if dense else None)
     return Survey(
         problem, spectrum, vectors if dense else None, local, bounds, sizes, moments, sample, sure,
         basis,
@@ -251,30 +251,34 @@ def _basis(
 
 def _sample(
     problem: LinearModel, directions: int, heaviness: FloatArray
-) -> tuple[npt.NDArray[np.intp], int]:
-    """Every batch where they fit; otherwise the heaviest, and a random draw of the others."""
+) -> tuple[npt.NDArray[np.intp], FloatArray, int]:
+    """Every batch where they fit; otherwise the heaviest, and a random draw of the others.
+
+    Their weights in the mean go with them. Heavy batches are drawn more often, and weigh less:
+    what a batch adds to a second moment goes with the square of its curvature.
+    """
     n, d = problem.terms, directions
     room = int(max(_SAMPLE_WORK / d**3, _LEAST_SAMPLE))
     if n <= room or (n * d**3 <= _EVERY_WORK and 8 * n * d * d <= _TERM_BYTES):
-        return np.arange(n), n
+        return np.arange(n), np.full(n, 1.0 / n), n
     sure = max(1, room // _HEAVY_SHARE)
     order = np.argsort(heaviness)[::-1]
-    rest = np.random.default_rng(0).choice(order[sure:], room - sure, replace=False)
-    return np.concatenate([order[:sure], np.sort(rest)]).astype(np.intp), sure
+    rest, k = order[sure:], room - sure
+    chance = 0.5 / len(rest) + 0.5 * heaviness[rest] ** 2 / float(np.sum(heaviness[rest] ** 2))
+    drawn = np.random.default_rng(0).choice(len(rest), k, p=chance / chance.sum())
+    weights = np.concatenate([np.full(sure, 1.0), 1.0 / (k * chance[drawn])]) / n
+    return np.concatenate([order[:sure], rest[drawn]]).astype(np.intp), weights, sure
 
 
 def _moments(
     problem: LinearModel,
     basis: FloatArray,
     sample: npt.NDArray[np.intp],
-    sure: int,
+    weights: FloatArray,
     spectrum: FloatArray | None,
 ) -> SecondMoments:
     n, k = problem.terms, basis.shape[1]
     whole = k == problem.dimension and spectrum is not None
-    weights = np.full(len(sample), 1.0 / n)
-    if len(sample) < n:
-        weights[sure:] = (n - sure) / (n * (len(sample) - sure))
     H = np.empty((len(sample), k, k))
     z = np.empty((len(sample), k))
     for i, b in enumerate(sample):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TypeAlias
 
 import numpy as np
@@ -65,7 +66,7 @@ def follow(
 
     A run has diverged at ``DIVERGED`` times the ``reference`` distance, the start's unless given.
     """
-    draws = Draws(batches, sampling, seeds, np.random.default_rng(seed))
+    order = batch_order(batches, sampling, seeds, np.random.default_rng(seed))
     alpha, beta, gamma = (
         np.array([float(getattr(m, name)) for m in methods])[None, :, None]
         for name in ("alpha", "beta", "gamma")
@@ -99,7 +100,7 @@ def follow(
             np.maximum(largest, error, out=largest)
         if k == steps or (diverged >= 0).all():
             break
-        drawn = draws.next()
+        drawn = next(order)
         for b in np.unique(drawn):
             who = np.flatnonzero(drawn == b)
             points_at = y[who].reshape(-1, d) + minimiser
@@ -108,6 +109,18 @@ def follow(
     lost = diverged >= 0
     total[lost], largest[lost] = np.inf, np.inf
     return Runs(marks, squares, diverged, total / (steps + 1 - half), largest)
+
+
+def batch_order(
+    batches: int, sampling: Sampling, seeds: int, rng: np.random.Generator
+) -> Iterator[npt.NDArray[np.intp]]:
+    """The batch of every seed, step after step."""
+    if sampling is Sampling.CYCLIC:
+        for k in count():
+            yield np.full(seeds, k % batches, dtype=np.intp)
+    draws = Draws(batches, sampling, seeds, rng)
+    while True:
+        yield draws.next()
 
 
 def on_data(problem: LinearModel) -> BatchGradient:

@@ -8,13 +8,12 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnose.batches import Survey
-from ravine.diagnose.measurement import BatchGradient
+from ravine.diagnose.measurement import BatchGradient, batch_order
 from ravine.methods import Method
 from ravine.problems import LinearModel
 from ravine.sampling import Sampling
 from ravine.theory.finite_sum import one_method
 from ravine.theory.growth import Growth
-from ravine.theory.path_growth import Draws
 from ravine.theory.sense import Sense
 
 
@@ -58,11 +57,11 @@ def almost_sure_on_data(
     problem, by = survey.problem, one_method(method)
     product = hessian_products(problem)
     rng = np.random.default_rng(seed)
-    draws = Draws(problem.terms, sampling, replicas, rng)
+    order = batch_order(problem.terms, sampling, replicas, rng)
     r, v = rng.standard_normal((2, replicas, problem.dimension))
     total, burn = np.zeros(replicas), steps // 4
     for k in range(burn + steps):
-        drawn = draws.next()
+        drawn = next(order)
         pull = np.empty_like(r)
         for b in np.unique(drawn):
             who = np.flatnonzero(drawn == b)

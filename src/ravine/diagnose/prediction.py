@@ -215,11 +215,9 @@ def mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -
     found = survey.moments.perron(method, tolerance=1e-3)
     value, error = max(found.value, alone), 0.0
     if found.value > alone:
-        n, k = survey.problem.terms, len(survey.sample) - survey.sure
-        drawn = survey.moments.shares(found)[survey.sure :]
-        error = (
-            found.slope * value * (n - survey.sure) / n * float(drawn.std(ddof=1)) / math.sqrt(k)
-        )
+        k = len(survey.sample) - survey.sure
+        drawn = k * (survey.moments.weights * survey.moments.shares(found))[survey.sure :]
+        error = found.slope * value * float(drawn.std(ddof=1)) / math.sqrt(k)
     low = max(value - 1.96 * error, alone)
     return Growth(
         value, min(low, value), value + 1.96 * error, False, Sense.MEAN_SQUARE, Sampling.IID

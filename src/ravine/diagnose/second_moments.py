@@ -63,7 +63,7 @@ class SecondMoments:
     deviations
         Δ_b in its eigenvectors, shape (k, d, d).
     weights
-        w_b, shape (k,), adding up to 1.
+        w_b, shape (k,), adding up to 1, on average if they were drawn at random.
     gradients
         ∇f_b(x*) in the same coordinates, shape (k, d).
     """
@@ -148,7 +148,9 @@ class SecondMoments:
         V = U / max(float(np.vdot(U, self.sandwich(X))), 1e-300)
         A, by = self._blocks(method), one_method(method)
         # The radius changes on the scale of the distance to the growth of the mean.
-        share = 0.1 * max(1.0 - mean_value / value, 1e-12)
+        share = 0.1 * (1.0 - mean_value / value)
+        if share < 1e-10:
+            return Perron(value, mean_value, X, V, 0.0)
         near = self._radius(_response(A, by, value * (1.0 + share)), M, 1e-4)[0]
         here = self._radius(response, M, 1e-4)[0]
         fall = math.log(here / near) / math.log1p(share) if near > 0.0 and here > 0.0 else np.inf
@@ -174,7 +176,7 @@ class SecondMoments:
         least = float(np.abs(np.linalg.eigvals(A)).max()) ** 2
         M = np.eye(self.dimension)
         size = self._largest * by.alpha
-        low, high = -34.0, None  # of t = log(λ/least - 1)
+        low, high = -25.0, None  # of t = log(λ/least - 1)
         t = math.log(max(size, 1e-6)) if least > 0.0 else 0.0
         base = max(least, 1e-12)
         known: list[tuple[float, float]] = []
@@ -198,7 +200,7 @@ class SecondMoments:
                 t_next = 0.5 * (low + high)
             change = base * abs(math.exp(t_next) - math.exp(t))
             t = t_next
-            if change <= margin or t < -33.0:
+            if change <= margin or t < -24.0:
                 break
         found = (base * (1.0 + math.exp(t)), least, response, M)
         self._roots[by] = (tolerance, found)

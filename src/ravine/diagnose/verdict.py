@@ -74,7 +74,7 @@ def digits(rate: float) -> str:
     gap = abs(1.0 - rate)
     if rate >= 100.0:
         return f"{rate:.3g}"
-    places = 3 if gap <= 0.0 else min(9, max(3, 2 - math.floor(math.log10(gap))))
+    places = 3 if gap <= 0.0 else min(9, max(3, 1 - math.floor(math.log10(gap))))
     return f"{rate:.{places}f}"
 
 

@@ -1,0 +1,123 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROWS = ["a,b,y"] + [f"{i % 7},{(3 * i) % 11},{i % 5 + 0.5}" for i in range(40)]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(ROWS))
+    return path
+
+
+def test_the_verdict_is_printed_first_within_80_columns(ravine, table):
+    shown = ravine("diagnose", table, "--batch-size", 8, "--l2", 0.1, "--sampling", "iid",
+                   "--epochs", 5, "--no-remedies")  # fmt: skip
+    assert shown.code == 0
+    assert shown.out.startswith("With batch size 8 and batches drawn with replacement")
+    assert max(len(line) for line in shown.out.splitlines()) <= 80
+    assert "certified" in shown.out
+
+
+def test_json_has_the_documented_keys(ravine, table):
+    shown = ravine("diagnose", table, "--batch-size", 8, "--l2", 0.1, "--sampling", "iid",
+                   "--alpha", 0.01, "--beta", 0.9, "--epochs", 3, "--json")  # fmt: skip
+    record = json.loads(shown.out)
+    assert record["methods"][0]["key"] == "yours"
+    assert record["methods"][0]["alpha"] == 0.01
+    assert {"verdict", "data", "curvature", "disagreement", "remedies", "seed"} <= record.keys()
+
+
+def test_the_report_is_written(ravine, table, tmp_path):
+    out = tmp_path / "deep" / "report.html"
+    shown = ravine("diagnose", table, "--batch-size", 8, "--l2", 0.1, "--epochs", 3, "--out", out)
+    assert shown.code == 0
+    assert f"wrote {out}" in shown.out.replace("\n", "")
+    assert "<svg" in out.read_text(encoding="utf-8")
+
+
+def spoil(tmp_path, case):
+    path = tmp_path / "bad.csv"
+    text = list(ROWS)
+    if case == "empty":
+        path.write_text("")
+    elif case == "only names":
+        path.write_text(ROWS[0])
+    elif case == "one row":
+        path.write_text("\n".join(ROWS[:2]))
+    elif case == "one column":
+        path.write_text("\n".join(row.split(",")[0] for row in ROWS))
+    elif case == "text":
+        text[3] = "oops,1,2.5"
+        path.write_text("\n".join(text))
+    elif case == "nan":
+        text[3] = ",1,2.5"
+        path.write_text("\n".join(text))
+    elif case == "infinite":
+        text[3] = "inf,1,2.5"
+        path.write_text("\n".join(text))
+    elif case == "constant":
+        path.write_text("\n".join([ROWS[0]] + [f"{i},{i * i},7" for i in range(40)]))
+    elif case == "parquet":
+        path = tmp_path / "bad.parquet"
+        pd.DataFrame({"a": [1.0, 2.0], "y": [0.0, 1.0]}).to_parquet(path)
+        path.write_bytes(path.read_bytes()[:-40] + b"x" * 40)
+    else:
+        path = tmp_path / f"bad.{case}"
+        if case == "csv":
+            np.save(path.with_suffix(".npy"), np.eye(3))
+            path.write_bytes(path.with_suffix(".npy").read_bytes())
+        else:
+            path.write_text("\n".join(ROWS))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("empty", "empty file"),
+        ("only names", "two rows or more, got 0"),
+        ("one row", "two rows or more, got 1"),
+        ("one column", "two columns or more, got 1"),
+        ("text", "column 'a' must be all numbers or all text, got 'oops' in row 2"),
+        ("nan", "column 'a' must be without missing values, got 1 missing"),
+        ("infinite", "column 'a' must be finite, got inf in row 2"),
+        ("constant", "the target must be more than one value"),
+        ("parquet", "a readable Parquet file"),
+        ("csv", "a readable CSV file"),
+        ("npy", "a readable NPY file"),
+        ("npz", "a readable NPZ file"),
+        ("libsvm", "a readable LIBSVM file"),
+    ],
+)
+def test_bad_files_get_one_line(refused, tmp_path, case, words):
+    assert words in refused("diagnose", spoil(tmp_path, case))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--batch-size", 4000), "batch_size must be at most the 40 rows"),
+        (("--loss", "hinge"), "hinge"),
+        (("--target", "z"), "target must be one of the columns a, b, y"),
+        (("--out", "report.pdf"), "out must be a file ending in .html"),
+        (("--beta", 0.9), "alpha must be given"),
+        (("--l2", -1), "l2 must be"),
+    ],
+)
+def test_bad_options_get_one_line(refused, table, options, words):
+    assert words in refused("diagnose", table, *options)
+
+
+def test_a_singular_design_is_explained(refused, tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(40)
+    path = tmp_path / "twice.csv"
+    pd.DataFrame({"a": a, "twice": 2 * a, "y": rng.standard_normal(40)}).to_csv(path, index=False)
+    assert "columns 'a', 'twice' depend on each other" in refused("diagnose", path).replace(
+        "'twice', 'a'", "'a', 'twice'"
+    )

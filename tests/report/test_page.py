@@ -1,0 +1,49 @@
+from matplotlib.figure import Figure
+
+from ravine.report.page import Cell, Page
+
+
+def drawing() -> Figure:
+    figure = Figure(figsize=(2, 1))
+    figure.add_subplot().plot([0, 1], [1, 0])
+    return figure
+
+
+def a_page() -> Page:
+    page = Page("A <title>", subtitle="why & how", footer="made here")
+    page.lead(["First.", "Second <b>."], tone="bad")
+    page.heading("Numbers")
+    page.table(["name", Cell("value", number=True)], [["a<b", Cell("1.5", "good", number=True)]])
+    page.bullets(["one", "two"])
+    page.picture(drawing(), "A line")
+    page.picture(drawing(), "A dot", vector=False)
+    return page
+
+
+def test_text_is_escaped_and_structure_is_there():
+    html = a_page().html()
+    assert "<h1>A &lt;title&gt;</h1>" in html
+    assert '<div class="lead bad"><p>First.</p><p>Second &lt;b&gt;.</p></div>' in html
+    assert '<td class="good number">1.5</td>' in html
+    assert "<td>a&lt;b</td>" in html
+    assert "<li>two</li>" in html
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    html = a_page().html()
+    assert "<script" not in html
+    assert "<link" not in html
+    for part in html.split("src=")[1:]:
+        assert part.startswith('"data:image/png;base64,')
+    assert html.count("<svg") == 1
+
+
+def test_the_same_page_twice_is_the_same_bytes():
+    assert a_page().html() == a_page().html()
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "new" / "page.html"
+    a_page().write(path)
+    assert path.read_text(encoding="utf-8").endswith("</html>\n")
+    assert [p.name for p in path.parent.iterdir()] == ["page.html"]
