@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,20 +29,23 @@ from ravine.engine.quadratic_lanes import CHUNK
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
-_MOST = {True: 13, False: 7}  # coordinates of a thread whose state fits its registers, by single
+_MOST = 13  # coordinates of a thread whose state fits its registers
 _WIDEST = 32  # threads of a group
 _THREADS = 128  # of a block
+_REGISTERS = {(INDEPENDENT, True): 168, (SHARED, True): 96, (SHARED, False): 128}
 
 
 def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> Layout:
     """Choose how the trajectories of a d-dimensional quadratic are spread over threads."""
     lanes = 8
-    while lanes < _WIDEST and d > lanes * _MOST[single]:
+    while lanes < _WIDEST and d > lanes * _MOST:
         lanes *= 2
     coordinates = -(-d // lanes)
     pairs = 4 if mode == SHARED else 1
     threads = lanes if SIMULATED else _THREADS
-    return Layout(threads, lanes, coordinates, pairs, single, with_sup, None)
+    # With these, more threads fit beside each other than the compiler would choose.
+    registers = _REGISTERS.get((mode, single))
+    return Layout(threads, lanes, coordinates, pairs, single, with_sup, registers)
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
@@ -70,21 +74,51 @@ def _run(
     spec: Spec, setting: Setting, layout: Layout, pixels: Integers, repeats: Integers
 ) -> FloatArray:
     """Run trajectories in one launch; return their measures, (trajectories, fields)."""
+    launch, results = prepared(spec, setting, layout, pixels, repeats)
+    launch()
+    bins, latest, when, sup = results
+    samples, steps = 0, setting.steps
+    if layout.with_sup:
+        samples = sum(takes_sup_norm.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
+    start_square = float((setting.start.astype(np.float64) ** 2).sum())
+    noisy = setting.noise != NO_NOISE
+    return summarised(
+        bins, setting.edges, start_square, latest, when, noisy, setting.tiny, sup, samples
+    )
+
+
+def prepared(
+    spec: Spec, setting: Setting, layout: Layout, pixels: Integers, repeats: Integers
+) -> tuple[Callable[[], None], tuple[Any, Any, Any, Any]]:
+    """Put what a launch needs on the device; return the launch and the arrays it writes.
+
+    These are bins, last squares, steps of divergence and sums of sup-norms, all zero before.
+    """
     n, steps, noise = len(pixels), setting.steps, setting.noise
     lanes = new_lanes(spec, setting, pixels, repeats)
     # In the kernel's precision an overflow is infinite, and beyond the largest number there is.
     bound = np.minimum(lanes.limit / lanes.factor, np.finfo(setting.start.dtype).max)
     scale = -lanes.alpha * setting.sigma if noise == INDEPENDENT else np.zeros(n)
     own = np.stack(
-        [lanes.alpha, lanes.beta, lanes.gamma, lanes.g, lanes.unit, lanes.factor, bound, scale]
+        [
+            lanes.alpha,
+            lanes.beta,
+            lanes.gamma,
+            lanes.g,
+            1.0 / lanes.unit,
+            lanes.factor,
+            bound,
+            scale,
+        ]
     )
-    kernel: Any = quadratic_kernel(layout, noise)
     vectors = setting.eigenvectors if layout.with_sup else np.zeros((1, 1))
-    bins = cleared(((setting.edges.size - 1) * n,), np.float64)
-    latest, sup = cleared((n,), np.float64), cleared((n,), np.float64)
-    when = cleared((n,), np.int32)
-    blocks = -(-n // (layout.threads // layout.lanes))
-    kernel[blocks, layout.threads](
+    results = (
+        cleared(((setting.edges.size - 1) * n,), np.float64),
+        cleared((n,), np.float64),
+        cleared((n,), np.int32),
+        cleared((n,), np.float64),
+    )
+    arguments = (
         cuda.to_device(setting.eigenvalues),
         cuda.to_device(setting.start),
         cuda.to_device(np.ascontiguousarray(vectors.T)),
@@ -96,18 +130,15 @@ def _run(
         cuda.to_device(own),
         cuda.to_device(lanes.stream),
         _shared_noise(setting, layout, int(repeats[0])),
-        bins,
-        latest,
-        when,
-        sup,
+        *results,
     )
-    samples = sum(takes_sup_norm.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
-    start_square = float((setting.start.astype(np.float64) ** 2).sum())
-    noisy = noise != NO_NOISE
-    sup_samples = samples if layout.with_sup else 0
-    return summarised(
-        bins, setting.edges, start_square, latest, when, noisy, setting.tiny, sup, sup_samples
-    )
+    kernel: Any = quadratic_kernel(layout, noise)
+    blocks = -(-n // (layout.threads // layout.lanes))
+
+    def launch() -> None:
+        kernel[blocks, layout.threads](*arguments)
+
+    return launch, results
 
 
 def _shared_noise(setting: Setting, layout: Layout, repeat: int) -> Any:

@@ -30,8 +30,8 @@ from ravine.engine.cuda_quadratic_steps import (
     no_noise,
     own_noise,
 )
-from ravine.engine.cuda_source import device_function, kernel_function, on_device
-from ravine.engine.quadratic_kernel import INDEPENDENT, NO_NOISE, takes_sup_norm
+from ravine.engine.cuda_source import device_function, fetch_ahead, kernel_function, on_device
+from ravine.engine.quadratic_kernel import INDEPENDENT, NO_NOISE, SHARED, takes_sup_norm
 from ravine.engine.quadratic_lanes import CHUNK
 
 ALPHA, BETA, GAMMA, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(8)
@@ -158,7 +158,7 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
     The errors of eight steps are recorded while the next eight are under way.
     """
     threads, lanes, count, pairs, _, with_sup, registers = layout
-    drawing, vanishing = mode == INDEPENDENT, mode == NO_NOISE
+    drawing, vanishing, sharing = mode == INDEPENDENT, mode == NO_NOISE, mode == SHARED
     one = (
         own_noise(pairs)
         if drawing
@@ -199,10 +199,14 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
                 bin_of, bins, record,
             )  # fmt: skip
             place = np.int64(k * width + lane * piece)
+            if sharing:
+                # The lines of the next eight steps, one a thread.
+                line = np.int64((k + STEPS) * width) + cuda.laneid * (8 * piece)
+                fetch_ahead(noise, min(line, noise.size - 1))
             states, parts = go_on(states, g, scale, last_scale, noise, place, lane)
             settled = record[0] > 0
             if vanishing:
-                settled = settled or k > 0 and factor * square < tiny
+                settled = settled or (k > 0 and factor * square < tiny)
             k = np.int32(k + STEPS)
             if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
                 y = room[group, : start.size]

@@ -137,9 +137,9 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
 
     @device_function
     def one(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
-        alpha, beta, gamma, unit, seed, identity = given
+        alpha, beta, gamma, per_unit, seed, identity = given
         inside = i < start.size
-        place = real(start[i] / unit) if inside else real(0.0)
+        place = real(start[i] * per_unit) if inside else real(0.0)
         eigenvalue = eigenvalues[i] if inside else real(0.0)
         c1, c2 = gpu_coefficients(alpha * eigenvalue, beta, gamma)
         if not drawing:

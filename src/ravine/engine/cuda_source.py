@@ -19,7 +19,27 @@ from numba.core.dispatcher import Dispatcher
 SIMULATED = bool(config.ENABLE_CUDASIM)
 """Whether kernels run in Numba's simulator, as plain Python threads."""
 
+if not SIMULATED:
+    from numba.cuda.core import config as cuda_config
+
+    cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is no mistake
+
 _made: dict[tuple[Any, ...], Any] = {}
+
+
+def why_unavailable() -> str:
+    """Say why no GPU can be used, or return nothing where one can."""
+    if SIMULATED or cuda.is_available():
+        return ""
+    return "no NVIDIA GPU with a working driver was found"
+
+
+def gpu_name() -> str:
+    """Return the name of the GPU that kernels run on."""
+    if SIMULATED:
+        return "simulated"
+    name = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def device_function(function: Callable[..., Any]) -> Any:
@@ -69,8 +89,11 @@ if SIMULATED:
         """Return the square root in single precision."""
         return np.float32(math.sqrt(x))
 
+    def fetch_ahead(array: Any, at: int) -> None:
+        """Bring the line of memory that holds an entry into the nearest cache."""
+
     def eight(array: Any, at: int, width: int) -> tuple[Any, ...]:
-        """Return eight numbers in pieces of 16 bytes, ``width`` pieces apart, the first at ``at``."""
+        """Return eight numbers: pieces of 16 bytes, ``width`` pieces apart, the first at ``at``."""
         piece = 16 // array.dtype.itemsize
         return tuple(array[at + j // piece * (width * piece) + j % piece] for j in range(8))
 
@@ -94,8 +117,22 @@ else:
         return types.float32(types.float32), build
 
     @intrinsic  # type: ignore[untyped-decorator]
+    def fetch_ahead(context: Any, array: Any, at: Any) -> Any:
+        """Bring the line of memory that holds an entry into the nearest cache."""
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = builder.gep(builder.extract_value(arguments[0], 4), [arguments[1]])
+            address = builder.ptrtoint(place, ir.IntType(64))
+            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+            code = ir.InlineAsm(kind, "prefetch.global.L1 [$0];", "l", side_effect=True)
+            builder.call(code, [address])
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64), build
+
+    @intrinsic  # type: ignore[untyped-decorator]
     def eight(context: Any, array: Any, at: Any, width: Any) -> Any:
-        """Return eight numbers in pieces of 16 bytes, ``width`` pieces apart, the first at ``at``.
+        """Return eight numbers: pieces of 16 bytes, ``width`` pieces apart, the first at ``at``.
 
         The loads may pass stores: no kernel writes to an array that it reads so.
         """

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from ravine.arguments import FloatArray
+from ravine.engine.device import device_name
 from ravine.engine.measures import FIELDS, Outcome
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "seed": str(spec.seed),  # as words: 64 bits without a sign do not fit every format
         "start_distance": float(np.linalg.norm(spec.start - spec.problem.minimiser)),
         "dtype": spec.dtype,
-        "device": "cpu",
+        "device": device_name(spec.device),
         "machine": platform.machine(),
         "versions": _versions(),
     }

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
@@ -33,6 +33,7 @@ from ravine.arguments import FloatArray, broadcast, complaint, one_number, real,
 from ravine.engine.blas import one_blas_thread
 from ravine.engine.compiled import announced_compilation
 from ravine.engine.dataset import MEASURES, assemble, reduce_repeats
+from ravine.engine.device import CUDA_KERNELS, choose_device
 from ravine.engine.progress import Part, Progress, Tile, run_here
 from ravine.sampling import Sampling
 
@@ -49,6 +50,7 @@ KERNELS: dict[str, str] = {
 }
 """Kernel by class name of the problem, or of a class it inherits from; imported when needed."""
 
+_GPU_TRAJECTORIES = 1 << 18  # in a tile
 _WORK = 2e9  # coordinate updates in a tile, about: a second or less on two cores
 
 
@@ -75,6 +77,7 @@ class Spec:
     start: FloatArray
     dtype: str
     options: dict[str, Any] = field(default_factory=dict)
+    device: str = "cpu"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,15 +101,16 @@ class Spec:
 
 def kernel_for(spec: Spec) -> Kernel:
     """Return the kernel that runs the problem of ``spec``."""
-    module, name = _kernel_name(spec.problem).split(":")
+    table = KERNELS if spec.device == "cpu" else CUDA_KERNELS
+    module, name = _kernel_name(spec.problem, table).split(":")
     return cast("Kernel", getattr(import_module(module), name))
 
 
-def _kernel_name(problem: Any) -> str:
+def _kernel_name(problem: Any, table: dict[str, str]) -> str:
     for kind in type(problem).__mro__:
-        if kind.__name__ in KERNELS:
-            return KERNELS[kind.__name__]
-    found, rule = type(problem).__name__, f"one of {', '.join(KERNELS)}"
+        if kind.__name__ in table:
+            return table[kind.__name__]
+    found, rule = type(problem).__name__, f"one of {', '.join(table)}"
     raise TypeError(complaint("problem", rule, found, "see ravine.problems"))
 
 
@@ -120,6 +124,9 @@ def tiles(spec: Spec, tile: int | None) -> list[Tile]:
     if tile is None:
         cost = spec.steps * spec.repeats * spec.problem.dimension
         tile = int(np.clip(_WORK / cost, 256, 4096))
+        if spec.device != "cpu":
+            # A GPU runs tens of thousands of trajectories at a time.
+            tile = max(256, _GPU_TRAJECTORIES // spec.repeats)
     ends = [*range(tile, spec.pixels, tile), spec.pixels]
     return list(zip([0, *ends[:-1]], ends, strict=True))
 
@@ -145,6 +152,7 @@ def sweep(
     tile: int | None = None,
     store: str | PathLike[str] | None = None,
     cluster: str | Client | None = None,
+    device: str = "cpu",
     **options: Any,
 ) -> xr.Dataset:
     """Run a method at every (alpha, beta) and measure rate, noise floor and outcome.
@@ -190,6 +198,12 @@ def sweep(
     cluster
         Address of a Dask scheduler, e.g. "tcp://host:8786", or a ``distributed.Client``: its
         workers run the tiles. Needs ``ravine[cluster]``.
+    device
+        "cpu"; "cuda", an NVIDIA GPU, which needs ``ravine[cuda]``; or "auto", the GPU if there is
+        one. The draws are the same, the results agree to rounding. The result says which it was.
+    device
+        "cpu"; "cuda", an NVIDIA GPU, which needs ``ravine[cuda]``; or "auto", the GPU if there is
+        one. The draws are the same, the results agree to rounding. The result says which it was.
     options
         For other kernels.
 
@@ -212,6 +226,7 @@ def sweep(
         problem, alphas, betas, gammas, pairs, steps, repeats, sampling, sigma2, total_variance,
         noise, measure, seed, start, dtype, options,
     )  # fmt: skip
+    spec = replace(spec, device=choose_device(device, problem))
     if tile is not None:
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
     if threads is not None:
@@ -289,7 +304,7 @@ def _checked(
     options: dict[str, Any],
 ) -> Spec:
     """Check the arguments of ``sweep`` and gather them."""
-    _kernel_name(problem)
+    _kernel_name(problem, KERNELS)
     step = _axis("alphas", alphas, "nonnegative", "give step sizes, e.g. np.linspace(0, 2/L, 64)")
     momentum = _axis("betas", betas, "finite", "give momenta, e.g. np.linspace(-0.5, 1, 64)")
     if pairs and len(step) != len(momentum):

@@ -1,0 +1,183 @@
+"""Coordinate updates per second of a sweep on a GPU: ravine, JAX and PyTorch in one run.
+
+The worst-case quadratic, d = 100, a plane of 1024 x 1024 stable pixels, additive Gaussian noise.
+An update is one coordinate of one pixel in one step, its draw and its share of ||y - x*||² included.
+Ravine's kernels are timed with CUDA events, the others by a clock around finished work; medians.
+JAX and PyTorch run fewer steps of the same recurrence, without measures.
+
+    python benchmarks/gpu_sweep.py [--side 1024] [--steps 1000] [--json found.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from ravine.engine import cuda_quadratic
+from ravine.engine.quadratic_kernel import INDEPENDENT, SHARED, new_setting
+from ravine.engine.sweep import Spec
+from ravine.problems import worst_case_quadratic
+
+D = 100
+REPEATS = 7
+SIGMA = 0.01
+
+
+def plane(side: int, steps: int, noise: str, dtype: str) -> Spec:
+    problem = worst_case_quadratic(Q=100, d=D)
+    L = float(problem.curvature.L)
+    return Spec(
+        problem=problem,
+        alphas=np.linspace(0.05 / L, 1.0 / L, side),
+        betas=np.linspace(0.0, 0.9, side),
+        gammas=None,
+        pairs=False,
+        steps=steps,
+        repeats=1,
+        sampling=None,
+        sigma2=SIGMA**2,
+        noise=noise,
+        measures=("rate", "floor", "outcome"),
+        seed=1,
+        start=problem.start,
+        dtype=dtype,
+    )
+
+
+def kernel_seconds(spec: Spec) -> float:
+    """Median seconds of the kernel alone, between two events."""
+    mode = INDEPENDENT if spec.noise == "independent" else SHARED
+    setting = new_setting(spec, mode)
+    layout = cuda_quadratic.layout_for(D, mode, single=spec.dtype == "float32", with_sup=False)
+    launch = cuda_quadratic.prepared(
+        spec, setting, layout, np.arange(spec.pixels), np.zeros(spec.pixels, np.int64)
+    )[0]
+    launch()
+    cuda.synchronize()
+    found = []
+    for _ in range(REPEATS):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        launch()
+        end.record()
+        end.synchronize()
+        found.append(cuda.event_elapsed_time(begin, end) / 1e3)
+    return float(np.median(found))
+
+
+def clock_seconds(run: Callable[[], object], repeats: int = 3) -> float:
+    run()
+    found = []
+    for _ in range(repeats):
+        since = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - since)
+    return float(np.median(found))
+
+
+def coefficients(spec: Spec) -> tuple[Any, ...]:
+    """c1, c2 (pixels, d), -alpha sigma and g (pixels, 1), start (d,), all in single precision."""
+    alpha, beta, gamma = spec.parameters(np.arange(spec.pixels))
+    h = alpha[:, None] * spec.problem.eigenvalues
+    c1 = 1 + beta[:, None] - h * (1 + gamma[:, None])
+    c2 = h * gamma[:, None] - beta[:, None]
+    start = spec.problem.eigenvectors.T @ (spec.start - spec.problem.minimiser)
+    scale, g = -alpha[:, None] * SIGMA, gamma[:, None] / (1 + gamma[:, None])
+    return tuple(np.float32(a) for a in (c1, c2, scale, g, start))
+
+
+def jax_seconds(spec: Spec, steps: int) -> float:
+    import jax
+    import jax.numpy as jnp
+
+    c1, c2, scale, g, start = (jnp.asarray(a) for a in coefficients(spec))
+    rows = c1.shape if spec.noise == "independent" else (1, D)
+
+    @jax.jit
+    def run(key: Any) -> Any:
+        def step(state: Any, key: Any) -> Any:
+            x, before = state
+            new = c1 * x + (c2 * before + scale * jax.random.normal(key, rows, jnp.float32))
+            y = new - g * x
+            return (new, x), (y * y).sum(axis=1).mean()
+
+        x = jnp.broadcast_to(start, c1.shape)
+        return jax.lax.scan(step, (x, x), jax.random.split(key, steps))
+
+    key = jax.random.key(1)
+    return clock_seconds(lambda: jax.block_until_ready(run(key)))
+
+
+def torch_seconds(spec: Spec, steps: int, compiled: bool) -> float:
+    import torch
+
+    c1, c2, scale, g, start = (torch.as_tensor(a, device="cuda") for a in coefficients(spec))
+    rows = c1.shape if spec.noise == "independent" else (1, D)
+
+    def step(x: Any, before: Any, z: Any) -> Any:
+        new = c1 * x + (c2 * before + scale * z)
+        y = new - g * x
+        return new, (y * y).sum(1)
+
+    stepping = torch.compile(step) if compiled else step
+
+    def run() -> None:
+        x = before = start.expand(c1.shape).contiguous()
+        for _ in range(steps):
+            new, _ = stepping(x, before, torch.randn(rows, device="cuda"))
+            x, before = new, x
+        torch.cuda.synchronize()
+
+    return clock_seconds(run)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--others-steps", type=int, default=50)
+    parser.add_argument("--json", default="")
+    given = parser.parse_args()
+    device = cuda.get_current_device().name
+    device = device.decode() if isinstance(device, bytes) else str(device)
+    table: list[dict[str, Any]] = []
+
+    def add(
+        noise: str, dtype: str, contender: str, steps: int, seconds: Callable[[], float]
+    ) -> None:
+        try:
+            rate = given.side**2 * steps * D / seconds()
+        except Exception as problem:  # a contender that is missing or fails does not end the run
+            print(f"{noise:12} {dtype:8} {contender:24} failed: {problem!r:.120}", flush=True)
+            return
+        table.append({"noise": noise, "dtype": dtype, "contender": contender, "rate": rate})
+        print(f"{noise:12} {dtype:8} {contender:24} {rate:.3g} updates/s", flush=True)
+
+    print(f"{device}, {given.side} x {given.side} pixels, d = {D}, {given.steps} steps")
+    for noise in ("independent", "shared"):
+        for dtype in ("float32", "float64"):
+            spec = plane(given.side, given.steps, noise, dtype)
+            add(noise, dtype, "ravine, kernel", given.steps, lambda s=spec: kernel_seconds(s))
+
+            def tile(s: Spec = spec) -> float:
+                return clock_seconds(lambda: cuda_quadratic.run_tile(s, 0, s.pixels))
+
+            add(noise, dtype, "ravine, with measures", given.steps, tile)
+        spec, few = plane(given.side, given.steps, noise, "float32"), given.others_steps
+        add(noise, "float32", "JAX jit + scan", few, lambda s=spec: jax_seconds(s, few))
+        add(noise, "float32", "PyTorch eager", few, lambda s=spec: torch_seconds(s, few, False))
+        add(noise, "float32", "PyTorch compile", few, lambda s=spec: torch_seconds(s, few, True))
+    if given.json:
+        found = {"device": device, "side": given.side, "steps": given.steps, "d": D, "table": table}
+        with open(given.json, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Where a sweep runs, and what is said when it cannot."""
+
+import builtins
+import importlib.util
+
+import pytest
+
+from ravine.engine import device
+from ravine.engine.sweep import sweep
+from ravine.problems import worst_case_quadratic
+
+PROBLEM = worst_case_quadratic(Q=16, d=4)
+
+
+@pytest.fixture
+def without_package(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        device, "find_spec", lambda name: None if name == "numba_cuda" else find(name)
+    )
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+
+
+@pytest.mark.usefixtures("without_package")
+def test_missing_package_is_named_with_its_remedy():
+    with pytest.raises(
+        ValueError, match=r"numba-cuda is not installed.*pip install 'ravine\[cuda\]'"
+    ):
+        sweep(PROBLEM, [0.5], [0.5], steps=10, device="cuda")
+
+
+@pytest.mark.usefixtures("without_package")
+def test_auto_falls_back_and_says_so():
+    found = sweep(PROBLEM, [0.5], [0.5], steps=10, device="auto")
+    assert found.attrs["device"] == "cpu"
+
+
+def test_missing_gpu_is_named(monkeypatch):
+    monkeypatch.setattr(device, "missing_cuda", lambda: "no NVIDIA GPU was found")
+    with pytest.raises(device.DeviceError, match="no NVIDIA GPU was found"):
+        device.choose_device("cuda", PROBLEM)
+
+
+def test_package_that_does_not_import_is_named(monkeypatch):
+    def broken(name):
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    monkeypatch.setattr(device, "find_spec", lambda name: object())
+    monkeypatch.setattr(device, "import_module", broken)
+    assert "row_stack" in device.missing_cuda()
+
+
+def test_auto_takes_a_gpu_that_is_there(monkeypatch):
+    monkeypatch.setattr(device, "missing_cuda", lambda: None)
+    assert device.choose_device("auto", PROBLEM) == "cuda"
+    assert device.choose_device("auto", builtins.object()) == "cpu"
+    with pytest.raises(device.DeviceError, match="'cuda' for object"):
+        device.choose_device("cuda", builtins.object())
+
+
+def test_unknown_name_is_refused():
+    with pytest.raises(ValueError, match="cpu, cuda, auto"):
+        sweep(PROBLEM, [0.5], [0.5], steps=10, device="tpu")
