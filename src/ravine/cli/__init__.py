@@ -12,6 +12,7 @@ from ravine.cli.map import map_command
 from ravine.cli.plot import plot_command
 from ravine.cli.rate import rate_command
 from ravine.cli.recommend import recommend_command
+from ravine.cli.reproduce import reproduce
 from ravine.cli.sweep import sweep_command
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "recommend": recommend_command,
     "map": map_command,
     "diagnose": diagnose_command,
+    "reproduce": reproduce,
     "sweep": sweep_command,
     "plot": plot_command,
 }
