@@ -9,10 +9,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/installed  ## install ravine and run its main job on an example
+demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the paper
 	$(BIN)/ravine rate --mu 0.05 --L 100
-	$(BIN)/ravine map --Q 32 --out demo/regions-Q32.png
-	@echo "Open demo/regions-Q32.png to see where each guarantee holds."
+	$(BIN)/ravine reproduce --out reproduction
+	@echo "Open reproduction/report.html: every figure and every claim, with its verdict."
 
 test: $(VENV)/installed-dev lint  ## run every check and every test
 	$(BIN)/python -m pytest -n 2
@@ -30,7 +30,7 @@ bench: $(VENV)/installed-bench  ## measure ravine and its peers, interleaved, as
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove what these targets made
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
