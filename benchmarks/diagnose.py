@@ -83,8 +83,9 @@ def agreement() -> None:
     for name, kind in (("exact", ratios), ("local (logistic)", local)):
         off = [abs(r - 1.0) for r, *_ in kind]
         if off:
+            middle = 100 * float(np.median(off))
             print(f"floor, {name}: {len(off)} cases, measured/predicted within "
-                  f"{100 * max(off):.1f} % (median {100 * float(np.median(off)):.1f} %)")  # fmt: skip
+                  f"{100 * max(off):.1f} %, median {middle:.1f} %")  # fmt: skip
         for ratio, error, label, method in kind:
             if abs(ratio - 1.0) > 0.1:
                 print(f"  beyond 10 %: {ratio:.3f} ± {error:.3f} {label} {method}")
