@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -44,15 +45,20 @@ def run_on_cluster(
         yield from _run(client, run, spec, list(reversed(tiles)), threads)
 
 
-@contextmanager
-def _connected(cluster: str | Client) -> Iterator[Client]:
-    """Give a client of the cluster; one that is made here is closed again."""
+def _distributed() -> Any:
+    """Dask's part for clusters, which carries few annotations."""
     try:
-        from distributed import Client
+        return import_module("distributed")
     except ImportError:
         line = "a cluster needs Dask: python -m pip install 'ravine[cluster]'"
         raise ImportError(line) from None
-    if isinstance(cluster, Client):
+
+
+@contextmanager
+def _connected(cluster: Any) -> Iterator[Any]:
+    """Give a client of the cluster; one that is made here is closed again."""
+    make = _distributed().Client
+    if isinstance(cluster, make):
         yield cluster
         return
     if not isinstance(cluster, str):
@@ -60,7 +66,7 @@ def _connected(cluster: str | Client) -> Iterator[Client]:
         remedy = "e.g. cluster='tcp://localhost:8786'"
         raise TypeError(complaint("cluster", "an address or a distributed.Client", found, remedy))
     try:
-        client = Client(cluster, timeout=_TIMEOUT, set_as_default=False)
+        client = make(cluster, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError):
         rule = "the address of a Dask scheduler that answers"
         remedy = "start one with 'dask scheduler' and give the address it prints"
@@ -70,18 +76,17 @@ def _connected(cluster: str | Client) -> Iterator[Client]:
 
 
 def _run(
-    client: Client, run: RunTile, spec: Spec, waiting: list[Tile], threads: int | None
+    client: Any, run: RunTile, spec: Spec, waiting: list[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
     """Keep every worker busy until ``waiting``, a stack, is empty and all tiles have arrived."""
-    from cloudpickle import dumps
-    from distributed import as_completed
-
     if not client.nthreads():
         print("ravine: the cluster has no workers yet, waiting for one", file=sys.stderr)
         client.wait_for_workers(1)
-    held = client.submit(pickle.loads, dumps(spec), pure=False)
+    # Dask's own pickle also takes functions that were written at a prompt.
+    packed = import_module("cloudpickle").dumps(spec)
+    held = client.submit(pickle.loads, packed, pure=False)
     where: dict[Any, Tile] = {}
-    arrivals = as_completed(loop=client.loop)
+    arrivals = _distributed().as_completed(loop=client.loop)
     try:
         while waiting or where:
             # Asked anew each time: workers come and go.
@@ -103,16 +108,14 @@ def _run(
 
 def _result(future: Any, tile: Tile) -> Part:
     """The tile that a worker computed, if the worker computes as the driver does."""
-    from distributed import KilledWorker
-
     try:
         found, part = future.result()
-    except KilledWorker as error:
+    except _distributed().KilledWorker as error:
         line = (
             f"every worker that ran pixels {tile[0]} to {tile[1] - 1} died, the last at "
             f"{error.last_worker.address}: perhaps for want of memory, give smaller tiles"
         )
-        raise RuntimeError(line) from None
+        raise ChildProcessError(line) from None
     address = found.pop("worker")
     for name, here in numerics().items():
         if found[name] != here:
@@ -128,9 +131,7 @@ def _run_remotely(
     run: RunTile, spec: Spec, first: int, last: int, threads: int | None
 ) -> tuple[dict[str, str], Part]:
     """Run a tile on a worker; give what it computes with, and the tile."""
-    from distributed import get_worker
-
-    worker = get_worker()
+    worker = _distributed().get_worker()
     wished = threads or worker.state.nthreads
     with _one_tile, one_blas_thread():
         numba.set_num_threads(min(wished, numba.config.NUMBA_NUM_THREADS))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RUNGS = {
+RUNGS: dict[str, tuple[str, Any, str]] = {
     "spectral_radius": ("#c1272d", "-", "ρ = 1: additive noise"),
     "commuting_rate": ("#e69f00", "--", "commuting rate 1: shared eigenvectors"),
     "worst_case_rate": ("#ffffff", "-", "r* = 1: every finite sum, any order"),
@@ -170,7 +170,7 @@ def _draw_rungs(axes: Axes, data: xr.Dataset) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patheffects import withStroke
 
-    rim = [withStroke(linewidth=2.6, foreground="#000000b0")]
+    rim: list[Any] = [withStroke(linewidth=2.6, foreground="#000000b0")]
     handles: list[Artist] = []
     for name, (colour, line, label) in RUNGS.items():
         values = data[name].values
