@@ -107,7 +107,8 @@ CLAIMS = (
         "rules that see only the sampled term do not help on every sum",
         _restart,
         lambda d: either(
-            max(d["paper_after"], d["turning_gradient"], d["turning_sampled"], d["turning_full"]) < 1.0,
+            max(d["paper_after"], d["turning_gradient"], d["turning_sampled"], d["turning_full"])
+            < 1.0,
             d["paper_after"] < 1.0 and d["turning_full"] < 1.0,
         ),
         ("restart",),
@@ -122,9 +123,7 @@ CLAIMS = (
         "{saved_at_equal_rate:.1%}, while critical positive damping leaves {critical:.2f} of "
         "SGD's variance",
         _negative,
-        lambda d: either(
-            d["saved"] > 0.1 and d["saved_at_equal_rate"] > 0.1, d["saved"] > 0.1
-        ),
+        lambda d: either(d["saved"] > 0.1 and d["saved_at_equal_rate"] > 0.1, d["saved"] > 0.1),
         ("negative-momentum",),
     ),
 )

@@ -30,7 +30,11 @@ def _radius(matrix: FloatArray) -> float:
 
 def _gaps() -> list[tuple[int, ...]]:
     rng = np.random.default_rng(0)
-    return [tuple(int(k) for k in rng.integers(1, 30, size=s)) for s in (1, 2, 3, 5, 8) for _ in range(4)]
+    return [
+        tuple(int(k) for k in rng.integers(1, 30, size=s))
+        for s in (1, 2, 3, 5, 8)
+        for _ in range(4)
+    ]
 
 
 def _lemma1(_: Evidence) -> Data:
@@ -156,7 +160,11 @@ def _example(_: Evidence) -> Data:
 def _monotone(_: Evidence) -> Data:
     n = np.array([5, 10, 50, 250, 1000, 10**4, 10**6])
     values = np.asarray(counterexample_growth(_PAPER, n, sampling="cyclic", sense="mean"))
-    return {"growth": values.tolist(), "limit": 1.0 - 2000.0**-0.5, "decreasing": bool((np.diff(values) < 0).all())}
+    return {
+        "growth": values.tolist(),
+        "limit": 1.0 - 2000.0**-0.5,
+        "decreasing": bool((np.diff(values) < 0).all()),
+    }
 
 
 def _erratum11(_: Evidence) -> Data:
@@ -361,7 +369,9 @@ CLAIMS = (
         "{worst_rate_below:.4f} a step",
         _theorem3,
         lambda d: either(
-            d["least_growth"] > 1.0 and min(d["median_after_1500"]) > 1.0 and d["worst_rate_below"] >= 1.0,
+            d["least_growth"] > 1.0
+            and min(d["median_after_1500"]) > 1.0
+            and d["worst_rate_below"] >= 1.0,
             d["least_growth"] > 1.0 and min(d["median_after_1500"]) > 1.0,
         ),
     ),
@@ -490,7 +500,9 @@ CLAIMS = (
         "R = {R:.4f}: the sum of norms can grow by {sum_ratio:.4f} in a step",
         "the root of ‖r‖² + ‖v‖² falls (largest ratio {root_ratio:.4f}), when sigma = 0",
         _erratum15,
-        lambda d: either(d["sum_ratio"] <= 1.0, d["root_ratio"] <= d["R"] + _ROUNDING and d["R"] < 1.0),
+        lambda d: either(
+            d["sum_ratio"] <= 1.0, d["root_ratio"] <= d["R"] + _ROUNDING and d["R"] < 1.0
+        ),
     ),
     Claim(
         "corollary-4.1",

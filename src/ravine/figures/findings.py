@@ -121,7 +121,9 @@ def slopes_found(data: xr.Dataset) -> list[str]:
     found = slopes(data)
     off = np.abs(data["measured"] - data["variance_at_mu"]) / data["measured_se"]
     large = data["Q"].values[-1]
-    ratio = float(data["variance"].sel(algorithm="nesterov")[-1] / data["variance"].sel(algorithm="sgd")[-1])
+    ratio = float(
+        data["variance"].sel(algorithm="nesterov")[-1] / data["variance"].sel(algorithm="sgd")[-1]
+    )
     return [
         f"Slopes of the measured variance over Q >= 100: usual Nesterov {found['nesterov']:.3f} "
         f"(limit 3/2), SGD {found['sgd']:.3f} (limit 1).",

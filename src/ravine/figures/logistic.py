@@ -34,7 +34,7 @@ BETA_RANGE = (-0.5, 1.0)
 
 
 def noisy_logistic(
-    *, resolution: int = 100, steps: int = 700, seed: int = 0, **options: Any
+    *, resolution: int = 100, steps: int = 500, seed: int = 0, **options: Any
 ) -> xr.Dataset:
     """Data of the figure: fitted rates over (alpha L, beta) at Q near 30, 45 and 60.
 
@@ -192,7 +192,5 @@ def draw_noisy_logistic(data: xr.Dataset) -> Figure:
         Line2D([], [], color="#9a9a9a", linestyle="--", label="β = 0: SGD (white)"),
         Line2D([], [], color=CONTOUR, label="ρ = 1 of a quadratic with the same μ, L"),
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5
-    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
     return figure

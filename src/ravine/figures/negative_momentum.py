@@ -38,7 +38,7 @@ def negative_momentum(
     betas: Sequence[float] = TAILS,
     lengths: Sequence[int] = LENGTHS,
     steps: int = 400,
-    trajectories: int = 400,
+    trajectories: int = 200,
     seed: int = 0,
 ) -> xr.Dataset:
     """Data of the figure: E‖y - x*‖² after a tail with another momentum, exact and measured.
@@ -188,7 +188,9 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     ticks = [0.5, 2, 8, 32, 128]
     left.set_xticks(ticks, ["0", "2", "8", "32", "128"])
     left.minorticks_off()
-    left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, None))
+    left.set(
+        xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, None)
+    )
     left.set_title("tail after usual Nesterov, Q = 32", fontsize=7.5)
     left.legend(fontsize=6.0, frameon=False)
     for name, colour, words, h in (

@@ -27,9 +27,7 @@ RUNGS = {
 """From the most optimistic to the most cautious, each with its colour and meaning."""
 
 
-def nested_regions(
-    *, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMBERS
-) -> xr.Dataset:
+def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMBERS) -> xr.Dataset:
     """Data of the figure: every rung over (Q, alpha_L, beta).
 
     Parameters
@@ -41,9 +39,7 @@ def nested_regions(
     """
     import xarray as xr
 
-    maps = [
-        parameter_map(ratio, resolution=resolution, alpha_range=(0.0, 3.0)) for ratio in Q
-    ]
+    maps = [parameter_map(ratio, resolution=resolution, alpha_range=(0.0, 3.0)) for ratio in Q]
     data = xr.concat(maps, dim="Q", combine_attrs="drop_conflicts").assign_coords(Q=list(Q))
     data.attrs["seed"] = 0
     return data

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.curvature import Curvature
 from ravine.figures.style import CONTOUR, NOTHING, cell_centres, cell_edges, panels
 from ravine.methods import Method
 from ravine.problems.quadratic import Quadratic
@@ -198,9 +197,7 @@ def mean_square_from_rest(
         B = block(lam, method)
         law = stationary_variance(lam, method)
         shared = np.asarray(law.x - law.covariance + method.beta * law.velocity)
-        X = np.stack(
-            [np.stack([law.y, shared], -1), np.stack([shared, law.velocity], -1)], axis=-2
-        )
+        X = np.stack([np.stack([law.y, shared], -1), np.stack([shared, law.velocity], -1)], axis=-2)
         gone = _carried(B, first, X) - _carried(B, last + 1, X)
         a, b, c, d = (B[..., i, j] for i in (0, 1) for j in (0, 1))
         M = np.empty((*a.shape, 3, 3))

@@ -140,7 +140,5 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
         Line2D([], [], color=SKY, linewidth=0.8, label="ten of the runs"),
         Line2D([], [], color=GREEN, linestyle=":", label="exact stationary rms"),
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5
-    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5)
     return figure

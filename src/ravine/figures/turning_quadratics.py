@@ -98,7 +98,9 @@ def draw_turning(data: xr.Dataset) -> Figure:
     left, right = axes[0]
     ratios = data["Q"].values
     left.plot(ratios, data["worst_case"], color=BLACK, label="exact worst case, √2 (1 − 1/√Q)")
-    left.plot(ratios, data["measured"], "o", color=RED, markersize=3.5, label="four quadratics, cyclic")
+    left.plot(
+        ratios, data["measured"], "o", color=RED, markersize=3.5, label="four quadratics, cyclic"
+    )
     left.plot(ratios, data["commuting"], color=BLUE, linestyle="-.", label="worst with shared axes")
     left.plot(ratios, data["iid"], color=GREEN, linestyle="--", label="the four, iid (rms)")
     left.axhline(1.0, color="grey", linewidth=0.6)

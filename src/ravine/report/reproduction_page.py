@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from ravine.claims.claim import Verdict
+from ravine.claims.claim import Judged, Verdict
 from ravine.figures.catalogue import FIGURES
 from ravine.report.page import Cell, Page
 from ravine.report.reproduction import Reproduction, versions
@@ -52,28 +53,34 @@ def reproduction_page(done: Reproduction) -> Page:
             f"{len(done.left_out)} more claims are judged from figures that were not asked for: "
             f"{', '.join(needed)}."
         )
-    page.heading("Claims")
-    page.table(
-        ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
-        [
-            [
-                judged.claim.place,
-                judged.claim.statement,
-                judged.measured,
-                judged.exact,
-                Cell(judged.verdict.value, _TONES[judged.verdict]),
-            ]
-            for judged in done.judged
-        ],
-    )
+    page.heading("What does not hold, or needs a correction")
+    _claims(page, [judged for judged in done.judged if judged.verdict is not Verdict.HOLDS])
     for name, data in done.data.items():
         entry = FIGURES[name]
         page.heading(entry.title)
         picture = cast("Figure", _Saved(done.plan.out / f"{name}.png"))
         page.picture(picture, entry.caption, vector=False)
         page.bullets(entry.findings(data))
+    page.heading("What holds")
+    _claims(page, [judged for judged in done.judged if judged.verdict is Verdict.HOLDS])
     _made_by(page, done)
     return page
+
+
+def _claims(page: Page, judged: Sequence[Judged]) -> None:
+    page.table(
+        ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
+        [
+            [
+                one.claim.place,
+                one.claim.statement,
+                one.measured,
+                one.exact,
+                Cell(one.verdict.value, _TONES[one.verdict]),
+            ]
+            for one in judged
+        ],
+    )
 
 
 def _made_by(page: Page, done: Reproduction) -> None:

@@ -1,0 +1,75 @@
+"""Figure 2: traces and growths of the paper's example."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ravine import Sampling
+from ravine.figures import inconsistent_batch as figure
+from ravine.methods import nesterov
+from ravine.problems import counterexample
+
+
+@pytest.fixture(scope="module")
+def data():
+    return figure.inconsistent_batch(n=(10, 50), trajectories=20_000, epochs=12, steps=200)
+
+
+@pytest.mark.parametrize("rule", [Sampling.IID, Sampling.IID_NO_REPEAT])
+def test_mean_after_sums_over_all_orders(rule):
+    """Against every order of 8 draws from 3 terms, with its probability."""
+    n, steps = 3, 8
+    problem = counterexample(figure.MU, figure.L, n)
+    method = nesterov(problem.curvature)
+    alpha, beta = float(method.alpha), float(method.beta)
+    total = mass = 0.0
+    for order in product(range(n), repeat=steps):
+        repeats = any(a == b for a, b in zip(order, order[1:], strict=False))
+        if rule is Sampling.IID_NO_REPEAT and repeats:
+            continue
+        weight = n**-steps if rule is Sampling.IID else 1 / (n * (n - 1.0) ** (steps - 1))
+        x = last = 1.0
+        for term in order:
+            y = x + beta * (x - last)
+            x, last = y - alpha * (figure.L if term == n - 1 else figure.MU) * y, x
+        total += weight * abs(x + beta * (x - last))
+        mass += weight
+    assert mass == pytest.approx(1.0)
+    assert figure.mean_after(n, rule, steps) == pytest.approx(total, rel=1e-10)
+
+
+def test_closed_forms_lie_within_the_limits(data):
+    found = figure.growth_agreement(data)
+    assert found["compared"] == 2 * (3 + 3 + 2 + 2)
+    assert found["inside"] == found["compared"]
+
+
+def test_agreement_counts_what_is_outside(data):
+    wrong = data.copy(deep=True)
+    wrong["almost_sure_exact"][:] += 0.05
+    found = figure.growth_agreement(wrong)
+    assert found["compared"] - found["inside"] == 6
+
+
+def test_only_repeats_end_at_the_optimum(data):
+    zero = data["zero_measured"]
+    assert (zero.sel(sampling="iid") > 0.5).isel(n=0)
+    assert np.isnan(zero.sel(sampling="iid-no-repeat")).all()
+    assert (data["almost_sure_measured"].sel(sampling="iid-no-repeat") > 1.0).all()
+
+
+def test_traces_say_where_the_bad_term_was_drawn(data):
+    """Reshuffled: once an epoch; momentum and gradient oppose right after it."""
+    drawn = data["drawn"].values
+    assert drawn[0].reshape(20, 10).sum(axis=1).tolist() == [1.0] * 20
+    assert drawn[1].reshape(4, 50).sum(axis=1).tolist() == [1.0] * 4
+    hits = np.flatnonzero(drawn[1][:-2])
+    assert (data["opposed"].values[1][hits + 1] == 1.0).mean() > 0.7
+
+
+def test_growth_is_printed_on_each_panel(data):
+    drawing = figure.draw_inconsistent_batch(data)
+    exact = data["almost_sure_exact"].sel(sampling=figure.DRAWN.value).values
+    for axis, value in zip(drawing.axes, exact, strict=True):
+        assert f"{value:.5f}" in axis.get_title()
