@@ -62,9 +62,15 @@ FROM_FIGURES = {
     "figure-1-rates": (_PLANE, HOLDS, {"least_outcome": 0.99}, FAILS),
     "figure-1-noise": (_PLANE, CORRECTED, {"least_floor": 0.9}, FAILS),
     "figure-least-squares": (_PLANE, CORRECTED, {"least_rate": 0.9}, FAILS),
-    "negative-momentum-guarantees": ({"least_negative": 1.0}, HOLDS, {"least_negative": 0.9}, FAILS),
-    "figure-logistic": ({"speed_up": [3.5, 4.2, 4.9]}, HOLDS, {"speed_up": [3.5, 3.2, 4.9]}, CORRECTED),
-    "erratum-10": ({"measured": [1.05, 0.997, 0.984]}, CORRECTED, {"measured": [1.1, 1.1, 1.1]}, HOLDS),
+    "negative-momentum-guarantees": (
+        {"least_negative": 1.0}, HOLDS, {"least_negative": 0.9}, FAILS
+    ),
+    "figure-logistic": (
+        {"speed_up": [3.5, 4.2, 4.9]}, HOLDS, {"speed_up": [3.5, 3.2, 4.9]}, CORRECTED
+    ),
+    "erratum-10": (
+        {"measured": [1.05, 0.997, 0.984]}, CORRECTED, {"measured": [1.1, 1.1, 1.1]}, HOLDS
+    ),
     "erratum-12": ({"iid": 0.3, "reshuffle": 0.008}, FAILS, {"iid": 0.0, "reshuffle": 0.0}, HOLDS),
     "corollary-4.2": ({"largest_mean_ratio": 0.9998}, HOLDS, {"largest_mean_ratio": 1.1}, FAILS),
     "figure-3": (
@@ -101,7 +107,9 @@ FROM_FIGURES = {
         {"turning_full": 1.16},
         FAILS,
     ),
-    "negative-momentum": ({"saved": 0.4, "saved_at_equal_rate": 0.02}, CORRECTED, {"saved": 0.0}, FAILS),
+    "negative-momentum": (
+        {"saved": 0.4, "saved_at_equal_rate": 0.02}, CORRECTED, {"saved": 0.0}, FAILS
+    ),
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Figure 2: traces and growths of the paper's example."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_mean_after_sums_over_all_orders(rule):
     alpha, beta = float(method.alpha), float(method.beta)
     total = mass = 0.0
     for order in product(range(n), repeat=steps):
-        repeats = any(a == b for a, b in zip(order, order[1:], strict=False))
+        repeats = any(a == b for a, b in pairwise(order))
         if rule is Sampling.IID_NO_REPEAT and repeats:
             continue
         weight = n**-steps if rule is Sampling.IID else 1 / (n * (n - 1.0) ** (steps - 1))

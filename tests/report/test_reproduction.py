@@ -113,7 +113,7 @@ def test_a_file_that_fails_half_way_is_not_left(tmp_path, monkeypatch):
 
 
 def test_refusals_name_the_choices(tmp_path):
-    with pytest.raises(ValueError, match="figure must be one of figure-1, .*got 'figure-9'"):
+    with pytest.raises(ValueError, match=r"figure must be one of figure-1, .*got 'figure-9'"):
         plan(("figure-9",), out=tmp_path)
     with pytest.raises(ValueError, match="device must be one of auto, cpu, cuda, got 'tpu'"):
         plan(out=tmp_path, device="tpu")

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from ravine.claims import conclusions, finite_sums, foundations, stochastic_approximation
+from ravine.claims import (
+    additive_noise,
+    additive_noise_runs,
+    conclusions,
+    convergent_parameters,
+    divergence,
+    foundations,
+)
 from ravine.claims.claim import Claim
 
 CLAIMS: tuple[Claim, ...] = (
     *foundations.CLAIMS,
-    *stochastic_approximation.CLAIMS,
-    *finite_sums.CLAIMS,
+    *additive_noise.CLAIMS,
+    *additive_noise_runs.CLAIMS,
+    *divergence.CLAIMS,
+    *convergent_parameters.CLAIMS,
     *conclusions.CLAIMS,
 )

@@ -1,4 +1,4 @@
-"""Claims on exact gradients, the recursion and its matrices: introduction, section 2, appendices."""
+"""Claims on exact gradients and the recursion: introduction, section 2, appendices."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def plane(data: xr.Dataset) -> list[str]:
     """Agreement of runs and theory over the plane."""
     found = agreement(data)
     return [
-        f"Diverges exactly where rho >= 1, farther than 0.01 from it: {_each(data, found['outcome'])}.",
+        "Diverges exactly where rho >= 1, farther than 0.01 from it: "
+        f"{_each(data, found['outcome'])}.",
         f"Fitted rate within 0.01 of rho, of the stable pixels: {_each(data, found['rate'])}.",
         "Measured floor within 4 standard errors of the exact variance: "
         f"{_each(data, found['floor'])}.",

@@ -81,7 +81,9 @@ def inconsistent_batch(
         for terms in n
     ]  # fmt: skip
     third = np.stack([trace.y_errors[:, 2] for trace in traces])
-    drawn = np.stack([trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n)])
+    drawn = np.stack(
+        [trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n, strict=True)]
+    )
     opposed = np.stack([trace.opposed[:, 2] for trace in traces])
     rules = list(Sampling)
     table: dict[str, FloatArray] = {
@@ -170,7 +172,7 @@ def _hit_zero(n: int, rule: Sampling, steps: int) -> float:
 
 
 def mean_after(n: int, rule: Sampling, steps: int) -> float:
-    """Exact E\\|y₃ - x*₃\\| after some steps of an iid rule, from a start at distance 1.
+    """Exact mean distance of the third coordinate after some steps of an iid rule, from 1.
 
     B(L) = u wᵀ has rank one, so every visit to f_n leaves a multiple of u. The mean size of that
     multiple after a visit at step t follows from those of the visits before (a renewal equation).
@@ -238,7 +240,9 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
         _draw_run(axis, data.sel(n=n), int(n))
     axes[0, 0].set_ylabel("third coordinate of y − x*", fontsize=8.0)
     ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
-    runs = [np.abs(run[: end + 1]).max() for run, end in zip(data["third"].values, ends)]
+    runs = [
+        np.abs(run[: end + 1]).max() for run, end in zip(data["third"].values, ends, strict=True)
+    ]
     _same_scale(axes, float(max(runs)))
     name_panels(axes)
     handles: list[Any] = [

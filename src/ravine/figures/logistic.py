@@ -56,8 +56,9 @@ def noisy_logistic(
     -------
     xarray.Dataset
         ``rate`` (Q, alpha_L, beta), fitted; ``sgd_rate`` (Q, alpha_L), at beta = 0 exactly;
-        both NaN where the runs do not settle; ``spectral_radius`` of a quadratic with the same mu and L; ``mu``, ``L`` (Q),
-        and ``local_Q``, the condition number at the minimiser, which sets the final rate.
+        both NaN where the runs do not settle; ``spectral_radius`` of a quadratic with the same
+        mu and L; ``mu``, ``L`` (Q), and ``local_Q``, the condition number at the
+        minimiser, which sets the final rate.
     """
     import xarray as xr
 
@@ -70,7 +71,7 @@ def noisy_logistic(
         problem = multinomial_logistic(separation=separation, l2=l2, seed=seed)
         met = _curvature_met(problem, seed)
         step = alphas / float(met.L)
-        given = {
+        given: dict[str, Any] = {
             "steps": steps,
             "sigma2": SIGMA2,
             "measure": ("rate", "outcome", "final_error"),

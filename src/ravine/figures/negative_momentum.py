@@ -152,7 +152,7 @@ def _relative(h: float, betas: FloatArray) -> FloatArray:
 
 
 def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least Var y of one direction at a given rate, over SGD's: negative momentum, critical damping.
+    """Least Var y of one direction at a rate, over SGD's: negative momentum, critical damping.
 
     With momentum beta < 0 the rate is rho if q = 1 - alpha lambda = rho²/((1+beta) rho - beta).
     Critical damping has alpha lambda = (1-rho)² and beta = rho/(2-rho).
@@ -176,7 +176,7 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, 3, height=2.9)
     left, middle, right = axes[0]
     place = np.maximum(data["length"].values, 0.5)
-    for beta, colour in zip(data["tail_beta"].values, _COLOURS):
+    for beta, colour in zip(data["tail_beta"].values, _COLOURS, strict=False):
         one = data.sel(tail_beta=beta)
         left.plot(place, one["exact"], color=colour, label=f"β = {beta:g}")
         left.errorbar(

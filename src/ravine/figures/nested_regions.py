@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def areas(data: xr.Dataset) -> dict[str, list[float]]:
     ``nested`` is the share of the pixels at which the four rungs are in order.
     """
     rates = [data[name].values for name in RUNGS]
-    ordered = np.all([a <= b * (1.0 + 1e-12) for a, b in zip(rates, rates[1:])], axis=0)
+    ordered = np.all([a <= b * (1.0 + 1e-12) for a, b in pairwise(rates)], axis=0)
     shares = {name: (data[name] < 1.0).mean(("alpha_L", "beta")).values.tolist() for name in RUNGS}
     return shares | {"nested": ordered.mean(axis=(1, 2)).tolist()}
 
@@ -82,7 +83,7 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
         axis.set_xlabel("step αL", fontsize=8.0)
     axes[0, 0].set_ylabel("momentum β", fontsize=8.0)
     name_panels(axes)
-    dot = {"linestyle": "", "markeredgecolor": "black", "markersize": 5}
+    dot: dict[str, Any] = {"linestyle": "", "markeredgecolor": "black", "markersize": 5}
     handles = [Patch(color=colour, label=words) for colour, words in RUNGS.values()]
     marks = [
         Line2D([], [], color="white", marker="o", label="usual Nesterov", **dot),

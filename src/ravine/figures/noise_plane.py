@@ -74,7 +74,8 @@ def noise_plane(
     resolution
         Pixels along each axis.
     rate_steps, floor_steps, repeats
-        Steps of the runs for the rate and for the noise floor, and runs of each pixel of the latter.
+        Steps of the runs for the rate and for the noise floor, and runs of each pixel for the
+        noise floor.
     seed
         Of all random draws.
     options
@@ -165,7 +166,7 @@ def _exact(
 
     edges = bin_edges(steps)
     # The floor is measured from the first bin that starts in the second half.
-    first = int(edges[min(np.searchsorted(edges, 0.5 * steps), len(edges) - 2)]) + 1
+    first = int(edges[min(int(np.searchsorted(edges, 0.5 * steps)), len(edges) - 2)]) + 1
     alpha, beta = (np.broadcast_to(v, stable.shape)[stable] for v in (method.alpha, method.beta))
     chosen = Method(alpha, beta)
     law, window = np.full(stable.shape, np.inf), np.full(stable.shape, np.inf)
@@ -222,8 +223,8 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
     Returns
     -------
     dict
-        ``outcome``: share of the pixels with \\|rho - 1\\| > 0.01 that diverge if and only if
-        rho >= 1. ``rate``: share of the stable pixels whose fitted rate is within 0.01 of rho.
+        ``outcome``: share of the pixels with rho farther than 0.01 from 1 that diverge if and
+        only if rho >= 1. ``rate``: share of the stable pixels whose fitted rate is within 0.01 of rho.
         ``floor``: share of them whose measured mean square is within 4 standard errors of the
         exact one. ``below_paper``: share of them where the exact coefficient of the worst
         direction exceeds the paper's.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ RULES: dict[str, str | None] = {
     "sampled": "sampled",
     "full": "full",
 }
-_STYLE = {
+_STYLE: dict[str, tuple[str, str, Any]] = {
     "never": ("no restart", BLACK, "-"),
     "gradient": ("step against its gradient", BLUE, "--"),
     "sampled": ("sampled function rose", ORANGE, "-."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ def panels(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(cast("Any", _SETTINGS)):
         figure = Figure(figsize=(WIDE, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **options)
     for axis in axes.flat:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
@@ -69,7 +70,7 @@ def turning(
     )
 
 
-def _distances(ratio: float, visits: FloatArray, cyclic: bool) -> FloatArray:
+def _distances(ratio: float, visits: npt.ArrayLike, cyclic: bool) -> FloatArray:
     from ravine.engine.finite_sum import ensemble
 
     problem = turning_quadratics(1.0, ratio)

@@ -90,17 +90,15 @@ def _made_by(page: Page, done: Reproduction) -> None:
         f"Maps: {size}. Seed {done.plan.seed}. Device: {done.plan.device}. Everything follows from "
         "the seed: the same command gives the same numbers."
     )
-    page.table(
-        ["Figure", Cell("Seconds", number=True), "Arguments", "Data"],
+    rows: list[list[Cell | str]] = [
         [
-            [
-                name,
-                Cell(f"{done.seconds[name]:.1f}", number=True),
-                ", ".join(f"{k} = {v}" for k, v in done.plan.arguments[name].items()) or "none",
-                f"{name}.nc",
-            ]
-            for name in done.data
+            name,
+            Cell(f"{done.seconds[name]:.1f}", number=True),
+            ", ".join(f"{k} = {v}" for k, v in done.plan.arguments[name].items()) or "none",
+            f"{name}.nc",
         ]
-        + [["claims", Cell(f"{done.claims_seconds:.1f}", number=True), "", "claims.json"]],
-    )
+        for name in done.data
+    ]
+    rows.append(["claims", Cell(f"{done.claims_seconds:.1f}", number=True), "", "claims.json"])
+    page.table(["Figure", Cell("Seconds", number=True), "Arguments", "Data"], rows)
     page.table(["Package", "Version"], [[name, number] for name, number in versions().items()])
