@@ -176,6 +176,7 @@ def test_a_constant_target_is_refused():
 def test_numbers_in_words():
     assert digits(0.9994) == "0.99940"
     assert digits(1.35) == "1.350"
+    assert digits(1.0 - 2e-8) == "1 - 2.0e-08"
     assert pace(0.5) == "0.500 a step, halving the error every 1.0 steps"
     assert percent(0.034) == "3.4 %"
     assert percent(12.0) == "12 times"

@@ -152,7 +152,7 @@ def tuned(moments: SecondMoments, plain: Method) -> Method:
         options={"initial_simplex": simplex, "maxfev": 60, "xatol": 1e-3, "fatol": 1e-9},
     )  # fmt: skip
     alpha, momentum = scale * math.exp(found.x[0]), float(found.x[1])
-    return _rounded(alpha, momentum)
+    return typed(alpha, momentum)
 
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:
@@ -164,7 +164,7 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
         # At small steps the strain is proportional to the step.
         factor = 0.9 / moments.strain(method) if steady else 0.5
         step = float(np.clip(factor, 0.1, 0.9)) * float(method.alpha)
-        method = _rounded(step, float(method.beta))
+        method = typed(step, float(method.beta))
     return method
 
 
@@ -184,7 +184,7 @@ def _certified(survey: Survey, tuning: SecondMoments) -> Candidate:
     if proven is not None:
         options.append(sgd(proven))
     best = min(options, key=lambda m: speed(tuning, float(m.alpha), float(m.beta)))
-    best = _rounded(float(best.alpha), float(best.beta))
+    best = typed(float(best.alpha), float(best.beta))
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
         proof = _proof(proven, best)
         if proof is not None:
@@ -204,14 +204,15 @@ def _for_budget(survey: Survey, start: FloatArray, steps: int) -> Candidate:
     moments = survey.moments
     away = survey.basis.T @ (start - survey.problem.minimiser)
     noise = moments.weights @ moments.gradients**2
-    found = fastest_budget(moments.eigenvalues, sigma2=noise, start=away, steps=steps)
-    method = _rounded(float(found.method.alpha), float(found.method.beta))
+    with np.errstate(over="ignore"):
+        found = fastest_budget(moments.eigenvalues, sigma2=noise, start=away, steps=steps)
+    method = typed(float(found.method.alpha), float(found.method.beta))
     method = stabilised(moments, method)
     reason = f"least error after {steps} steps, speed against noise"
     return Candidate("budget", "for the budget", method, reason, True)
 
 
-def _rounded(alpha: float, beta: float) -> Method:
-    """Four digits are what a user types; down, as a shorter step is never less stable by much."""
+def typed(alpha: float, beta: float) -> Method:
+    """Parameters as a user types them, with four digits; the step is rounded down."""
     digits = 3 - math.floor(math.log10(alpha)) if alpha > 0.0 else 3
     return Method(math.floor(alpha * 10.0**digits) / 10.0**digits, round(beta, 4))

@@ -14,7 +14,7 @@ from ravine.diagnose.candidates import Candidate, candidates
 from ravine.diagnose.columns import Finding, column_findings
 from ravine.diagnose.disagreement import Disagreement, disagreement
 from ravine.diagnose.measurement import Runs, follow, marked_steps, on_data
-from ravine.diagnose.prediction import Prediction, predict
+from ravine.diagnose.prediction import Outcome, Prediction, hold, predict
 from ravine.diagnose.remedies import Remedy, Setup, affordable, remedies, standardised
 from ravine.engine.blas import one_blas_thread
 from ravine.methods import Method
@@ -92,7 +92,7 @@ class Diagnosis:
 
 def recommended(predictions: tuple[Prediction, ...]) -> Prediction | None:
     """The recommended method with the least predicted error, or the least rate without one."""
-    good = [p for p in predictions if p.candidate.recommended and p.outcome.value == "converges"]
+    good = [p for p in predictions if p.candidate.recommended and p.outcome is Outcome.CONVERGES]
     if not good:
         return None
     if all(p.error_after is not None for p in good):
@@ -197,20 +197,31 @@ def _diagnose(
     found = survey(problem, setup.columns)
     rounds, steps, count = _length(problem, epochs, seeds)
     start = problem.start
-    judged = candidates(found, start, yours=yours, steps=steps)
+    judged = [
+        hold(found, c, sampling=rule, seed=seed) if c.recommended else c
+        for c in candidates(found, start, yours=yours, steps=steps)
+    ]
     marks = marked_steps(steps)
-    predictions = tuple(predict(found, judged, sampling=rule, start=start, marks=marks, seed=seed))
+    foreseen = predict(found, judged, sampling=rule, start=start, marks=marks, seed=seed)
+    predictions = tuple(p for p in foreseen if not _withdrawn(p))
+    judged = [p.candidate for p in predictions]
     cause = disagreement(found, judged[0].method, setup.columns, order)
     runs = _run(problem, judged, rule, start, steps, count, seed)
     computed = try_remedies and affordable(setup.X, problem)
     tried: list[Remedy] = []
-    if computed and predictions[0].outcome.value != "converges":
+    if computed and predictions[0].outcome is not Outcome.CONVERGES:
         tried = remedies(setup, found, yours, cause.rows, sampling=rule, seed=seed)
     return Diagnosis(
         name="data", survey=found, columns=setup.columns, findings=(*about, *_batch_notes(found)),
         disagreement=cause, predictions=predictions, runs=runs, remedies=tuple(tried),
         remedies_computed=computed, sampling=rule, epochs=rounds, steps=steps, seed=seed,
     )  # fmt: skip
+
+
+def _withdrawn(prediction: Prediction) -> bool:
+    """Whether a recommendation could not be made to converge; a certified one always does."""
+    tuned_here = prediction.candidate.key in ("fastest", "budget")
+    return tuned_here and prediction.outcome is not Outcome.CONVERGES
 
 
 def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:

@@ -58,7 +58,9 @@ def almost_sure_on_data(
     product = hessian_products(problem)
     rng = np.random.default_rng(seed)
     order = batch_order(problem.terms, sampling, replicas, rng)
-    r, v = rng.standard_normal((2, replicas, problem.dimension))
+    # From rest: a random velocity would take 1/(1 - beta) steps to fade.
+    r = rng.standard_normal((replicas, problem.dimension))
+    v = np.zeros_like(r)
     total, burn = np.zeros(replicas), steps // 4
     for k in range(burn + steps):
         drawn = next(order)

@@ -24,6 +24,7 @@ REMEDY_ENTRIES = 4_000_000
 REMEDY_DIRECTIONS = 128
 _ROW_ROUNDS = 6
 _ROW_SHARE = 0.02
+_ROW_LEAST = 5
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _row_by_row(
     named = list(rows)
     last: Remedy | None = None
     for _ in range(_ROW_ROUNDS):
-        if not named or len(named) > max(1, int(_ROW_SHARE * setup.X.shape[0])):
+        if not named or len(named) > max(_ROW_LEAST, int(_ROW_SHARE * setup.X.shape[0])):
             break
         kind, action, make, order = change(setup, tuple(named))
         answer = judge(kind, action, make)

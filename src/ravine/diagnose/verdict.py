@@ -74,6 +74,8 @@ def digits(rate: float) -> str:
     gap = abs(1.0 - rate)
     if rate >= 100.0:
         return f"{rate:.3g}"
+    if 0.0 < gap < 1e-6:
+        return f"1 {'-' if rate < 1.0 else '+'} {gap:.1e}"
     places = 3 if gap <= 0.0 else min(9, max(3, 1 - math.floor(math.log10(gap))))
     return f"{rate:.{places}f}"
 
@@ -190,7 +192,8 @@ def _against_sgd(found: Diagnosis, best: Prediction) -> str:
     if 0.0 < best.rate < 1.0 and 0.0 < plain.rate < 1.0:
         ratio = math.log(best.rate) / math.log(plain.rate)
         if ratio > 1.05:
-            return f"; SGD at its best step would need {ratio:.2g} times the steps"
+            times = f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
+            return f"; SGD at its best step would need {times} times the steps"
     if plain.error_after is not None and best.error_after is not None:
         share = share_of_start(found, plain.error_after.value)
         mine = share_of_start(found, best.error_after.value)

@@ -18,7 +18,7 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: #fff; color: #1d2733;
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-main { max-width: 68rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
+main { max-width: 74rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
 h1 { font-size: 1.55rem; line-height: 1.25; margin: 0 0 .3rem; }
 h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .9rem;
   border-top: 1px solid #e1e6ec; }
@@ -30,8 +30,8 @@ p { margin: .5rem 0; max-width: 46rem; }
 .lead.unsure { border-color: #e69f00; background: #fdf8ec; }
 .lead p:first-child { font-size: 1.12rem; font-weight: 600; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
-th, td { text-align: left; padding: .32rem .8rem .32rem 0; border-bottom: 1px solid #e9edf2;
+table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
+th, td { text-align: left; padding: .32rem .7rem .32rem 0; border-bottom: 1px solid #e9edf2;
   vertical-align: top; }
 th { color: #5a6877; font-weight: 600; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
