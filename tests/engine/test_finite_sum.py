@@ -230,8 +230,8 @@ def test_single_precision_agrees_to_its_rounding():
     [
         (lambda: check(spec(NOISY_ROTATED, options={"m": 2})), "an option must be one of"),
         (
-            lambda: check(spec(NOISY_ROTATED, sigma2=1.0, noise="shared")),
-            "noise must be 'independent' there",
+            lambda: check(spec(NOISY_ROTATED, sampling=Sampling.IID, options={"batch": 7})),
+            "batch must be at most the 6 terms",
         ),
         (
             lambda: ensemble(

@@ -6,25 +6,19 @@ import pytest
 
 from ravine import Sampling
 from ravine.engine.index_sampling import sampled_indices
-from ravine.engine.random import INDEX, advance, below, output, stream
+from ravine.engine.random import INDEX
+from ravine.engine.reference import words
 
 RULES = [rule.value for rule in Sampling]
 
 
-def words(seed, trajectory):
-    state = stream(np.uint64(seed), np.uint64(trajectory), np.uint32(0), INDEX)
-    while True:
-        yield output(state[0], state[3])
-        state = advance(*state)
-
-
 def reference(n, steps, rule, seed, trajectory, m):
     """The rules as they are described, in plain Python."""
-    source = words(seed, trajectory)
+    source = iter(words(seed, trajectory, 0, int(INDEX), steps * m))
     order, last, out = list(range(n)), [], []
 
     def draw(free):
-        return int(below(np.uint32(free), next(source)))
+        return (free * int(next(source))) >> 32
 
     def swap_in(place, free):
         there = place + draw(free)

@@ -10,6 +10,7 @@ from ravine.problems import from_data, multinomial_logistic
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((37, 4))
+WIDE = rng.standard_normal((40, 33))
 LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", l2=0.1)
 SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
 
@@ -40,25 +41,19 @@ def spec(problem, **changes):
     return SimpleNamespace(**plain | changes)
 
 
-def test_restarts_on_a_logistic_loss_go_run_by_run():
-    plane = spec(LOGISTIC, steps=8, repeats=1, options={"restart": "full"})
-    assert linear_model_kernel._module(plane).__name__.endswith("stepwise_kernel")
-    linear_model_kernel.check(plane)
-    trace = run(
-        LOGISTIC, Method(*plane.parameters(4)[:2]), 8, sampling=None, seed=8, restart="full"
-    )
-    found = linear_model_kernel.run_tile(plane, 4, 5)
-    assert found["final_error"][0, 0] == trace.errors[-1]
-
-
 def test_the_data_decide_the_kernel():
     squared = from_data(X, X @ np.ones(4), batch_size=10)
     batches = from_data(X, X[:, 0] > 0, loss="logistic", l2=0.1, batch_size=10)
+    wide = from_data(WIDE, WIDE[:, 0], l2=0.1, batch_size=10)
+    many = from_data(X, np.arange(37) % 17, loss="multinomial", l2=0.1)
     for problem, sampling, expected in (
         (squared, Sampling.IID, "finite_sum"),
         (SOFTMAX, None, "softmax_kernel"),
         (LOGISTIC, None, "softmax_kernel"),
         (batches, Sampling.RESHUFFLE, "softmax_kernel"),
+        (wide, Sampling.IID, "softmax_kernel"),
+        (wide, None, "finite_sum"),
+        (many, None, "stepwise_kernel"),
     ):
         plane = spec(problem, sampling=sampling, steps=8, repeats=1)
         chosen = linear_model_kernel._module(plane)

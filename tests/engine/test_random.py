@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
+from numba import njit
 
 from ravine.engine import random, reference
 
+# The kernels' parts are compiled for compiled code alone.
+philox = njit(lambda *given: random.philox(*given))
+output = njit(lambda s0, s3: random.output(s0, s3))
+advance = njit(lambda *state: random.advance(*state))
+below = njit(lambda n, bits: random.below(n, bits))
 ONES = 0xFFFFFFFF
 
 
@@ -26,32 +32,32 @@ XOSHIRO = [641, 1573767, 3222811527, 3517856514, 836907274, 4247214768, 38671147
 
 @pytest.mark.parametrize(("given", "block"), PHILOX)
 def test_philox_gives_its_published_answers(given, block):
-    assert random.philox(*w(*given)) == block
+    assert philox(*w(*given)) == block
     assert random.philox.py_func(*w(*given)) == block
     assert tuple(reference.philox(given[:4], given[4:])) == block
 
 
 def test_xoshiro_gives_its_published_answers():
-    for advance, output in (
-        (random.advance, random.output),
-        (random.advance.py_func, random.output.py_func),
-    ):
+    for after, bits in ((advance, output), (random.advance.py_func, random.output.py_func)):
         state = w(1, 2, 3, 4)
         for expected in XOSHIRO:
-            assert output(state[0], state[3]) == expected
-            state = advance(*state)
+            assert bits(state[0], state[3]) == expected
+            state = w(*after(*state))
 
 
 def test_streams_agree_with_the_reference():
-    seed, purpose = 2**63 + 12345, 1
-    for pixel, coordinate in [(0, 0), (7, 3), (5 | 2 << 32, 99), (2**40 + 1, 2**31)]:
-        expected = reference.words(seed, pixel, coordinate, purpose, 20)
-        state = random.stream(
-            np.uint64(seed), np.uint64(pixel), np.uint32(coordinate), np.uint32(purpose)
-        )
-        for word in expected:
-            assert random.output(state[0], state[3]) == word
-            state = random.advance(*state)
+    seed, purpose = 2**63 + 12345, np.uint32(1)
+    pixels = np.array([0, 7, 5 | 2 << 32, 2**40 + 1], dtype=np.uint64)
+    for across in (False, True):
+        words = np.empty((3, 4, len(pixels)), np.uint32)
+        random.fill_streams(np.uint64(seed), pixels, across, purpose, words.ravel())
+        for group in range(3):
+            for p, pixel in enumerate(pixels):
+                coordinate = group * len(pixels) + p if across else group
+                state = w(*words[group, :, p])
+                for word in reference.words(seed, pixel, coordinate, 1, 20):
+                    assert output(state[0], state[3]) == word
+                    state = w(*advance(*state))
 
 
 def test_streams_of_neighbours_share_no_word():
@@ -85,10 +91,10 @@ def test_words_are_uniform_and_uncorrelated():
 
 def test_below_covers_its_range_evenly():
     bits = reference.words(5, np.arange(50), 0, 1, 1000).ravel()
-    drawn = np.array([random.below(np.uint32(7), b) for b in bits[:5000]])
+    drawn = np.array([below(np.uint32(7), b) for b in bits[:5000]])
     counts = np.bincount(drawn, minlength=7)
     assert len(counts) == 7
     chi2 = ((counts - 5000 / 7) ** 2 / (5000 / 7)).sum()
     assert chi2 < 6 + 4 * np.sqrt(12)
-    assert random.below(np.uint32(7), np.uint32(ONES)) == 6
-    assert random.below(np.uint32(7), np.uint32(0)) == 0
+    assert below(np.uint32(7), np.uint32(ONES)) == 6
+    assert below(np.uint32(7), np.uint32(0)) == 0

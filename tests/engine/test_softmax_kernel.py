@@ -12,12 +12,13 @@ from ravine.problems import from_data, multinomial_logistic
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((37, 4))
+WIDE = rng.standard_normal((40, 35))
 LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", l2=0.1)
 SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
 
 
 def spec(problem, **changes):
-    L = float(problem.whole_curvature.L)
+    L = float(problem.curvature.L)
     alphas, betas = np.linspace(0.1, 1.2, 5) / L, np.linspace(-0.2, 0.8, 6)
 
     def parameters(pixel):
@@ -65,27 +66,59 @@ def test_the_kernel_takes_the_steps_of_the_reference(problem, case):
         )
 
 
+BATCHES = {
+    "logistic": from_data(X, X[:, 0] > 0.3, loss="logistic", l2=0.1, batch_size=5),
+    "softmax": multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5, batch_size=5),
+    "squared": from_data(WIDE, WIDE[:, 0], l2=0.2, batch_size=6),
+}
+
+
+def agrees(problem, plane, pixels, steps):
+    found = run_tile(plane, 0, 30)
+    for pixel, repeat in pixels:
+        a, b, _ = plane.parameters(pixel)
+        trace = run(
+            problem,
+            Method(a, b),
+            steps,
+            sampling=plane.sampling,
+            sigma2=plane.sigma2,
+            seed=8,
+            trajectory=(0 if plane.noise == "shared" else pixel) | (repeat << 32),
+            **plane.options,
+        )
+        for name in ("final_error", "floor_square", "floor_sup"):
+            expected = trace.measures[name]
+            assert found[name][pixel, repeat] == pytest.approx(expected, rel=1e-10), name
+
+
 @pytest.mark.parametrize("rule", list(Sampling))
-def test_mini_batches_follow_the_reference_under_every_rule(rule):
-    batches = {
-        "logistic": from_data(X, X[:, 0] > 0.3, loss="logistic", l2=0.1, batch_size=8),
-        "softmax": multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5, batch_size=9),
-    }
-    for problem in batches.values():
-        plane = spec(problem, sampling=rule, sigma2=0.01, steps=25)
-        found = run_tile(plane, 0, 30)
-        for pixel, repeat in ((3, 1), (29, 0)):
-            a, b, _ = plane.parameters(pixel)
-            trace = run(
-                problem,
-                Method(a, b),
-                25,
-                sampling=rule,
-                sigma2=0.01,
-                seed=8,
-                trajectory=pixel | (repeat << 32),
-            )
-            assert found["final_error"][pixel, repeat] == pytest.approx(trace.errors[-1], rel=1e-11)
+@pytest.mark.parametrize("batch", [1, 3])
+def test_mini_batches_follow_the_reference_under_every_rule(rule, batch):
+    for problem in BATCHES.values():
+        plane = spec(
+            problem,
+            sampling=rule,
+            sigma2=0.01,
+            steps=24,
+            options={"batch": batch},
+            measures=("floor_sup",),
+        )
+        agrees(problem, plane, ((3, 1), (29, 0)), 24)
+
+
+@pytest.mark.parametrize("restart", ["gradient", "sampled", "full", 7])
+def test_restarts_follow_the_reference(restart):
+    common = {"options": {"restart": restart}, "steps": 40, "measures": ("floor_sup",)}
+    agrees(SOFTMAX, spec(SOFTMAX, **common), ((17, 0), (29, 0)), 40)
+    for problem in BATCHES.values():
+        plane = spec(problem, sampling=Sampling.RESHUFFLE, **common)
+        agrees(problem, plane, ((17, 0), (29, 1)), 40)
+
+
+def test_shared_noise_is_that_of_the_first_pixel():
+    plane = spec(SOFTMAX, sigma2=0.04, noise="shared", measures=("floor_sup",))
+    agrees(SOFTMAX, plane, ((0, 1), (17, 1)), 60)
 
 
 def test_tiles_change_no_bit():
@@ -110,9 +143,9 @@ def test_long_runs_converge_and_too_long_steps_diverge():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"options": {"restart": "full"}}, "an option must be schedule here, got restart"),
-        ({"noise": "shared"}, "noise and dtype must be independent and float64"),
-        ({"problem": from_data(X, X[:, 0])}, "problem must be of a logistic loss"),
+        ({"options": {"momentum": 1}}, "an option must be one of batch, restart, schedule"),
+        ({"dtype": "float32"}, "dtype must be float64 for this problem"),
+        ({"options": {"restart": "often"}}, "restart must be one of"),
     ],
 )
 def test_what_it_cannot_do_is_refused_in_one_line(changes, message):

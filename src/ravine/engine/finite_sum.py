@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, complaint, one_number, real, whole
 from ravine.engine.compiled import announced_compilation
-from ravine.engine.finite_sum_kernel import Plan, Trajectories, drive, on_threads, visit
-from ravine.engine.finite_sum_lanes import Rules, Sum
+from ravine.engine.finite_sum_kernel import CHUNK, Plan, Trajectories, Watch, driver_for
+from ravine.engine.finite_sum_lanes import Rules, Sum, new_lanes
 from ravine.engine.index_sampling import LANES, RULES, check_batch
-from ravine.engine.measures import DIVERGENCE, FIELDS, bin_edges, vanished
+from ravine.engine.measures import DIVERGENCE, FIELDS, bin_edges, summarise, vanished
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
+from ravine.engine.threads import spread
 from ravine.methods import Method
 from ravine.problems.problem import Problem
 from ravine.problems.quadratic import Quadratic
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
 _OPTIONS = ("batch", "restart", "schedule")
+_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
 
 
 def sum_terms(
@@ -110,9 +112,6 @@ def check(spec: Spec) -> None:
         if name not in _OPTIONS:
             rule = f"one of {', '.join(_OPTIONS)}"
             raise TypeError(complaint("an option", rule, name, "leave it out"))
-    if spec.sigma2 > 0.0 and spec.noise == "shared":
-        found = "'shared' with sigma2 on a finite sum"
-        raise ValueError(complaint("noise", "'independent' there", found, "leave noise out"))
     order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
     terms = 1 if spec.sampling is None else spec.problem.terms
     check_batch(order, terms, spec.options.get("batch", 1))
@@ -147,16 +146,58 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
         vanished(dtype),
         basis if "floor_sup" in spec.measures else np.empty((0, 0)),
     )
-    pixels = np.repeat(np.arange(first, last), spec.repeats)
-    repeat = np.arange(len(pixels)) % spec.repeats
-    identity = pixels.astype(np.uint64) | (repeat.astype(np.uint64) << np.uint64(32))
-    alpha, beta, gamma = spec.parameters(pixels)
+    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
-    trajectories = _trajectories(alpha, beta, gamma, identity, start, force, dtype)
-    out = np.empty((len(trajectories.alpha), len(FIELDS)))
-    on_threads(drive, len(out) // LANES, terms, rules, plan, trajectories, out)
-    shaped = out[: len(pixels)].reshape(last - first, spec.repeats, len(FIELDS))
+    lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), start, force)
+    out = np.empty((len(lanes.limit), len(FIELDS)))
+    _measure(terms, rules, plan, lanes, out)
+    shaped = out[: len(alpha)].reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+
+
+def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
+    """Identities of the streams of the pixels first..last-1, repeat by repeat.
+
+    Where noise is shared all pixels have those of pixel 0: the same terms, and the same noise.
+    """
+    pixels = np.repeat(np.arange(first, last, dtype=np.uint64), spec.repeats)
+    repeat = np.arange(len(pixels), dtype=np.uint64) % np.uint64(spec.repeats)
+    return (pixels * np.uint64(spec.noise != "shared")) | (repeat << np.uint64(32))
+
+
+def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: FloatArray) -> None:
+    """Run all blocks; write measures into ``out`` [trajectories, fields]."""
+    drive = driver_for(terms, rules, recording=True)
+    bins, steps = len(plan.edges) - 1, int(plan.edges[-1])
+    d, kind = plan.start.size, plan.start.dtype
+    start_square = float((plan.start.astype(np.float64) ** 2).sum())
+    ends = np.minimum(np.arange(CHUNK, steps + CHUNK, CHUNK), steps)
+    samples = int((2 * ends > steps).sum())
+    visits, nowhere = plan.edges[-1:].copy(), np.empty((0, 0, 0))
+
+    def run(first: int, last: int) -> None:
+        state = new_lanes(d, terms.curvatures.shape[1], rules, kind)
+        watch = Watch(
+            np.empty(CHUNK * LANES, kind),
+            np.empty((bins, LANES)),
+            np.empty(LANES),
+            np.empty(LANES, np.int64),
+            np.ones(LANES),
+            np.empty(LANES),
+        )
+        for block in range(first, last):
+            for each in (watch.bins, watch.latest, watch.diverged_at, watch.sup):
+                each.fill(0)
+            drive(terms, rules, plan, lanes, state, watch, visits, nowhere, block, block + 1)
+            here = out[block * LANES : (block + 1) * LANES]
+            summarise(
+                watch.bins, plan.edges, start_square, watch.latest, watch.diverged_at,
+                plan.noisy, plan.tiny, here,
+            )  # fmt: skip
+            known = ~np.isnan(here[:, _FLOOR]) if len(plan.basis) else np.zeros(LANES, bool)
+            here[:, _SUP] = np.where(known, watch.sup / samples, np.nan)
+
+    spread(run, len(lanes.limit) // LANES)
 
 
 def _trajectories(
@@ -166,19 +207,13 @@ def _trajectories(
     identity: npt.NDArray[np.uint64],
     start: npt.NDArray[np.floating[Any]],
     force: float,
-    dtype: npt.DTypeLike,
 ) -> Trajectories:
     """Pad to whole blocks; a lane has diverged beyond ``DIVERGENCE`` times its scale."""
     fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
     scale = float(np.linalg.norm(start.astype(np.float64))) + alpha * force
     limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
-    return Trajectories(
-        alpha[fill].astype(dtype),
-        beta[fill].astype(dtype),
-        gamma[fill].astype(dtype),
-        limit[fill],
-        identity[fill],
-    )
+    own = np.stack([alpha, beta, gamma])[:, fill].astype(start.dtype)
+    return Trajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,20 +312,19 @@ def ensemble(
     x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
     away = basis.T @ (x0 - problem.minimiser)
     plan = Plan(away, np.uint64(origin), bin_edges(1), False, 0.0, np.empty((0, 0)))
-    ones = np.ones(count)
-    lanes = _trajectories(
-        alpha * ones,
-        beta * ones,
-        gamma * ones,
-        np.arange(count, dtype=np.uint64),
-        away,
-        0.0,
-        np.float64,
-    )
-    out = np.empty((len(at), problem.dimension, len(lanes.alpha)))
+    ones, names = np.ones(count), np.arange(count, dtype=np.uint64)
+    lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
+    out = np.empty((len(at), problem.dimension, len(lanes.limit)))
+    drive = driver_for(terms, rules, recording=False)
+
+    def go(first: int, last: int) -> None:
+        state = new_lanes(len(away), terms.curvatures.shape[1], rules, away.dtype)
+        none, whole_numbers = np.empty(0), np.empty(0, np.int64)
+        watch = Watch(np.empty(CHUNK * LANES), np.empty((0, 0)), none, whole_numbers, none, none)
+        drive(terms, rules, plan, lanes, state, watch, at, out, first, last)
+
     with announced_compilation():
-        blocks = len(lanes.alpha) // LANES
-        on_threads(visit, blocks, terms, rules, plan, lanes, at, out)
+        spread(go, len(lanes.limit) // LANES)
     errors = np.einsum("ij,vjt->vti", basis, out[:, :, :count], optimize=True)
     made_by = {
         "problem": problem.name,

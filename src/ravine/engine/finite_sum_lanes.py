@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.engine.compiled import inner
-from ravine.engine.index_sampling import CYCLIC, LANES, seed_lanes
+from ravine.engine.index_sampling import LANES, new_draws, seed_lanes
 from ravine.engine.normals import cosine, radius, sine
+from ravine.engine.quadratic_lanes import aligned
 from ravine.engine.random import NOISE, advance, output, stream
 from ravine.engine.restart import ON_GRADIENT, ON_SAMPLED
 from ravine.engine.step import descend, look_ahead
@@ -22,6 +23,8 @@ X, X_PREV, Y, G, SLOPE, MID = range(6)
 ROWS = 6
 """Rows of a coordinate in ``Lanes.room``; the last four hold what one step needs."""
 ALPHA, BETA, GAMMA, TEST = range(4)
+TOGETHER = 8
+"""Steps that are taken at once where coordinates do not meet."""
 
 Floats = npt.NDArray[np.floating[Any]]
 Words = npt.NDArray[np.uint32]
@@ -58,28 +61,27 @@ class Lanes(NamedTuple):
 
     room: Floats  # d times the rows of a coordinate
     each: Floats  # alpha, beta, gamma and the restart criterion of every lane
-    restarts: npt.NDArray[np.int64]  # how often each lane was restarted
     words: Words  # 5 rows, streams of indices and the last draw
     order: Words  # n rows, or none where no rule reads it
     picks: Words  # a row for each term of a mini-batch
+    drawn: Words  # a row for each of the steps that are taken together
     noise_words: Words  # 4 rows a coordinate, streams of noise, or none
     normals: npt.NDArray[np.float32]  # 2 rows a coordinate: an even and an odd step
 
 
-@inner
-def new_lanes(d: int, n: int, rules: Rules, like: Floats) -> Lanes:
-    """Make room for a block, in the precision of ``like``."""
-    ordered = n if rules.sampling >= CYCLIC or rules.batch > 1 else 0
+def new_lanes(d: int, n: int, rules: Rules, dtype: npt.DTypeLike) -> Lanes:
+    """Make room for a block."""
     noisy = d if rules.sigma > 0.0 else 0
+    words, order, picks = new_draws(rules.sampling, n, rules.batch)
     return Lanes(
-        np.zeros(d * ROWS * LANES, like.dtype),
-        np.zeros(4 * LANES, like.dtype),
-        np.zeros(LANES, np.int64),
-        np.zeros(5 * LANES, np.uint32),
-        np.zeros(ordered * LANES, np.uint32),
-        np.zeros(rules.batch * LANES, np.uint32),
-        np.zeros(4 * noisy * LANES, np.uint32),
-        np.zeros(2 * noisy * LANES, np.float32),
+        aligned(d * ROWS * LANES, dtype),
+        aligned(4 * LANES, dtype),
+        words,
+        order,
+        picks,
+        aligned(TOGETHER * LANES, np.uint32),
+        aligned(4 * noisy * LANES, np.uint32),
+        aligned(2 * noisy * LANES, np.float32),
     )
 
 
@@ -87,23 +89,26 @@ def new_lanes(d: int, n: int, rules: Rules, like: Floats) -> Lanes:
 def begin(
     state: Lanes,
     start: Floats,
-    alpha: Floats,
-    beta: Floats,
-    gamma: Floats,
+    own: Floats,
     seed: np.uint64,
     identity: npt.NDArray[np.uint64],
 ) -> None:
-    """Put all lanes at ``start`` (d,), with parameters and identities of streams (lanes,)."""
-    for j in range(start.shape[0]):
-        rows_of(state.room, j)[0 : 3 * LANES] = start[j]
-    for lane in range(LANES):
-        state.each[ALPHA * LANES + lane] = alpha[lane]
-        state.each[BETA * LANES + lane] = beta[lane]
-        state.each[GAMMA * LANES + lane] = gamma[lane]
-        state.restarts[lane] = 0
+    """Put all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
+    for j in range(start.size):
+        block = rows_of(state.room, j)
+        for entry in range(3 * LANES):
+            block[entry] = start[j]
+    for row in range(3):
+        for lane in range(LANES):
+            state.each[row * LANES + lane] = own[row, lane]
     seed_lanes(seed, identity, state.words, state.order)
-    for j in range(state.noise_words.shape[0] // (4 * LANES)):
-        block = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
+
+
+@inner
+def seed_noise(seed: np.uint64, identity: npt.NDArray[np.uint64], noise_words: Words) -> None:
+    """Set the streams of noise of a block."""
+    for j in range(noise_words.size // (4 * LANES)):
+        block = noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
         for lane in range(LANES):
             s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
             block[lane], block[LANES + lane] = s0, s1
@@ -114,15 +119,6 @@ def begin(
 def rows_of(room: Floats, j: int) -> Floats:
     """The rows of coordinate j."""
     return room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-
-
-@inner
-def copy_errors(state: Lanes, row: int, out: Floats) -> None:
-    """Copy x - x* (row 0) or that of the step before (row 1) to ``out`` (d, lanes)."""
-    for j in range(out.shape[0]):
-        block = rows_of(state.room, j)
-        for lane in range(out.shape[1]):
-            out[j, lane] = block[row * LANES + lane]
 
 
 @inner
@@ -153,7 +149,8 @@ def sampled_gradient(
     for j in range(d):
         to = j * wide + target * LANES
         out = room[to : to + LANES]
-        out[:] = 0.0
+        for lane in range(LANES):
+            out[lane] = 0.0
         if terms.shared:
             at = j * wide + source * LANES
             multiply_rows(terms.curvatures[j], terms.same[j], picks, size, room, at, to)
@@ -177,7 +174,8 @@ def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
     d = room.shape[0] // wide
     for j in range(d):
         out = room[j * wide + target * LANES : j * wide + (target + 1) * LANES]
-        out[:] = 0.0
+        for lane in range(LANES):
+            out[lane] = 0.0
         for i in range(j if terms.shared else 0, j + 1 if terms.shared else d):
             entry = terms.mean[j if terms.shared else j * d + i]
             v = room[i * wide + source * LANES : i * wide + (source + 1) * LANES]
@@ -186,29 +184,24 @@ def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
 
 
 @inner
-def draw_normals(words: Words, normals: npt.NDArray[np.float32]) -> None:
-    """Fill the two rows of a coordinate from two words of its streams."""
-    for lane in range(LANES):
-        s0, s1 = words[lane], words[LANES + lane]
-        s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
-        r = radius(output(s0, s3))
-        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-        angle = output(s0, s3)
-        normals[lane] = r * cosine(angle)
-        normals[LANES + lane] = r * sine(angle)
-        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-        words[lane], words[LANES + lane] = s0, s1
-        words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
-
-
-@inner
 def add_noise(state: Lanes, k: int, sigma: float) -> None:
     """Add the normals of step k to the gradient; a pair of words serves two steps."""
-    for j in range(state.room.shape[0] // (ROWS * LANES)):
-        pair = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
+    for j in range(state.room.size // (ROWS * LANES)):
+        normals = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
+        words = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
         if k % 2 == 0:
-            draw_normals(state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES], pair)
-        drawn = pair[0:LANES] if k % 2 == 0 else pair[LANES : 2 * LANES]
+            for lane in range(LANES):
+                s0, s1 = words[lane], words[LANES + lane]
+                s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
+                r = radius(output(s0, s3))
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                angle = output(s0, s3)
+                normals[lane] = r * cosine(angle)
+                normals[LANES + lane] = r * sine(angle)
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                words[lane], words[LANES + lane] = s0, s1
+                words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+        drawn = normals[(k % 2) * LANES : (k % 2 + 1) * LANES]
         g = rows_of(state.room, j)[G * LANES : (G + 1) * LANES]
         for lane in range(LANES):
             g[lane] += sigma * drawn[lane]
@@ -248,15 +241,14 @@ def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
             sampled_gradient(terms, state.picks, size, room, MID, SLOPE)
         else:
             full_gradient(terms, room, MID, SLOPE)
-    test[:] = 0.0
+    for lane in range(LANES):
+        test[lane] = 0.0
     d = room.shape[0] // (ROWS * LANES)
     for j in range(d):
         block = rows_of(room, j)
         slope = block[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
             test[lane] += slope[lane] * (block[lane] - block[LANES + lane])
-    for lane in range(LANES):
-        state.restarts[lane] += 1 if test[lane] > 0.0 else 0
     for j in range(d):
         block = rows_of(room, j)
         for lane in range(LANES):
@@ -271,5 +263,3 @@ def restart_all(state: Lanes) -> None:
         block = rows_of(state.room, j)
         for lane in range(LANES):
             block[LANES + lane] = block[lane]
-    for lane in range(LANES):
-        state.restarts[lane] += 1

@@ -57,8 +57,8 @@ def seed_lanes(
         s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(0), INDEX)
         words[lane], words[LANES + lane] = s0, s1
         words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
-    for place in range(order.shape[0] // LANES):
-        order[place * LANES : (place + 1) * LANES] = np.uint32(place)
+    for entry in range(order.size):
+        order[entry] = np.uint32(entry // LANES)
 
 
 @inner
@@ -75,85 +75,81 @@ def draw_row(words: Words, bound: int) -> None:
 
 
 @inner
-def _swap_into(place: int, order: Words, words: Words, picks: Words) -> None:
-    """Swap the drawn entry, counted from ``place``, into that place and report it in ``picks``."""
-    here = np.uint64(place * LANES)
-    for lane in range(LANES):
-        at = here + np.uint64(lane)
-        there = at + np.uint64(words[4 * LANES + lane]) * np.uint64(LANES)
-        term = order[there]
-        order[there] = order[at]
-        order[at] = term
-        picks[lane] = term
-
-
-@inner
 def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: Words) -> int:
     """Put the terms of ``step`` into the m rows of ``picks`` and return how many there are.
 
     Steps are drawn in turn from 0; ``picks`` still holds the terms of the step before. ``order``
     has n rows; it is not read for single terms drawn iid, and may then be empty.
     """
-    m = picks.shape[0] // LANES
-    if m == 1 and rule <= IID_NO_REPEAT:
-        _draw_single(rule, n, step, words, picks)
-        return 1
+    m = picks.size // LANES
     first, free = 0, n
     size: int = m
-    if rule <= IID_NO_REPEAT:
-        if rule == IID_NO_REPEAT and step > 0:
-            free = n - m
-            _set_aside(n, m, order)
-    else:
+    if rule >= CYCLIC:
         batches = (n + m - 1) // m
         first = (step % batches) * m
         size = min(m, n - first)
         free = n - first
         if rule == RESHUFFLE_NO_REPEAT and first == 0 and step > 0:
             free = (batches - 1) * m
+    elif rule == IID_NO_REPEAT and step > 0:
+        free = n - m
+        if m > 1:
+            # The last batch stands in the first m places: exchange it with the last m.
+            for entry in range(m * LANES):
+                other = (n - m) * LANES + entry
+                order[entry], order[other] = order[other], order[entry]
+    terms = np.uint32(n)
     for b in range(size):
         row = picks[b * LANES : (b + 1) * LANES]
         if rule == CYCLIC:
-            row[:] = np.uint32(first + b)
+            for lane in range(LANES):
+                row[lane] = np.uint32(first + b)
+            continue
+        draw_row(words, free - b)
+        if m > 1 or rule > CYCLIC:
+            # Swap the drawn entry, counted from its place, into that place.
+            here = np.uint64((first + b) * LANES)
+            for lane in range(LANES):
+                at = here + np.uint64(lane)
+                there = at + np.uint64(words[4 * LANES + lane]) * np.uint64(LANES)
+                term = order[there]
+                order[there] = order[at]
+                order[at] = term
+                row[lane] = term
+        elif free == n:
+            for lane in range(LANES):
+                row[lane] = words[4 * LANES + lane]
         else:
-            draw_row(words, free - b)
-            _swap_into(first + b, order, words, row)
+            for lane in range(LANES):
+                ahead = np.uint32(row[lane] + np.uint32(1) + words[4 * LANES + lane])
+                row[lane] = np.uint32(ahead - terms) if ahead >= terms else ahead
     return size
 
 
-@inner
-def _draw_single(rule: int, n: int, step: int, words: Words, picks: Words) -> None:
-    if rule == IID or step == 0:
-        draw_row(words, n)
-        for lane in range(LANES):
-            picks[lane] = words[4 * LANES + lane]
-        return
-    draw_row(words, n - 1)
-    terms = np.uint32(n)
-    for lane in range(LANES):
-        ahead = np.uint32(picks[lane] + np.uint32(1) + words[4 * LANES + lane])
-        picks[lane] = np.uint32(ahead - terms) if ahead >= terms else ahead
-
-
-@inner
-def _set_aside(n: int, m: int, order: Words) -> None:
-    """Exchange the first m places, where the last batch stands, with the last m."""
-    for entry in range(m * LANES):
-        term = order[entry]
-        order[entry] = order[(n - m) * LANES + entry]
-        order[(n - m) * LANES + entry] = term
+def new_draws(rule: int, n: int, batch: int) -> tuple[Words, Words, Words]:
+    """Make room for the words, the orders and the picks of a block."""
+    ordered = n if rule >= CYCLIC or batch > 1 else 0
+    return (
+        np.zeros(5 * LANES, np.uint32),
+        np.zeros(ordered * LANES, np.uint32),
+        np.zeros(batch * LANES, np.uint32),
+    )
 
 
 def _new_indices(fingerprint: int) -> Callable[..., None]:
     @compiled
     def indices(
-        rule: int, n: int, seed: np.uint64, pixel: np.uint64, out: npt.NDArray[np.int64]
+        rule: int,
+        n: int,
+        seed: np.uint64,
+        identity: npt.NDArray[np.uint64],
+        words: Words,
+        order: Words,
+        picks: Words,
+        out: npt.NDArray[np.int64],
     ) -> None:
         steps, m = out.shape
-        words = np.empty(5 * LANES, np.uint32)
-        order = np.empty(n * LANES, np.uint32)
-        picks = np.zeros(m * LANES, np.uint32)
-        seed_lanes(seed, np.full(LANES, pixel), words, order)
+        seed_lanes(seed, identity, words, order)
         for k in range(steps if fingerprint >= 0 else 0):
             size = draw_batch(rule, n, k, words, order, picks)
             for b in range(m):
@@ -222,5 +218,7 @@ def sampled_indices(
     origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
     pixel = whole("trajectory", trajectory, 0, remedy="count the trajectories from 0")
     out = np.empty((count, m), np.int64)
-    _indices(RULES[rule], terms, np.uint64(origin), np.uint64(pixel), out)
+    identity = np.full(LANES, pixel, np.uint64)
+    draws = new_draws(RULES[rule], terms, m)
+    _indices(RULES[rule], terms, np.uint64(origin), identity, *draws, out)
     return out

@@ -1,8 +1,9 @@
 """Linear models on data: which kernel runs them.
 
-- Squared loss: a finite sum of quadratics, exactly, while the Hessians of its batches are small.
-- Logistic losses: the softmax kernel, while the weights fit in the cache.
-- All else, restarts on a logistic loss among it: run by run.
+- Squared loss: a finite sum of quadratics, exactly, for whole gradients and while the Hessians of
+  its batches are small; else the rows of each batch, with the kernel of the logistic losses.
+- Logistic losses: the softmax kernel, while weights and classes fit in the cache.
+- All else run by run.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
 _MOST_FEATURES = 32
-_MOST_WEIGHTS = 400
+_MOST_WEIGHTS, _MOST_CLASSES = 400, 16
 
 
 def _module(spec: Spec) -> ModuleType:
     from ravine.engine import finite_sum, softmax_kernel, stepwise_kernel
 
     problem, d = spec.problem, spec.problem.dimension
-    if problem.loss.name == "squared" and d <= _MOST_FEATURES:
-        return finite_sum
-    small = d <= _MOST_WEIGHTS and problem.loss.outputs <= 16
-    simple = not set(spec.options) & {"batch", "restart"}
-    if problem.loss.name != "squared" and small and simple:
-        return softmax_kernel
-    return stepwise_kernel
+    if problem.loss.name == "squared":
+        small = d <= _MOST_FEATURES or spec.sampling is None
+        return finite_sum if small else softmax_kernel
+    whole = spec.sampling is None or problem.terms == 1
+    if problem.loss.outputs > _MOST_CLASSES or (whole and d > _MOST_WEIGHTS):
+        return stepwise_kernel
+    return softmax_kernel
 
 
 def check(spec: Spec) -> None:

@@ -41,6 +41,9 @@ TOLERANCE = 1e-6
 
 _ABOVE_FLOOR = 30.0  # mean squares in the window of the rate, at least, in units of the floor's
 _GROWTH = 100.0  # of mean squares, over the second half
+# Slopes over the second half count as level within five standard errors of 32 bins, and within four
+# of eight groups of them: an oscillation hides a decay from the one, its mean does not.
+_GROUPS = 8
 _FEWEST_BINS = 4  # that a decay towards a floor must have
 _REFINEMENTS = 8  # of a fit, for what the widths of bins do to it; each gains a digit or more
 _VANISHED_64, _VANISHED_32 = 1e-280, 1e-34
@@ -139,14 +142,21 @@ def bulge(slope: float, width: float) -> float:
 
 @inner
 def fit(
-    mean: FloatArray, edges: Integers, first: int, last: int, refinements: int
+    mean: FloatArray, edges: Integers, first: int, last: int, group: int, refine: bool
 ) -> tuple[float, float]:
-    """Return slope and residual deviation of the errors in bins first to last - 1."""
+    """Return slope and residual deviation of the errors in bins first to last - 1.
+
+    Bins are taken together by ``group``; ``refine`` corrects single bins for their bulges.
+    """
     middle, base = 0.5 * (edges[first] + edges[last] + 1), 0.5 * np.log(mean[first])
     total = mid = height = along = across = spread = 0.0
-    for b in range(first, last):
-        width, t = float(edges[b + 1] - edges[b]), 0.5 * (edges[b] + edges[b + 1] + 1) - middle
-        v = 0.5 * np.log(mean[b]) - base
+    end: int = first
+    while end < last:
+        b, end, level = end, min(end + group, last), 0.0
+        for c in range(b, end):
+            level += mean[c] * (edges[c + 1] - edges[c])
+        width, t = float(edges[end] - edges[b]), 0.5 * (edges[b] + edges[end] + 1) - middle
+        v = 0.5 * np.log(level / width) - base
         total += width
         mid += width * t
         height += width * v
@@ -159,7 +169,7 @@ def fit(
     across -= total * mid * mid
     spread -= total * height * height
     straight = slope = along / across
-    for _ in range(refinements):
+    for _ in range(_REFINEMENTS if refine else 0):
         # A slope is linear in the levels: only the part that the bulges make is fitted again.
         tilt = lift = width = 0.0
         for b in range(first, last):
@@ -237,6 +247,7 @@ def summarise_lane(
     for b in range(half, bins):
         floor += mean[b] * (edges[b + 1] - edges[b])
     floor /= edges[-1] - edges[half]
+    single = min(bins, 1)  # not a constant, with which ``fit`` would be compiled once more
     slow = grew(mean, edges, start_square) if when == 0 else 0
     outcome = _UNDECIDED
     if when > 0 or slow > 0:
@@ -244,8 +255,12 @@ def summarise_lane(
     elif last_square <= TOLERANCE * TOLERANCE * start_square:
         outcome = _CONVERGED
     elif noisy and bins - half >= _FEWEST_BINS:
-        slope, deviation = fit(mean, edges, half, bins, 0)
-        if abs(slope) * (edges[-1] - edges[half]) <= 3.0 * deviation:
+        span, level = float(edges[-1] - edges[half]), True
+        for fine in range(2):
+            some = single if fine else max(1, (bins - half) // _GROUPS)
+            slope, deviation = fit(mean, edges, half, bins, some, single == 0)
+            level = level and abs(slope) * span <= (3.0 if fine else 5.7) * deviation
+        if level:
             outcome = _AT_FLOOR
     last = window_end(mean, edges, when, noisy and outcome != _DIVERGED, tiny, floor)
     if last == 0 and outcome == _UNDECIDED:
@@ -253,7 +268,7 @@ def summarise_lane(
     first = min(bin_at(edges, 0.5 * edges[last]), max(last - 2, 0))
     rate = np.nan
     if last - first >= 2:
-        rate = np.exp(fit(mean, edges, first, last, _REFINEMENTS)[0])
+        rate = np.exp(fit(mean, edges, first, last, single, single == 1)[0])
     elif not noisy and when == 0 and start_square > 0.0:
         rate = 0.0
     out[_RATE] = rate
@@ -266,6 +281,31 @@ def summarise_lane(
 
 
 @compiled
+def _summarise(
+    bin_sums: FloatArray,
+    edges: Integers,
+    start_square: float,
+    latest: FloatArray,
+    diverged_at: Integers,
+    noisy: bool,
+    tiny: float,
+    mean: FloatArray,
+    out: FloatArray,
+) -> None:
+    bins, lanes = edges.size - 1, latest.size
+    # Lanes that share a cache line are read together: a column alone would miss at every bin.
+    for at in range(0, lanes, 8):
+        together = min(8, lanes - at)
+        for b in range(bins):
+            scale = 1.0 / (edges[b + 1] - edges[b])
+            for i in range(together):
+                mean[i, b] = bin_sums[b, at + i] * scale
+        for i in range(together):
+            lane = at + i
+            last_square, when = latest[lane], diverged_at[lane]
+            summarise_lane(mean[i], edges, start_square, last_square, when, noisy, tiny, out[lane])
+
+
 def summarise(
     bin_sums: FloatArray,
     edges: Integers,
@@ -277,16 +317,6 @@ def summarise(
     out: FloatArray,
 ) -> None:
     """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields]."""
-    bins, lanes = edges.size - 1, latest.size
-    # Lanes that share a cache line are read together: a column alone would miss at every bin.
-    mean = np.empty((8, bins))
-    for at in range(0, lanes, 8):
-        together = min(8, lanes - at)
-        for b in range(bins):
-            scale = 1.0 / (edges[b + 1] - edges[b])
-            for i in range(together):
-                mean[i, b] = bin_sums[b, at + i] * scale
-        for i in range(together):
-            lane = at + i
-            last_square, when = latest[lane], diverged_at[lane]
-            summarise_lane(mean[i], edges, start_square, last_square, when, noisy, tiny, out[lane])
+    mean = np.empty((8, edges.size - 1))
+    start = float(start_square)
+    _summarise(bin_sums, edges, start, latest, diverged_at, bool(noisy), tiny, mean, out)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.engine.compiled import compiled
+from ravine.engine.compiled import inner
 
 _f = np.float32
 _HALF = _f(0.5)
@@ -46,7 +46,7 @@ _C0, _C1, _C2 = _f(0.9999999403953552), _f(-0.4999990463256836), _f(0.0416635833
 _C3, _C4 = _f(-0.0013853703858330846), _f(2.315393248863984e-05)
 
 
-@compiled
+@inner
 def radius(bits: np.uint32) -> np.float32:
     """Return sqrt(-2 ln u) for u = (floor(bits/2) + 1/2) / 2³¹."""
     u = np.float32((_f(np.int32(bits >> _1)) + _HALF) * _UNIT)
@@ -59,7 +59,7 @@ def radius(bits: np.uint32) -> np.float32:
     return np.sqrt(t * p + _f(exponent) * _MINUS_TWO_LN2)
 
 
-@compiled
+@inner
 def sine(bits: np.uint32) -> np.float32:
     """Return sin(a), where a in [-pi/2, pi/2) is proportional to the bits read as an integer."""
     a = _f(np.uint32(bits).view(np.int32)) * _ANGLE
@@ -67,7 +67,7 @@ def sine(bits: np.uint32) -> np.float32:
     return a * (_S0 + s * (_S1 + s * (_S2 + s * (_S3 + s * _S4))))
 
 
-@compiled
+@inner
 def cosine(bits: np.uint32) -> np.float32:
     """Return ±cos(a), the sign from the lowest bit: the angle is uniform on the circle."""
     a = _f(np.uint32(bits).view(np.int32)) * _ANGLE
@@ -76,7 +76,7 @@ def cosine(bits: np.uint32) -> np.float32:
     return np.uint32(size.view(np.uint32) ^ np.uint32((bits & _1) << _31)).view(np.float32)
 
 
-@compiled
+@inner
 def normal_pair(first: np.uint32, second: np.uint32) -> tuple[np.float32, np.float32]:
     """Return two independent standard normals from two words."""
     r = radius(first)

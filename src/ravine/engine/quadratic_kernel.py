@@ -16,7 +16,7 @@ product in each update. No noise at all is shared noise of zeros in units of one
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from threading import local
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,8 +34,12 @@ from ravine.engine.measures import (
     vanished,
 )
 from ravine.engine.quadratic_lanes import (
+    BETA,
     CHUNK,
+    FACTOR,
+    GAMMA,
     LANES,
+    LIMIT,
     SCALE,
     Floats,
     G,
@@ -47,13 +51,14 @@ from ravine.engine.quadratic_lanes import (
     draw_shared,
     modal_row,
 )
-from ravine.engine.random import NOISE, stream
+from ravine.engine.random import NOISE, fill_streams
 from ravine.engine.threads import spread
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
 _SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
+_FARTHEST_SINGLE = 1e18
 _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
 
 NO_NOISE, INDEPENDENT, SHARED = range(3)
@@ -95,191 +100,170 @@ def takes_sup_norm(k: int, steps: int) -> bool:
 
 
 @inner
-def largest_errors(
-    eigenvectors: FloatArray, x: Floats, row: Floats, factor: FloatArray, total: FloatArray
+def add_largest(
+    eigenvectors: FloatArray, x: Floats, g: Floats, own: FloatArray, y: FloatArray, sup: FloatArray
 ) -> None:
-    """Add to ``total`` the sup-norm of y - x* of every lane, in the original basis."""
-    d = len(eigenvectors)
-    y = np.empty((d, LANES))
+    """Add to ``sup`` the sup-norm of y - x* of every lane, in the original basis."""
+    d = eigenvectors.shape[0]
     for i in range(d):
         for p in range(LANES):
             newest, before = x[2 * i * LANES + p], x[(2 * i + 1) * LANES + p]
-            y[i, p] = np.sqrt(factor[p]) * (newest - row[G + p] * before)
-    largest = np.zeros(LANES)
-    entry = np.empty(LANES)
+            y[i * LANES + p] = np.sqrt(own[FACTOR + p]) * (newest - g[p] * before)
+    largest, entry = y[d * LANES : (d + 1) * LANES], y[(d + 1) * LANES : (d + 2) * LANES]
+    for p in range(LANES):
+        largest[p] = 0.0
     for r in range(d):
         for p in range(LANES):
             entry[p] = 0.0
         for i in range(d):
             weight = eigenvectors[r, i]
             for p in range(LANES):
-                entry[p] += weight * y[i, p]
+                entry[p] += weight * y[i * LANES + p]
         for p in range(LANES):
             largest[p] = max(largest[p], abs(entry[p]))
     for p in range(LANES):
-        total[p] += largest[p]
+        sup[p] += largest[p]
 
 
-@inner
-def new_streams(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Words:
-    """Return first states of the streams: a row a coordinate, or a lane a coordinate if shared."""
-    d = setting.start.size
-    rows = 0
-    if setting.noise == INDEPENDENT:
-        rows = d
-    elif setting.noise == SHARED:
-        rows = (d + LANES - 1) // LANES
-    states: Words = aligned(4 * rows * LANES, np.uint32, 4)
-    for row in range(rows):
-        for p in range(LANES):
-            identity, coordinate = lanes.stream[at + p], row
-            if setting.noise == SHARED:
-                identity, coordinate = np.uint64(repeat) << np.uint64(32), row * LANES + p
-            s0, s1, s2, s3 = stream(setting.seed, identity, np.uint32(coordinate), NOISE)
-            states[4 * row * LANES + p], states[(4 * row + 1) * LANES + p] = s0, s1
-            states[(4 * row + 2) * LANES + p], states[(4 * row + 3) * LANES + p] = s2, s3
-    return states
+class Desk(NamedTuple):
+    """The state of a block, flat rows of ``LANES``, and room to work in."""
 
-
-class Workspace(NamedTuple):
-    """The state of a block, flat, and room to work in."""
-
+    own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
     x: Floats  # two rows a coordinate: newest and the one before
-    squares: Floats  # a row a step of the chunk
     row: Floats  # c1, c2 and g of a coordinate
+    squares: Floats  # a row a step of the chunk
     noise: Singles  # four rows of normals, two of radii, one of scales
-    shared: Singles  # a chunk of shared noise, a row a step, by 128 coordinates
     words: Words
-    states: Words
-    alpha: FloatArray
-    beta: FloatArray
-    gamma: FloatArray
+    states: Words  # streams: four rows a coordinate, or where shared for 128 coordinates
+    shared: Singles  # a chunk of shared noise, a row a step, by 128 coordinates
+    bins: FloatArray  # a row a bin
+    latest: FloatArray
+    diverged_at: Integers
 
 
-@inner
-def new_workspace(setting: Setting, lanes: Lanes, at: int, repeat: int) -> Workspace:
-    """Put a block at its start, and its streams at their first draw."""
-    d, kind, itemsize = setting.start.size, setting.start.dtype, setting.start.itemsize
-    x = aligned(2 * d * LANES, kind, itemsize)
-    row = aligned(3 * LANES, kind, itemsize)
-    noise = aligned(7 * LANES, np.float32, 4)
-    for i in range(d):
-        for p in range(LANES):
-            place = setting.start[i] / lanes.unit[at + p]
-            x[2 * i * LANES + p] = place
-            x[(2 * i + 1) * LANES + p] = place
-    for p in range(LANES):
-        row[G + p] = lanes.g[at + p]
-        own = -lanes.alpha[at + p] * setting.sigma
-        noise[SCALE + p] = own if setting.noise == INDEPENDENT else 1.0
-    shared = aligned((d + LANES - 1) // LANES * CHUNK * LANES, np.float32, 4)
-    for entry in range(shared.size):
-        shared[entry] = 0.0
-    return Workspace(
-        x,
-        aligned(CHUNK * LANES, kind, itemsize),
-        row,
-        noise,
+def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[..., None]:
+    """Make a driver for one kind of noise: what a sweep does not use is not compiled."""
+
+    @compiled
+    def run_block(
+        eigenvalues: Floats,
+        draws: bool,
+        noisy: bool,
+        tiny: float,
+        edges: Integers,
+        desk: Desk,
+        eigenvectors: FloatArray,
+        sup: FloatArray,
+        room: FloatArray,
+    ) -> None:
+        own, x, row, squares = desk.own, desk.x, desk.row, desk.squares
+        noise, words, states, shared = desk.noise, desk.words, desk.states, desk.shared
+        latest, diverged_at = desk.latest, desk.diverged_at
+        d, steps, b, k = eigenvalues.size, edges[-1], 0, 0
+        running = LANES if fingerprint >= 0 else 0
+        while k < steps and running > 0:
+            for entry in range(squares.size):
+                squares[entry] = 0.0
+            if independent == 0 and draws:
+                draw_shared(states, words, noise, shared)
+            for i in range(d):
+                both = x[2 * i * LANES : 2 * (i + 1) * LANES]
+                modal_row(eigenvalues[i], own, row)
+                if independent == 1:
+                    streams = states[4 * i * LANES : 4 * (i + 1) * LANES]
+                    chunk_independent(both, row, streams, words, noise, squares)
+                else:
+                    at = i // LANES * CHUNK * LANES + i % LANES
+                    chunk_shared(both, row, shared[at:], squares)
+            for j in range(min(CHUNK, steps - k)):
+                b += k + j + 1 > edges[b + 1]
+                newest, sums = squares[j * LANES :], desk.bins[b * LANES : (b + 1) * LANES]
+                record(newest, own[FACTOR:], own[LIMIT:], k + j + 1, sums, latest, diverged_at)
+            k += CHUNK
+            # Lanes whose outcome is certain rest at zero, where they cost nothing extra: no
+            # infinities, no subnormal numbers.
+            running = LANES
+            for p in range(LANES):
+                if diverged_at[p] > 0 or (not noisy and latest[p] < tiny):
+                    running -= 1
+                    if own[p] != 0.0 or own[BETA + p] != 0.0 or own[GAMMA + p] != 0.0:
+                        own[p] = own[BETA + p] = own[GAMMA + p] = 0.0
+                        if independent == 1:
+                            noise[SCALE + p] = np.float32(0.0)
+                        for i in range(2 * d):
+                            x[i * LANES + p] = 0.0
+            if with_sup == 1 and running > 0 and takes_sup_norm(k, steps):
+                add_largest(eigenvectors, x, row[G:], own, room, sup)
+
+    return run_block
+
+
+_drivers = {
+    (independent, with_sup): _new_driver(FINGERPRINT, independent, with_sup)
+    for independent in (0, 1)
+    for with_sup in (0, 1)
+}
+
+
+def new_desk(setting: Setting) -> Desk:
+    """Make room for a block."""
+    d, kind = setting.start.size, setting.start.dtype
+    groups = -(-d // LANES)
+    rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[setting.noise]
+    shared = aligned(0 if setting.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
+    shared[:] = 0.0
+    return Desk(
+        aligned(5 * LANES, np.float64),
+        aligned(2 * d * LANES, kind),
+        aligned(3 * LANES, kind),
+        aligned(CHUNK * LANES, kind),
+        aligned(7 * LANES, np.float32),
+        aligned(4 * LANES, np.uint32),
+        aligned(4 * rows * LANES, np.uint32),
         shared,
-        aligned(4 * LANES, np.uint32, 4),
-        new_streams(setting, lanes, at, repeat),
-        lanes.alpha[at : at + LANES].copy(),
-        lanes.beta[at : at + LANES].copy(),
-        lanes.gamma[at : at + LANES].copy(),
+        aligned((setting.edges.size - 1) * LANES, np.float64),
+        np.empty(LANES),
+        np.empty(LANES, np.int64),
     )
 
 
-@inner
-def run_chunk(setting: Setting, work: Workspace) -> None:
-    """Take a chunk of steps in every coordinate; leave the squares of every step."""
-    for entry in range(work.squares.size):
-        work.squares[entry] = 0.0
-    if setting.noise == SHARED:
-        draw_shared(work.states, work.words, work.noise, work.shared)
-    for i in range(setting.start.size):
-        x = work.x[2 * i * LANES : 2 * (i + 1) * LANES]
-        modal_row(setting.eigenvalues[i], work.alpha, work.beta, work.gamma, work.row)
-        if setting.noise == INDEPENDENT:
-            states = work.states[4 * i * LANES : 4 * (i + 1) * LANES]
-            chunk_independent(x, work.row, states, work.words, work.noise, work.squares)
-        else:
-            own = i // LANES * CHUNK * LANES + i % LANES
-            chunk_shared(x, work.row, work.shared[own:], work.squares)
-
-
-@inner
-def retire_certain(
-    setting: Setting, work: Workspace, latest: FloatArray, diverged_at: Integers
-) -> int:
-    """Let lanes rest at zero whose outcome is certain; return how many are still running.
-
-    There they cost nothing extra: no infinities, no subnormal numbers.
-    """
-    running = LANES
-    for p in range(LANES):
-        is_zero = setting.noise == NO_NOISE and latest[p] < setting.tiny
-        if diverged_at[p] > 0 or is_zero:
-            running -= 1
-            if work.alpha[p] != 0.0 or work.beta[p] != 0.0 or work.gamma[p] != 0.0:
-                work.alpha[p] = work.beta[p] = work.gamma[p] = 0.0
-                work.noise[SCALE + p] *= np.float32(setting.noise == SHARED)
-                for i in range(2 * setting.start.size):
-                    work.x[i * LANES + p] = 0.0
-    return running
-
-
-@inner
-def run_block(setting: Setting, lanes: Lanes, at: int, repeat: int, out: FloatArray) -> None:
-    """Run the block of trajectories from ``at`` on; write measures into ``out`` [lanes, fields]."""
-    edges, steps = setting.edges, setting.steps
-    work = new_workspace(setting, lanes, at, repeat)
-    factor, limit = lanes.factor[at : at + LANES], lanes.limit[at : at + LANES]
-    bin_sums = np.zeros((edges.size - 1, LANES))
-    latest, diverged_at = np.zeros(LANES), np.zeros(LANES, np.int64)
-    sup_sum = np.zeros(LANES)
-    b = 0
-    for k in range(0, steps, CHUNK):
-        run_chunk(setting, work)
-        for j in range(min(CHUNK, steps - k)):
-            b += k + j + 1 > edges[b + 1]
-            newest = work.squares[j * LANES : (j + 1) * LANES]
-            record(newest, factor, limit, k + j + 1, bin_sums[b], latest, diverged_at)
-        if retire_certain(setting, work, latest, diverged_at) == 0:
-            break
-        if len(setting.eigenvectors) > 0 and takes_sup_norm(k + CHUNK, steps):
-            largest_errors(setting.eigenvectors, work.x, work.row, factor, sup_sum)
-    start = 0.0
-    for i in range(setting.start.size):
-        start += float(setting.start[i]) ** 2
-    noisy = setting.noise != NO_NOISE
-    for p in range(LANES):
-        if not noisy and latest[p] < setting.tiny:
-            latest[p] = 0.0
-    summarise(bin_sums, edges, start, latest, diverged_at, noisy, setting.tiny, out)
-    # Counted apart from the loop above: when that ends depends on the other lanes.
-    samples = 0
-    for k in range(CHUNK, steps + 1, CHUNK):
-        samples += takes_sup_norm(k, steps)
-    for p in range(LANES):
-        out[p, _SUP] = np.nan if np.isnan(out[p, _FLOOR]) else sup_sum[p] / samples
-
-
-def _new_driver(fingerprint: int) -> Callable[[Setting, Lanes, int, int, int, FloatArray], None]:
-    @compiled
-    def run_blocks(
-        setting: Setting, lanes: Lanes, repeat: int, first: int, last: int, out: FloatArray
-    ) -> None:
-        if fingerprint < 0:
-            return
-        for block in range(first, last):
-            at = block * LANES
-            run_block(setting, lanes, at, repeat, out[at : at + LANES])
-
-    return run_blocks
-
-
-run_blocks = _new_driver(FINGERPRINT)
-"""Run the blocks first..last-1, one after the other."""
+def run_block(
+    setting: Setting, lanes: Lanes, desk: Desk, repeat: int, block: int, out: FloatArray
+) -> None:
+    """Run a block of trajectories; write measures into ``out`` [lanes, fields]."""
+    own, some, mode = desk.own, slice(block * LANES, (block + 1) * LANES), setting.noise
+    rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
+    for i, values in enumerate(rows):
+        own[i * LANES : (i + 1) * LANES] = values[some]
+    desk.x.reshape(-1, 2, LANES)[...] = setting.start[:, None, None] / lanes.unit[some]
+    desk.row[G:] = lanes.g[some]
+    desk.noise[SCALE:] = -lanes.alpha[some] * setting.sigma if mode == INDEPENDENT else 1.0
+    desk.bins[:] = 0.0
+    desk.latest[:] = 0.0
+    desk.diverged_at[:] = 0
+    if mode == INDEPENDENT:
+        fill_streams(setting.seed, lanes.stream[some], False, NOISE, desk.states)
+    elif mode == SHARED:
+        all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
+        fill_streams(setting.seed, all_of_repeat, True, NOISE, desk.states)
+    noisy, with_sup, steps = mode != NO_NOISE, setting.eigenvectors.size > 0, setting.steps
+    sup, room = np.zeros(LANES), np.empty((len(setting.eigenvectors) + 2) * LANES)
+    _drivers[int(mode == INDEPENDENT), int(with_sup)](
+        setting.eigenvalues, mode == SHARED, noisy, setting.tiny, setting.edges, desk,
+        setting.eigenvectors, sup, room,
+    )  # fmt: skip
+    if not noisy:
+        desk.latest[desk.latest < setting.tiny] = 0.0
+    start = float((setting.start.astype(np.float64) ** 2).sum())
+    bins = desk.bins.reshape(-1, LANES)
+    summarise(
+        bins, setting.edges, start, desk.latest, desk.diverged_at, noisy, setting.tiny, out
+    )  # fmt: skip
+    out[:, _SUP] = np.nan
+    if with_sup:
+        samples = sum(takes_sup_norm.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
+        known = ~np.isnan(out[:, _FLOOR])
+        out[known, _SUP] = sup[known] / samples if samples else np.nan
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
@@ -298,8 +282,17 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     setting = new_setting(spec, mode)
     lanes = new_lanes(spec, setting, pixels[fill], repeat[fill])
     out = np.empty((rows, padded, len(FIELDS)))
-    for row in range(rows):
-        spread(partial(_blocks_of, setting, lanes, row, out[row]), padded // LANES)
+    blocks, desks = padded // LANES, local()
+
+    def run(first: int, last: int) -> None:
+        if not hasattr(desks, "own"):
+            desks.own = new_desk(setting)
+        for number in range(first, last):
+            row, block = divmod(number, blocks)
+            here = out[row, block * LANES : (block + 1) * LANES]
+            run_block(setting, lanes, desks.own, row, block, here)
+
+    spread(run, rows * blocks)
     kept = out[:, : len(pixels)]
     if mode == SHARED:
         kept = kept.transpose(1, 0, 2)
@@ -314,12 +307,21 @@ def check(spec: Spec) -> None:
         raise ValueError(complaint("sampling", rule, spec.sampling.value, remedy))
     for name, value in spec.options.items():
         raise TypeError(complaint(name, "left out for a quadratic", repr(value), "take it away"))
+    if spec.dtype == "float32":
+        _check_single(spec)
 
 
-def _blocks_of(
-    setting: Setting, lanes: Lanes, repeat: int, out: FloatArray, first: int, last: int
-) -> None:
-    run_blocks(setting, lanes, repeat, first, last, out)
+def _check_single(spec: Spec) -> None:
+    """Refuse a start whose square, in the units of the state, is no number of single precision."""
+    away = float(np.linalg.norm(spec.start - spec.problem.minimiser))
+    moving = spec.alphas[spec.alphas > 0.0]
+    if spec.noise == "shared" and spec.sigma2 > 0.0 and moving.size:
+        away /= float(moving.min()) * np.sqrt(spec.sigma2)
+    if away > _FARTHEST_SINGLE:
+        rule = (
+            f"float64 for a start beyond {_FARTHEST_SINGLE:g} (in units of alpha sigma if shared)"
+        )
+        raise ValueError(complaint("dtype", rule, "float32", "leave dtype out"))
 
 
 def new_setting(spec: Spec, mode: int) -> Setting:

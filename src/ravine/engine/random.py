@@ -13,8 +13,9 @@ in CUDA: sums of words are formed in 64 bits and cut, so that nothing overflows 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from ravine.engine.compiled import compiled
+from ravine.engine.compiled import compiled, inner
 
 NOISE = np.uint32(0)
 """Purpose of a stream of additive noise, one a coordinate."""
@@ -32,13 +33,7 @@ _7, _9, _11, _21, _25 = (np.uint32(n) for n in (7, 9, 11, 21, 25))
 State = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
 
-@compiled
-def add(a: np.uint32, b: np.uint32) -> np.uint32:
-    """Return a + b modulo 2³²."""
-    return np.uint32((np.uint64(a) + np.uint64(b)) & _WORD)
-
-
-@compiled
+@inner
 def philox(
     c0: np.uint32, c1: np.uint32, c2: np.uint32, c3: np.uint32, k0: np.uint32, k1: np.uint32
 ) -> State:
@@ -56,7 +51,7 @@ def philox(
     return c0, c1, c2, c3
 
 
-@compiled
+@inner
 def stream(seed: np.uint64, pixel: np.uint64, coordinate: np.uint32, purpose: np.uint32) -> State:
     """Return the first state of the stream of (seed, pixel, coordinate) for a purpose.
 
@@ -72,14 +67,15 @@ def stream(seed: np.uint64, pixel: np.uint64, coordinate: np.uint32, purpose: np
     )
 
 
-@compiled
+@inner
 def output(s0: np.uint32, s3: np.uint32) -> np.uint32:
     """Return the 32 random bits that a xoshiro128++ state stands for."""
-    total = add(s0, s3)
-    return add(np.uint32((total << _7) & np.uint32(_WORD)) | np.uint32(total >> _25), s0)
+    total = np.uint32((np.uint64(s0) + np.uint64(s3)) & _WORD)
+    turned = np.uint32((total << _7) & np.uint32(_WORD)) | np.uint32(total >> _25)
+    return np.uint32((np.uint64(turned) + np.uint64(s0)) & _WORD)
 
 
-@compiled
+@inner
 def advance(s0: np.uint32, s1: np.uint32, s2: np.uint32, s3: np.uint32) -> State:
     """Return the xoshiro128++ state that follows."""
     shifted = np.uint32((s1 << _9) & np.uint32(_WORD))
@@ -92,7 +88,30 @@ def advance(s0: np.uint32, s1: np.uint32, s2: np.uint32, s3: np.uint32) -> State
     return s0, s1, s2, np.uint32(s3)
 
 
-@compiled
+@inner
 def below(n: np.uint32, bits: np.uint32) -> np.uint32:
     """Return floor(n · bits / 2³²), an index in 0..n-1; its bias is at most n / 2³²."""
     return np.uint32((np.uint64(bits) * np.uint64(n)) >> _SHIFT)
+
+
+@compiled
+def fill_streams(
+    seed: np.uint64,
+    identity: npt.NDArray[np.uint64],
+    across: bool,
+    purpose: np.uint32,
+    words: npt.NDArray[np.uint32],
+) -> None:
+    """Write first states into ``words``, flat, four rows of ``identity.size`` lanes for each group.
+
+    A group holds the streams of one coordinate, a lane for each identity; or, where ``across``, of
+    as many coordinates as there are lanes.
+    """
+    lanes = identity.size
+    for group in range(words.size // (4 * lanes)):
+        for p in range(lanes):
+            coordinate = group * lanes + p if across else group
+            state = stream(seed, identity[p], np.uint32(coordinate), purpose)
+            at = 4 * group * lanes + p
+            words[at], words[at + lanes] = state[0], state[1]
+            words[at + 2 * lanes], words[at + 3 * lanes] = state[2], state[3]

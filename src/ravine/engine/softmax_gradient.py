@@ -4,7 +4,8 @@ The rows of the data are taken four at a time: for each class the four scores of
 one pass over its weights, and the gradient of each weight takes up four rows at once. The numbers
 of features and classes are lengths of tuples, which are part of a type: constants of the compiled
 code, which unrolls the loops over them, and a key of the cache on disk. Where every lane has drawn
-a mini-batch of its own, the lanes have no rows in common and are taken one by one.
+mini-batches of its own, the lanes have no rows in common and are taken one by one, with sizes that
+are numbers at run time.
 """
 
 from __future__ import annotations
@@ -44,17 +45,24 @@ def exponential(x: float) -> float:
     return np.int64(p.view(np.int64) + np.int64(shifted.view(np.int64) << _52)).view(np.float64)
 
 
+SQUARED, LOGISTIC, MULTINOMIAL = range(3)
+"""The numbers by which the kernel knows the losses."""
+
+
 class Data(NamedTuple):
-    """The problem: all rows count the same; zero rows fill up the last four."""
+    """The problem: zero rows fill up the last four, zero columns the last eight of ``wide``."""
 
     X: FloatArray  # (rows, features)
-    target: FloatArray  # (rows * max(classes, 1),): one-hot, or 0 and 1
-    weights: FloatArray  # (rows,) of each row's loss
+    wide: FloatArray  # (rows, features in whole eights)
+    target: FloatArray  # (rows * outputs,): one-hot, or 0 and 1, or numbers
+    weights: FloatArray  # (rows,) of each row's loss in the whole objective
     l2: float
+    loss: int
+    outputs: int
     minimiser: FloatArray  # (d,)
     start: FloatArray  # (d,)
     edges: Integers  # rows at which the mini-batches begin, and where the last one ends
-    features: tuple[int, ...]  # as long as there are features
+    features: tuple[int, ...]  # as long as there are features; empty where not needed
     classes: tuple[int, ...]  # as long as there are classes; one is the logistic loss
 
 
@@ -163,29 +171,116 @@ def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> No
 
 
 @inner
-def drawn_gradient(
-    data: Data, drawn: npt.NDArray[np.uint32], y: FloatArray, g: FloatArray, scores: FloatArray
-) -> None:
-    """Put the gradient of each lane's own mini-batch at ``y`` into ``g``."""
-    features, classes = len(data.features), len(data.classes)
-    for entry in range(g.shape[0]):
-        g[entry] = data.l2 * y[entry]
-    for p in range(LANES):
-        first, last = data.edges[drawn[p]], data.edges[drawn[p] + 1]
-        share = 1.0 / (last - first)
-        for r in range(first, last):
-            top = 0.0 if classes == 1 else -np.inf  # the logistic loss is a softmax of (0, z)
-            for c in range(classes):
-                z = 0.0
-                for j in range(features):
-                    z += data.X[r, j] * y[(j * classes + c) * LANES + p]
-                scores[c] = z
-                top = max(top, z)
-            total = exponential(-top) if classes == 1 else 0.0
-            for c in range(classes):
+def visit_rows(
+    data: Data, first: int, last: int, own: FloatArray, scores: FloatArray, slopes: FloatArray
+) -> float:
+    """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
+
+    Their gradient is added to ``slopes``, which is laid out like ``own``, unless it is empty.
+    """
+    outputs, wide, loss = data.outputs, data.wide.shape[1], 0.0
+    for r in range(first, last):
+        row, top = data.wide[r], 0.0
+        for c in range(outputs):
+            w = own[c * wide : (c + 1) * wide]
+            z0 = z1 = z2 = z3 = z4 = z5 = z6 = z7 = 0.0
+            for j in range(0, wide, 8):
+                z0 += row[j] * w[j]
+                z1 += row[j + 1] * w[j + 1]
+                z2 += row[j + 2] * w[j + 2]
+                z3 += row[j + 3] * w[j + 3]
+                z4 += row[j + 4] * w[j + 4]
+                z5 += row[j + 5] * w[j + 5]
+                z6 += row[j + 6] * w[j + 6]
+                z7 += row[j + 7] * w[j + 7]
+            z = ((z0 + z1) + (z2 + z3)) + ((z4 + z5) + (z6 + z7))
+            scores[c] = z
+            # The logistic loss is a softmax of (0, z).
+            top = z if c == 0 and data.loss == MULTINOMIAL else max(top, z)
+        hits = data.target[r * outputs : (r + 1) * outputs]
+        if data.loss == SQUARED:
+            scores[0] -= hits[0]
+            loss += 0.5 * scores[0] * scores[0]
+        else:
+            total = exponential(-top) if data.loss == LOGISTIC else 0.0
+            for c in range(outputs):
+                loss -= hits[c] * (scores[c] - top)
                 scores[c] = exponential(scores[c] - top)
                 total += scores[c]
-            for c in range(classes):
-                slope = share * (scores[c] / total - data.target[r * classes + c])
-                for j in range(features):
-                    g[(j * classes + c) * LANES + p] += slope * data.X[r, j]
+            if slopes.size == 0:
+                # With a reference score of zero the second label alone counts its own score.
+                loss += np.log(total) + (top * (1.0 - hits[0]) if data.loss == LOGISTIC else 0.0)
+            for c in range(outputs):
+                scores[c] = scores[c] / total - hits[c]
+        for c in range(outputs if slopes.size > 0 else 0):
+            slope, g = scores[c], slopes[c * wide : (c + 1) * wide]
+            for j in range(wide):
+                g[j] += slope * row[j]
+    return loss
+
+
+@inner
+def take_lane(data: Data, x: FloatArray, p: int, own: FloatArray) -> float:
+    """Copy the weights of lane p to ``own``, output by output, and return l2/2 ‖W‖²."""
+    outputs, wide, square = data.outputs, data.wide.shape[1], 0.0
+    for j in range(data.X.shape[1]):
+        for c in range(outputs):
+            w = x[(j * outputs + c) * LANES + p]
+            own[c * wide + j] = w
+            square += w * w
+    return 0.5 * data.l2 * square
+
+
+@inner
+def drawn_gradient(
+    data: Data,
+    picks: npt.NDArray[np.uint32],
+    stride: int,
+    size: int,
+    y: FloatArray,
+    g: FloatArray,
+    scores: FloatArray,
+    own: FloatArray,
+    slopes: FloatArray,
+) -> None:
+    """Put the mean gradient of each lane's own mini-batches at ``y`` into ``g``.
+
+    ``picks`` holds ``size`` batches of each lane, rows of ``stride``.
+    """
+    outputs, wide = data.outputs, data.wide.shape[1]
+    for p in range(LANES):
+        take_lane(data, y, p, own)
+        for entry in range(data.start.size):
+            g[entry * LANES + p] = data.l2 * y[entry * LANES + p]
+        for b in range(size):
+            batch = picks[b * stride + p]
+            first, last = data.edges[batch], data.edges[batch + 1]
+            for entry in range(slopes.size):
+                slopes[entry] = 0.0
+            visit_rows(data, first, last, own, scores, slopes)
+            share = 1.0 / ((last - first) * size)
+            for j in range(data.X.shape[1]):
+                for c in range(outputs):
+                    g[(j * outputs + c) * LANES + p] += share * slopes[c * wide + j]
+
+
+@inner
+def objective_of(
+    data: Data,
+    picks: npt.NDArray[np.uint32],
+    stride: int,
+    size: int,
+    x: FloatArray,
+    p: int,
+    scores: FloatArray,
+    own: FloatArray,
+) -> float:
+    """Return the objective of lane p at ``x``: of its own mini-batches, of all where size is 0."""
+    total, nothing = take_lane(data, x, p, own), scores[:0]
+    count = size if size > 0 else data.edges.size - 1
+    for b in range(count):
+        batch = np.int64(picks[b * stride + p]) if size > 0 else b
+        first, last = data.edges[batch], data.edges[batch + 1]
+        loss = visit_rows(data, first, last, own, scores, nothing)
+        total += loss / ((last - first) * count)
+    return total

@@ -1,4 +1,4 @@
-"""Sweeps of logistic and multinomial regression, with additive noise or mini-batches."""
+"""Sweeps of linear models: logistic losses, and squared ones of many features in mini-batches."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, complaint
 from ravine.engine.compiled import FINGERPRINT, compiled, inner
-from ravine.engine.finite_sum_kernel import on_threads
+from ravine.engine.finite_sum import identities
 from ravine.engine.index_sampling import LANES as STREAMS
-from ravine.engine.index_sampling import RULES, draw_batch, seed_lanes
+from ravine.engine.index_sampling import RULES, check_batch, draw_batch, new_draws, seed_lanes
 from ravine.engine.measures import (
     DIVERGENCE,
     FIELDS,
@@ -23,40 +23,69 @@ from ravine.engine.measures import (
     vanished,
 )
 from ravine.engine.normals import cosine, radius, sine
-from ravine.engine.random import NOISE, advance, output, stream
+from ravine.engine.quadratic_lanes import aligned
+from ravine.engine.random import NOISE, advance, fill_streams, output
+from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED, restart_rule
 from ravine.engine.schedule import momenta
-from ravine.engine.softmax_gradient import LANES, ROWS, Data, drawn_gradient, gradient
+from ravine.engine.softmax_gradient import (
+    LANES,
+    LOGISTIC,
+    MULTINOMIAL,
+    ROWS,
+    SQUARED,
+    Data,
+    drawn_gradient,
+    gradient,
+    objective_of,
+)
 from ravine.engine.step import descend, look_ahead
+from ravine.engine.threads import spread
+from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
-_SUP = FIELDS.index("floor_sup")
+OPTIONS = ("batch", "restart", "schedule")
+_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
+_LOSSES = {"squared": SQUARED, "logistic": LOGISTIC, "multinomial": MULTINOMIAL}
 
 
 class Plan(NamedTuple):
     """What all trajectories have in common besides."""
 
     seed: np.uint64
-    sampling: int  # of mini-batches; -1 for full gradients
+    sampling: int  # of mini-batches
+    restart: int
+    period: int
     noisy: bool  # whether noise is left at the minimiser
+    with_sup: bool
     sigma: float
-    edges: Integers
-    scale: FloatArray  # the momentum in step k is scale[k] beta + shift[k]
-    shift: FloatArray
-    look_scale: FloatArray
-    look_shift: FloatArray
     tiny: float
+    edges: Integers
+    momentum: FloatArray  # (4, steps + 1): in step k row 0 times beta plus row 1, rows 2, 3 ahead
 
 
-class Trajectories(NamedTuple):
-    """What is each trajectory's own, in whole blocks."""
+class Desk(NamedTuple):
+    """The state of a block, flat rows of ``LANES``, and room to work in."""
 
-    alpha: FloatArray
-    beta: FloatArray
-    gamma: FloatArray
-    limit: FloatArray
+    each: FloatArray  # alpha, beta, gamma and the limit of every lane, and ones
+    x: FloatArray
+    x_prev: FloatArray
+    y: FloatArray
+    g: FloatArray
+    scores: FloatArray
+    own: FloatArray  # the weights of one lane, output by output
+    slopes: FloatArray
+    noise_words: npt.NDArray[np.uint32]  # streams of noise, four rows a coordinate
+    spare: FloatArray  # normals of the odd steps
+    words: npt.NDArray[np.uint32]  # streams of indices, and what comes with them
+    order: npt.NDArray[np.uint32]
+    picks: npt.NDArray[np.uint32]
     identity: npt.NDArray[np.uint64]
+    bins: FloatArray  # (bins, lanes)
+    latest: FloatArray
+    diverged_at: Integers
+    measured: FloatArray  # squared errors, largest errors, sums of these
 
 
 @inner
@@ -64,7 +93,7 @@ def add_noise(
     words: npt.NDArray[np.uint32], spare: FloatArray, k: int, sigma: float, g: FloatArray
 ) -> None:
     """Add the normals of step k to the gradient; a pair of words serves two steps."""
-    for j in range(g.shape[0] // LANES):
+    for j in range(g.size // LANES):
         state, second = words[4 * j * LANES :], spare[j * LANES :]
         slope = g[j * LANES :]
         if k % 2 == 1:
@@ -85,207 +114,240 @@ def add_noise(
 
 
 @inner
-def new_words(plan: Plan, identity: npt.NDArray[np.uint64], d: int) -> npt.NDArray[np.uint32]:
-    """Streams of noise, four rows a coordinate."""
-    words = np.empty(4 * d * LANES, np.uint32)
-    for j in range(d):
-        for p in range(LANES):
-            s0, s1, s2, s3 = stream(plan.seed, identity[p], np.uint32(j), NOISE)
-            words[4 * j * LANES + p], words[(4 * j + 1) * LANES + p] = s0, s1
-            words[(4 * j + 2) * LANES + p], words[(4 * j + 3) * LANES + p] = s2, s3
-    return words
+def restarts(
+    data: Data, plan: Plan, desk: Desk, k: int, size: int, p: int, before: FloatArray
+) -> bool:
+    """Whether lane p, which stood at ``before``, restarts after step k."""
+    if plan.restart == EVERY:
+        return (k + 1) % plan.period == 0
+    if plan.restart == ON_GRADIENT:
+        along = 0.0
+        for j in range(data.start.size):
+            at = j * LANES + p
+            along += desk.g[at] * (desk.x[at] - before[at])
+        return along > 0.0
+    of = size if plan.restart == ON_SAMPLED else 0
+    after = objective_of(data, desk.picks, STREAMS, of, desk.x, p, desk.scores, desk.own)
+    rise = after - objective_of(data, desk.picks, STREAMS, of, before, p, desk.scores, desk.own)
+    return rise > 0.0
 
 
 @inner
-def retire_certain(
-    each: FloatArray,
-    x: FloatArray,
-    x_prev: FloatArray,
-    y: FloatArray,
-    best: FloatArray,
-    diverged_at: Integers,
-) -> int:
-    """Let diverged lanes rest at the minimiser; return how many are still running."""
-    running = LANES
-    for p in range(LANES):
-        if diverged_at[p] > 0:
-            running -= 1
-            for row in range(3):
-                each[row * LANES + p] = 0.0
-            for j in range(best.shape[0]):
-                x[j * LANES + p] = x_prev[j * LANES + p] = y[j * LANES + p] = best[j]
-    return running
-
-
-@inner
-def step(
-    data: Data,
-    plan: Plan,
-    k: int,
-    each: FloatArray,
-    x: FloatArray,
-    x_prev: FloatArray,
-    y: FloatArray,
-    g: FloatArray,
-    error: FloatArray,
-) -> None:
-    """Descend in step k, look ahead, and put ‖y - x*‖² into ``error``."""
-    scale, shift = plan.scale[k], plan.shift[k]
-    look_scale, look_shift = plan.look_scale[k + 1], plan.look_shift[k + 1]
-    error[:] = 0.0
+def move(data: Data, momentum: FloatArray, k: int, desk: Desk) -> None:
+    """Descend in step k."""
+    scale, shift, each = momentum[0, k], momentum[1, k], desk.each
     for j in range(data.start.size):
-        a, b, look, slope = x[j * LANES :], x_prev[j * LANES :], y[j * LANES :], g[j * LANES :]
+        a, b, slope = desk.x[j * LANES :], desk.x_prev[j * LANES :], desk.g[j * LANES :]
+        for p in range(LANES):
+            here, beta = a[p], scale * each[LANES + p] + shift
+            a[p] = descend(here, b[p], each[p], beta, slope[p])
+            b[p] = here
+
+
+@inner
+def look(data: Data, momentum: FloatArray, k: int, desk: Desk) -> None:
+    """Look ahead after step k; measure ‖y - x*‖² and the largest |y_i - x*_i|."""
+    scale, shift, each = momentum[2, k + 1], momentum[3, k + 1], desk.each
+    square, largest = desk.measured[:LANES], desk.measured[LANES : 2 * LANES]
+    for p in range(LANES):
+        square[p] = largest[p] = 0.0
+    for j in range(data.start.size):
+        a, b, ahead = desk.x[j * LANES :], desk.x_prev[j * LANES :], desk.y[j * LANES :]
         best = data.minimiser[j]
         for p in range(LANES):
-            here = a[p]
-            beta = scale * each[LANES + p] + shift
-            ahead = descend(here, b[p], each[p], beta, slope[p])
-            b[p] = here
-            a[p] = ahead
-            look[p] = look_ahead(ahead, here, look_scale * each[2 * LANES + p] + look_shift)
-            error[p] += (look[p] - best) ** 2
+            ahead[p] = look_ahead(a[p], b[p], scale * each[2 * LANES + p] + shift)
+            error = ahead[p] - best
+            square[p] += error * error
+            largest[p] = max(largest[p], abs(error))
 
 
-@inner
-def run_block(data: Data, plan: Plan, block: Trajectories, at: int, out: FloatArray) -> None:
-    """Run the trajectories from ``at`` on; write measures into ``out`` [lanes, fields]."""
-    edges, steps, d = plan.edges, plan.edges[-1], data.start.size
-    x, x_prev, y = np.empty(d * LANES), np.empty(d * LANES), np.empty(d * LANES)
-    g, scores = np.empty(d * LANES), np.empty(ROWS * len(data.classes) * LANES)
-    for j in range(d):
-        x[j * LANES : (j + 1) * LANES] = data.start[j]
-    x_prev[:] = x
-    y[:] = x
-    each = np.empty(3 * LANES)
-    each[:LANES] = block.alpha[at : at + LANES]
-    each[LANES : 2 * LANES] = block.beta[at : at + LANES]
-    each[2 * LANES :] = block.gamma[at : at + LANES]
-    words = new_words(plan, block.identity[at : at + LANES], d if plan.sigma > 0.0 else 0)
-    spare = np.empty(d * LANES)
-    bin_sums = np.zeros((edges.size - 1, LANES))
-    latest, diverged_at = np.zeros(LANES), np.zeros(LANES, np.int64)
-    error, ones, limit = np.empty(LANES), np.ones(LANES), block.limit[at : at + LANES]
-    batches = data.edges.size - 1
-    indices, order = np.empty(5 * STREAMS, np.uint32), np.empty(batches * STREAMS, np.uint32)
-    drawn, own = np.zeros(STREAMS, np.uint32), np.zeros(STREAMS, np.uint64)
-    own[:LANES] = block.identity[at : at + LANES]
-    seed_lanes(plan.seed, own, indices, order)
-    b = 0
-    for k in range(steps):
-        if plan.sampling < 0:
-            gradient(data, y, g, scores)
-        else:
-            draw_batch(plan.sampling, batches, k, indices, order, drawn)
-            drawn_gradient(data, drawn, y, g, scores)
-        if plan.sigma > 0.0:
-            add_noise(words, spare, k, plan.sigma, g)
-        step(data, plan, k, each, x, x_prev, y, g, error)
-        b += k + 1 > edges[b + 1]
-        record(error, ones, limit, k + 1, bin_sums[b], latest, diverged_at)
-        if retire_certain(each, x, x_prev, y, data.minimiser, diverged_at) == 0:
-            break
-    start = np.sum((data.start - data.minimiser) ** 2)
-    summarise(bin_sums, edges, start, latest, diverged_at, plan.noisy, plan.tiny, out)
-    for p in range(LANES):
-        out[p, _SUP] = np.nan
+def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., None]:
+    """Make a driver that has only what a run needs: the rest is not compiled."""
 
-
-def _new_driver(fingerprint: int) -> Callable[..., None]:
     @compiled
-    def drive(
-        data: Data, plan: Plan, block: Trajectories, out: FloatArray, first: int, last: int
-    ) -> None:
-        for number in range(first, last if fingerprint >= 0 else first):
-            at = number * LANES
-            run_block(data, plan, block, at, out[at : at + LANES])
+    def run_block(data: Data, plan: Plan, desk: Desk) -> None:
+        edges, d, each, best = plan.edges, data.start.size, desk.each, data.minimiser
+        steps, batches = edges[-1] if fingerprint >= 0 else 0, data.edges.size - 1
+        if sampled == 1:
+            seed_lanes(plan.seed, desk.identity, desk.words, desk.order)
+        b = size = 0
+        for k in range(steps):
+            if sampled == 1:
+                size = draw_batch(plan.sampling, batches, k, desk.words, desk.order, desk.picks)
+                drawn_gradient(
+                    data, desk.picks, STREAMS, size, desk.y, desk.g, desk.scores, desk.own,
+                    desk.slopes,
+                )  # fmt: skip
+            else:
+                gradient(data, desk.y, desk.g, desk.scores)
+            if extras == 1 and plan.sigma > 0.0:
+                add_noise(desk.noise_words, desk.spare, k, plan.sigma, desk.g)
+            move(data, plan.momentum, k, desk)
+            if extras == 1 and plan.restart != NEVER:
+                for p in range(LANES):
+                    if restarts(data, plan, desk, k, size, p, desk.x_prev):
+                        for j in range(d):
+                            desk.x_prev[j * LANES + p] = desk.x[j * LANES + p]
+            look(data, plan.momentum, k, desk)
+            b += k + 1 > edges[b + 1]
+            record(
+                desk.measured, each[4 * LANES :], each[3 * LANES :], k + 1, desk.bins[b],
+                desk.latest, desk.diverged_at,
+            )  # fmt: skip
+            if plan.with_sup and 2 * (k + 1) > steps:
+                for p in range(LANES):
+                    desk.measured[2 * LANES + p] += desk.measured[LANES + p]
+            # Lanes that diverged rest at the minimiser.
+            running = LANES
+            for p in range(LANES):
+                if desk.diverged_at[p] > 0:
+                    running -= 1
+                    each[p] = each[LANES + p] = each[2 * LANES + p] = 0.0
+                    for j in range(d):
+                        at = j * LANES + p
+                        desk.x[at] = desk.x_prev[at] = desk.y[at] = best[j]
+            if running == 0:
+                break
 
-    return drive
+    return run_block
 
 
-drive = _new_driver(FINGERPRINT)
-"""Run the blocks first..last-1 without holding the GIL."""
+_drivers = {key: _new_driver(FINGERPRINT, *key) for key in ((0, 0), (0, 1), (1, 0), (1, 1))}
 
 
 def check(spec: Spec) -> None:
     """Refuse what the kernel cannot do."""
     for name in spec.options:
-        if name != "schedule":
-            raise TypeError(
-                complaint("an option", "schedule here", name, "leave it out, or use run")
-            )
-    if spec.problem.loss.name == "squared":
-        found = "the squared loss"
-        raise ValueError(complaint("problem", "of a logistic loss", found, "sweep its quadratics"))
-    if spec.noise == "shared" or spec.dtype != "float64":
-        found = f"noise={spec.noise!r}, dtype={spec.dtype!r}"
-        rule = "independent and float64 for this problem"
-        raise ValueError(complaint("noise and dtype", rule, found, "leave them out"))
+        if name not in OPTIONS:
+            rule = f"one of {', '.join(OPTIONS)}"
+            raise TypeError(complaint("an option", rule, name, "leave it out"))
+    if spec.dtype != "float64":
+        rule, found = "float64 for this problem", repr(spec.dtype)
+        raise ValueError(complaint("dtype", rule, found, "leave it out"))
+    order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
+    terms = 1 if spec.sampling is None else spec.problem.terms
+    check_batch(order, terms, spec.options.get("batch", 1))
+    restart_rule(spec.options.get("restart"))
+    momenta(spec.options.get("schedule"), spec.steps)
 
 
-def new_data(problem: Any, start: FloatArray) -> Data:
-    """Lay out the data of a linear model with a logistic loss."""
+def new_data(problem: Any, start: FloatArray, sampled: bool) -> Data:
+    """Lay out the data of a linear model."""
     X = problem.X.toarray() if hasattr(problem.X, "toarray") else np.asarray(problem.X)
-    rows = -(-len(X) // ROWS) * ROWS
-    padded = np.zeros((rows, X.shape[1]))
-    padded[: len(X)] = X
+    rows, columns = -(-len(X) // ROWS) * ROWS, -(-X.shape[1] // 8) * 8
+    wide = np.zeros((rows, columns))
+    wide[: len(X), : X.shape[1]] = X
     weights = np.zeros(rows)
     weights[: len(X)] = np.repeat(1.0 / (problem.terms * problem.batch_sizes), problem.batch_sizes)
-    classes = problem.loss.outputs
-    target = np.zeros((rows, classes))
-    if classes == 1:
+    outputs, loss = problem.loss.outputs, _LOSSES[problem.loss.name]
+    target = np.zeros((rows, outputs))
+    if loss == SQUARED:
+        target[: len(X), 0] = problem.loss.target
+    elif loss == LOGISTIC:
         target[: len(X), 0] = problem.loss.sign > 0.0
     else:
         target[np.arange(len(X)), problem.loss.codes] = 1.0
     return Data(
-        padded,
+        np.ascontiguousarray(wide[:, : X.shape[1]]),
+        wide,
         target.ravel(),
         weights,
-        problem.l2,
-        problem.minimiser,
-        start,
+        float(problem.l2),
+        loss,
+        outputs,
+        np.ascontiguousarray(problem.minimiser),
+        np.ascontiguousarray(start),
         np.append(0, np.cumsum(problem.batch_sizes)),
-        (0,) * problem.features,
-        (0,) * classes,
+        () if sampled else (0,) * problem.features,
+        () if sampled else (0,) * outputs,
+    )
+
+
+def new_desk(data: Data, plan: Plan, batch: int) -> Desk:
+    """Make room for a block."""
+    d, wide = data.start.size, data.outputs * data.wide.shape[1]
+    noisy = d if plan.sigma > 0.0 else 0
+    return Desk(
+        aligned(5 * LANES, np.float64),
+        aligned(d * LANES, np.float64),
+        aligned(d * LANES, np.float64),
+        aligned(d * LANES, np.float64),
+        aligned(d * LANES, np.float64),
+        aligned(ROWS * data.outputs * LANES, np.float64),
+        np.zeros(wide),
+        np.zeros(wide),
+        aligned(4 * noisy * LANES, np.uint32),
+        aligned(d * LANES, np.float64),
+        *new_draws(plan.sampling, data.edges.size - 1, batch),
+        np.zeros(STREAMS, np.uint64),
+        np.empty((plan.edges.size - 1, LANES)),
+        np.empty(LANES),
+        np.empty(LANES, np.int64),
+        np.empty(3 * LANES),
+    )
+
+
+def new_plan(spec: Spec, sampled: bool) -> Plan:
+    """Gather what all trajectories have in common besides the data."""
+    problem, sigma = spec.problem, float(np.sqrt(spec.sigma2))
+    own = momenta(spec.options.get("schedule"), spec.steps)
+    kept = momenta(None, spec.steps) if spec.gammas is not None else own
+    best = problem.minimiser
+    return Plan(
+        np.uint64(spec.seed),
+        RULES[spec.sampling] if sampled and spec.sampling is not None else 0,
+        *restart_rule(spec.options.get("restart")),
+        sigma > 0.0 or (sampled and not problem.interpolates),
+        "floor_sup" in spec.measures,
+        sigma,
+        # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
+        max(vanished(np.float64), 1e-24 * float(best @ best)),
+        bin_edges(spec.steps),
+        np.stack([own.scale, own.shift, kept.scale, kept.shift]),
     )
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a logistic loss; see ``ravine.engine.sweep``.
+    """Run the pixels first..last-1 of a sweep over a linear model; see ``ravine.engine.sweep``.
 
-    The sup-norm is not measured.
+    Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
     """
-    problem = spec.problem
-    data = new_data(problem, spec.start)
-    momentum = momenta(spec.options.get("schedule"), spec.steps)
-    ones, zeros = np.ones(spec.steps + 1), np.zeros(spec.steps + 1)
-    follows = spec.gammas is None
-    sigma = float(np.sqrt(spec.sigma2))
-    batches = spec.sampling is not None and problem.terms > 1
-    force = sigma * np.sqrt(problem.dimension) + (problem.gradient_spread if batches else 0.0)
-    away = float(np.linalg.norm(spec.start - problem.minimiser))
-    # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
-    tiny = max(vanished(np.float64), 1e-24 * float(problem.minimiser @ problem.minimiser))
-    plan = Plan(
-        np.uint64(spec.seed),
-        RULES[spec.sampling] if batches and spec.sampling is not None else -1,
-        sigma > 0.0 or (batches and not problem.interpolates),
-        sigma,
-        bin_edges(spec.steps),
-        momentum.scale,
-        momentum.shift,
-        momentum.scale if follows else ones,
-        momentum.shift if follows else zeros,
-        tiny,
-    )
-    pixels = np.repeat(np.arange(first, last), spec.repeats)
-    repeat = np.arange(len(pixels)) % spec.repeats
-    identity = pixels.astype(np.uint64) | (repeat.astype(np.uint64) << np.uint64(32))
-    alpha, beta, gamma = spec.parameters(pixels)
-    scale = away + alpha * force
+    problem, repeats = spec.problem, spec.repeats
+    sampled = spec.sampling is not None and problem.terms > 1
+    data, plan = new_data(problem, spec.start, sampled), new_plan(spec, sampled)
+    force = plan.sigma * np.sqrt(problem.dimension) + (problem.gradient_spread if sampled else 0.0)
+    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), repeats))
+    start_square = float(((data.start - data.minimiser) ** 2).sum())
+    scale = np.sqrt(start_square) + alpha * force
     limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
-    fill = np.minimum(np.arange(-(-len(pixels) // LANES) * LANES), len(pixels) - 1)
-    block = Trajectories(alpha[fill], beta[fill], gamma[fill], limit[fill], identity[fill])
+    fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
+    rows = np.stack([alpha, beta, gamma, limit, np.ones_like(alpha)])[:, fill]
+    identity = identities(spec, first, last)[fill]
     out = np.empty((len(fill), len(FIELDS)))
-    on_threads(drive, len(fill) // LANES, data, plan, block, out)
-    shaped = out[: len(pixels)].reshape(last - first, spec.repeats, len(FIELDS))
+    extras = plan.sigma > 0.0 or plan.restart != NEVER
+    drive = _drivers[int(sampled), int(extras)]
+    late = spec.steps - spec.steps // 2
+
+    def run(first: int, last: int) -> None:
+        desk = new_desk(data, plan, spec.options.get("batch", 1))
+        for block in range(first, last):
+            some = slice(block * LANES, (block + 1) * LANES)
+            desk.each.reshape(5, LANES)[...] = rows[:, some]
+            for point in (desk.x, desk.x_prev, desk.y):
+                point.reshape(-1, LANES)[...] = data.start[:, None]
+            desk.identity[:LANES] = identity[some]
+            for each in (desk.picks, desk.bins, desk.latest, desk.diverged_at, desk.measured):
+                each.fill(0)
+            fill_streams(plan.seed, identity[some], False, NOISE, desk.noise_words)
+            drive(data, plan, desk)
+            here = out[some]
+            summarise(
+                desk.bins, plan.edges, start_square, desk.latest, desk.diverged_at, plan.noisy,
+                plan.tiny, here,
+            )  # fmt: skip
+            known = plan.with_sup & ~np.isnan(here[:, _FLOOR])
+            here[:, _SUP] = np.where(known, desk.measured[2 * LANES :] / late, np.nan)
+
+    spread(run, len(fill) // LANES)
+    shaped = out[: len(alpha)].reshape(last - first, repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}

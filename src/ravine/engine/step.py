@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.engine.compiled import compiled
+from ravine.engine.compiled import inner
 
 
-@compiled
+@inner
 def look_ahead(x: np.floating, x_prev: np.floating, gamma: np.floating) -> np.floating:
     """Return y = x + gamma (x - x₋), where the gradient is taken."""
     return x + gamma * (x - x_prev)
 
 
-@compiled
+@inner
 def descend(
     x: np.floating,
     x_prev: np.floating,
@@ -39,7 +39,7 @@ def descend(
     return x + beta * (x - x_prev) - alpha * gradient
 
 
-@compiled
+@inner
 def modal_coefficients(
     h: np.floating, beta: np.floating, gamma: np.floating
 ) -> tuple[np.floating, np.floating]:
@@ -47,7 +47,7 @@ def modal_coefficients(
     return beta - h * gamma + (1 - h), h * gamma - beta
 
 
-@compiled
+@inner
 def modal_step(
     x: np.floating, x_prev: np.floating, c1: np.floating, c2: np.floating, noise: np.floating
 ) -> np.floating:
