@@ -1,7 +1,7 @@
 """Coordinate updates per second of a sweep on a GPU: ravine, JAX and PyTorch in one run.
 
 The worst-case quadratic, d = 100, a plane of 1024 x 1024 stable pixels, additive Gaussian noise.
-An update is one coordinate of one pixel in one step, its draw and its share of ||y - x*||² included.
+An update is one coordinate of one pixel in one step, with its draw and its share of ||y - x*||².
 Ravine's kernels are timed with CUDA events, the others by a clock around finished work; medians.
 JAX and PyTorch run fewer steps of the same recurrence, without measures.
 
@@ -147,6 +147,7 @@ def main() -> None:
     device = cuda.get_current_device().name
     device = device.decode() if isinstance(device, bytes) else str(device)
     table: list[dict[str, Any]] = []
+    few = given.others_steps
 
     def add(
         noise: str, dtype: str, contender: str, steps: int, seconds: Callable[[], float]
@@ -169,7 +170,7 @@ def main() -> None:
                 return clock_seconds(lambda: cuda_quadratic.run_tile(s, 0, s.pixels))
 
             add(noise, dtype, "ravine, with measures", given.steps, tile)
-        spec, few = plane(given.side, given.steps, noise, "float32"), given.others_steps
+        spec = plane(given.side, given.steps, noise, "float32")
         add(noise, "float32", "JAX jit + scan", few, lambda s=spec: jax_seconds(s, few))
         add(noise, "float32", "PyTorch eager", few, lambda s=spec: torch_seconds(s, few, False))
         add(noise, "float32", "PyTorch compile", few, lambda s=spec: torch_seconds(s, few, True))

@@ -10,9 +10,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from ravine.engine.cuda_source import SIMULATED, device_function
+from ravine.engine.cuda_source import SIMULATED, cuda, device_function
 
 STEPS = 8
 """Steps between two looks at the errors, one for each of eight threads."""

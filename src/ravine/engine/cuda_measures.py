@@ -7,14 +7,14 @@ only the results travel back.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import cuda
 
 from ravine.arguments import FloatArray
-from ravine.engine.cuda_source import on_device
+from ravine.engine.cuda_source import cuda, kernel_function, on_device
 from ravine.engine.measures import FIELDS, Integers, bin_edges, summarise_lane
 
 _SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
@@ -49,8 +49,8 @@ def bin_levels(steps: int, chunk: int) -> npt.NDArray[np.int32]:
     return np.minimum(np.log2(widths).astype(np.int32), most).astype(np.int32)
 
 
-@cuda.jit
-def _clear(array):  # type: ignore[no-untyped-def]
+@kernel_function()
+def _clear(array: Any) -> None:
     i = cuda.grid(1)
     if i < array.size:
         array[i] = 0
@@ -64,8 +64,11 @@ def cleared(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
     return array
 
 
-@cuda.jit
-def _summarise(bins, edges, start_square, latest, when, noisy, tiny, sup, samples, out):  # type: ignore[no-untyped-def]
+@kernel_function()
+def _summarise(
+    bins: Any, edges: Any, start_square: Any, latest: Any, when: Any, noisy: Any, tiny: Any,
+    sup: Any, samples: Any, out: Any,
+) -> None:  # fmt: skip
     at = cuda.grid(1)
     if at >= latest.size:
         return
@@ -76,7 +79,7 @@ def _summarise(bins, edges, start_square, latest, when, noisy, tiny, sup, sample
         last = 0.0
     row = out[at]
     gpu_summarise_lane(bins[:, at], edges, start_square, last, when[at], noisy, tiny, row)
-    row[_SUP] = np.nan if samples == 0 or np.isnan(row[_FLOOR]) else sup[at] / samples
+    row[_SUP] = np.nan if samples == 0 or isnan(row[_FLOOR]) else sup[at] / samples
 
 
 def summarised(
@@ -90,7 +93,7 @@ def summarised(
     sup: Any,
     samples: int,
 ) -> FloatArray:
-    """Return the measures of all trajectories, (trajectories, fields); flat ``bins`` are used up."""
+    """Return the measures, (trajectories, fields), from flat bins, which are used up."""
     n = int(latest.shape[0])
     out = cuda.device_array((n, len(FIELDS)), np.float64)
     _summarise[-(-n // _THREADS), _THREADS](

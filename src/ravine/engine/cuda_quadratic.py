@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import cuda
 
 from ravine.arguments import FloatArray
 from ravine.engine.cuda_group import STEPS
 from ravine.engine.cuda_measures import batches, bin_levels, bins_of_steps, cleared, summarised
 from ravine.engine.cuda_quadratic_kernel import Layout, quadratic_kernel
 from ravine.engine.cuda_quadratic_steps import draw_shared
-from ravine.engine.cuda_source import SIMULATED
+from ravine.engine.cuda_source import SIMULATED, cuda
 from ravine.engine.measures import FIELDS, Integers
 from ravine.engine.quadratic_kernel import (
     INDEPENDENT,
@@ -41,8 +40,8 @@ def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> Layout:
     while lanes < _WIDEST and d > lanes * _MOST:
         lanes *= 2
     coordinates = -(-d // lanes)
-    pairs = 4 if mode == SHARED else 1
-    threads = lanes if SIMULATED else _THREADS
+    pairs = 2 if mode == SHARED and single else 1
+    threads = lanes if SIMULATED else 64 if mode == SHARED and single else _THREADS
     # With these, more threads fit beside each other than the compiler would choose.
     registers = _REGISTERS.get((mode, single))
     return Layout(threads, lanes, coordinates, pairs, single, with_sup, registers)
@@ -79,7 +78,8 @@ def _run(
     bins, latest, when, sup = results
     samples, steps = 0, setting.steps
     if layout.with_sup:
-        samples = sum(takes_sup_norm.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
+        taken: Any = takes_sup_norm
+        samples = sum(taken.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
     start_square = float((setting.start.astype(np.float64) ** 2).sum())
     noisy = setting.noise != NO_NOISE
     return summarised(

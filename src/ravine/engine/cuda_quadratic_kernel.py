@@ -9,10 +9,10 @@ units and what is recorded are those of the CPU's ``ravine.engine.quadratic_kern
 from __future__ import annotations
 
 from functools import cache
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from ravine.engine.cuda_group import (
     STEPS,
@@ -25,13 +25,14 @@ from ravine.engine.cuda_group import (
 )
 from ravine.engine.cuda_quadratic_steps import (
     all_coordinates,
-    given_noise,
+    given_four,
+    given_pair,
     new_coordinates,
     no_noise,
     own_noise,
 )
-from ravine.engine.cuda_source import device_function, fetch_ahead, kernel_function, on_device
-from ravine.engine.quadratic_kernel import INDEPENDENT, NO_NOISE, SHARED, takes_sup_norm
+from ravine.engine.cuda_source import cuda, device_function, kernel_function, on_device
+from ravine.engine.quadratic_kernel import INDEPENDENT, NO_NOISE, takes_sup_norm
 from ravine.engine.quadratic_lanes import CHUNK
 
 ALPHA, BETA, GAMMA, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(8)
@@ -118,6 +119,7 @@ def _chunk(layout: Layout, one: Any) -> Any:
     go_on = all_coordinates(count, lanes * layout.piece, one)
     zeros = zero_sums(pairs, real)
     fold, turns, zero = sum_steps(pairs, lanes), STEPS // (2 * pairs), real(0.0)
+    row = lanes * count * layout.piece
 
     if turns == 1:
 
@@ -135,7 +137,8 @@ def _chunk(layout: Layout, one: Any) -> Any:
     ) -> Any:
         square = zero
         for turn in range(turns):
-            states, sums = go_on(states, zeros(), g, scale, last_scale, noise, place)
+            here = place + turn * row
+            states, sums = go_on(states, zeros(), g, scale, last_scale, noise, here)
             total = fold(sums, lane)
             square = total if (lane & 7) // (2 * pairs) == turn else square
         return states, (square,)
@@ -153,19 +156,14 @@ def _chunk(layout: Layout, one: Any) -> Any:
 
 @cache
 def quadratic_kernel(layout: Layout, mode: int) -> Any:
-    """Make the kernel for NO_NOISE, INDEPENDENT or SHARED noise; the last in four pairs of steps.
+    """Make the kernel for NO_NOISE, INDEPENDENT or SHARED noise; the last in pieces of noise.
 
     The errors of eight steps are recorded while the next eight are under way.
     """
     threads, lanes, count, pairs, _, with_sup, registers = layout
-    drawing, vanishing, sharing = mode == INDEPENDENT, mode == NO_NOISE, mode == SHARED
-    one = (
-        own_noise(pairs)
-        if drawing
-        else no_noise(pairs)
-        if vanishing
-        else given_noise(lanes * count)
-    )
+    drawing, vanishing = mode == INDEPENDENT, mode == NO_NOISE
+    given = given_four if layout.single else given_pair
+    one = own_noise(pairs) if drawing else no_noise(pairs) if vanishing else given
     real, zero = layout.real, layout.real(0.0)
     groups, width, piece = threads // lanes, lanes * count, layout.piece
     begin = new_coordinates(count, lanes, real, drawing)
@@ -174,16 +172,17 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
 
     @kernel_function(registers)
     def kernel(
-        eigenvalues, start, vectors, seed, steps, tiny, levels, bin_of, own, identity, noise,
-        bins, latest, when, sup,
-    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        eigenvalues: Any, start: Any, vectors: Any, seed: Any, steps: Any, tiny: Any, levels: Any,
+        bin_of: Any, own: Any, identity: Any, noise: Any, bins: Any, latest: Any, when: Any,
+        sup: Any,
+    ) -> None:  # fmt: skip
         lane = np.int32(cuda.threadIdx.x % lanes)
         group = cuda.threadIdx.x // lanes
         at = cuda.blockIdx.x * groups + group
         n = identity.size
         p = min(at, n - 1)
-        given = own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[UNIT, p], seed, identity[p]
-        states = begin(eigenvalues, start, lane, given)
+        its = own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[UNIT, p], seed, identity[p]
+        states = begin(eigenvalues, start, lane, its)
         g, factor, bound = real(own[AHEAD, p]), own[FACTOR, p], real(own[BOUND, p])
         scale = np.float32(own[SCALE, p])
         inside = lane + lanes * (count - 1) < start.size
@@ -191,7 +190,8 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
         record, sup_sum = (np.int32(0), np.int32(-1), 0.0), 0.0
         if with_sup:
             room = cuda.shared.array((groups, width), np.float64)
-        k, square, parts, settled = np.int32(0), zero, nothing(), False
+        k, square, parts = np.int32(0), zero, nothing()
+        settled: Any = False
         while k < steps and not everyone(settled):
             square = finish(parts, lane)
             record = record_steps(
@@ -199,10 +199,6 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
                 bin_of, bins, record,
             )  # fmt: skip
             place = np.int64(k * width + lane * piece)
-            if sharing:
-                # The lines of the next eight steps, one a thread.
-                line = np.int64((k + STEPS) * width) + cuda.laneid * (8 * piece)
-                fetch_ahead(noise, min(line, noise.size - 1))
             states, parts = go_on(states, g, scale, last_scale, noise, place, lane)
             settled = record[0] > 0
             if vanishing:
@@ -210,7 +206,7 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
             k = np.int32(k + STEPS)
             if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
                 y = room[group, : start.size]
-                look(states, g, np.sqrt(factor), y, lane)
+                look(states, g, sqrt(factor), y, lane)
                 in_step()
                 sup_sum += largest_entry(vectors, y, lane, lanes)
                 in_step()

@@ -11,9 +11,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
-from ravine.engine.cuda_source import FAST_NUMPY, device_function, eight, kernel_function, on_device
+from ravine.engine.cuda_source import (
+    FAST_NUMPY,
+    cuda,
+    device_function,
+    kernel_function,
+    on_device,
+    piece_of,
+)
 from ravine.engine.normals import cosine, radius, sine
 from ravine.engine.random import NOISE, advance, output, stream
 from ravine.engine.step import modal_coefficients, modal_step
@@ -84,22 +90,23 @@ def _and_more(one: Any, others: Any) -> Any:
     return some
 
 
-@cache
-def given_noise(width: int) -> Any:
-    """Make a function that takes eight steps in one coordinate with noise drawn before."""
+@device_function
+def given_pair(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+    """Take two steps in one coordinate with noise in double precision that was drawn before."""
+    x, x_prev, c1, c2 = state
+    z = piece_of(noise, place)
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], sums[0], sums[1])
+    return (x, x_prev, c1, c2), (a1, a2)
 
-    @device_function
-    def one(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
-        x, x_prev, c1, c2 = state
-        a1, a2, a3, a4, a5, a6, a7, a8 = sums
-        z = eight(noise, place, width)
-        x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], a1, a2)
-        x, x_prev, a3, a4 = two_steps(x, x_prev, c1, c2, g, z[2], z[3], a3, a4)
-        x, x_prev, a5, a6 = two_steps(x, x_prev, c1, c2, g, z[4], z[5], a5, a6)
-        x, x_prev, a7, a8 = two_steps(x, x_prev, c1, c2, g, z[6], z[7], a7, a8)
-        return (x, x_prev, c1, c2), (a1, a2, a3, a4, a5, a6, a7, a8)
 
-    return one
+@device_function
+def given_four(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+    """Take four steps in one coordinate with noise in single precision that was drawn before."""
+    x, x_prev, c1, c2 = state
+    z = piece_of(noise, place)
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], sums[0], sums[1])
+    x, x_prev, a3, a4 = two_steps(x, x_prev, c1, c2, g, z[2], z[3], sums[2], sums[3])
+    return (x, x_prev, c1, c2), (a1, a2, a3, a4)
 
 
 @cache
@@ -165,10 +172,11 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
 
 
 @kernel_function()
-def draw_shared(seed, identity, d, width, noise):  # type: ignore[no-untyped-def]
-    """Draw noise that trajectories share, eight steps by eight, laid out for ``eight``.
+def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> None:
+    """Draw noise that trajectories share, eight steps by piece_of, laid out for ``piece_of``.
 
-    A piece is a coordinate; rows have ``width``, and those beyond the dimension stay as they are.
+    A row is a piece of 16 bytes for each of ``width`` coordinates; those beyond the dimension stay
+    as they are.
     """
     i = cuda.grid(1)
     if i >= d:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from numba import config, cuda, types
-from numba.core.dispatcher import Dispatcher
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
+# What these hold depends on the packages that are installed: their types are not checked.
+cuda: Any = import_module("numba.cuda")
+types: Any = import_module("numba.core.types")
+Dispatcher: Any = import_module("numba.core.dispatcher").Dispatcher
+
+SIMULATED = bool(getattr(import_module("numba.core.config"), "ENABLE_CUDASIM", False))
 """Whether kernels run in Numba's simulator, as plain Python threads."""
 
 if not SIMULATED:
-    from numba.cuda.core import config as cuda_config
-
+    cuda_config: Any = import_module("numba.cuda.core.config")
     cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is no mistake
 
 _made: dict[tuple[Any, ...], Any] = {}
@@ -47,10 +50,11 @@ def device_function(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True, **({} if SIMULATED else {"forceinline": True}))(function)
 
 
-def kernel_function(registers: int | None = None) -> Any:
+def kernel_function(registers: int | None = None) -> Callable[[Callable[..., Any]], Any]:
     """Compile a Python function as a kernel, with at most this many registers a thread."""
     limit = {} if SIMULATED or registers is None else {"max_registers": registers}
-    return cuda.jit(**limit)
+    compiler: Callable[[Callable[..., Any]], Any] = cuda.jit(**limit)
+    return compiler
 
 
 def on_device(function: Any, **constants: Any) -> Any:
@@ -89,23 +93,19 @@ if SIMULATED:
         """Return the square root in single precision."""
         return np.float32(math.sqrt(x))
 
-    def fetch_ahead(array: Any, at: int) -> None:
-        """Bring the line of memory that holds an entry into the nearest cache."""
-
-    def eight(array: Any, at: int, width: int) -> tuple[Any, ...]:
-        """Return eight numbers: pieces of 16 bytes, ``width`` pieces apart, the first at ``at``."""
-        piece = 16 // array.dtype.itemsize
-        return tuple(array[at + j // piece * (width * piece) + j % piece] for j in range(8))
+    def piece_of(array: Any, at: int) -> tuple[Any, ...]:
+        """Return the numbers in the 16 bytes of an array that begin at entry ``at``."""
+        return tuple(array[at : at + 16 // array.dtype.itemsize])
 
     _FUNCTIONS: dict[str, Any] = {}
 
 else:
-    from llvmlite import ir
-    from numba.cuda.extending import intrinsic
+    ir: Any = import_module("llvmlite.ir")
+    intrinsic: Callable[[Callable[..., Any]], Any] = import_module("numba.cuda.extending").intrinsic
 
     _GLOBAL = 1  # number of the address space of arrays in device memory
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def root(context: Any, x: Any) -> Any:
         """Return the square root in single precision, to one unit in the last place."""
 
@@ -116,48 +116,29 @@ else:
 
         return types.float32(types.float32), build
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def fetch_ahead(context: Any, array: Any, at: Any) -> Any:
-        """Bring the line of memory that holds an entry into the nearest cache."""
+    @intrinsic
+    def piece_of(context: Any, array: Any, at: Any) -> Any:
+        """Return the numbers in the 16 bytes of an array that begin at entry ``at``.
 
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = builder.gep(builder.extract_value(arguments[0], 4), [arguments[1]])
-            address = builder.ptrtoint(place, ir.IntType(64))
-            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
-            code = ir.InlineAsm(kind, "prefetch.global.L1 [$0];", "l", side_effect=True)
-            builder.call(code, [address])
-            return context.get_dummy_value()
-
-        return types.void(array, types.int64), build
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def eight(context: Any, array: Any, at: Any, width: Any) -> Any:
-        """Return eight numbers: pieces of 16 bytes, ``width`` pieces apart, the first at ``at``.
-
-        The loads may pass stores: no kernel writes to an array that it reads so.
+        One load, which may pass stores: no kernel writes to an array that it reads so.
         """
-        result = types.UniTuple(array.dtype, 8)
+        wide = 4 if array.dtype == types.float32 else 2
+        result = types.UniTuple(array.dtype, wide)
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = context.get_value_type(array.dtype)
-            wide = 4 if array.dtype == types.float32 else 2
             # An array's data are its fifth field.
             first = builder.gep(builder.extract_value(arguments[0], 4), [arguments[1]])
-            pointer = ir.VectorType(kind, wide).as_pointer(_GLOBAL)
-            vectors = builder.addrspacecast(first, pointer)
-            never_written = builder.module.add_metadata([])
+            place = builder.addrspacecast(first, ir.VectorType(kind, wide).as_pointer(_GLOBAL))
+            vector = builder.load(place, align=16)
+            vector.set_metadata("invariant.load", builder.module.add_metadata([]))
             found = ir.Constant(context.get_value_type(result), ir.Undefined)
-            for v in range(8 // wide):
-                apart = builder.mul(arguments[2], ir.Constant(ir.IntType(64), v))
-                place = builder.gep(vectors, [apart])
-                vector = builder.load(place, align=16)
-                vector.set_metadata("invariant.load", never_written)
-                for e in range(wide):
-                    number = builder.extract_element(vector, ir.Constant(ir.IntType(32), e))
-                    found = builder.insert_value(found, number, v * wide + e)
+            for e in range(wide):
+                number = builder.extract_element(vector, ir.Constant(ir.IntType(32), e))
+                found = builder.insert_value(found, number, e)
             return found
 
-        return result(array, types.int64, types.int64), build
+        return result(array, types.int64), build
 
     _NAMES = ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "floor")
     _FUNCTIONS = {name: getattr(math, name) for name in (*_NAMES, "isnan", "isinf", "isfinite")}
