@@ -123,6 +123,16 @@ class Survey:
         return self.sigma <= 1e-10 * scale
 
     @cached_property
+    def noise(self) -> FloatArray:
+        """Mean square of the batch gradients at x* along each of ``vectors``, shape (d,)."""
+        assert self.vectors is not None
+        total = np.zeros(self.problem.dimension)
+        for b in range(self.problem.terms):
+            z = self.vectors.T @ self.problem.batch_gradient(b, self.problem.minimiser)
+            total += z * z / self.problem.terms
+        return total
+
+    @cached_property
     def hessians(self) -> FloatArray:
         """Batch Hessians in the coordinates of ``moments``, shape (k, d, d)."""
         return self.moments.deviations + np.diag(self.moments.eigenvalues)

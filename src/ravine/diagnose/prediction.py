@@ -21,6 +21,7 @@ from ravine.sampling import Sampling
 from ravine.theory.growth import Growth, growth
 from ravine.theory.rates import spectral_radius
 from ravine.theory.sense import Sense
+from ravine.theory.tuning import budget_error
 from ravine.theory.worst_case import worst_case_rate
 
 _CURVE_WORK = 1e10
@@ -145,7 +146,7 @@ def predict(
             curve = _iid_curve(survey, candidate.method, mean_square, floor, start, marks)
             after = None
             if curve is not None and math.isfinite(curve[-1]):
-                exact = floor is not None and floor.exact
+                exact = floor is not None and floor.exact and survey.every_direction
                 after = Estimate(float(curve[-1]), float(curve[-1]), float(curve[-1]), exact)
         else:
             floor, curve, after = paths[i]
@@ -312,16 +313,11 @@ def _additive_rest(survey: Survey, method: Method) -> tuple[float, float]:
     from ravine.theory.moments import stationary_variance
 
     assert survey.vectors is not None
-    problem, U = survey.problem, survey.vectors
-    outside = 1.0 - np.minimum(((survey.basis.T @ U) ** 2).sum(axis=0), 1.0)
-    noise = np.zeros(problem.dimension)
-    for b in range(problem.terms):
-        z = U.T @ problem.batch_gradient(b, problem.minimiser)
-        noise += z * z / problem.terms
+    outside = 1.0 - np.minimum(((survey.basis.T @ survey.vectors) ** 2).sum(axis=0), 1.0)
     variance = np.asarray(
         stationary_variance(survey.spectrum, method, sigma2=1.0).y, dtype=np.float64
     )
-    parts = outside * noise * variance
+    parts = outside * survey.noise * variance
     return float(parts.sum()), float(0.5 * parts @ survey.spectrum)
 
 
@@ -335,7 +331,7 @@ def _iid_curve(
 ) -> FloatArray | None:
     """E‖y - x*‖² at the marks: step by step, then at the rate that it settles at."""
     if not survey.every_direction:
-        return None
+        return _additive_curve(survey, method, mean_square, start, marks)
     moments = survey.moments
     work = 4.0 * len(moments.deviations) * moments.dimension**3
     limit = int(max(50, _CURVE_WORK / max(work, 1e5)))
@@ -348,6 +344,27 @@ def _iid_curve(
             decay = mean_square.value ** (later - limit).astype(np.float64)
             values[limit:] = rest + (values[limit] - rest) * decay
     return np.asarray(values[marks])
+
+
+def _additive_curve(
+    survey: Survey,
+    method: Method,
+    mean_square: Growth,
+    start: FloatArray,
+    marks: npt.NDArray[np.intp],
+) -> FloatArray | None:
+    """E‖y - x*‖² with the gradients at x* as additive noise, where the batches hardly disagree."""
+    if survey.vectors is None or mean_square.diverges is not False or not method.is_nesterov:
+        return None
+    if survey.moments.strain(method) > _CALM:
+        return None
+    away = survey.vectors.T @ (start - survey.problem.minimiser)
+    by = np.array([float(method.alpha)]), np.array([float(method.beta)])
+    errors = [
+        float(budget_error(*by, survey.spectrum, survey.noise, away, int(k)).sum())
+        for k in marks[marks > 0]
+    ]
+    return np.array([float(away @ away)] * int((marks == 0).sum()) + errors)
 
 
 _PathErrors = tuple[Estimate | None, FloatArray, Estimate | None]

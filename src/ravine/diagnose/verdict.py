@@ -30,6 +30,11 @@ def verdict(found: Diagnosis) -> list[str]:
         sentences.append(_cause(found, subject))
     sentences += _instead(found, subject)
     sentences += _changes(found)
+    if subject.mean_square.sampling is not found.sampling:
+        sentences.append(
+            "At this size mean-square rates are estimates for batches "
+            f"{_ORDERS[subject.mean_square.sampling]}; the runs had them {_ORDERS[found.sampling]}."
+        )
     return [s for s in sentences if s]
 
 
