@@ -14,7 +14,9 @@ from ravine.cli.options import Json, print_json
 def reproduce(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FIGURE]...", help="Figures to make; all of them if none is named."),
+        typer.Argument(
+            metavar="[FIGURE]...", help="Figures to make; all of them if none is named."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Directory for all files.")] = Path(
         "reproduction"
@@ -78,7 +80,9 @@ def reproduce(
         )
         return
     counts = ", ".join(f"{count} {verdict}" for verdict, count in done.counts.items())
-    typer.echo(f"{len(done.data)} figures and {len(done.judged)} claims in {done.total_seconds:.0f} s")
+    typer.echo(
+        f"{len(done.data)} figures and {len(done.judged)} claims in {done.total_seconds:.0f} s"
+    )
     typer.echo(f"claims: {counts}")
     typer.echo(f"read {out / 'report.html'}")
 

@@ -67,7 +67,7 @@ class Entry:
             given["resolution"] = min(resolution, 24) if quick else resolution
         if self.seeded:
             given["seed"] = seed
-        if self.swept and device not in ("auto", "cpu"):
+        if self.swept:
             given["device"] = device
         return given
 
@@ -85,7 +85,7 @@ FIGURES: dict[str, Entry] = {
         stochastic_approximation,
         draw_stochastic_approximation,
         found.plane,
-        quick={"rate_steps": 1000, "floor_steps": 300, "repeats": 8},
+        quick={"rate_steps": 1000, "floor_steps": 600, "repeats": 16},
         mapped=True,
         swept=True,
     ),
@@ -114,7 +114,7 @@ FIGURES: dict[str, Entry] = {
         noisy_least_squares,
         draw_noisy_least_squares,
         found.plane,
-        quick={"rate_steps": 1000, "floor_steps": 300, "repeats": 8},
+        quick={"rate_steps": 1000, "floor_steps": 600, "repeats": 16},
         mapped=True,
         swept=True,
     ),

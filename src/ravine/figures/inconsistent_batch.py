@@ -180,7 +180,7 @@ def mean_after(n: int, rule: Sampling, steps: int) -> float:
     Examples
     --------
     >>> round(mean_after(50, Sampling.IID, 2), 6)
-    1.002434
+    1.013463
     """
     method = nesterov(Curvature(MU, L))
     steep, flat = block(L, method), block(MU, method)

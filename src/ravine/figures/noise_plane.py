@@ -79,7 +79,7 @@ def noise_plane(
     seed
         Of all random draws.
     options
-        Passed on to ``ravine.engine.sweep.sweep``, e.g. ``threads``.
+        Passed on to ``ravine.engine.sweep.sweep``, e.g. ``device`` or ``threads``.
 
     Returns
     -------
@@ -87,6 +87,8 @@ def noise_plane(
         Dimensions Q, alpha_L, beta. Infinite coefficients mean that there is no stationary law.
     """
     import xarray as xr
+
+    from ravine.engine.device import choose_device, device_name
 
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
@@ -112,6 +114,7 @@ def noise_plane(
             "repeats": repeats,
             "seed": seed,
             "start": FAR,
+            "device": device_name(choose_device(options.get("device", "cpu"), problems[0])),
         },
     )
     for key, words in _LONG_NAMES.items():
