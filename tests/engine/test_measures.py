@@ -72,6 +72,34 @@ def test_a_slow_decay_is_undecided():
         assert found["rate"] == pytest.approx(0.9999, abs=1e-6)
 
 
+@pytest.mark.parametrize("period", [5.3, 17.0, 50.0, 130.0])
+def test_a_slowly_decaying_oscillation_is_not_a_noise_floor(period):
+    # By e^-1 over the run, at most an eighth of the second half a period.
+    k = np.arange(1.0, 3001.0)
+    found = measured(np.exp(-k / 3000) * np.abs(np.cos(2 * np.pi * k / period)), noisy=True)
+    assert found["outcome"] == Outcome.UNDECIDED
+
+
+def test_a_stationary_run_is_at_its_floor():
+    # Five coordinates whose noise has a memory of ten steps: 300 such times in the run.
+    rng = np.random.default_rng(0)
+    outcomes = []
+    for _ in range(100):
+        x, history = rng.standard_normal(5), []
+        for z in rng.standard_normal((3000, 5)):
+            x = 0.9 * x + np.sqrt(0.19) * z
+            history.append(np.sqrt(x @ x))
+        outcomes.append(measured(np.array(history), start=2.0, noisy=True)["outcome"])
+    assert np.mean(np.array(outcomes) == Outcome.NOISE_FLOOR) >= 0.97
+
+
+def test_an_error_that_passes_through_zero_has_not_converged():
+    k = np.arange(1.0, 501.0)
+    found = measured(np.abs(np.cos(2 * np.pi * k / 400)) * 0.9999**k)
+    assert found["final_error"] < 1e-6
+    assert found["outcome"] == Outcome.UNDECIDED
+
+
 def test_a_diverged_run():
     history = 3.0 ** np.arange(1.0, 101.0)
     history[60:] = np.nan

@@ -37,13 +37,10 @@ compiled: Decorator = njit(**OPTIONS)
 _INNER = OPTIONS | {"cache": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 inner: Decorator = njit(**_INNER)
-"""For a part of a kernel that only compiled code calls: half the time to compile."""
+"""For a part of a kernel that only compiled code calls: half the time to compile.
 
-inlined: Decorator = njit(forceinline=True, **_INNER)
-"""For a lane loop whose constants must reach the caller's code."""
-
-compiled_driver: Decorator = njit(parallel=True, **OPTIONS)
-"""For a trivial ``prange`` over blocks, whose body is one call of a ``compiled`` function."""
+Python must not call it, except its ``py_func``: there is nothing behind it to call.
+"""
 
 
 def _fingerprint() -> int:
@@ -63,7 +60,7 @@ a closure over this number is compiled anew when any source of the engine has ch
 _announced = False
 
 
-class _Announcement(event.Listener):
+class _Announcement(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         global _announced
         if not _announced:

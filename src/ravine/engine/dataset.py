@@ -56,8 +56,8 @@ def _mean(values: FloatArray) -> FloatArray:
 
 
 def _standard_error(values: FloatArray) -> FloatArray:
-    """Standard error of ``_mean``; NaN where fewer than two repeats have a finite number."""
-    good = np.isfinite(values)
+    """Standard error of ``_mean``; NaN where that is infinite or of fewer than two repeats."""
+    good = np.isfinite(values) & ~np.isinf(values).any(axis=1, keepdims=True)
     count = good.sum(axis=1)
     finite = np.where(good, values, 0.0)
     mean = finite.sum(axis=1) / np.maximum(count, 1)

@@ -56,7 +56,7 @@ def radius(bits: np.uint32) -> np.float32:
     t = mantissa.view(np.float32) - _ONE
     p = _L4 + t * (_L5 + t * (_L6 + t * _L7))
     p = _L0 + t * (_L1 + t * (_L2 + t * (_L3 + t * p)))
-    return np.sqrt(t * p + _f(exponent) * _MINUS_TWO_LN2)
+    return np.float32(np.sqrt(t * p + _f(exponent) * _MINUS_TWO_LN2))
 
 
 @inner

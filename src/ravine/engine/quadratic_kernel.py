@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import local
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -261,7 +261,8 @@ def run_block(
     )  # fmt: skip
     out[:, _SUP] = np.nan
     if with_sup:
-        samples = sum(takes_sup_norm.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
+        takes = cast("Any", takes_sup_norm).py_func
+        samples = sum(takes(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
         known = ~np.isnan(out[:, _FLOOR])
         out[known, _SUP] = sup[known] / samples if samples else np.nan
 

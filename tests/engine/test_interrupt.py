@@ -1,0 +1,66 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from ravine.engine.store import store_status
+
+# More tiles than it will ever finish, a file that only a finished sweep would write.
+SWEEP = """
+import sys
+from ravine.engine.sweep import sweep
+from ravine.problems import worst_case_quadratic
+problem = worst_case_quadratic(Q=16, d=20)
+print("started", flush=True)
+found = sweep(problem, [0.01] * 64, [0.5] * 64, steps=200_000, sigma2=1.0, tile=256, **OPTIONS)
+found.to_netcdf(sys.argv[1])
+"""
+
+
+def interrupted(tmp_path, options, ready):
+    """Start a sweep, interrupt it once ``ready()``; return its exit code and standard error."""
+    script = SWEEP.replace("OPTIONS", repr(options))
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "found.nc")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "started\n"
+        until = time.monotonic() + 120
+        while not ready() and time.monotonic() < until:
+            time.sleep(0.1)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    return process.returncode, errors
+
+
+def test_an_interrupt_says_what_was_done_and_leaves_no_file(tmp_path):
+    began = time.monotonic()
+    code, errors = interrupted(tmp_path, {}, lambda: time.monotonic() - began > 4)
+    assert code in (-signal.SIGINT, 128 + signal.SIGINT, 1)
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert "of 16 tiles" in errors
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interrupted_store_holds_whole_tiles_only(tmp_path):
+    store = tmp_path / "sweep.zarr"
+
+    def first_tile_is_there():
+        return store.exists() and store_status(store).done > 0
+
+    code, errors = interrupted(tmp_path, {"store": str(store)}, first_tile_is_there)
+    assert code != 0
+    status = store_status(store)
+    assert 0 < status.done < status.total == 16
+    assert status.damaged == 0
+    assert f"stopped after {status.done} of 16 tiles: run it again" in errors
+    assert os.listdir(tmp_path) == ["sweep.zarr"]
