@@ -408,7 +408,8 @@ def compiled_sweep() -> Callable[..., None]:
 
     for function in _COMPILED:
         register_jitable(function)
-    return njit(cache=True, nogil=True)(sweep)
+    driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
+    return driver
 
 
 _COMPILED: Sequence[Callable[..., object]] = (
