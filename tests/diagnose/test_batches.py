@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ravine.diagnose.batches import ShuffledRows, row_curvature, survey
-from ravine.diagnose.prediction import mean_square
+from ravine.diagnose.batches import ShuffledRows, survey
+from ravine.diagnose.growths import mean_square
 from ravine.methods import Method
 from ravine.problems import from_data
 from ravine.sampling import Sampling
@@ -119,12 +119,3 @@ def test_sparse_data_give_the_same_survey():
     assert sparse.moments.growth(Method(0.1, 0.8)) == pytest.approx(
         dense.moments.growth(Method(0.1, 0.8)), rel=1e-6
     )
-
-
-def test_rows_add_up_to_the_curvature_along_a_direction():
-    X, _ = data(30, 3, seed=5)
-    problem = from_data(X, np.arange(30) % 3, loss="multinomial", l2=0.2, batch_size=30)
-    u = np.random.default_rng(0).standard_normal(9)
-    u /= np.linalg.norm(u)
-    expected = u @ problem.hessian() @ u - 0.2
-    assert row_curvature(problem, u).mean() == pytest.approx(expected, rel=1e-10)

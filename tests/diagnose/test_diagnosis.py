@@ -126,6 +126,24 @@ def test_one_batch_of_all_rows_is_deterministic():
     assert subject.outcome is Outcome.CONVERGES
 
 
+def test_a_fixed_order_is_exact():
+    X, y = data(seed=8, rows=48)
+    found = diagnose(X, y, l2=0.1, batch_size=8, sampling="cyclic", epochs=5, try_remedies=False)
+    for p in found.predictions:
+        assert p.mean_square.exact
+        assert p.mean_square.rate == pytest.approx(p.almost_sure.value, rel=1e-9)
+
+
+def test_recommended_parameters_are_not_called_better_when_they_are_not():
+    X, y = data(seed=8, rows=48)
+    first = diagnose(X, y, l2=0.1, batch_size=8, sampling="iid", epochs=20, try_remedies=False)
+    best = first.recommendation.candidate.method
+    again = diagnose(X, y, l2=0.1, batch_size=8, sampling="iid", epochs=20, try_remedies=False,
+                     alpha=float(best.alpha), beta=float(best.beta))  # fmt: skip
+    assert "Nothing tried here leaves less" in again.verdict
+    assert "Better: with" not in again.verdict
+
+
 def test_sparse_data_wider_than_moments_are_followed():
     X = random_sparse(400, 200, density=0.05, random_state=0, format="csr")
     y = np.asarray(X @ np.ones(200)) + np.random.default_rng(0).standard_normal(400)

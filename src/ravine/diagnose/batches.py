@@ -13,7 +13,7 @@ from ravine.arguments import FloatArray, complaint
 from ravine.curvature import Curvature
 from ravine.diagnose.second_moments import SecondMoments
 from ravine.problems import LinearModel
-from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues, is_sparse
+from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues
 
 MOMENT_DIRECTIONS = 128
 """Up to this many coordinates second moments are followed in full."""
@@ -154,19 +154,6 @@ def survey(problem: LinearModel, columns: tuple[str, ...]) -> Survey:
         problem, spectrum, vectors if dense else None, local, bounds, sizes, moments, sample, sure,
         basis,
     )  # fmt: skip
-
-
-def row_curvature(problem: LinearModel, direction: FloatArray) -> FloatArray:
-    """What each row adds to the curvature along a unit direction at x*, shape (rows,)."""
-    U = direction.reshape(problem.features, -1)
-    out = np.empty(problem.X.shape[0])
-    w = problem.minimiser
-    for rows in problem._chunks():
-        block = problem.X[rows]
-        along = np.asarray(block @ U)
-        scores = np.asarray(block @ w.reshape(problem.features, -1))
-        out[rows] = (problem.loss.curve(scores, along) * along).sum(axis=1)
-    return out
 
 
 def _spectrum(
@@ -334,8 +321,3 @@ def _batch_in_basis(problem: LinearModel, b: int, basis: FloatArray) -> FloatArr
     gram = flat.T @ curved.reshape(-1, k) / block.shape[0]
     gram[np.diag_indices(k)] += problem.l2
     return np.asarray(gram)
-
-
-def is_table_sparse(problem: LinearModel) -> bool:
-    """Whether the data are sparse."""
-    return is_sparse(problem.X)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from ravine.diagnose.batches import Survey, survey
 from ravine.diagnose.columns import column_sizes
 from ravine.diagnose.disagreement import disagreement
-from ravine.diagnose.prediction import Outcome, both_growths, outcome
+from ravine.diagnose.growths import both_growths
+from ravine.diagnose.prediction import Outcome, outcome
 from ravine.methods import Method, nesterov
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse

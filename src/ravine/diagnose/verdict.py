@@ -101,6 +101,8 @@ def _fate(found: Diagnosis, subject: Prediction) -> str:
     size = int(problem.batch_sizes.max())
     rule = subject.mean_square.sampling
     where = f"With batch size {size} and batches {_ORDERS[rule]}, {called(subject)}"
+    if problem.terms == 1:
+        where = f"With all rows in one batch, {called(subject)}"
     near = "" if found.survey.quadratic else " near the minimiser"
     if subject.spectral_radius >= 1.0:
         limit = float(subject.candidate.method.alpha) * float(found.survey.curvature.L)
@@ -174,6 +176,8 @@ def _instead(found: Diagnosis, subject: Prediction) -> list[str]:
     if best is None:
         return ["No parameters were found that converge in mean square on these batches."]
     sentences = []
+    if subject.outcome is Outcome.CONVERGES and not _beats(best, subject):
+        return [f"Nothing tried here leaves less after {found.epochs} epochs."]
     better = "Better: with" if subject.outcome is Outcome.CONVERGES else "With"
     sentences.append(
         f"{better} {parameters(best.candidate.method)} it converges at {pace(best.rate)}"
@@ -188,6 +192,13 @@ def _instead(found: Diagnosis, subject: Prediction) -> list[str]:
     elif proven:
         sentences.append("This is certified for every order of the batches.")
     return sentences
+
+
+def _beats(best: Prediction, subject: Prediction) -> bool:
+    """Whether the recommendation leaves less error, or is faster where that is not known."""
+    if best.error_after is None or subject.error_after is None:
+        return best.rate < subject.rate
+    return best.error_after.value < 0.98 * subject.error_after.value
 
 
 def _against_sgd(found: Diagnosis, best: Prediction) -> str:
