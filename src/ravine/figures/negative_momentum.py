@@ -112,15 +112,24 @@ def _after(
     """Exact E‖y - x*‖² after steps, the last ``length`` of them with ``tail``, from rest at x*."""
     state = np.zeros((len(eigenvalues), 2, 2))
     for method, count in ((usual, steps - length), (tail, length)):
-        B, g = block(eigenvalues, method), noise_gain_vector(method)
-        kick = float(method.alpha) ** 2 * np.outer(g, g)
         if method is tail and count:
             # y of the last step before the tail looked ahead with the usual momentum.
             shift = np.array([[1.0, float(tail.gamma) - float(usual.gamma)], [0.0, 1.0]])
             state = shift @ state @ shift.T
-        for _ in range(count):
-            state = B @ state @ np.swapaxes(B, 1, 2) + kick
+        state = _steps(eigenvalues, method, state, count)
     return np.asarray(state[:, 0, 0].sum())
+
+
+def _steps(eigenvalues: FloatArray, method: Method, state: FloatArray, count: int) -> FloatArray:
+    """Covariances of (r, v) after some steps, by doubling: count = Σ 2^i over its bits."""
+    power, g = block(eigenvalues, method), noise_gain_vector(method)
+    added = np.broadcast_to(float(method.alpha) ** 2 * np.outer(g, g), state.shape)
+    while count:
+        if count % 2:
+            state = power @ state @ np.swapaxes(power, 1, 2) + added
+        added = power @ added @ np.swapaxes(power, 1, 2) + added
+        power, count = power @ power, count // 2
+    return state
 
 
 def _measured(

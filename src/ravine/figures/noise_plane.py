@@ -227,7 +227,8 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
     -------
     dict
         ``outcome``: share of the pixels with rho farther than 0.01 from 1 that diverge if and
-        only if rho >= 1. ``rate``: share of the stable pixels whose fitted rate is within 0.01 of rho.
+        only if rho >= 1. ``rate``: share of the stable pixels whose fitted rate is within 0.01
+        of rho.
         ``floor``: share of them whose measured mean square is within 4 standard errors of the
         exact one. ``below_paper``: share of them where the exact coefficient of the worst
         direction exceeds the paper's.
