@@ -18,13 +18,22 @@ def found():
 
 
 @pytest.mark.parametrize("alpha", [0.002, 0.01, 0.03])
-def test_where_batches_hardly_disagree_the_limits_hold_the_exact_growth(found, alpha):
+def test_where_batches_hardly_disagree_the_limits_hold_the_exact_growth(found, alpha, monkeypatch):
     """Six batches: the mean over all orders of an epoch is exact in theory."""
+    monkeypatch.setattr("ravine.diagnose.growths._SMALL_EPOCH", 0.0)
     method = Method(alpha, 0.5)
     exact = growth(found.problem.batch_hessians(), method, sampling="reshuffle").value
     limits = mean_square(found, method, Sampling.RESHUFFLE, 0)
     assert limits.low <= exact * (1 + 1e-9)
     assert exact <= limits.high * (1 + 1e-9)
+
+
+def test_a_short_epoch_is_averaged_exactly(found):
+    method = Method(0.03, 0.5)
+    exact = growth(found.problem.batch_hessians(), method, sampling="reshuffle")
+    limits = mean_square(found, method, Sampling.RESHUFFLE, 0)
+    assert limits.exact
+    assert limits.value == pytest.approx(exact.value, rel=1e-9)
 
 
 @pytest.mark.parametrize("sampling", list(Sampling))

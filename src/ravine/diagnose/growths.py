@@ -10,12 +10,15 @@ from ravine.diagnose.batches import Survey
 from ravine.diagnose.paths import almost_sure_on_data
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sum import one_method
 from ravine.theory.growth import Growth, growth
-from ravine.theory.rates import spectral_radius
+from ravine.theory.rates import block_radius, spectral_radius
 from ravine.theory.sense import Sense
 
 CALM = 0.2
 """Batches hardly disagree where they change 1 - growth by less than this share."""
+
+_SMALL_EPOCH = 1e6
 
 
 def both_growths(
@@ -75,15 +78,23 @@ def _calm(survey: Survey, method: Method) -> tuple[float, float, float] | None:
     """Limits of the growth of E‖·‖² where the batches hardly change that of their mean, or None.
 
     Paths would have to be longer than 1/(1 - rate) to see it. The disagreement acts to second
-    order; what iid sampling makes of it is taken as the size of what another order can.
+    order: by what iid sampling makes of it, and, as terms that are not drawn again correlate, by
+    (alpha/(1 - beta))² uᵀE[Δ²]u in the slowest direction u when an epoch is short against the
+    memory. The limits are one and a half times both.
     """
+    moments = survey.moments
     alone = float(spectral_radius(survey.curvature, method)) ** 2
     tolerance = 1e-5 if survey.exact else 1e-3
-    drawn = max(alone, survey.moments.growth(method, tolerance=tolerance))
-    effect = drawn - alone
+    drawn = max(alone, moments.growth(method, tolerance=tolerance))
+    by = one_method(method)
+    rates = block_radius(moments.eigenvalues, *(np.float64(v) for v in by))
+    slowest = int(np.argmax(rates))
+    spread = float(moments.sandwich(np.eye(moments.dimension))[slowest, slowest])
+    kept = max(1.0 - abs(by.beta), 1e-9)
+    effect = 1.5 * (drawn - alone + (by.alpha / kept) ** 2 * spread)
     if drawn >= 1.0 or effect > CALM * (1.0 - alone):
         return None
-    return max(0.0, alone - effect), alone, drawn
+    return max(0.0, alone - effect), alone, alone + effect
 
 
 def mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -> Growth:
@@ -109,7 +120,8 @@ def mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -
 
 def _sampled_mean_square(survey: Survey, method: Method, sampling: Sampling, seed: int) -> Growth:
     """By the theory's own estimate, with more paths where the first few leave it open."""
-    calm = _calm(survey, method)
+    terms, d = survey.problem.terms, survey.problem.dimension
+    calm = None if 2.0**terms * terms * d**3 <= _SMALL_EPOCH else _calm(survey, method)
     if calm is not None:
         return Growth(calm[1], calm[0], calm[2], False, Sense.MEAN_SQUARE, sampling)
     radius = float(spectral_radius(survey.curvature, method))
