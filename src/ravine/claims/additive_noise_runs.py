@@ -29,7 +29,8 @@ def _erratum5(evidence: Evidence) -> Data:
     large = data["Q"].values >= 1000.0
     x = np.log(data["Q"].values[large])
     objective = {
-        str(name): float(np.polyfit(x, np.log(row[large]), 1)[0])
+        # Adding zero turns -0.0 into 0.0.
+        str(name): round(float(np.polyfit(x, np.log(row[large]), 1)[0]), 9) + 0.0
         for name, row in zip(data["algorithm"].values, data["objective"].values, strict=True)
     }
     return {
@@ -152,7 +153,8 @@ CLAIMS = (
     Claim(
         "figure-least-squares",
         "Appendix figure, least squares",
-        "On random least squares the rates and the stability region are those of Theorem 1.",
+        "On random least squares the rates, the stability region and the noise coefficient are "
+        "those of Theorem 1.",
         _PLANE + "; " + _NOISE,
         "rho(alpha, beta), and Var y in closed form for the noise",
         lambda e: _plane(e, "least-squares"),

@@ -24,10 +24,10 @@ RULES: dict[str, str | None] = {
     "full": "full",
 }
 _STYLE: dict[str, tuple[str, str, Any]] = {
-    "never": ("no restart", BLACK, "-"),
-    "gradient": ("step against its gradient", BLUE, "--"),
-    "sampled": ("sampled function rose", ORANGE, "-."),
-    "full": ("whole objective rose", GREEN, "-"),
+    "never": ("never", BLACK, "-"),
+    "gradient": ("when a step goes against its gradient", BLUE, "--"),
+    "sampled": ("when the sampled function rose", ORANGE, "-."),
+    "full": ("when the whole objective rose", GREEN, "-"),
 }
 
 
@@ -126,6 +126,6 @@ def draw_restart(data: xr.Dataset) -> Figure:
     ]
     figure.legend(
         handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5,
-        title="restart when", title_fontsize=7.5,
+        title="restart", title_fontsize=7.5,
     )  # fmt: skip
     return figure
