@@ -15,6 +15,16 @@ class Contender(NamedTuple):
     units: float
 
 
+class Workload(NamedTuple):
+    """A piece of work, ravine's way of doing it first."""
+
+    title: str
+    unit: str
+    scale: float  # of a unit, in speeds
+    contenders: list[Contender]
+    goals: dict[str, float]  # how many times as fast ravine is meant to be, by start of a name
+
+
 def contest(contenders: list[Contender], rounds: int) -> dict[str, float]:
     """Units a second of every contender: the best of the rounds, after one call to warm up."""
     for contender in contenders:
@@ -28,10 +38,27 @@ def contest(contenders: list[Contender], rounds: int) -> dict[str, float]:
     return {c.name: c.units / best[c.name] for c in contenders}
 
 
-def show(title: str, unit: float, speeds: dict[str, float]) -> None:
-    """Print speeds in units of ``unit`` a second, and how many times as fast the first one is."""
-    print(f"\n{title:52}{'speed':>10}{'ravine is':>12}")
+def show(workload: Workload, speeds: dict[str, float]) -> None:
+    """Print speeds, how many times as fast the first one is, and which goals it met."""
+    print(f"\n{workload.title}\n{workload.unit:58}{'speed':>10}{'ravine is':>14}")
     first = next(iter(speeds.values()))
     for name, speed in speeds.items():
-        ratio = first / speed
-        print(f"{name:52}{speed / unit:10.4g}{f'{ratio:.3g} x' if name != 'ravine' else '':>12}")
+        ratio = "" if speed == first else f"{first / speed:.3g} x"
+        print(f"{name:58}{speed / workload.scale:10.4g}{ratio:>14}")
+    for start, goal in workload.goals.items():
+        best = max((s for name, s in speeds.items() if name.startswith(start)), default=None)
+        if best is not None:
+            met = "met" if first / best >= goal else "MISSED"
+            print(f"  goal {goal:g} x the best of {start}: {first / best:.3g} x, {met}")
+
+
+def markdown(results: list[tuple[Workload, dict[str, float]]]) -> str:
+    """All speeds as a table for a README."""
+    lines = ["| workload | contender | speed | ravine is |", "|---|---|---:|---:|"]
+    for workload, speeds in results:
+        first = next(iter(speeds.values()))
+        for i, (name, speed) in enumerate(speeds.items()):
+            title = f"{workload.title}; {workload.unit}" if i == 0 else ""
+            ratio = "" if speed == first else f"{first / speed:.3g} x"
+            lines.append(f"| {title} | {name} | {speed / workload.scale:.3g} | {ratio} |")
+    return "\n".join(lines)

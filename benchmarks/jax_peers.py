@@ -17,7 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 jax.config.update("jax_enable_x64", True)
-UNROLL = 8
+UNROLL = 4
+BLOCK = 64
+"""Pixels whose state stays in the cache. This block, this unrolling, and sums of squares that are
+kept for every coordinate until the end were the fastest of those tried: three times as fast as all
+pixels at once with a sum over coordinates in every step."""
 
 
 def quadratic(
@@ -27,27 +31,29 @@ def quadratic(
     """Nesterov on a quadratic in its eigenbasis with additive noise; mean squared errors."""
     noise = jax.random.normal(jax.random.key(0), (steps, len(start)), jnp.float32)
 
-    def half(alpha: Any, beta: Any, key: Any) -> Any:
+    def block(given: Any) -> Any:
+        alpha, beta, key = given
         c1 = (1 + beta)[:, None] * (1 - alpha[:, None] * eigenvalues)
         c2 = -beta[:, None] * (1 - alpha[:, None] * eigenvalues)
         x = jnp.broadcast_to(start, c1.shape)
 
         def step(carry: Any, at: Any) -> Any:
-            x, previous = carry
+            x, previous, squares = carry
             if shared:
                 z = noise[at]
             else:
                 z = jax.random.normal(jax.random.fold_in(key, at), x.shape, jnp.float32)
             new = c1 * x + (c2 * previous - alpha[:, None] * z)
             y = new + beta[:, None] * (new - x)
-            return (new, x), (y * y).sum(axis=1)
+            return (new, x, squares + y * y), None
 
-        _, squares = jax.lax.scan(step, (x, x), jnp.arange(steps), unroll=UNROLL)
-        return squares.mean(axis=0)
+        begin = (x, x, jnp.zeros_like(x))
+        (_, _, squares), _ = jax.lax.scan(step, begin, jnp.arange(steps), unroll=UNROLL)
+        return squares.sum(axis=1) / steps
 
-    run = jax.pmap(half)
-    keys = jax.random.split(jax.random.key(1, impl=generator), 2)
-    a, b = (jnp.asarray(v).reshape(2, -1) for v in (alpha, beta))
+    run = jax.pmap(lambda *given: jax.lax.map(block, given))
+    a, b = (jnp.asarray(v).reshape(2, -1, BLOCK) for v in (alpha, beta))
+    keys = jax.random.split(jax.random.key(1, impl=generator), a.shape[:2])
     return lambda: run(a, b, keys).block_until_ready()
 
 
@@ -80,8 +86,11 @@ def softmax(
         def step(carry: Any, at: Any) -> Any:
             w, previous = carry
             y = w + b * (w - previous)
-            z = jax.random.normal(jax.random.fold_in(key, at), y.shape, jnp.float32)
-            return (y - a * (grad(y) + sigma * z), w), (y * y).sum(axis=(1, 2))
+            g = grad(y)
+            if sigma > 0.0:
+                z = jax.random.normal(jax.random.fold_in(key, at), y.shape, jnp.float32)
+                g = g + sigma * z
+            return (y - a * g, w), (y * y).sum(axis=(1, 2))
 
         _, squares = jax.lax.scan(step, (w, w), jnp.arange(steps))
         return squares.mean(axis=0)
@@ -167,15 +176,16 @@ def optax_scan(
         rule = optax.sgd(alpha, momentum=beta, nesterov=True)
 
         def step(carry: Any, z: Any) -> Any:
-            x, state = carry
+            x, state, squares = carry
             updates, state = rule.update(eigenvalues * x + z, state, x)
             x = optax.apply_updates(x, updates)
-            return (x, state), (x * x).sum()
+            return (x, state, squares + x * x), None
 
         x = jnp.asarray(start)
-        _, squares = jax.lax.scan(step, (x, rule.init(x)), noise, unroll=UNROLL)
-        return squares.mean()
+        begin = (x, rule.init(x), jnp.zeros_like(x))
+        (_, _, squares), _ = jax.lax.scan(step, begin, noise, unroll=UNROLL)
+        return squares.sum() / steps
 
-    run = jax.pmap(jax.vmap(one))
-    a, b = (jnp.asarray(v).reshape(2, -1) for v in (alpha, beta))
+    run = jax.pmap(lambda a, b: jax.lax.map(lambda given: jax.vmap(one)(*given), (a, b)))
+    a, b = (jnp.asarray(v).reshape(2, -1, BLOCK) for v in (alpha, beta))
     return lambda: run(a, b).block_until_ready()

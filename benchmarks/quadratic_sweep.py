@@ -1,66 +1,77 @@
-"""Worst-case quadratic, d = 100: ravine's sweep, a hand-written C kernel and NumPy, interleaved.
+"""Worst-case quadratic, d = 100, 4096 pixels, 1000 steps, with noise of their own or shared.
 
-    python -m benchmarks.quadratic_sweep [rounds]
-
-Reports 10⁹ coordinate updates a second (pixels x steps x dimension / time), the best of the rounds,
-and ratios. C does the steps and the sums of squares only; ravine also measures rate, floor and
-outcome, and goes through the whole of ``sweep``, dataset included.
+C does the steps and the sums of squares only; ravine also measures rate, floor and outcome, and
+goes through the whole of ``sweep``, dataset included. Peers take fewer steps, which changes their
+time a step by little; the loops run one pixel.
 """
 
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import peers
+from benchmarks.contest import Contender, Workload
 from ravine.engine.sweep import sweep
 from ravine.problems import worst_case_quadratic
 
 D, SIDE, STEPS = 100, 64, 992  # steps in whole chunks, as C needs them
 PIXELS = SIDE * SIDE
-NUMPY_STEPS, NUMPY_BLOCK = 100, 256
+FEW, SHARED_FEW, LOOP = 48, 480, 300  # steps of the slower contenders
+NUMPY_BLOCK = 256
 FLAGS = ["-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fopenmp"]
+PROBLEM = worst_case_quadratic(Q=100, d=D)
+START = PROBLEM.eigenvectors.T @ (PROBLEM.start - PROBLEM.minimiser)
+# A plane where every run is stable: no contender may save work on pixels that diverged.
+ALPHAS = np.linspace(0.05, 1.2, SIDE) / float(PROBLEM.curvature.L)
+BETAS = np.linspace(0.0, 0.9, SIDE)
+ALPHA, BETA = np.repeat(ALPHAS, SIDE), np.tile(BETAS, SIDE)
 
 
-def c_kernel(folder: str, chunk: int) -> Any:
-    built = Path(folder) / f"kernels-{chunk}.so"
-    source = Path(__file__).with_name("kernels.c")
-    command = [
-        "gcc",
-        *FLAGS,
-        "-shared",
-        "-fPIC",
-        f"-DCHUNK={chunk}",
-        str(source),
-        "-lm",
-        "-o",
-        str(built),
-    ]
-    subprocess.run(command, check=True)
-    return ctypes.CDLL(str(built)).quadratic_sweep
+@cache
+def c_kernel(chunk: int) -> Any:
+    """Compile the kernel in C with chunks of this many steps."""
+    folder = tempfile.mkdtemp()
+    built = Path(folder) / "kernels.so"
+    source = str(Path(__file__).with_name("kernels.c"))
+    command = ["gcc", *FLAGS, "-shared", "-fPIC", f"-DCHUNK={chunk}", source, "-lm", "-o", built]
+    try:
+        subprocess.run(command, check=True)
+        return ctypes.CDLL(str(built)).quadratic_sweep
+    finally:
+        shutil.rmtree(folder)
 
 
-def plane(problem: Any) -> tuple[np.ndarray, np.ndarray]:
-    """A plane where every run is stable: no contender may save work on pixels that diverged."""
-    return np.linspace(0.05, 1.2, SIDE) / float(problem.curvature.L), np.linspace(0.0, 0.9, SIDE)
+def c_work(chunk: int, shared: bool) -> Any:
+    """The sweep in C."""
+    noise = np.random.default_rng(0).standard_normal((D, STEPS))
+    out = np.empty(PIXELS)
+
+    def at(array: np.ndarray) -> ctypes.c_void_p:
+        return ctypes.c_void_p(array.ctypes.data)
+
+    return lambda: c_kernel(chunk)(
+        D, at(PROBLEM.eigenvalues), at(START), PIXELS, at(ALPHA), at(BETA), at(BETA),
+        ctypes.c_uint64(1), ctypes.c_double(1.0), STEPS, at(noise) if shared else None, at(out),
+    )  # fmt: skip
 
 
-def numpy_block(problem: Any, alpha: np.ndarray, beta: np.ndarray, shared: bool) -> None:
+def numpy_block(alpha: np.ndarray, beta: np.ndarray, steps: int, shared: bool) -> None:
     """Vectorised over pixels, in the eigenbasis, in place, with NumPy's fastest generator."""
     rng = np.random.Generator(np.random.SFC64(1))
-    q = 1 - alpha * problem.eigenvalues
+    q = 1 - alpha * PROBLEM.eigenvalues
     c1, c2 = (1 + beta) * q, -beta * q
-    x = np.tile(problem.eigenvectors.T @ (problem.start - problem.minimiser), (len(alpha), 1))
+    x = np.tile(START, (len(alpha), 1))
     x_prev, room = x.copy(), np.empty_like(x)
-    for _ in range(NUMPY_STEPS):
+    for _ in range(steps):
         z = rng.standard_normal((1 if shared else len(alpha), D), dtype=np.float32)
         x_prev *= c2
         np.multiply(c1, x, out=room)
@@ -74,74 +85,61 @@ def numpy_block(problem: Any, alpha: np.ndarray, beta: np.ndarray, shared: bool)
         np.einsum("ij,ij->i", room, room)
 
 
-def numpy_sweep(problem: Any, shared: bool) -> None:
+def numpy_work(steps: int, shared: bool) -> None:
     """The plane on two threads, in blocks that stay in the cache."""
-    alphas, betas = plane(problem)
-    alpha, beta = np.repeat(alphas, SIDE)[:, None], np.tile(betas, SIDE)[:, None]
     parts = [slice(at, at + NUMPY_BLOCK) for at in range(0, PIXELS, NUMPY_BLOCK)]
+    a, b = ALPHA[:, None], BETA[:, None]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda p: numpy_block(problem, alpha[p], beta[p], shared), parts))
+        list(pool.map(lambda p: numpy_block(a[p], b[p], steps, shared), parts))
 
 
-def contenders(folder: str) -> dict[tuple[str, str], tuple[Callable[[], object], int]]:
-    problem = worst_case_quadratic(Q=100, d=D)
-    alphas, betas = plane(problem)
-    alpha, beta = np.repeat(alphas, SIDE), np.tile(betas, SIDE)
-    start = problem.eigenvectors.T @ (problem.start - problem.minimiser)
-    noise = np.random.default_rng(0).standard_normal((D, STEPS))
-    out = np.empty(PIXELS)
-    kernels = {chunk: c_kernel(folder, chunk) for chunk in (16, 32)}
-
-    def c(chunk: int, shared: bool) -> None:
-        def at(array: np.ndarray) -> ctypes.c_void_p:
-            return ctypes.c_void_p(array.ctypes.data)
-
-        kernels[chunk](
-            D, at(problem.eigenvalues), at(start), PIXELS, at(alpha), at(beta), at(beta),
-            ctypes.c_uint64(1), ctypes.c_double(1.0), STEPS,
-            at(noise) if shared else None, at(out),
-        )  # fmt: skip
-
-    jobs: dict[tuple[str, str], tuple[Callable[[], object], int]] = {}
-    for kind in ("independent", "shared"):
-        shared = kind == "shared"
-        for dtype in ("float64", "float32"):
-            jobs[f"ravine {dtype}", kind] = (
-                lambda kind=kind, dtype=dtype: sweep(
-                    problem, alphas, betas, steps=STEPS, sigma2=1.0, noise=kind, seed=1, dtype=dtype
-                ),
-                STEPS,
-            )
-        for chunk in kernels:
-            jobs[f"C, chunks of {chunk}", kind] = (lambda s=shared, n=chunk: c(n, s), STEPS)
-        jobs["NumPy", kind] = (lambda s=shared: numpy_sweep(problem, s), NUMPY_STEPS)
-    return jobs
-
-
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    with tempfile.TemporaryDirectory() as folder:
-        jobs = contenders(folder)
-        for job, _ in jobs.values():
-            job()
-        best = dict.fromkeys(jobs, np.inf)
-        for _ in range(rounds):
-            for name, (job, _) in jobs.items():
-                began = time.perf_counter()
-                job()
-                best[name] = min(best[name], time.perf_counter() - began)
-    speed = {name: PIXELS * jobs[name][1] * D / best[name] / 1e9 for name in jobs}
-    print(f"{'10^9 coordinate updates a second':34}{'independent':>12}{'shared':>12}")
-    for who in dict.fromkeys(name for name, _ in jobs):
-        print(f"{who:34}{speed[who, 'independent']:12.2f}{speed[who, 'shared']:12.2f}")
-    for peer in ("C", "NumPy"):
-        ratios = [
-            speed["ravine float64", kind]
-            / max(v for (who, k), v in speed.items() if who.startswith(peer) and k == kind)
-            for kind in ("independent", "shared")
-        ]
-        print(f"{'ravine float64 / best ' + peer:34}{ratios[0]:12.2f}{ratios[1]:12.2f}")
+def workload(shared: bool) -> Workload:
+    """Gather all who are there."""
+    kind, few = ("shared", SHARED_FEW) if shared else ("independent", FEW)
+    own = partial(
+        sweep, PROBLEM, ALPHAS, BETAS, steps=STEPS, sigma2=1.0, noise=kind, seed=1
+    )  # fmt: skip
+    plane, lam = PIXELS * D, PROBLEM.eigenvalues
+    found = [Contender("ravine", own, plane * STEPS)]
+    found.append(Contender("ravine, float32", partial(own, dtype="float32"), plane * STEPS))
+    if shutil.which("gcc") is None:
+        peers.MISSING.append("gcc")
+    else:
+        for chunk in (16, 32):
+            name = f"C, written by hand, chunks of {chunk}"
+            found.append(Contender(name, c_work(chunk, shared), plane * STEPS))
+    if peers.jax is not None:
+        generators = [""] if shared else ["threefry2x32", "rbg"]
+        for generator in generators:
+            chosen = {"generator": generator} if generator else {}
+            work = peers.jax.quadratic(lam, START, ALPHA, BETA, steps=few, shared=shared, **chosen)
+            name = f"JAX, jit and scan, two devices{', ' + generator if generator else ''}"
+            found.append(Contender(name, work, plane * few))
+    if shared and peers.optax is not None:
+        work = peers.jax.optax_scan(lam, START, ALPHA, BETA, steps=few)
+        found.append(Contender("optax under vmap and scan, two devices", work, plane * few))
+    if peers.torch is not None:
+        work = peers.torch.quadratic(lam, START, ALPHA, BETA, steps=few // 4, shared=shared)
+        found.append(Contender("PyTorch, vectorised over pixels", work, plane * few // 4))
+    found.append(
+        Contender("NumPy, vectorised, two threads", lambda: numpy_work(few, shared), plane * few)
+    )
+    if not shared:
+        found += loops()
+    goals = {"C": 0.8, "JAX": 2.0, "optax": 5.0}
+    if not shared:
+        goals = {"C": 0.9, "JAX": 10.0, "NumPy": 15.0, "torch.optim": 1000.0}
+    title = f"Worst-case quadratic, d = 100, 4096 pixels, {kind} noise"
+    return Workload(title, "10^9 coordinate updates a second", 1e9, found, goals)
 
 
-if __name__ == "__main__":
-    main()
+def loops() -> list[Contender]:
+    """Optimizers as they are commonly called, on one pixel."""
+    found, alpha, beta = [], float(ALPHAS[30]), float(BETAS[40])
+    if peers.torch is not None:
+        work = peers.torch.optimizer_loop(PROBLEM.eigenvalues, START, alpha, beta, steps=LOOP)
+        found.append(Contender("torch.optim.SGD(nesterov=True) in a loop", work, D * LOOP))
+    if peers.optax is not None:
+        work = peers.jax.optax_loop(PROBLEM.eigenvalues, START, alpha, beta, steps=LOOP)
+        found.append(Contender("optax.sgd(nesterov=True), jitted, in a loop", work, D * LOOP))
+    return found

@@ -51,8 +51,9 @@ def softmax(
             y = w + b * (w - previous)
             p = torch.softmax((data @ y.reshape(d, -1)).reshape(n, pixels, classes), dim=-1)
             g = (data.T @ (p - target).reshape(n, -1)).reshape(d, pixels, classes) / n + l2 * y
-            z = torch.randn(y.shape, generator=generator)
-            w, previous = y - a * (g + sigma * z), w
+            if sigma > 0.0:
+                g += sigma * torch.randn(y.shape, generator=generator)
+            w, previous = y - a * g, w
         return w
 
     return work

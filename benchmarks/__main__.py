@@ -1,0 +1,53 @@
+"""All workloads, each with its contenders in turn; then the closed forms.
+
+    python -m benchmarks [rounds]
+
+Prints tables of speeds (the best of the rounds) and ratios, and one table in Markdown.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from benchmarks import (
+    closed_forms,
+    commuting_map,
+    finite_sum,
+    peers,
+    quadratic_sweep,
+    softmax_sweep,
+)
+from benchmarks.contest import Workload, contest, markdown, show
+
+
+def main() -> None:
+    """Run everything."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    began = time.perf_counter()
+    workloads = [
+        lambda: quadratic_sweep.workload(shared=False),
+        lambda: quadratic_sweep.workload(shared=True),
+        softmax_sweep.workload,
+        lambda: finite_sum.workload("iid"),
+        lambda: finite_sum.workload("reshuffle"),
+    ]
+    results: list[tuple[Workload, dict[str, float]]] = []
+    for make in workloads:
+        workload = make()
+        speeds = contest(workload.contenders, rounds)
+        show(workload, speeds)
+        results.append((workload, speeds))
+    print()
+    closed_forms.main()
+    print("\ncommuting bracket, 256 x 256 pixels, Q = 32")
+    for name, value in commuting_map.measure().items():
+        print(f"{name:40} {value:.6g}")
+    print(f"\n{markdown(results)}")
+    if peers.MISSING:
+        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(peers.MISSING))}")
+    print(f"\n{time.perf_counter() - began:.0f} seconds in all")
+
+
+if __name__ == "__main__":
+    main()
