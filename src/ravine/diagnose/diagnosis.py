@@ -319,7 +319,7 @@ def _length(problem: LinearModel, epochs: int | None, seeds: int | None) -> tupl
     """Epochs, steps and seeds of the runs."""
     n = problem.terms
     entries = problem.X.nnz if is_sparse(problem.X) else problem.X.shape[0] * problem.features
-    per_step = 40.0 * (entries / n) * problem.loss.outputs + 1e6
+    per_step = 40.0 * (entries / n) * problem.loss.outputs + 400.0 * problem.dimension + 1e6
     if epochs is None:
         wished = int(np.clip(np.ceil(_USUAL_STEPS / n), 1, 500))
         rounds = int(max(1, min(wished, 4 * _RUN_WORK / (per_step * n))))
