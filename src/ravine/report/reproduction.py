@@ -66,9 +66,10 @@ class Plan:
             took = f"{sum(known) + self.last.get('claims_seconds', 0.0):.0f} s"
         else:
             took = ""
+        claims = sum(set(claim.needs) <= set(self.arguments) for claim in CLAIMS)
         last = f"it took {took} last time" if took else "not run here before"
         return (
-            f"{len(self.arguments)} figures at {size}{there}, and {len(CLAIMS)} claims, "
+            f"{len(self.arguments)} figures at {size}{there}, and {claims} claims, "
             f"into {self.out}{os.sep}: {last}"
         )
 
