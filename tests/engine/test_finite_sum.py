@@ -203,6 +203,24 @@ def test_a_tile_measures_rate_floor_and_outcome():
     assert (noisy["floor_sup"][settled] >= floors / np.sqrt(3) * 0.7).all()
 
 
+def test_shared_noise_is_that_of_the_first_pixel():
+    problem = NOISY_ROTATED
+    plane = spec(problem, sigma2=0.3, noise="shared", steps=37)
+    found = run_tile(plane, 0, 72)["final_error"]
+    for pixel, repeat in ((0, 0), (17, 1), (40, 2)):
+        alpha, beta, _ = plane.parameters(pixel)
+        trace = run(
+            problem,
+            Method(alpha, beta),
+            37,
+            sampling=Sampling.RESHUFFLE,
+            sigma2=0.3,
+            seed=4,
+            trajectory=repeat << 32,
+        )
+        assert found[pixel, repeat] == pytest.approx(trace.errors[-1], rel=1e-10)
+
+
 def test_measured_rates_are_those_of_the_theory_without_sampling():
     problem = counterexample(1, 20, 10)
     found = run_tile(spec(problem, sampling=None, steps=2000), 0, 72)

@@ -56,7 +56,7 @@ def test_the_data_decide_the_kernel():
         (many, None, "stepwise_kernel"),
     ):
         plane = spec(problem, sampling=sampling, steps=8, repeats=1)
-        chosen = linear_model_kernel._module(plane)
+        chosen = linear_model_kernel.kernel_module(plane)
         assert chosen.__name__.endswith(expected)
         linear_model_kernel.check(plane)
         found = linear_model_kernel.run_tile(plane, 4, 6)

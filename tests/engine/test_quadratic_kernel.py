@@ -150,3 +150,14 @@ def test_more_coordinates_than_lanes():
         ).final_error.item()  # fmt: skip
         path = expected_errors(problem, 0, 0, (0.7, 0.2, 0.2), 21, 1.0, noise)
         assert found == pytest.approx(np.linalg.norm(path[-1]), rel=1e-5)
+
+
+def test_a_start_beyond_single_precision_is_refused():
+    problem = small_problem()
+    common = {"steps": 10, "dtype": "float32"}
+    with pytest.raises(ValueError, match="dtype must be float64 for a start beyond 1e"):
+        sweep(problem, [0.5], [0.5], start=1e18, **common)
+    with pytest.raises(ValueError, match="dtype must be float64 for a start beyond 1e"):
+        sweep(problem, [0.0, 1e-10], [0.5], start=1e9, sigma2=1.0, noise="shared", **common)
+    found = sweep(problem, [0.0, 0.5], [0.5], start=1e15, sigma2=1.0, noise="shared", **common)
+    assert np.isfinite(found.final_error.values).all()
