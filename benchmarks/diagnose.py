@@ -13,11 +13,11 @@ import time
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ravine.diagnose import diagnose, read_table
-from ravine.diagnose.batches import Survey, survey
-from ravine.diagnose.candidates import candidates
-from ravine.diagnose.measurement import follow, on_data
-from ravine.diagnose.remedies import standardised
+from ravine.diagnosis import diagnose, read_table
+from ravine.diagnosis.batches import Survey, survey
+from ravine.diagnosis.candidates import candidates
+from ravine.diagnosis.measurement import follow, on_data
+from ravine.diagnosis.remedies import standardised
 from ravine.engine.blas import one_blas_thread
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems import from_data

@@ -18,12 +18,12 @@ MAY_IMPORT = {
     "problems": ROOTS,
     "engine": ROOTS | {"problems"},
     "figures": ROOTS | {"theory", "problems", "engine"},
-    "diagnose": ROOTS | {"theory", "problems", "engine"},
+    "diagnosis": ROOTS | {"theory", "problems", "engine"},
     "claims": ROOTS | {"theory", "problems", "engine", "figures"},
-    "report": ROOTS | {"theory", "problems", "engine", "figures", "claims", "diagnose"},
-    "cli": ROOTS | {"theory", "problems", "engine", "figures", "claims", "diagnose", "report"},
+    "report": ROOTS | {"theory", "problems", "engine", "figures", "claims", "diagnosis"},
+    "cli": ROOTS | {"theory", "problems", "engine", "figures", "claims", "diagnosis", "report"},
 }
-DRAWING = {"figures", "report", "diagnose", "cli"}
+DRAWING = {"figures", "report", "diagnosis", "cli"}
 FILES = [
     path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE
 ]

@@ -52,17 +52,21 @@ __version__ = "0.1.0"
 
 # What needs Numba or xarray is loaded when it is first asked for: ``import ravine`` stays light.
 _LATER = {
+    "Diagnosis": "ravine.diagnosis",
     "Outcome": "ravine.engine.measures",
     "Restart": "ravine.engine.restart",
     "Tail": "ravine.engine.schedule",
     "Trace": "ravine.engine.run",
+    "diagnose": "ravine.diagnosis",
     "problems": "ravine.problems",
+    "read_table": "ravine.diagnosis",
     "run": "ravine.engine.run",
     "sweep": "ravine.engine.sweep",
 }
 
 if TYPE_CHECKING:
     from ravine import problems
+    from ravine.diagnosis import Diagnosis, diagnose, read_table
     from ravine.engine.measures import Outcome
     from ravine.engine.restart import Restart
     from ravine.engine.run import Trace, run
@@ -85,6 +89,7 @@ __all__ = [
     "Bracket",
     "Certificate",
     "Curvature",
+    "Diagnosis",
     "Envelope",
     "Growth",
     "JointSpectralRadius",
@@ -111,6 +116,7 @@ __all__ = [
     "contraction",
     "contraction_bound",
     "counterexample_growth",
+    "diagnose",
     "exact_noise_coefficient",
     "gradient_descent",
     "gradient_descent_bound",
@@ -125,6 +131,7 @@ __all__ = [
     "noise_floor",
     "paper_noise_coefficient",
     "problems",
+    "read_table",
     "recommend",
     "run",
     "safe_momentum",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine.diagnose import diagnose
+from ravine.diagnosis import diagnose
 from ravine.report.diagnosis_page import diagnosis_page, write_diagnosis
 from ravine.report.diagnosis_pictures import plane
 

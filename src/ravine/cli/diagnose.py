@@ -15,7 +15,7 @@ from ravine.sampling import Sampling
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ravine.diagnose import Diagnosis
+    from ravine.diagnosis import Diagnosis
 
 _WIDTH = 80
 
@@ -84,7 +84,7 @@ def diagnose_command(
 
     - `ravine diagnose breast_cancer --standardise --l2 0.01 --sampling iid --out report.html`
     """
-    from ravine.diagnose import diagnose, read_table
+    from ravine.diagnosis import diagnose, read_table
 
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"out must be a file ending in .html, got {out}: change its ending")
@@ -110,7 +110,7 @@ def diagnose_command(
 def _show(found: Diagnosis) -> None:
     from rich.console import Console
 
-    from ravine.diagnose.verdict import verdict
+    from ravine.diagnosis.verdict import verdict
 
     terminal = Console(highlight=False)
     screen = Console(highlight=False, width=min(_WIDTH, terminal.width))
@@ -147,7 +147,7 @@ def _show_data(found: Diagnosis, screen: Console) -> None:
 def _show_methods(found: Diagnosis, screen: Console) -> None:
     from rich.table import Table
 
-    from ravine.diagnose.verdict import digits, share_of_start
+    from ravine.diagnosis.verdict import digits, share_of_start
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
     table.add_column("method", no_wrap=True)

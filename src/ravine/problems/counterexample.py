@@ -57,7 +57,7 @@ def theorem2(
     spread: float = 1.0,
     seed: int = 0,
 ) -> QuadraticSum:
-    """A sum on which usual Nesterov diverges from the start ``x0`` (the paper's Theorem 2).
+    """A sum on which usual Nesterov diverges from ``x0``: the paper's divergence theorem.
 
     H_i = U Λ_i Uᵀ where Λ_i differs between the terms in its last entry alone: mu for i < n and L
     for i = n. The other entries are geometric from L down to mu. U is the Householder reflection

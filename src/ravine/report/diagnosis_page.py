@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from ravine.diagnose import Diagnosis
-from ravine.diagnose.prediction import Outcome, Prediction
-from ravine.diagnose.verdict import digits, share_of_start, verdict
+from ravine.diagnosis import Diagnosis
+from ravine.diagnosis.prediction import Outcome, Prediction
+from ravine.diagnosis.verdict import digits, share_of_start, verdict
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
 from ravine.report.page import Cell, Page
 from ravine.theory.growth import Growth

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnose.candidates import tuning_moments
-from ravine.diagnose.verdict import share_of_start
+from ravine.diagnosis.candidates import tuning_moments
+from ravine.diagnosis.verdict import share_of_start
 from ravine.methods import Method
 from ravine.theory.rates import spectral_radius
 from ravine.theory.worst_case import worst_case_rate
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ravine.diagnose import Diagnosis
+    from ravine.diagnosis import Diagnosis
 
 COLOURS = {
     "yours": "#000000", "nesterov": "#c1272d", "pytorch": "#e69f00", "sgd": "#999999",

@@ -345,7 +345,7 @@ def accelerated_bound(
 def sgd_noise_bound(
     curvature: Curvature, *, steps: int, distance: float = 1.0, sigma2: float = 1.0
 ) -> Envelope:
-    """Theorem 3: SGD with alpha = 2/(mu+L) under additive noise; f need not be quadratic.
+    """Theorem 2: SGD with alpha = 2/(mu+L) under additive noise; f need not be quadratic.
 
     E f(y_{k+1}) - f* <= L/2 ((Q-1)/(Q+1))^{2k} ‖x_0 - x*‖² + Q/(2L) sigma2.
 
@@ -372,5 +372,5 @@ def sgd_noise_bound(
         rate=((L - mu) / (L + mu)) ** 2,
         floor=check_sigma("sigma2", sigma2) / (2.0 * mu),
         bounds=OBJECTIVE,
-        statement="Theorem 3: SGD, alpha = 2/(mu+L), additive noise",
+        statement="Theorem 2: SGD, alpha = 2/(mu+L), additive noise",
     )

@@ -72,7 +72,7 @@ def counterexample_growth(
 
     Notes
     -----
-    Completes Theorem 2 and Lemma 1 of the paper; rho (n - 1)^(1/n) there is exact for the cyclic
+    Completes Theorem 3 and Lemma 1 of the paper; rho (n - 1)^(1/n) there is exact for the cyclic
     order only.
 
     Examples

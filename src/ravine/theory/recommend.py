@@ -145,8 +145,9 @@ def _for_any_sampling(curvature: Curvature, beta: float | None) -> Recommendatio
         )
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {rungs.worst_case_rate:.6g} a step, from at most {proof.transient_gain:.4g} times its "
-        f"start, to at most {proof.noise_gain:.4g} times the mean gradient norm at the minimiser"
+        f"a factor {rungs.worst_case_rate:.6g} a step, from at most {proof.transient_gain:.4g} "
+        f"times its start, to at most {proof.noise_gain:.4g} times the mean gradient norm at the "
+        "minimiser"
     )
     quantity = "worst-case rate a step"
     setting = Setting.ANY_SAMPLING
@@ -196,8 +197,8 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
         f"SGD at 2/(mu + L) has {float(np.sqrt(plain.value)):.6g}"
     )
     guarantee = (
-        f"under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor {rate:.6g} a step; "
-        "another sampling or another sum is not covered"
+        f"under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor {rate:.6g} "
+        "a step; another sampling or another sum is not covered"
     )
     quantity = "root-mean-square rate a step"
     return Recommendation(Setting.FINITE_SUM, method, rate, quantity, reason, guarantee, rungs)

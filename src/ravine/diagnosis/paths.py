@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnose.batches import Survey
-from ravine.diagnose.measurement import BatchGradient, batch_order
+from ravine.diagnosis.batches import Survey
+from ravine.diagnosis.measurement import BatchGradient, batch_order
 from ravine.methods import Method
 from ravine.problems import LinearModel
 from ravine.sampling import Sampling

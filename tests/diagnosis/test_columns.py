@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from ravine.diagnose.columns import column_findings, column_sizes, encode
+from ravine.diagnosis.columns import column_findings, column_sizes, encode
 
 
 def test_numbers_stay_and_text_becomes_one_column_for_each_value():

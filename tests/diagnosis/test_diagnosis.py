@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import random as random_sparse
 
-from ravine.diagnose import diagnose
-from ravine.diagnose.prediction import Outcome
-from ravine.diagnose.verdict import digits, pace, percent
+from ravine.diagnosis import diagnose
+from ravine.diagnosis.prediction import Outcome
+from ravine.diagnosis.verdict import digits, pace, percent
 from ravine.theory.worst_case import worst_case_rate
 
 

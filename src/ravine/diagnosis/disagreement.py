@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnose.batches import Survey
+from ravine.diagnosis.batches import Survey
 from ravine.methods import Method
 
 _SHOWN = 5

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ravine.diagnose.batches import survey
-from ravine.diagnose.growths import both_growths, mean_square
+from ravine.diagnosis.batches import survey
+from ravine.diagnosis.growths import both_growths, mean_square
 from ravine.methods import Method, nesterov
 from ravine.problems import from_data
 from ravine.sampling import Sampling
@@ -20,7 +20,7 @@ def found():
 @pytest.mark.parametrize("alpha", [0.002, 0.01, 0.03])
 def test_where_batches_hardly_disagree_the_limits_hold_the_exact_growth(found, alpha, monkeypatch):
     """Six batches: the mean over all orders of an epoch is exact in theory."""
-    monkeypatch.setattr("ravine.diagnose.growths._SMALL_EPOCH", 0.0)
+    monkeypatch.setattr("ravine.diagnosis.growths._SMALL_EPOCH", 0.0)
     method = Method(alpha, 0.5)
     exact = growth(found.problem.batch_hessians(), method, sampling="reshuffle").value
     limits = mean_square(found, method, Sampling.RESHUFFLE, 0)

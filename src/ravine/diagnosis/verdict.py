@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ravine.diagnose.prediction import Outcome, Prediction
-from ravine.diagnose.remedies import Remedy, named_rows
+from ravine.diagnosis.prediction import Outcome, Prediction
+from ravine.diagnosis.remedies import Remedy, named_rows
 from ravine.methods import Method
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
-    from ravine.diagnose.diagnosis import Diagnosis
+    from ravine.diagnosis.diagnosis import Diagnosis
 
 _ORDERS = {
     Sampling.IID: "drawn with replacement",

@@ -9,8 +9,8 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnose.batches import Survey
-from ravine.diagnose.second_moments import SecondMoments
+from ravine.diagnosis.batches import Survey
+from ravine.diagnosis.second_moments import SecondMoments
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.certificate import Certificate, certificate
 from ravine.theory.rates import spectral_radius

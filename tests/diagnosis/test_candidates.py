@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ravine.diagnose.batches import survey
-from ravine.diagnose.candidates import candidates, stabilised, tuned, tuned_sgd, typed
+from ravine.diagnosis.batches import survey
+from ravine.diagnosis.candidates import candidates, stabilised, tuned, tuned_sgd, typed
 from ravine.methods import Method
 from ravine.problems import from_data
 from ravine.theory.tuning import fastest_mean_square

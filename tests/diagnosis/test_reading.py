@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from ravine.diagnose.reading import read_table
+from ravine.diagnosis.reading import read_table
 
 X = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 6.0]])
 Y = np.array([0.5, 1.5, 2.5])

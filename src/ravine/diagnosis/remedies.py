@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.diagnose.batches import Survey, survey
-from ravine.diagnose.columns import column_sizes
-from ravine.diagnose.disagreement import disagreement
-from ravine.diagnose.growths import both_growths
-from ravine.diagnose.prediction import Outcome, outcome
+from ravine.diagnosis.batches import Survey, survey
+from ravine.diagnosis.columns import column_sizes
+from ravine.diagnosis.disagreement import disagreement
+from ravine.diagnosis.growths import both_growths
+from ravine.diagnosis.prediction import Outcome, outcome
 from ravine.methods import Method, nesterov
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ravine.diagnose.batches import Survey
-from ravine.diagnose.paths import almost_sure_on_data
+from ravine.diagnosis.batches import Survey
+from ravine.diagnosis.paths import almost_sure_on_data
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sum import one_method

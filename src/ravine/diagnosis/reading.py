@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, complaint
-from ravine.diagnose.columns import Finding, encode
+from ravine.diagnosis.columns import Finding, encode
 
 NAMED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 """Data sets that ship with scikit-learn."""

@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ravine.diagnose.second_moments import SecondMoments
+from ravine.diagnosis.second_moments import SecondMoments
 from ravine.methods import Method
 from ravine.theory.growth import growth
 from ravine.theory.stationary_covariance import stationary_covariance

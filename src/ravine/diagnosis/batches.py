@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, complaint
 from ravine.curvature import Curvature
-from ravine.diagnose.second_moments import SecondMoments
+from ravine.diagnosis.second_moments import SecondMoments
 from ravine.problems import LinearModel
 from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues, is_sparse
 

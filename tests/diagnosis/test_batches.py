@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ravine.diagnose.batches import ShuffledRows, survey
-from ravine.diagnose.growths import mean_square
+from ravine.diagnosis.batches import ShuffledRows, survey
+from ravine.diagnosis.growths import mean_square
 from ravine.methods import Method
 from ravine.problems import from_data
 from ravine.sampling import Sampling
@@ -82,8 +82,8 @@ def test_a_sample_of_many_batches_estimates_all_of_them(monkeypatch):
     whole = survey(problem, names(4))
     assert whole.every_batch
     exact = mean_square(whole, method, Sampling.IID, 0)
-    monkeypatch.setattr("ravine.diagnose.batches._EVERY_WORK", 1e4)
-    monkeypatch.setattr("ravine.diagnose.batches._SAMPLE_WORK", 1e4)
+    monkeypatch.setattr("ravine.diagnosis.batches._EVERY_WORK", 1e4)
+    monkeypatch.setattr("ravine.diagnosis.batches._SAMPLE_WORK", 1e4)
     part = survey(problem, names(4))
     assert 96 <= len(part.sample) < 750
     assert 17 // 4 in part.sample[: part.sure]
@@ -99,9 +99,9 @@ def test_many_directions_are_followed_in_part(monkeypatch):
     problem = from_data(X, y, l2=0.05, batch_size=10)
     method = Method(0.03, 0.5)
     exact = mean_square(survey(problem, names(30)), method, Sampling.IID, 0)
-    monkeypatch.setattr("ravine.diagnose.batches.MOMENT_DIRECTIONS", 10)
-    monkeypatch.setattr("ravine.diagnose.batches._PROJECTED_TOP", 8)
-    monkeypatch.setattr("ravine.diagnose.batches._PROJECTED_BATCHES", 6)
+    monkeypatch.setattr("ravine.diagnosis.batches.MOMENT_DIRECTIONS", 10)
+    monkeypatch.setattr("ravine.diagnosis.batches._PROJECTED_TOP", 8)
+    monkeypatch.setattr("ravine.diagnosis.batches._PROJECTED_BATCHES", 6)
     part = survey(problem, names(30))
     assert not part.every_direction
     assert part.moments.dimension <= 8 + 8 + 6

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnose.batches import Survey
-from ravine.diagnose.candidates import Candidate, typed
-from ravine.diagnose.growths import CALM, both_growths
-from ravine.diagnose.measurement import follow, on_quadratics
+from ravine.diagnosis.batches import Survey
+from ravine.diagnosis.candidates import Candidate, typed
+from ravine.diagnosis.growths import CALM, both_growths
+from ravine.diagnosis.measurement import follow, on_quadratics
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.growth import Growth

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ravine.diagnose.measurement import Runs
-from ravine.diagnose.prediction import Estimate, Prediction
+from ravine.diagnosis.measurement import Runs
+from ravine.diagnosis.prediction import Estimate, Prediction
 from ravine.theory.growth import Growth
 
 if TYPE_CHECKING:
-    from ravine.diagnose.diagnosis import Diagnosis
+    from ravine.diagnosis.diagnosis import Diagnosis
 
 
 def record(found: Diagnosis) -> dict[str, Any]:

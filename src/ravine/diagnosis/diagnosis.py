@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, complaint, one_number, whole
-from ravine.diagnose.batches import ShuffledRows, Survey, survey
-from ravine.diagnose.candidates import Candidate, candidates
-from ravine.diagnose.columns import Finding, column_findings
-from ravine.diagnose.disagreement import Disagreement, disagreement
-from ravine.diagnose.measurement import Runs, follow, marked_steps, on_data
-from ravine.diagnose.prediction import Outcome, Prediction, hold, predict
-from ravine.diagnose.remedies import Remedy, Setup, affordable, remedies, standardised
+from ravine.diagnosis.batches import ShuffledRows, Survey, survey
+from ravine.diagnosis.candidates import Candidate, candidates
+from ravine.diagnosis.columns import Finding, column_findings
+from ravine.diagnosis.disagreement import Disagreement, disagreement
+from ravine.diagnosis.measurement import Runs, follow, marked_steps, on_data
+from ravine.diagnosis.prediction import Outcome, Prediction, hold, predict
+from ravine.diagnosis.remedies import Remedy, Setup, affordable, remedies, standardised
 from ravine.engine.blas import one_blas_thread
 from ravine.methods import Method
 from ravine.problems import LinearModel, from_data
@@ -79,13 +79,13 @@ class Diagnosis:
     @property
     def verdict(self) -> str:
         """The verdict in plain words."""
-        from ravine.diagnose.verdict import verdict
+        from ravine.diagnosis.verdict import verdict
 
         return " ".join(verdict(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and words, for JSON."""
-        from ravine.diagnose.record import record
+        from ravine.diagnosis.record import record
 
         return record(self)
 
