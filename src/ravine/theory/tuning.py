@@ -175,7 +175,8 @@ def fastest_budget(
         )
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        errors = budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1)
+        with np.errstate(over="ignore"):
+            errors = budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1)
         return np.where(np.abs(beta) < 1.0, errors, np.inf)
 
     if not np.any(first):
