@@ -119,11 +119,8 @@ def check(spec: Spec) -> None:
     momenta(spec.options.get("schedule"), spec.steps)
 
 
-def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``.
-
-    Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
-    """
+def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Trajectories]:
+    """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
     dtype = np.dtype(spec.dtype)
     terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
     rules = sum_rules(
@@ -149,9 +146,18 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
     lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), start, force)
+    return terms, rules, plan, lanes
+
+
+def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
+    """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``.
+
+    Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
+    """
+    terms, rules, plan, lanes = new_tile(spec, first, last)
     out = np.empty((len(lanes.limit), len(FIELDS)))
     _measure(terms, rules, plan, lanes, out)
-    shaped = out[: len(alpha)].reshape(last - first, spec.repeats, len(FIELDS))
+    shaped = out[: (last - first) * spec.repeats].reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
 
@@ -165,14 +171,19 @@ def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
     return (pixels * np.uint64(spec.noise != "shared")) | (repeat << np.uint64(32))
 
 
+def sup_samples(steps: int) -> int:
+    """How often the sup-norm is taken: after each chunk of the second half."""
+    ends = np.minimum(np.arange(CHUNK, steps + CHUNK, CHUNK), steps)
+    return int((2 * ends > steps).sum())
+
+
 def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: FloatArray) -> None:
     """Run all blocks; write measures into ``out`` [trajectories, fields]."""
     drive = driver_for(terms, rules, recording=True)
     bins, steps = len(plan.edges) - 1, int(plan.edges[-1])
     d, kind = plan.start.size, plan.start.dtype
     start_square = float((plan.start.astype(np.float64) ** 2).sum())
-    ends = np.minimum(np.arange(CHUNK, steps + CHUNK, CHUNK), steps)
-    samples = int((2 * ends > steps).sum())
+    samples = sup_samples(steps)
     visits, nowhere = plan.edges[-1:].copy(), np.empty((0, 0, 0))
 
     def run(first: int, last: int) -> None:

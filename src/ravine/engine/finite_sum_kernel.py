@@ -37,7 +37,6 @@ from ravine.engine.finite_sum_lanes import (
     look_rows,
     restart,
     restart_all,
-    rows_of,
     sampled_gradient,
     seed_noise,
 )
@@ -82,7 +81,7 @@ class Watch(NamedTuple):
 
 
 @inner
-def _step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total: Floats) -> None:
+def take_step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total: Floats) -> None:
     """Take step k, adding ‖y - x*‖² of every lane after it to ``total``."""
     n, d = terms.curvatures.shape[1], state.room.size // (ROWS * LANES)
     size = draw_batch(rules.sampling, n, k, state.words, state.order, state.picks)
@@ -90,7 +89,8 @@ def _step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total: Fl
     if extras == 1 and rules.sigma > 0.0:
         add_noise(state, k, rules.sigma)
     for j in range(d):
-        descend_rows(rows_of(state.room, j), state.each, rules.scale[k], rules.shift[k])
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        descend_rows(block, state.each, rules.scale[k], rules.shift[k])
     if extras == 1:
         if rules.restart == EVERY:
             if (k + 1) % rules.period == 0:
@@ -98,7 +98,7 @@ def _step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total: Fl
         elif rules.restart != NEVER:
             restart(state, terms, rules.restart, size)
     for j in range(d):
-        block = rows_of(state.room, j)
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         look_rows(block, state.each, rules.look_scale[k + 1], rules.look_shift[k + 1], total)
 
 
@@ -183,7 +183,8 @@ def _together(
     n, d = terms.curvatures.shape[1], state.room.size // (ROWS * LANES)
     _draw_together(state, rule, n, k, count)
     for j in range(d):
-        block, row, odd = rows_of(state.room, j), terms.curvatures[j], terms.odd[j]
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        row, odd = terms.curvatures[j], terms.odd[j]
         if count == TOGETHER and (terms.same[j] or odd >= 0):
             other, at = row[(odd + 1) % n], max(odd, 0)
             _two_kinds(block, state.each, other, row[at], at, state.drawn, recording, errors)
@@ -208,7 +209,7 @@ def _retire_certain(
 
 
 @inner
-def _add_largest(state: Lanes, basis: FloatArray, sup: FloatArray) -> None:
+def add_largest(state: Lanes, basis: FloatArray, sup: FloatArray) -> None:
     """Add to ``sup`` the sup-norm of y - x* of every lane, in the given coordinates."""
     d = basis.shape[0]
     for lane in range(LANES):
@@ -255,7 +256,7 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                             _together(state, terms, rules.sampling, k + u, few, recording, rows)
                     else:
                         for u in range(count):
-                            _step(state, terms, rules, k + u, extras, errors[u * LANES :])
+                            take_step(state, terms, rules, k + u, extras, errors[u * LANES :])
                     if recording == 1:
                         for u in range(count):
                             b += k + u + 1 > edges[b + 1]
@@ -275,9 +276,10 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                     look = recording == 1 and plan.basis.shape[0] > 0 and 2 * k > edges[-1]
                     if apart == 1 and (look or k == visits[v]):
                         for j in range(d):
-                            look_rows(rows_of(state.room, j), state.each, 1.0, 0.0, errors)
+                            coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+                            look_rows(coordinate, state.each, 1.0, 0.0, errors)
                     if recording == 1 and look and running > 0:
-                        _add_largest(state, plan.basis, watch.sup)
+                        add_largest(state, plan.basis, watch.sup)
                 for j in range(d if recording == 0 else 0):
                     for lane in range(LANES):
                         y = state.room[(j * ROWS + Y) * LANES + lane]

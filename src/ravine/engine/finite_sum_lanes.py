@@ -95,7 +95,7 @@ def begin(
 ) -> None:
     """Put all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
     for j in range(start.size):
-        block = rows_of(state.room, j)
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for entry in range(3 * LANES):
             block[entry] = start[j]
     for row in range(3):
@@ -113,12 +113,6 @@ def seed_noise(seed: np.uint64, identity: npt.NDArray[np.uint64], noise_words: W
             s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
             block[lane], block[LANES + lane] = s0, s1
             block[2 * LANES + lane], block[3 * LANES + lane] = s2, s3
-
-
-@inner
-def rows_of(room: Floats, j: int) -> Floats:
-    """The rows of coordinate j."""
-    return room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
 
 
 @inner
@@ -202,7 +196,7 @@ def add_noise(state: Lanes, k: int, sigma: float) -> None:
                 words[lane], words[LANES + lane] = s0, s1
                 words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
         drawn = normals[(k % 2) * LANES : (k % 2 + 1) * LANES]
-        g = rows_of(state.room, j)[G * LANES : (G + 1) * LANES]
+        g = state.room[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
         for lane in range(LANES):
             g[lane] += sigma * drawn[lane]
 
@@ -245,12 +239,12 @@ def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
         test[lane] = 0.0
     d = room.shape[0] // (ROWS * LANES)
     for j in range(d):
-        block = rows_of(room, j)
+        block = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         slope = block[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
             test[lane] += slope[lane] * (block[lane] - block[LANES + lane])
     for j in range(d):
-        block = rows_of(room, j)
+        block = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for lane in range(LANES):
             x, x_prev = block[lane], block[LANES + lane]
             block[LANES + lane] = x if test[lane] > 0.0 else x_prev
@@ -260,6 +254,6 @@ def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
 def restart_all(state: Lanes) -> None:
     """Set the momentum of all lanes to zero."""
     for j in range(state.room.shape[0] // (ROWS * LANES)):
-        block = rows_of(state.room, j)
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for lane in range(LANES):
             block[LANES + lane] = block[lane]

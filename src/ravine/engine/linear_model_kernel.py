@@ -20,7 +20,8 @@ _MOST_FEATURES = 32
 _MOST_WEIGHTS, _MOST_CLASSES = 400, 16
 
 
-def _module(spec: Spec) -> ModuleType:
+def kernel_module(spec: Spec) -> ModuleType:
+    """The module whose kernel runs the problem of ``spec``."""
     from ravine.engine import finite_sum, softmax_kernel, stepwise_kernel
 
     problem, d = spec.problem, spec.problem.dimension
@@ -35,10 +36,10 @@ def _module(spec: Spec) -> ModuleType:
 
 def check(spec: Spec) -> None:
     """Refuse what the kernel for this loss and sampling cannot do."""
-    _module(spec).check(spec)
+    kernel_module(spec).check(spec)
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a linear model."""
-    found: dict[str, FloatArray] = _module(spec).run_tile(spec, first, last)
+    found: dict[str, FloatArray] = kernel_module(spec).run_tile(spec, first, last)
     return found

@@ -307,6 +307,19 @@ def new_plan(spec: Spec, sampled: bool) -> Plan:
     )
 
 
+def new_rows(
+    spec: Spec, data: Data, plan: Plan, sampled: bool, first: int, last: int
+) -> tuple[FloatArray, float]:
+    """Alpha, beta, gamma and limit of each trajectory, and ones; and ‖x_0 - x*‖²."""
+    problem = spec.problem
+    force = plan.sigma * np.sqrt(problem.dimension) + (problem.gradient_spread if sampled else 0.0)
+    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
+    start_square = float(((data.start - data.minimiser) ** 2).sum())
+    scale = np.sqrt(start_square) + alpha * force
+    limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
+    return np.stack([alpha, beta, gamma, limit, np.ones_like(alpha)]), start_square
+
+
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a linear model; see ``ravine.engine.sweep``.
 
@@ -315,13 +328,10 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     problem, repeats = spec.problem, spec.repeats
     sampled = spec.sampling is not None and problem.terms > 1
     data, plan = new_data(problem, spec.start, sampled), new_plan(spec, sampled)
-    force = plan.sigma * np.sqrt(problem.dimension) + (problem.gradient_spread if sampled else 0.0)
-    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), repeats))
-    start_square = float(((data.start - data.minimiser) ** 2).sum())
-    scale = np.sqrt(start_square) + alpha * force
-    limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
-    fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
-    rows = np.stack([alpha, beta, gamma, limit, np.ones_like(alpha)])[:, fill]
+    rows, start_square = new_rows(spec, data, plan, sampled, first, last)
+    count = rows.shape[1]
+    fill = np.minimum(np.arange(-(-count // LANES) * LANES), count - 1)
+    rows = rows[:, fill]
     identity = identities(spec, first, last)[fill]
     out = np.empty((len(fill), len(FIELDS)))
     extras = plan.sigma > 0.0 or plan.restart != NEVER
@@ -349,5 +359,5 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
             here[:, _SUP] = np.where(known, desk.measured[2 * LANES :] / late, np.nan)
 
     spread(run, len(fill) // LANES)
-    shaped = out[: len(alpha)].reshape(last - first, repeats, len(FIELDS))
+    shaped = out[:count].reshape(last - first, repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
