@@ -5,9 +5,10 @@ import importlib.util
 
 import pytest
 
+from ravine import Curvature
 from ravine.engine import device
 from ravine.engine.sweep import sweep
-from ravine.problems import worst_case_quadratic
+from ravine.problems import from_functions, worst_case_quadratic
 
 PROBLEM = worst_case_quadratic(Q=16, d=4)
 
@@ -56,6 +57,30 @@ def test_auto_takes_a_gpu_that_is_there(monkeypatch):
     assert device.choose_device("auto", builtins.object()) == "cpu"
     with pytest.raises(device.DeviceError, match="'cuda' for object"):
         device.choose_device("cuda", builtins.object())
+
+
+class Kernel:
+    """A kernel on the GPU that lacks something."""
+
+    @staticmethod
+    def lacking(spec):
+        return "batch=7, more than 4"
+
+
+def test_what_the_gpu_lacks_is_named(monkeypatch):
+    monkeypatch.setattr(device, "missing_cuda", lambda: None)
+    monkeypatch.setattr(device, "import_module", lambda name: Kernel)
+    with pytest.raises(device.DeviceError, match=r"'cuda' for batch=7.*use device='cpu'"):
+        device.choose_device("cuda", PROBLEM, object())
+    assert device.choose_device("auto", PROBLEM, object()) == "cpu"
+    assert device.choose_device("cuda", PROBLEM) == "cuda"
+
+
+def test_a_gradient_in_python_is_refused(monkeypatch):
+    monkeypatch.setattr(device, "missing_cuda", lambda: None)
+    own = from_functions(lambda x: x, dimension=1, curvature=Curvature(1.0, 1.0), minimiser=[0.0])
+    with pytest.raises(device.DeviceError, match=r"'cuda' for FunctionSum: use device='cpu'"):
+        sweep(own, [0.5], [0.5], steps=10, device="cuda")
 
 
 def test_unknown_name_is_refused():

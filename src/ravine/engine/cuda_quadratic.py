@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 _MOST = 13  # coordinates of a thread whose state fits its registers
 _WIDEST = 32  # threads of a group
 _THREADS = 128  # of a block
+MOST_COORDINATES = 1024
+"""A group of 32 threads with more of them would spend minutes in the compiler."""
 _REGISTERS = {(INDEPENDENT, True): 168, (SHARED, True): 96, (SHARED, False): 128}
+
+
+def lacking(spec: Spec) -> str | None:
+    """Name what the CPU's kernel can do and this one cannot, or return None."""
+    d = spec.problem.dimension
+    if d > MOST_COORDINATES:
+        return f"a quadratic of {d} coordinates, more than {MOST_COORDINATES}"
+    return None
 
 
 def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> Layout:

@@ -9,15 +9,24 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ravine.arguments import complaint
+
+if TYPE_CHECKING:
+    from ravine.engine.sweep import Spec
 
 DEVICES = ("cpu", "cuda", "auto")
 CUDA_KERNELS: dict[str, str] = {
     "Quadratic": "ravine.engine.cuda_quadratic:run_tile",
+    "QuadraticSum": "ravine.engine.cuda_finite_sum:run_tile",
+    "LinearModel": "ravine.engine.cuda_linear_model:run_tile",
 }
-"""Kernel by class name of the problem, or of a class it inherits from; imported when needed."""
+"""Kernel by class name of the problem, or of a class it inherits from; imported when needed.
+
+Beside the kernel its module has a function ``lacking(spec)`` that names what the CPU's kernel can
+do and this one cannot, or returns None.
+"""
 
 _INSTALL = "pip install 'ravine[cuda]'"
 
@@ -40,11 +49,11 @@ def missing_cuda() -> str | None:
         return f"numba-cuda cannot be imported ({error})"
 
 
-def choose_device(device: str, problem: Any) -> str:
+def choose_device(device: str, problem: Any, spec: Spec | None = None) -> str:
     """Return "cpu" or "cuda" for a device that was asked for.
 
-    "cuda" is an error where there is no GPU to use, or no kernel for the problem; "auto" takes the
-    GPU where both are there.
+    "cuda" is an error where there is no GPU to use, no kernel for the problem, or none that can do
+    all that ``spec`` asks for; "auto" takes the GPU where all are there.
 
     Examples
     --------
@@ -56,19 +65,26 @@ def choose_device(device: str, problem: Any) -> str:
         raise ValueError(complaint("device", rule, repr(device), "pick one of these names"))
     if device == "cpu":
         return "cpu"
-    known = any(kind.__name__ in CUDA_KERNELS for kind in type(problem).__mro__)
-    if device == "auto":
-        return "cuda" if known and missing_cuda() is None else "cpu"
+    kernels = [CUDA_KERNELS.get(kind.__name__, "") for kind in type(problem).__mro__]
+    kernel = next(filter(None, kernels), None)
     why = missing_cuda()
+    if device == "auto" and (kernel is None or why is not None):
+        return "cpu"
     if why is not None:
         found = f"'cuda', but {why}"
         remedy = f"install it with {_INSTALL} on a machine with an NVIDIA GPU, or use device='cpu'"
         raise DeviceError(complaint("device", "one that is there", found, remedy))
-    if not known:
+    if kernel is None:
         found = f"'cuda' for {type(problem).__name__}"
         rule = f"'cpu' except for {', '.join(CUDA_KERNELS)}"
         raise DeviceError(complaint("device", rule, found, "use device='cpu'"))
-    return "cuda"
+    lack = None if spec is None else import_module(kernel.partition(":")[0]).lacking(spec)
+    if lack is None:
+        return "cuda"
+    if device == "auto":
+        return "cpu"
+    rule = "'cpu' for what the GPU's kernels do not have"
+    raise DeviceError(complaint("device", rule, f"'cuda' for {lack}", "use device='cpu'"))
 
 
 def device_name(device: str) -> str:

@@ -180,7 +180,8 @@ def sweep(
         Variance of additive Gaussian noise on the gradient: of each coordinate, or of all d
         together (sigma2 = total_variance / d). At most one of them; neither means no noise.
     noise
-        "independent": each pixel has its own draws. "shared": all pixels feel the same.
+        "independent": each pixel has its own draws. "shared": all pixels feel the same noise and,
+        of a finite sum, visit the same terms.
     measure
         Any of rate, floor, floor_sup, outcome, diverged_at, final_error.
     seed
@@ -201,11 +202,9 @@ def sweep(
     device
         "cpu"; "cuda", an NVIDIA GPU, which needs ``ravine[cuda]``; or "auto", the GPU if there is
         one. The draws are the same, the results agree to rounding. The result says which it was.
-    device
-        "cpu"; "cuda", an NVIDIA GPU, which needs ``ravine[cuda]``; or "auto", the GPU if there is
-        one. The draws are the same, the results agree to rounding. The result says which it was.
     options
-        For other kernels.
+        ``batch``, ``restart`` and ``schedule`` as in ``ravine.run``: terms of a mini-batch, when
+        the momentum is set to zero, momentum over the run. Not for a single quadratic.
 
     Returns
     -------
@@ -226,7 +225,7 @@ def sweep(
         problem, alphas, betas, gammas, pairs, steps, repeats, sampling, sigma2, total_variance,
         noise, measure, seed, start, dtype, options,
     )  # fmt: skip
-    spec = replace(spec, device=choose_device(device, problem))
+    spec = replace(spec, device=choose_device(device, problem, spec))
     if tile is not None:
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
     if threads is not None:
