@@ -73,7 +73,11 @@ class Progress:
         self._done += 1
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)
-        elif time.monotonic() - self._since > _QUIET and self._done < self._total:
+        elif (
+            sys.stderr.isatty()
+            and time.monotonic() - self._since > _QUIET
+            and self._done < self._total
+        ):
             self._open()
 
     def _open(self) -> None:

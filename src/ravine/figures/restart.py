@@ -125,7 +125,7 @@ def draw_restart(data: xr.Dataset) -> Figure:
         for words, colour, line in _STYLE.values()
     ]
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5,
+        handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
         title="restart", title_fontsize=7.5,
     )  # fmt: skip
     return figure
