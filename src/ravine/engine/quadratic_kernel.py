@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 _SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
 _FARTHEST_SINGLE = 1e18
+_NOTHING = np.empty(0)
 _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
 
 NO_NOISE, INDEPENDENT, SHARED = range(3)
@@ -231,10 +232,9 @@ def run_block(
     setting: Setting, lanes: Lanes, desk: Desk, repeat: int, block: int, out: FloatArray
 ) -> None:
     """Run a block of trajectories; write measures into ``out`` [lanes, fields]."""
-    own, some, mode = desk.own, slice(block * LANES, (block + 1) * LANES), setting.noise
+    some, mode = slice(block * LANES, (block + 1) * LANES), setting.noise
     rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
-    for i, values in enumerate(rows):
-        own[i * LANES : (i + 1) * LANES] = values[some]
+    np.concatenate([values[some] for values in rows], out=desk.own)
     desk.x.reshape(-1, 2, LANES)[...] = setting.start[:, None, None] / lanes.unit[some]
     desk.row[G:] = lanes.g[some]
     desk.noise[SCALE:] = -lanes.alpha[some] * setting.sigma if mode == INDEPENDENT else 1.0
@@ -247,7 +247,9 @@ def run_block(
         all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
         fill_streams(setting.seed, all_of_repeat, True, NOISE, desk.states)
     noisy, with_sup, steps = mode != NO_NOISE, setting.eigenvectors.size > 0, setting.steps
-    sup, room = np.zeros(LANES), np.empty((len(setting.eigenvectors) + 2) * LANES)
+    sup, room = _NOTHING, _NOTHING
+    if with_sup:
+        sup, room = np.zeros(LANES), np.empty((len(setting.eigenvectors) + 2) * LANES)
     _drivers[int(mode == INDEPENDENT), int(with_sup)](
         setting.eigenvalues, mode == SHARED, noisy, setting.tiny, setting.edges, desk,
         setting.eigenvectors, sup, room,
