@@ -14,6 +14,7 @@ slopes = 0.1 * rng.standard_normal((5, 3))
 dense = QuadraticSum(hessians, gradients=slopes - slopes.mean(axis=0))
 rested = QuadraticSum(hessians)
 shared = counterexample(mu=0.05, L=100, n=6)
+wide = QuadraticSum(np.stack([np.eye(513), 2 * np.eye(513)]))
 """
 # Rounding in double precision: 40 steps of 3 coordinates with numbers of order 1, and logarithms in
 # the rates. Normals are single-precision numbers (6e-8), which add up over the steps.
@@ -48,10 +49,17 @@ CASES = {
 }
 
 
+WIDE = {
+    "wide": {"problem": "wide", "steps": 2},
+    "wide, auto": {"problem": "wide", "steps": 2, "device": "auto"},
+}
+
+
 @pytest.fixture(scope="module")
 def found(run_on_both):
     usual = {"problem": "dense", "alphas": [0.3, 3.2], "steps": 20}
-    return run_on_both(PROBLEMS, {name: usual | case for name, (case, _) in CASES.items()})
+    cases = {name: case for name, (case, _) in CASES.items()} | WIDE
+    return run_on_both(PROBLEMS, {name: usual | case for name, case in cases.items()})
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -66,3 +74,10 @@ def test_cases_are_not_trivial(found):
     floors = {name: str(found[name][1][0]["floor"]) for name in named}
     assert len(set(floors.values())) == len(floors)
     assert found["iid"][1][1].startswith("cuda (")
+
+
+def test_what_does_not_fit_a_thread_is_refused(found):
+    line = "'cuda' for a finite sum of 513 coordinates, more than 512: use device='cpu'"
+    assert found["wide"][0][1] == "cpu"
+    assert line in found["wide"][1][1]
+    assert found["wide, auto"][1][1] == "cpu"

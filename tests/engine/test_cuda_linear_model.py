@@ -14,6 +14,8 @@ softmax = from_data(X, np.arange(10) % 3, loss="multinomial", l2=0.05, batch_siz
 squared = from_data(X, X[:, 0] + rng.standard_normal(10), loss="squared", l2=0.1, batch_size=5)
 W = rng.standard_normal((8, 34))
 many = from_data(W, W[:, 0] + rng.standard_normal(8), loss="squared", l2=0.1, batch_size=4)
+V = rng.standard_normal((6, 171))
+wide = from_data(V, np.arange(6) % 3, loss="multinomial", l2=1.0, batch_size=3)
 """
 # As for finite sums. Normals differ by 6e-8, steps are up to 40 times too long, and the standard
 # error of two runs is a difference, which loses another digit.
@@ -38,10 +40,17 @@ CASES = {
 }
 
 
+WIDE = {
+    "wide": {"problem": "wide", "steps": 2, "sampling": "iid"},
+    "wide, whole": {"problem": "wide", "steps": 2},
+}
+
+
 @pytest.fixture(scope="module")
 def found(run_on_both):
     usual = {"problem": "softmax", "alphas": [0.9, 40.0], "steps": 12}
-    return run_on_both(PROBLEMS, {name: usual | case for name, (case, _) in CASES.items()})
+    cases = {name: case for name, (case, _) in CASES.items()} | WIDE
+    return run_on_both(PROBLEMS, {name: usual | case for name, case in cases.items()})
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -56,3 +65,10 @@ def test_cases_are_not_trivial(found):
     floors = {name: str(found[name][1][0]["floor"]) for name in names}
     assert len(set(floors.values())) == len(floors), floors
     assert found["multinomial"][1][1].startswith("cuda (")
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_does_not_fit_a_thread_is_refused(found, name):
+    assert found[name][0][1] == "cpu"
+    assert "'cuda' for a linear model of 513 weights" in found[name][1][1]
+    assert found[name][1][1].endswith("use device='cpu'")

@@ -1,0 +1,117 @@
+"""Steps per second of finite sums and linear models on a GPU, beside the processor in one run.
+
+The counterexample (3 coordinates, 50 terms) and multinomial regression (100 rows, 10 features, 5
+classes), planes of stable pixels. A kernel is timed with CUDA events, a tile with its measures by a
+clock; the best of three after one that compiles.
+
+    python benchmarks/gpu_sums.py [--side 512] [--no-cpu]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from ravine import Sampling
+from ravine.engine import cuda_finite_sum, cuda_softmax
+from ravine.engine.sweep import Spec, kernel_for
+from ravine.problems import counterexample, multinomial_logistic
+
+TIMES = 4
+
+
+def plane(problem: Any, side: int, steps: int, **changes: Any) -> Spec:
+    L = float(problem.curvature.L)
+    usual = {
+        "problem": problem,
+        "alphas": np.linspace(0.01 / L, 0.5 / L, side),
+        "betas": np.linspace(0.0, 0.6, side),
+        "gammas": None,
+        "pairs": False,
+        "steps": steps,
+        "repeats": 1,
+        "sampling": None,
+        "sigma2": 0.0,
+        "noise": "independent",
+        "measures": ("rate", "floor", "outcome"),
+        "seed": 1,
+        "start": problem.start,
+        "dtype": "float64",
+        "device": "cuda",
+    }
+    return Spec(**usual | changes)
+
+
+class Timed:
+    """A kernel that notes the seconds of its launches."""
+
+    def __init__(self, kernel: Any, seconds: list[float]) -> None:
+        self.kernel, self.seconds = kernel, seconds
+
+    def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
+        def launch(*arguments: Any) -> None:
+            begin, end = cuda.event(), cuda.event()
+            begin.record()
+            self.kernel[grid](*arguments)
+            end.record()
+            end.synchronize()
+            self.seconds.append(cuda.event_elapsed_time(begin, end) / 1e3)
+
+        return launch
+
+
+def clocked(spec: Spec) -> float:
+    found = []
+    for _ in range(TIMES):
+        since = time.perf_counter()
+        kernel_for(spec)(spec, 0, spec.pixels)
+        found.append(time.perf_counter() - since)
+    return min(found[1:])
+
+
+def show(what: str, spec: Spec, module: Any, maker: str, with_cpu: bool) -> None:
+    """Print the steps per second of the kernel, of a tile, and of a tile on the processor."""
+    seconds: list[float] = []
+    make = getattr(module, maker)
+    setattr(module, maker, lambda layout: Timed(make(layout), seconds))
+    try:
+        tile = clocked(spec)
+    finally:
+        setattr(module, maker, make)
+    work = spec.pixels * spec.steps
+    line = f"{what:34} kernel {work / min(seconds[1:]):.3g}, tile {work / tile:.3g}"
+    if with_cpu:
+        line += f", processor {work / clocked(replace(spec, device='cpu')):.3g} steps/s"
+    print(line, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=int, default=512)
+    parser.add_argument("--no-cpu", action="store_true")
+    given = parser.parse_args()
+    side, with_cpu = given.side, not given.no_cpu
+    problem = counterexample(mu=0.05, L=100, n=50)
+    for rule in ("iid", "cyclic", "reshuffle"):
+        spec = plane(problem, side, 2000, sampling=Sampling.parse(rule))
+        show(f"finite sum, {rule}", spec, cuda_finite_sum, "finite_sum_kernel", with_cpu)
+    spec = plane(problem, side, 2000, sampling=Sampling.IID, sigma2=1e-4)
+    show("finite sum, iid and noise", spec, cuda_finite_sum, "finite_sum_kernel", with_cpu)
+    whole = multinomial_logistic(100, 10, 5, 5, l2=0.01, seed=1)
+    cut = multinomial_logistic(100, 10, 5, 5, l2=0.01, seed=1, batch_size=10)
+    for what, spec in (
+        ("multinomial, whole gradient", plane(whole, side // 2, 200)),
+        ("multinomial, noise", plane(whole, side // 2, 200, sigma2=1e-2)),
+        ("multinomial, batches of 10 rows", plane(cut, side // 2, 200, sampling=Sampling.IID)),
+    ):
+        show(what, spec, cuda_softmax, "softmax_kernel", with_cpu)
+
+
+if __name__ == "__main__":
+    main()
