@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from ravine.engine.device import missing_cuda
+from ravine.engine.sweep import Spec
 
 SCRIPT = """
 import json, sys
@@ -78,3 +79,32 @@ def agree():
                 np.testing.assert_allclose(got, want, tolerance, tolerance * 1e-3, True, variable)
 
     return compare
+
+
+@pytest.fixture
+def spec():
+    """Make the ``Spec`` of a small plane, 5 step sizes by 6 momenta, as ``sweep`` would."""
+
+    def make(problem, **changes):
+        # Of the batches where there are any: steps that are stable for each of them.
+        batches = getattr(problem, "batch_curvatures", None)
+        L = float(problem.curvature.L if batches is None else batches[:, 1].max())
+        plain = {
+            "problem": problem,
+            "alphas": np.linspace(0.1, 1.2, 5) / L,
+            "betas": np.linspace(-0.2, 0.8, 6),
+            "gammas": None,
+            "pairs": False,
+            "steps": 60,
+            "repeats": 2,
+            "sampling": None,
+            "sigma2": 0.0,
+            "noise": "independent",
+            "measures": ("rate",),
+            "seed": 8,
+            "start": problem.start,
+            "dtype": "float64",
+        }
+        return Spec(**plain | changes)
+
+    return make

@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -15,33 +13,7 @@ LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", 
 SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
 
 
-def spec(problem, **changes):
-    L = float(problem.whole_curvature.L)
-    alphas, betas = np.linspace(0.1, 1.2, 5) / L, np.linspace(-0.2, 0.8, 6)
-
-    def parameters(pixel):
-        i, j = np.divmod(pixel, 6)
-        return alphas[i], betas[j], betas[j]
-
-    plain = {
-        "problem": problem,
-        "steps": 60,
-        "repeats": 2,
-        "sampling": None,
-        "sigma2": 0.0,
-        "noise": "independent",
-        "measures": ("rate",),
-        "seed": 8,
-        "start": problem.start,
-        "dtype": "float64",
-        "gammas": None,
-        "options": {},
-        "parameters": parameters,
-    }
-    return SimpleNamespace(**plain | changes)
-
-
-def test_the_data_decide_the_kernel():
+def test_the_data_decide_the_kernel(spec):
     squared = from_data(X, X @ np.ones(4), batch_size=10)
     batches = from_data(X, X[:, 0] > 0, loss="logistic", l2=0.1, batch_size=10)
     wide = from_data(WIDE, WIDE[:, 0], l2=0.1, batch_size=10)

@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -8,32 +6,7 @@ from ravine.engine.stepwise_kernel import check, run_tile
 from ravine.problems import from_functions
 
 
-def spec(problem, **changes):
-    alphas, betas = np.linspace(0.05, 0.6, 5), np.linspace(-0.2, 0.8, 6)
-
-    def parameters(pixel):
-        i, j = np.divmod(pixel, 6)
-        return alphas[i], betas[j], betas[j]
-
-    plain = {
-        "problem": problem,
-        "steps": 60,
-        "repeats": 2,
-        "sampling": None,
-        "sigma2": 0.0,
-        "noise": "independent",
-        "measures": ("rate",),
-        "seed": 8,
-        "start": problem.start,
-        "dtype": "float64",
-        "gammas": None,
-        "options": {},
-        "parameters": parameters,
-    }
-    return SimpleNamespace(**plain | changes)
-
-
-def test_a_user_s_gradient_can_be_swept():
+def test_a_user_s_gradient_can_be_swept(spec):
     problem = from_functions(
         lambda x: x + 0.3 * np.sin(x), dimension=1, curvature=Curvature(0.7, 1.3), start=[2.0]
     )
