@@ -48,7 +48,7 @@ def overheads(client: Client, tiles: int = 200) -> tuple[float, float, float]:
 
 def main() -> None:
     clusters = [
-        LocalCluster(w, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0")
+        LocalCluster(n_workers=w, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0")
         for w in (1, 2)
     ]
     clients = [Client(cluster, set_as_default=False) for cluster in clusters]
