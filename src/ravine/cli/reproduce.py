@@ -79,7 +79,7 @@ def reproduce(
             }
         )
         return
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in done.counts.items())
+    counts = ", ".join(f"{verdict} {count}" for verdict, count in done.counts.items())
     typer.echo(
         f"{len(done.data)} figures and {len(done.judged)} claims in {done.total_seconds:.0f} s"
     )
