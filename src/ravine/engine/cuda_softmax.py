@@ -28,6 +28,8 @@ _THREADS = 2 if SIMULATED else 128
 def lacking(spec: Spec) -> str | None:
     """Name what the CPU's kernel can do and this one cannot, or return None."""
     d, batch = spec.problem.dimension, spec.options.get("batch", 1)
+    if spec.dtype != "float64":
+        return f"dtype={spec.dtype!r} for linear models"
     if d > MOST_WEIGHTS:
         return f"a linear model of {d} weights, more than {MOST_WEIGHTS}"
     if batch > MOST_WEIGHTS:

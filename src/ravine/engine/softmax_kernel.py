@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 OPTIONS = ("batch", "restart", "schedule")
 _SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
 _LOSSES = {"squared": SQUARED, "logistic": LOGISTIC, "multinomial": MULTINOMIAL}
+_ROUNDING = {"float64": 1e-24, "float32": 1e-12}  # of squared errors, in units of ‖x*‖²
 
 
 class Plan(NamedTuple):
@@ -221,9 +222,6 @@ def check(spec: Spec) -> None:
         if name not in OPTIONS:
             rule = f"one of {', '.join(OPTIONS)}"
             raise TypeError(complaint("an option", rule, name, "leave it out"))
-    if spec.dtype != "float64":
-        rule, found = "float64 for this problem", repr(spec.dtype)
-        raise ValueError(complaint("dtype", rule, found, "leave it out"))
     order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
     terms = 1 if spec.sampling is None else spec.problem.terms
     check_batch(order, terms, spec.options.get("batch", 1))
@@ -263,17 +261,17 @@ def new_data(problem: Any, start: FloatArray, sampled: bool) -> Data:
     )
 
 
-def new_desk(data: Data, plan: Plan, batch: int) -> Desk:
-    """Make room for a block."""
+def new_desk(data: Data, plan: Plan, batch: int, kind: npt.DTypeLike) -> Desk:
+    """Make room for a block, whose state is kept in numbers of the given kind."""
     d, wide = data.start.size, data.outputs * data.wide.shape[1]
     noisy = d if plan.sigma > 0.0 else 0
     return Desk(
         aligned(5 * LANES, np.float64),
-        aligned(d * LANES, np.float64),
-        aligned(d * LANES, np.float64),
-        aligned(d * LANES, np.float64),
-        aligned(d * LANES, np.float64),
-        aligned(ROWS * data.outputs * LANES, np.float64),
+        aligned(d * LANES, kind),
+        aligned(d * LANES, kind),
+        aligned(d * LANES, kind),
+        aligned(d * LANES, kind),
+        aligned(ROWS * data.outputs * LANES, kind),
         np.zeros(wide),
         np.zeros(wide),
         aligned(4 * noisy * LANES, np.uint32),
@@ -301,7 +299,7 @@ def new_plan(spec: Spec, sampled: bool) -> Plan:
         "floor_sup" in spec.measures,
         sigma,
         # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
-        max(vanished(np.float64), 1e-24 * float(best @ best)),
+        max(vanished(spec.dtype), _ROUNDING[spec.dtype] * float(best @ best)),
         bin_edges(spec.steps),
         np.stack([own.scale, own.shift, kept.scale, kept.shift]),
     )
@@ -339,7 +337,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     late = spec.steps - spec.steps // 2
 
     def run(first: int, last: int) -> None:
-        desk = new_desk(data, plan, spec.options.get("batch", 1))
+        desk = new_desk(data, plan, spec.options.get("batch", 1), spec.dtype)
         for block in range(first, last):
             some = slice(block * LANES, (block + 1) * LANES)
             desk.each.reshape(5, LANES)[...] = rows[:, some]
