@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DPI = 200
@@ -72,13 +71,3 @@ def cell_edges(centres: npt.ArrayLike) -> tuple[float, float]:
 def cell_centres(low: float, high: float, cells: int) -> npt.NDArray[np.float64]:
     """The centres of ``cells`` equal cells between two ends."""
     return low + (high - low) * (np.arange(cells) + 0.5) / cells
-
-
-def plain_number(value: float, digits: int = 3) -> str:
-    """A number for people: 0.0123, 3.14, 1.2e+05."""
-    return f"{value:.{digits}g}"
-
-
-def mark_step(axis: Axes, where: float, label: str, colour: str = CONTOUR) -> None:
-    """A dotted vertical line with a word beside it."""
-    axis.axvline(where, color=colour, linestyle=":", linewidth=1.0, label=label)

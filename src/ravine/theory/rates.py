@@ -22,11 +22,6 @@ def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     )
 
 
-def discriminant(eigenvalue: Real, method: Method) -> Real:
-    """Discriminant t² - 4d of the block B(λ): negative where its eigenvalues are complex."""
-    return _discriminant(method.alpha * eigenvalue, method.beta, method.gamma)
-
-
 def _discriminant(h: Real, beta: Real, gamma: Real) -> Real:
     """t² - 4d, taken as zero where it is below its own rounding: critical damping is meant."""
     one, other = (1.0 - beta) ** 2, h * (1.0 + beta) ** 2
