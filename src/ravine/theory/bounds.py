@@ -20,9 +20,9 @@ from ravine.theory.envelope import (
     count_steps,
     geometric,
     one_curvature,
-    one_method,
     times,
 )
+from ravine.theory.finite_sum import one_method
 from ravine.theory.moments import paper_noise_coefficient
 from ravine.theory.rates import contraction, spectral_radius, stable
 from ravine.theory.worst_direction import WorstPowers, worst_powers

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, one_number, whole
 from ravine.curvature import Curvature
-from ravine.methods import Method
 
 ITERATE = "E ‖y_{k+1} - x*‖"
 ITERATE_SQUARED = "E ‖y_{k+1} - x*‖²"
@@ -85,10 +84,3 @@ def one_curvature(curvature: Curvature) -> tuple[float, float]:
     """Return scalar mu and L, or refuse arrays."""
     mu = one_number("mu", curvature.mu, remedy=_SCALAR)
     return mu, one_number("L", curvature.L, remedy=_SCALAR)
-
-
-def one_method(method: Method) -> tuple[float, float, float]:
-    """Return scalar alpha, beta, gamma, or refuse arrays."""
-    alpha = one_number("alpha", method.alpha, remedy=_SCALAR)
-    beta = one_number("beta", method.beta, remedy=_SCALAR)
-    return alpha, beta, one_number("gamma", method.gamma, remedy=_SCALAR)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, broadcast, complaint, one_number, real
+from ravine.arguments import FloatArray, complaint, one_number, real
 from ravine.methods import Method
 
 _SHAPES = "of shape (n, d, d), or (n, d) when all terms share eigenvectors"
@@ -60,7 +60,6 @@ class Scalars(NamedTuple):
 
 def one_method(method: Method) -> Scalars:
     """Refuse a method that stands for a whole plane of parameters."""
-    broadcast(alpha=method.alpha, beta=method.beta, gamma=method.gamma)
     remedy = "give one method at a time"
     return Scalars(
         one_number("alpha", method.alpha, remedy=remedy),

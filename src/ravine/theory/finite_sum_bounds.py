@@ -23,8 +23,8 @@ from ravine.theory.envelope import (
     count_steps,
     geometric,
     one_curvature,
-    one_method,
 )
+from ravine.theory.finite_sum import one_method
 from ravine.theory.rates import contraction
 
 

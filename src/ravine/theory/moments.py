@@ -266,7 +266,8 @@ def exact_noise_coefficient(curvature: Curvature, method: Method) -> Real:
 
     The stationary E‖y - x*‖² of a quadratic whose noise has total variance sigma² is a weighted
     mean of Var y(lambda) over its eigenvalues, so this is the exact worst case. Var y is
-    convex in lambda where it is finite, so one of the ends mu, L attains it.
+    convex in lambda where it is finite (verified numerically for the whole family, not proven), so
+    one of the ends mu, L attains it.
 
     Returns
     -------
