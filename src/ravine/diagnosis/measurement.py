@@ -17,12 +17,13 @@ from ravine.diagnosis.cut import Cut
 from ravine.diagnosis.recipe import Recipe
 from ravine.diagnosis.row_model import RowModel
 from ravine.engine.measures import DIVERGENCE
+from ravine.methods import Method
 
 Watch: TypeAlias = Callable[[FloatArray], FloatArray]
 """Excess loss f(y) - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
 
 _PILOT = 12
-"""Steps that are timed before the length of a run is chosen; the first few warm the caches."""
+"""Steps that are timed before the length of a run is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,8 @@ def follow(
 
     best = model.spread(minimiser, 1, len(recipes))
     x = model.spread(start, seeds, len(recipes))
-    before = x.copy()
+    v = np.zeros_like(x)
+    away = np.empty_like(x)
     far = float(np.linalg.norm(start - minimiser)) if reference is None else reference
     limit = (DIVERGENCE * max(far, 1e-100)) ** 2
 
@@ -119,12 +121,14 @@ def follow(
 
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(steps + 1):
-            y = x + gamma * (x - before)
-            error = _squares(y - best, K)
+            y = gamma * v
+            y += x
+            np.subtract(y, best, out=away)
+            error = _squares(away, K)
             gone = ~(error < limit)
             if gone.any():
                 diverged[gone & (diverged < 0)] = k
-                _reset((x, before, y, tail), gone, K)
+                _reset((x, v, y, tail), gone, K)
             error[diverged >= 0] = np.inf
             if row < len(marks) and k == marks[row]:
                 squares[row] = error
@@ -137,7 +141,11 @@ def follow(
             if k == steps:
                 break
             pull = model.pull(next(draws), y, model.slopes)
-            x, before = x + beta * (x - before) - (alpha * factors[k]) * pull, x
+            # x⁺ = x + v⁺ with v⁺ = beta v - alpha_k g(y)
+            v *= beta
+            pull *= alpha * factors[k]
+            v -= pull
+            x += v
 
         counted = steps + 1 - half
         tail /= counted
@@ -152,19 +160,19 @@ def follow(
 def seconds_per_step(
     model: RowModel, cut: Cut, recipes: int, seeds: int, rng: np.random.Generator
 ) -> float:
-    """Time of one step of so many runs, measured on a few."""
-    points = np.zeros((seeds, model.features, recipes * model.outputs))
-    draws = cut.draws(seeds, rng)
-    next(draws)
-    took = []
-    for _ in range(_PILOT):
-        begun = time.perf_counter()
-        pull = model.pull(next(draws), points, model.slopes)
-        # The update and the error cost about as much as four sums of this size.
-        for _ in range(4):
-            points = points - 0.0 * pull
-        took.append(time.perf_counter() - begun)
-    return float(np.median(took))
+    """Time of one step of so many runs, measured on a few steps of runs that stand still."""
+    still = [Recipe(Method(0.0))] * recipes
+    zero = np.zeros(model.dimension)
+
+    def watch(points: FloatArray) -> FloatArray:
+        return np.zeros((seeds, recipes))
+
+    begun = time.perf_counter()
+    follow(model, cut, still, zero, zero, watch, steps=2, seeds=seeds, points=2)
+    started = time.perf_counter()
+    follow(model, cut, still, zero, zero, watch, steps=2 + _PILOT, seeds=seeds, points=2)
+    ended = time.perf_counter()
+    return max((ended - started - (started - begun)) / _PILOT, 1e-6)
 
 
 def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -> Watch:

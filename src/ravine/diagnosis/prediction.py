@@ -38,7 +38,7 @@ class Fate(Choice):
     USELESS = "useless", "it stays bounded, but ends no better than it began"
     ERRATIC = (
         "erratic",
-        "runs come back, but with bursts: the mean squared error grows without bound",
+        "the mean squared error grows without bound, in bursts; single runs may come back",
     )
     DIVERGES = "diverges", "almost every run moves away from the minimiser"
     UNDECIDED = "undecided", "too close to call within the confidence limits"
@@ -126,7 +126,7 @@ def judge_fate(growths: Growths) -> Fate:
         return Fate.CONVERGES
     if growths.almost_sure.diverges is True:
         return Fate.DIVERGES
-    if growths.mean_square.diverges is True and growths.almost_sure.diverges is False:
+    if growths.mean_square.diverges is True:
         return Fate.ERRATIC
     return Fate.UNDECIDED
 
@@ -316,8 +316,8 @@ def _fate(
     floor = left.excess
     if floor is not None and floor.value >= survey.start_excess:
         return Fate.USELESS
-    ends_high = loss is not None and loss.low >= survey.start_excess
-    if ends_high and not survey.quadratic:
+    # What ends above its start after all these steps is no use, whatever its rate.
+    if loss is not None and loss.low >= survey.start_excess:
         return Fate.USELESS
     return fate
 

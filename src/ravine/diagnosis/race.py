@@ -10,7 +10,6 @@ from ravine.arguments import FloatArray
 from ravine.diagnosis.measurement import Runs, follow, seconds_per_step, steps_to
 from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule, rounded
 from ravine.diagnosis.survey import Survey
-from ravine.methods import Method
 
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
 _LONGEST = 4.0
@@ -77,12 +76,16 @@ def natural_step(survey: Survey) -> float:
     return 1.0 / max(top, float(survey.curvature.L))
 
 
-def race(survey: Survey, *, steps: int, seed: int, seconds: float) -> Race | None:
+def race(
+    survey: Survey, *, steps: int, seed: int, seconds: float, most: float | None = None
+) -> Race | None:
     """Two rounds: a wide grid on few seeds, then the neighbours of the best on more.
 
-    None where not even the smallest grid can run ``steps`` steps in the time.
+    In about ``seconds``, with the smallest grid in up to ``most``; None where not even that one
+    can run ``steps`` steps.
     """
-    grid = _affordable_grid(survey, steps, 0.5 * seconds)
+    longest = seconds if most is None else most
+    grid = _affordable_grid(survey, steps, 0.5 * seconds, 0.5 * longest)
     if grid is None:
         return None
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
@@ -91,21 +94,27 @@ def race(survey: Survey, *, steps: int, seed: int, seconds: float) -> Race | Non
     rate = seconds_per_step(
         survey.model, survey.cut, len(near), _SECOND_SEEDS, np.random.default_rng(0)
     )
-    if rate * steps > seconds:
-        near = near[: max(4, int(len(near) * seconds / (rate * steps)))]
+    allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
+    if rate * steps > allowed:
+        near = near[: max(4, int(len(near) * allowed / (rate * steps)))]
     second = _run(survey, near, steps, _SECOND_SEEDS, seed + 202)
     final = _entries(survey, near, second)
     return _winners(survey, final, second)
 
 
-def _affordable_grid(survey: Survey, steps: int, seconds: float) -> list[Recipe] | None:
+def _affordable_grid(
+    survey: Survey, steps: int, seconds: float, most: float
+) -> list[Recipe] | None:
     rng = np.random.default_rng(0)
+    natural = natural_step(survey)
+    grid: list[Recipe] = []
+    each = 0.0
     for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
-        grid = _grid(natural_step(survey), lengths, momenta)
+        grid = _grid(natural, lengths, momenta)
         each = seconds_per_step(survey.model, survey.cut, len(grid), _FIRST_SEEDS, rng)
         if each * steps <= seconds:
             return grid
-    return None
+    return grid if each * steps <= most else None
 
 
 def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
@@ -136,7 +145,7 @@ def _entries(survey: Survey, recipes: list[Recipe], runs: Runs) -> list[Entry]:
 
 
 def _cautious(values: FloatArray) -> FloatArray:
-    """Mean over the seeds; a recipe that does not end below its largest seed's twice is unsure."""
+    """Mean over the seeds, infinite where a run was lost."""
     with np.errstate(invalid="ignore"):
         mean = values.mean(axis=0)
     return np.where(np.isfinite(mean), mean, np.inf)
@@ -186,8 +195,3 @@ def _winners(survey: Survey, entries: list[Entry], runs: Runs) -> Race:
     reached = [e for e in entries if np.isfinite(e.to_near) and e.recipe.schedule.constant]
     quick = min(reached, key=lambda e: e.to_near).recipe if reached else None
     return Race(constant, decayed, averaged, quick, entries)
-
-
-def as_method(recipe: Recipe) -> Method:
-    """The method of a recipe."""
-    return recipe.method

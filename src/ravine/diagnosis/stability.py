@@ -21,8 +21,8 @@ _CALM = 0.05
 """Batches hardly disagree where they change 1 - growth by less than this share."""
 _EPOCHS = (64, 24, 8)
 """Epochs that are drawn for an estimate: as many as the time allows, and none with fewer."""
-_REPLICAS = 16
-_LENGTH = 40
+_REPLICAS = 32
+_LENGTH = 150
 """Random products of epochs for the almost-sure growth: so many, each of so many epochs."""
 _ITERATIONS = 200
 """Of the power method on second moments; an epoch's root is far from the next one."""

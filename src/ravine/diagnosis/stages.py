@@ -37,8 +37,13 @@ _LEAST_STEPS = 60
 """Steps of a run at least: a table of one batch has epochs of one step."""
 _SEEDS = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 """Runs of each recipe: as many as the time allows."""
-_QUICK = 0.06
-"""Of the whole time, what the runs take for as many seeds as can be had."""
+_RACE = 0.05
+_RUNS = 0.04
+_GROWTHS = 0.04
+_FLOORS = 0.03
+_REMEDIES = 0.05
+"""Shares of the whole time that the stages take where they can: small data answer in a few of 60
+seconds. A stage may take more where its least work does not fit."""
 
 
 def diagnose(
@@ -172,13 +177,15 @@ def _diagnose(
     seen = survey(problem, cut)
     epochs, steps = _length(asked, seen, budget)
 
-    result = race(seen, steps=steps, seed=asked.seed, seconds=_race_seconds(asked, budget))
+    most = budget.begin("racing step sizes and schedules", 0.3)
+    usual = min(most, usual_race(budget))
+    result = race(seen, steps=steps, seed=asked.seed, seconds=usual, most=most)
     if result is None:
         budget.leave_out("the race of step sizes and schedules, whose runs would take too long")
     budget.begin("tuning by theory", 0.1)
     judged = candidates(seen, result, yours=asked.yours)
 
-    share = budget.begin("computing growth rates", 0.15)
+    share = budget.begin("computing growth rates", _GROWTHS)
     growth = [
         growths(seen, c.method, seed=asked.seed, seconds=share / len(judged)) for c in judged
     ]
@@ -188,7 +195,7 @@ def _diagnose(
     near = steps_to(runs, 0.01 * seen.start_excess)
     aside = _held_out(setup, seen, judged, runs)
 
-    budget.begin("following runs to their noise floors", 0.12)
+    budget.begin("following runs to their noise floors", _FLOORS)
     left = floors(seen, judged, growth, seed=asked.seed, budget=budget)
     predictions = _chosen(
         predict(seen, judged, growth, left, runs, near, aside, budget=budget)
@@ -203,7 +210,7 @@ def _diagnose(
     tried = []
     unstable = predictions[0].fate not in (Fate.CONVERGES, Fate.USELESS)
     if computed and unstable:
-        budget.begin("trying remedies", 0.2)
+        budget.begin("trying remedies", _REMEDIES)
         tried = remedies(
             setup, seen, asked.yours, cause.rows, seed=asked.seed, budget=budget
         )
@@ -216,8 +223,9 @@ def _diagnose(
     )  # fmt: skip
 
 
-def _race_seconds(asked: _Asked, budget: TimeBudget) -> float:
-    return min(0.3 * budget.seconds, budget.begin("racing step sizes and schedules", 0.3))
+def usual_race(budget: TimeBudget) -> float:
+    """Seconds of a race on data of ordinary size."""
+    return _RACE * budget.seconds
 
 
 def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:
@@ -250,7 +258,7 @@ def _measure(
     seeds = asked.seeds
     if seeds is None:
         rng = np.random.default_rng(0)
-        allowed = min(budget.stage_left, _QUICK * budget.seconds)
+        allowed = min(budget.stage_left, _RUNS * budget.seconds)
         for seeds in _SEEDS:
             each = seconds_per_step(seen.model, seen.cut, len(judged), seeds, rng)
             if each * steps <= allowed:
@@ -260,7 +268,7 @@ def _measure(
         begun = budget.stage_left
         seen.watch(seen.model.spread(seen.start, seeds, len(judged)))
         once = max(begun - budget.stage_left, 1e-6)
-        watched = int(np.clip(0.3 * budget.stage_left / once, 3, 40))
+        watched = int(np.clip(0.3 * _RUNS * budget.seconds / once, 4, 40))
     return follow(
         seen.model, seen.cut, [c.recipe for c in judged], seen.start, seen.minimiser, seen.watch,
         steps=steps, seeds=seeds, seed=asked.seed, watched=watched,
@@ -319,8 +327,8 @@ def _scaling(
     # A condition number of a few is not a matter of scale.
     if not asked.try_remedies or share < 1e-6 or float(seen.curvature.Q) < 4.0:
         return None
-    seconds = budget.begin("racing on standardised columns", 0.15)
-    return scaling(asked.setup, share, steps, seed=asked.seed, seconds=seconds)
+    most = budget.begin("racing on standardised columns", 0.1)
+    return scaling(asked.setup, share, steps, seed=asked.seed, seconds=min(most, usual_race(budget)))
 
 
 def _batch_notes(seen: Survey) -> list[Finding]:

@@ -135,8 +135,8 @@ def _opening(result: Diagnosis, subject: Prediction) -> str:
         )
     if subject.fate is Fate.ERRATIC:
         return (
-            f"{where} is erratic on this data: single runs come back, but in mean square the error "
-            f"grows{_by_rate(subject.rate)}, in rare large bursts."
+            f"{where} is erratic on this data: single runs may come back, but in mean square the "
+            f"error grows{_by_rate(subject.rate)}, in bursts."
         )
     if subject.fate is Fate.UNDECIDED:
         low = math.sqrt(subject.mean_square.low)
