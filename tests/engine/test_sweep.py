@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.engine import sweep as module
-from ravine.engine.sweep import run_tile, sweep
+from ravine.engine.sweep import sweep
+from ravine.engine.tiles import run_tile
 from ravine.problems import worst_case_quadratic
 from ravine.problems.quadratic import Quadratic
 
@@ -169,7 +170,7 @@ def test_a_tile_is_a_pure_function_that_can_be_sent(monkeypatch):
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"noise": "pink"}, "noise must be one of independent, shared, got 'pink'"),
         ({"measure": ["speed"]}, "measure must be one of rate"),
-        ({"sigma2": 1.0, "total_variance": 1.0}, "the noise must be given either"),
+        ({"sigma2": 1.0, "total_variance": 1.0}, "sigma2 must be left out beside total_variance"),
         ({"sigma2": -1.0}, "sigma2 must be zero or more"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"seed": 2**64}, "seed must be below 2"),
@@ -180,7 +181,12 @@ def test_a_tile_is_a_pure_function_that_can_be_sent(monkeypatch):
         ({"threads": 10**6}, "threads must be at most"),
         ({"tile": 0}, "tile must be at least 1"),
         ({"sampling": "iid"}, "sampling must be left out"),
-        ({"colour": "red"}, "colour"),
+        ({"batch": 2}, "batch must be at most the 1 terms"),
+        ({"restart": "full"}, "restart must be left out for a quadratic"),
+        ({"restart": "often"}, "restart must be one of gradient, sampled, full, a number of"),
+        ({"schedule": [0.1, 0.2]}, "schedule must be 10 momenta"),
+        ({"warp": 9}, "warp must be an argument of sweep, got warp: it takes problem"),
+        ({"bacth": 2}, "bacth must be an argument of sweep, got bacth: did you mean batch"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(change, message):

@@ -107,6 +107,16 @@ def bin_edges(steps: int) -> Integers:
     return np.array([*inside, steps], dtype=np.int64)
 
 
+def divergence_limit(scale: npt.ArrayLike) -> FloatArray:
+    """Squared error beyond which a run has diverged: (``DIVERGENCE`` times its scale)².
+
+    ``scale`` is ‖x_0 - x*‖ + alpha sigma sqrt(d), the larger of what a run starts with and what
+    noise gives it in a step. Where nothing moves at all, any limit will do.
+    """
+    size = np.asarray(scale, dtype=np.float64)
+    return np.where(size > 0.0, (DIVERGENCE * size) ** 2, 1.0)
+
+
 def vanished(dtype: npt.DTypeLike) -> float:
     """Squared error below which a noise-free run is at the end of its number format."""
     return _VANISHED_64 if np.dtype(dtype) == np.float64 else _VANISHED_32

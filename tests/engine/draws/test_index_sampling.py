@@ -3,11 +3,11 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from reference import words
 
 from ravine import Sampling
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.random import INDEX
-from ravine.engine.reference import words
 
 RULES = [rule.value for rule in Sampling]
 

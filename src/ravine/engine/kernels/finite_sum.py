@@ -9,12 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
-from ravine.engine.draws.index_sampling import LANES, RULES, check_batch
+from ravine.engine.draws.index_sampling import LANES, check_batch, rule_number
 from ravine.engine.kernels.compiled import announced_compilation
-from ravine.engine.kernels.finite_sum_kernel import CHUNK, Plan, Trajectories, Watch, driver_for
-from ravine.engine.kernels.finite_sum_lanes import Rules, Sum, new_lanes
+from ravine.engine.kernels.finite_sum_kernel import (
+    CHUNK,
+    FiniteSumPlan,
+    FiniteSumRecord,
+    FiniteSumTrajectories,
+    driver_for,
+)
+from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules, new_block
 from ravine.engine.kernels.threads import spread
-from ravine.engine.measures import DIVERGENCE, FIELDS, bin_edges, summarise, vanished
+from ravine.engine.measures import FIELDS, bin_edges, divergence_limit, summarise, vanished
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
 from ravine.methods import Method
@@ -24,15 +30,14 @@ from ravine.problems.quadratic_sum import QuadraticSum
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
-_OPTIONS = ("batch", "restart", "schedule")
 _SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
 
 
 def sum_terms(
     problem: Problem, sampling: Sampling | None, dtype: npt.DTypeLike = np.float64
-) -> tuple[Sum, FloatArray]:
+) -> tuple[FiniteSumTerms, FloatArray]:
     """Lay out the terms of a problem, and give the basis (d, d) of their coordinates.
 
     Without a sampling the whole objective is the only term.
@@ -56,7 +61,7 @@ def sum_terms(
     if not slopes.any():
         kept = kept[:0]
     same, odd = _structure(rows)
-    terms = Sum(rows, kept, rows.mean(axis=1), same, odd, shared is not None)
+    terms = FiniteSumTerms(rows, kept, rows.mean(axis=1), same, odd, shared is not None)
     return terms, np.ascontiguousarray(basis, dtype=np.float64)
 
 
@@ -86,15 +91,14 @@ def sum_rules(
     nesterov: bool,
     sigma: float,
     dtype: npt.DTypeLike = np.float64,
-) -> Rules:
+) -> StepRules:
     """Gather what happens in a step."""
     kind, period = restart_rule(restart)
     plan = momenta(schedule, steps)
-    rule = Sampling.CYCLIC if sampling is None else sampling
     ones, zeros = np.ones(steps + 1), np.zeros(steps + 1)
-    return Rules(
-        RULES[rule],
-        check_batch(rule, terms, batch),
+    return StepRules(
+        rule_number(sampling),
+        check_batch(sampling, terms, batch),
         kind,
         period,
         float(sigma),
@@ -106,20 +110,9 @@ def sum_rules(
     )
 
 
-def check(spec: Spec) -> None:
-    """Refuse what the kernel cannot do."""
-    for name in spec.options:
-        if name not in _OPTIONS:
-            rule = f"one of {', '.join(_OPTIONS)}"
-            raise WrongType("an option", rule, name, "leave it out")
-    order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
-    terms = 1 if spec.sampling is None else spec.problem.terms
-    check_batch(order, terms, spec.options.get("batch", 1))
-    restart_rule(spec.options.get("restart"))
-    momenta(spec.options.get("schedule"), spec.steps)
-
-
-def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Trajectories]:
+def new_tile(
+    spec: Spec, first: int, last: int
+) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, FiniteSumTrajectories]:
     """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
     dtype = np.dtype(spec.dtype)
     terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
@@ -127,15 +120,15 @@ def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Traje
         terms.curvatures.shape[1],
         spec.steps,
         sampling=spec.sampling,
-        batch=spec.options.get("batch", 1),
-        restart=spec.options.get("restart"),
-        schedule=spec.options.get("schedule"),
+        batch=spec.batch,
+        restart=spec.restart,
+        schedule=spec.schedule,
         nesterov=spec.gammas is None,
         sigma=float(np.sqrt(spec.sigma2)),
         dtype=dtype,
     )
     start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
-    plan = Plan(
+    plan = FiniteSumPlan(
         start,
         np.uint64(spec.seed),
         bin_edges(spec.steps),
@@ -150,10 +143,7 @@ def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Traje
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``.
-
-    Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
-    """
+    """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
     terms, rules, plan, lanes = new_tile(spec, first, last)
     out = np.empty((len(lanes.limit), len(FIELDS)))
     _measure(terms, rules, plan, lanes, out)
@@ -177,7 +167,13 @@ def sup_samples(steps: int) -> int:
     return int((2 * ends > steps).sum())
 
 
-def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: FloatArray) -> None:
+def _measure(
+    terms: FiniteSumTerms,
+    rules: StepRules,
+    plan: FiniteSumPlan,
+    lanes: FiniteSumTrajectories,
+    out: FloatArray,
+) -> None:
     """Run all blocks; write measures into ``out`` [trajectories, fields]."""
     drive = driver_for(terms, rules, recording=True)
     bins, steps = len(plan.edges) - 1, int(plan.edges[-1])
@@ -187,8 +183,8 @@ def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: Flo
     visits, nowhere = plan.edges[-1:].copy(), np.empty((0, 0, 0))
 
     def run(first: int, last: int) -> None:
-        state = new_lanes(d, terms.curvatures.shape[1], rules, kind)
-        watch = Watch(
+        state = new_block(d, terms.curvatures.shape[1], rules, kind)
+        kept = FiniteSumRecord(
             np.empty(CHUNK * LANES, kind),
             np.empty((bins, LANES)),
             np.empty(LANES),
@@ -197,16 +193,16 @@ def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: Flo
             np.empty(LANES),
         )
         for block in range(first, last):
-            for each in (watch.bins, watch.latest, watch.diverged_at, watch.sup):
+            for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
                 each.fill(0)
-            drive(terms, rules, plan, lanes, state, watch, visits, nowhere, block, block + 1)
+            drive(terms, rules, plan, lanes, state, kept, visits, nowhere, block, block + 1)
             here = out[block * LANES : (block + 1) * LANES]
             summarise(
-                watch.bins, plan.edges, start_square, watch.latest, watch.diverged_at,
+                kept.bins, plan.edges, start_square, kept.latest, kept.diverged_at,
                 plan.noisy, plan.tiny, here,
             )  # fmt: skip
             known = ~np.isnan(here[:, _FLOOR]) if len(plan.basis) else np.zeros(LANES, bool)
-            here[:, _SUP] = np.where(known, watch.sup / samples, np.nan)
+            here[:, _SUP] = np.where(known, kept.sup / samples, np.nan)
 
     spread(run, len(lanes.limit) // LANES)
 
@@ -218,13 +214,13 @@ def _trajectories(
     identity: npt.NDArray[np.uint64],
     start: npt.NDArray[np.floating[Any]],
     force: float,
-) -> Trajectories:
+) -> FiniteSumTrajectories:
     """Pad to whole blocks; a lane has diverged beyond ``DIVERGENCE`` times its scale."""
     fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
     scale = float(np.linalg.norm(start.astype(np.float64))) + alpha * force
-    limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
+    limit = divergence_limit(scale)
     own = np.stack([alpha, beta, gamma])[:, fill].astype(start.dtype)
-    return Trajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
+    return FiniteSumTrajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,17 +316,19 @@ def ensemble(
     )
     x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
     away = basis.T @ (x0 - problem.minimiser)
-    plan = Plan(away, np.uint64(origin), bin_edges(1), False, 0.0, np.empty((0, 0)))
+    plan = FiniteSumPlan(away, np.uint64(origin), bin_edges(1), False, 0.0, np.empty((0, 0)))
     ones, names = np.ones(count), np.arange(count, dtype=np.uint64)
     lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
     out = np.empty((len(at), problem.dimension, len(lanes.limit)))
     drive = driver_for(terms, rules, recording=False)
 
     def go(first: int, last: int) -> None:
-        state = new_lanes(len(away), terms.curvatures.shape[1], rules, away.dtype)
+        state = new_block(len(away), terms.curvatures.shape[1], rules, away.dtype)
         none, whole_numbers = np.empty(0), np.empty(0, np.int64)
-        watch = Watch(np.empty(CHUNK * LANES), np.empty((0, 0)), none, whole_numbers, none, none)
-        drive(terms, rules, plan, lanes, state, watch, at, out, first, last)
+        kept = FiniteSumRecord(
+            np.empty(CHUNK * LANES), np.empty((0, 0)), none, whole_numbers, none, none
+        )
+        drive(terms, rules, plan, lanes, state, kept, at, out, first, last)
 
     with announced_compilation():
         spread(go, len(lanes.limit) // LANES)

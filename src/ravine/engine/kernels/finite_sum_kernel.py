@@ -26,11 +26,11 @@ from ravine.engine.kernels.finite_sum_lanes import (
     GAMMA,
     ROWS,
     TOGETHER,
+    FiniteSumBlock,
+    FiniteSumTerms,
     Floats,
     G,
-    Lanes,
-    Rules,
-    Sum,
+    StepRules,
     Words,
     Y,
     add_noise,
@@ -50,7 +50,7 @@ CHUNK = 16
 """Steps between two looks at the measures; a multiple of ``TOGETHER``."""
 
 
-class Plan(NamedTuple):
+class FiniteSumPlan(NamedTuple):
     """What all trajectories have in common besides the sum and the rules."""
 
     start: Floats  # (d,) x_0 - x*, in the coordinates of the sum
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
     basis: FloatArray  # (d, d) eigenvectors, or (0, 0) where no sup-norm is wanted
 
 
-class Trajectories(NamedTuple):
+class FiniteSumTrajectories(NamedTuple):
     """What is each trajectory's own, in whole blocks."""
 
     own: Floats  # (3, n) alpha, beta and gamma
@@ -69,7 +69,7 @@ class Trajectories(NamedTuple):
     identity: npt.NDArray[np.uint64]  # that its streams depend on
 
 
-class Watch(NamedTuple):
+class FiniteSumRecord(NamedTuple):
     """What is measured of a block; empty where nothing is."""
 
     errors: Floats  # a row a step of the chunk
@@ -81,7 +81,14 @@ class Watch(NamedTuple):
 
 
 @inner
-def take_step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total: Floats) -> None:
+def take_step(
+    state: FiniteSumBlock,
+    terms: FiniteSumTerms,
+    rules: StepRules,
+    k: int,
+    extras: int,
+    total: Floats,
+) -> None:
     """Take step k, adding ‖y - x*‖² of every lane after it to ``total``."""
     n, d = terms.curvatures.shape[1], state.room.size // (ROWS * LANES)
     size = draw_batch(rules.sampling, n, k, state.words, state.order, state.picks)
@@ -103,7 +110,7 @@ def take_step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total
 
 
 @inner
-def _draw_together(state: Lanes, rule: int, n: int, k: int, count: int) -> None:
+def _draw_together(state: FiniteSumBlock, rule: int, n: int, k: int, count: int) -> None:
     """Draw the single terms of the steps k, k + 1, ... into the rows of ``drawn``."""
     words, drawn = state.words, state.drawn
     if rule == IID and count == TOGETHER:
@@ -177,7 +184,13 @@ def _any_kind(
 
 @inner
 def _together(
-    state: Lanes, terms: Sum, rule: int, k: int, count: int, recording: int, errors: Floats
+    state: FiniteSumBlock,
+    terms: FiniteSumTerms,
+    rule: int,
+    k: int,
+    count: int,
+    recording: int,
+    errors: Floats,
 ) -> None:
     """Take up to eight steps from step k with single terms, no noise and no restart."""
     n, d = terms.curvatures.shape[1], state.room.size // (ROWS * LANES)
@@ -194,7 +207,7 @@ def _together(
 
 @inner
 def _retire_certain(
-    state: Lanes, noisy: bool, tiny: float, latest: FloatArray, diverged_at: Integers
+    state: FiniteSumBlock, noisy: bool, tiny: float, latest: FloatArray, diverged_at: Integers
 ) -> int:
     """Let lanes rest at zero whose outcome is certain; return how many are still running."""
     running = LANES
@@ -209,7 +222,7 @@ def _retire_certain(
 
 
 @inner
-def add_largest(state: Lanes, basis: FloatArray, sup: FloatArray) -> None:
+def add_largest(state: FiniteSumBlock, basis: FloatArray, sup: FloatArray) -> None:
     """Add to ``sup`` the sup-norm of y - x* of every lane, in the given coordinates."""
     d = basis.shape[0]
     for lane in range(LANES):
@@ -227,18 +240,18 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
 
     @compiled
     def drive(
-        terms: Sum,
-        rules: Rules,
-        plan: Plan,
-        all_: Trajectories,
-        state: Lanes,
-        watch: Watch,
+        terms: FiniteSumTerms,
+        rules: StepRules,
+        plan: FiniteSumPlan,
+        all_: FiniteSumTrajectories,
+        state: FiniteSumBlock,
+        kept: FiniteSumRecord,
         visits: Integers,
         out: FloatArray,
         first: int,
         last: int,
     ) -> None:
-        d, errors, edges = plan.start.size, watch.errors, plan.edges
+        d, errors, edges = plan.start.size, kept.errors, plan.edges
         for block in range(first, last if fingerprint >= 0 else first):
             some = slice(block * LANES, (block + 1) * LANES)
             begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
@@ -262,15 +275,15 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                             b += k + u + 1 > edges[b + 1]
                             record(
                                 errors[u * LANES :],
-                                watch.ones,
+                                kept.ones,
                                 all_.limit[some],
                                 k + u + 1,
-                                watch.bins[b],
-                                watch.latest,
-                                watch.diverged_at,
+                                kept.bins[b],
+                                kept.latest,
+                                kept.diverged_at,
                             )
                         running = _retire_certain(
-                            state, plan.noisy, plan.tiny, watch.latest, watch.diverged_at
+                            state, plan.noisy, plan.tiny, kept.latest, kept.diverged_at
                         )
                     k += count
                     look = recording == 1 and plan.basis.shape[0] > 0 and 2 * k > edges[-1]
@@ -279,7 +292,7 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                             coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
                             look_rows(coordinate, state.each, 1.0, 0.0, errors)
                     if recording == 1 and look and running > 0:
-                        add_largest(state, plan.basis, watch.sup)
+                        add_largest(state, plan.basis, kept.sup)
                 for j in range(d if recording == 0 else 0):
                     for lane in range(LANES):
                         y = state.room[(j * ROWS + Y) * LANES + lane]
@@ -294,7 +307,7 @@ _drivers = {
 }
 
 
-def driver_for(terms: Sum, rules: Rules, *, recording: bool) -> Callable[..., None]:
+def driver_for(terms: FiniteSumTerms, rules: StepRules, *, recording: bool) -> Callable[..., None]:
     """Pick the driver of a sum under rules: for measures, or for errors at some steps.
 
     It runs the blocks first..last-1 and does not hold the GIL.

@@ -21,7 +21,7 @@ from ravine.engine.restart import ON_GRADIENT, ON_SAMPLED
 
 X, X_PREV, Y, G, SLOPE, MID = range(6)
 ROWS = 6
-"""Rows of a coordinate in ``Lanes.room``; the last four hold what one step needs."""
+"""Rows of a coordinate in ``FiniteSumBlock.room``; the last four hold what one step needs."""
 ALPHA, BETA, GAMMA, TEST = range(4)
 TOGETHER = 8
 """Steps that are taken at once where coordinates do not meet."""
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.floating[Any]]
 Words = npt.NDArray[np.uint32]
 
 
-class Sum(NamedTuple):
+class FiniteSumTerms(NamedTuple):
     """The terms, laid out for look-ups: one row an entry, one column a term."""
 
     curvatures: Floats  # (d, n) eigenvalues, or (d * d, n) entries of H_i
@@ -41,7 +41,7 @@ class Sum(NamedTuple):
     shared: bool  # whether rows are eigenvalues
 
 
-class Rules(NamedTuple):
+class StepRules(NamedTuple):
     """What happens in a step besides descending."""
 
     sampling: int
@@ -56,7 +56,7 @@ class Rules(NamedTuple):
     look_shift: Floats
 
 
-class Lanes(NamedTuple):
+class FiniteSumBlock(NamedTuple):
     """The state of a block of trajectories, in flat buffers of ``LANES`` entries a row."""
 
     room: Floats  # d times the rows of a coordinate
@@ -69,11 +69,11 @@ class Lanes(NamedTuple):
     normals: npt.NDArray[np.float32]  # 2 rows a coordinate: an even and an odd step
 
 
-def new_lanes(d: int, n: int, rules: Rules, dtype: npt.DTypeLike) -> Lanes:
+def new_block(d: int, n: int, rules: StepRules, dtype: npt.DTypeLike) -> FiniteSumBlock:
     """Make room for a block."""
     noisy = d if rules.sigma > 0.0 else 0
     words, order, picks = new_draws(rules.sampling, n, rules.batch)
-    return Lanes(
+    return FiniteSumBlock(
         aligned(d * ROWS * LANES, dtype),
         aligned(4 * LANES, dtype),
         words,
@@ -87,7 +87,7 @@ def new_lanes(d: int, n: int, rules: Rules, dtype: npt.DTypeLike) -> Lanes:
 
 @inner
 def begin(
-    state: Lanes,
+    state: FiniteSumBlock,
     start: Floats,
     own: Floats,
     seed: np.uint64,
@@ -135,7 +135,7 @@ def multiply_rows(
 
 @inner
 def sampled_gradient(
-    terms: Sum, picks: Words, size: int, room: Floats, source: int, target: int
+    terms: FiniteSumTerms, picks: Words, size: int, room: Floats, source: int, target: int
 ) -> None:
     """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
     wide = ROWS * LANES
@@ -162,7 +162,7 @@ def sampled_gradient(
 
 
 @inner
-def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
+def full_gradient(terms: FiniteSumTerms, room: Floats, source: int, target: int) -> None:
     """Put the gradient of the whole objective at row ``source`` into row ``target``."""
     wide = ROWS * LANES
     d = room.shape[0] // wide
@@ -178,7 +178,7 @@ def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
 
 
 @inner
-def add_noise(state: Lanes, k: int, sigma: float) -> None:
+def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
     """Add the normals of step k to the gradient; a pair of words serves two steps."""
     for j in range(state.room.size // (ROWS * LANES)):
         normals = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
@@ -224,7 +224,7 @@ def descend_rows(block: Floats, each: Floats, scale: float, shift: float) -> Non
 
 
 @inner
-def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
+def restart(state: FiniteSumBlock, terms: FiniteSumTerms, kind: int, size: int) -> None:
     """Set the momentum of those lanes to zero whose last step went uphill."""
     room, test = state.room, state.each[TEST * LANES : (TEST + 1) * LANES]
     row = G
@@ -251,7 +251,7 @@ def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
 
 
 @inner
-def restart_all(state: Lanes) -> None:
+def restart_all(state: FiniteSumBlock) -> None:
     """Set the momentum of all lanes to zero."""
     for j in range(state.room.shape[0] // (ROWS * LANES)):
         block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]

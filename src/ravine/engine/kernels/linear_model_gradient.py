@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.compiled import inner
 from ravine.engine.measures import Integers
+from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
 
 LANES = 64
 """Trajectories in a block: weights and gradients of 50 coordinates stay in the near caches."""
@@ -45,11 +46,7 @@ def exponential(x: float) -> float:
     return np.int64(p.view(np.int64) + np.int64(shifted.view(np.int64) << _52)).view(np.float64)
 
 
-SQUARED, LOGISTIC, MULTINOMIAL = range(3)
-"""The numbers by which the kernel knows the losses."""
-
-
-class Data(NamedTuple):
+class LinearModelData(NamedTuple):
     """The problem: zero rows fill up the last four, zero columns the last eight of ``wide``."""
 
     X: FloatArray  # (rows, features)
@@ -149,16 +146,16 @@ def collect(
 
 
 @inner
-def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
+def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
     """Put the gradient of the whole objective at ``y`` into ``g``."""
     features, classes = data.features, data.classes
     for entry in range(g.shape[0]):
         g[entry] = data.l2 * y[entry]
     for first in range(0, data.X.shape[0], ROWS):
         score(data.X, first, y, scores, features, classes)
-        if len(classes) > 1:
+        if data.loss == MULTINOMIAL:
             softmax(scores, classes)
-        else:
+        elif data.loss == LOGISTIC:
             sigmoid(scores)
         for r in range(ROWS):
             weight = data.weights[first + r]
@@ -172,7 +169,12 @@ def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> No
 
 @inner
 def visit_rows(
-    data: Data, first: int, last: int, own: FloatArray, scores: FloatArray, slopes: FloatArray
+    data: LinearModelData,
+    first: int,
+    last: int,
+    own: FloatArray,
+    scores: FloatArray,
+    slopes: FloatArray,
 ) -> float:
     """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
 
@@ -220,7 +222,7 @@ def visit_rows(
 
 
 @inner
-def take_lane(data: Data, x: FloatArray, p: int, own: FloatArray) -> float:
+def take_lane(data: LinearModelData, x: FloatArray, p: int, own: FloatArray) -> float:
     """Copy the weights of lane p to ``own``, output by output, and return l2/2 ‖W‖²."""
     outputs, wide, square = data.outputs, data.wide.shape[1], 0.0
     for j in range(data.X.shape[1]):
@@ -233,7 +235,7 @@ def take_lane(data: Data, x: FloatArray, p: int, own: FloatArray) -> float:
 
 @inner
 def drawn_gradient(
-    data: Data,
+    data: LinearModelData,
     picks: npt.NDArray[np.uint32],
     stride: int,
     size: int,
@@ -266,7 +268,7 @@ def drawn_gradient(
 
 @inner
 def objective_of(
-    data: Data,
+    data: LinearModelData,
     picks: npt.NDArray[np.uint32],
     stride: int,
     size: int,

@@ -15,7 +15,7 @@ from ravine.engine.kernels.blas import one_blas_thread
 from ravine.problems.problem import Problem
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 
 @cache
@@ -57,8 +57,8 @@ def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         ends = f"{value.min():g} to {value.max():g}" if value.size else "nothing"
         return f"{'x'.join(map(str, value.shape))} numbers, {ends} [{_digest(value)}]"
-    if isinstance(value, dict):
-        return f"{value!r:.200} [{_digest(value)}]"
+    if callable(value):
+        return f"{getattr(value, '__name__', type(value).__name__)} [{_digest(value)}]"
     return repr(value)
 
 
