@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.engine.kernels.blas import one_blas_thread
+from ravine.engine.sources import DECIDING, digest
 from ravine.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -28,12 +29,10 @@ def numerics() -> dict[str, str]:
     """
     from llvmlite.binding import get_host_cpu_features
 
-    from ravine.engine.kernels.compiled import FINGERPRINT
-
     machine = platform.machine()
     fused = machine != "x86_64" or get_host_cpu_features().get("fma", False)
     return {
-        "ravine": f"{version('ravine')} ({FINGERPRINT:014x})",
+        "ravine": f"{version('ravine')} ({digest(DECIDING).hex()[:14]})",
         "numpy": version("numpy"),
         "numba": version("numba"),
         "processor": machine if fused else f"{machine} without FMA",
