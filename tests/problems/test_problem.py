@@ -33,7 +33,9 @@ PROBLEMS = {
     "least squares": lambda: least_squares(40, 5, Q=20, seed=3),
     "counterexample": lambda: counterexample(0.05, 100, 6),
     "divergent sum": lambda: divergent_sum([3.0, -1.0, 2.0, 0.5], 0.1, 10, 5),
-    "divergent sum, no interpolation": lambda: divergent_sum([3.0, 1.0], 0.1, 10, 5, interpolate=False),
+    "divergent sum, no interpolation": lambda: divergent_sum(
+        [3.0, 1.0], 0.1, 10, 5, interpolate=False
+    ),
     "turning": lambda: turning_quadratics(1, 12),
     "partitioned": lambda: partitioned_least_squares(60, 3, 6, Q=16, seed=1),
     "multinomial": lambda: multinomial_logistic(40, 4, 3, 3, l2=0.1, batch_size=10, seed=2),

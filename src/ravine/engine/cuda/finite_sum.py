@@ -40,16 +40,16 @@ def lacking(spec: Spec) -> str | None:
 def layout_for(terms: FiniteSumTerms, rules: StepRules, plan: FiniteSumPlan) -> FiniteSumLayout:
     """Gather what is known of a sum and its rules when a kernel is compiled."""
     return FiniteSumLayout(
-        plan.start.size,
-        rules.batch,
-        rules.sampling,
-        rules.restart,
-        int(rules.sigma > 0.0 or rules.restart != NEVER),
-        rules.sigma > 0.0,
-        bool(terms.shared),
-        terms.slopes.size > 0,
-        bool(plan.start.dtype == np.float32),
-        plan.basis.size > 0,
+        d=plan.start.size,
+        batch=rules.batch,
+        sampling=rules.sampling,
+        restart=rules.restart,
+        extras=int(rules.sigma > 0.0 or rules.restart != NEVER),
+        with_noise=rules.sigma > 0.0,
+        shared=bool(terms.shared),
+        with_slopes=terms.slopes.size > 0,
+        single=bool(plan.start.dtype == np.float32),
+        with_sup=plan.basis.size > 0,
     )
 
 

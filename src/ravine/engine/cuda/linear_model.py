@@ -42,16 +42,16 @@ def layout_for(
 ) -> LinearModelLayout:
     """Gather what is known of a model and its rules when a kernel is compiled."""
     return LinearModelLayout(
-        data.X.shape[1],
-        data.wide.shape[1],
-        data.outputs,
-        data.loss,
-        int(sampled),
-        batch,
-        plan.sampling,
-        plan.restart,
-        int(plan.sigma > 0.0),
-        plan.with_sup,
+        features=data.X.shape[1],
+        wide=data.wide.shape[1],
+        outputs=data.outputs,
+        loss=data.loss,
+        sampled=int(sampled),
+        batch=batch,
+        sampling=plan.sampling,
+        restart=plan.restart,
+        noisy=int(plan.sigma > 0.0),
+        with_sup=plan.with_sup,
     )
 
 
@@ -59,7 +59,8 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a linear model; see ``kernels.table``."""
     sampled = spec.sampled
     batch = spec.batch if sampled else 1
-    data, plan = new_data(spec.problem, spec.start, sampled), new_plan(spec, sampled)
+    data = new_data(spec.problem, spec.start, sampled)
+    plan = new_plan(spec, sampled)
     rows, start_square = new_rows(spec, data, plan, sampled, first, last)
     layout = layout_for(data, plan, batch, sampled)
     identity = identities(spec, first, last)

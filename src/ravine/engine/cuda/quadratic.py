@@ -20,6 +20,7 @@ from ravine.engine.kernels.quadratic_kernel import (
     QuadraticPlan,
     new_plan,
     new_trajectories,
+    noise_mode,
     takes_sup_norm,
 )
 from ravine.engine.kernels.quadratic_lanes import CHUNK
@@ -59,9 +60,7 @@ def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> QuadraticL
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
-    mode = (
-        NO_NOISE if spec.sigma2 == 0.0 else INDEPENDENT if spec.noise == "independent" else SHARED
-    )
+    mode = noise_mode(spec)
     plan = new_plan(spec, mode)
     d, single = plan.start.size, plan.start.dtype == np.float32
     layout = layout_for(d, mode, single=bool(single), with_sup=plan.eigenvectors.size > 0)

@@ -32,7 +32,8 @@ from ravine.sampling import Sampling
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
-_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
+_SUP = FIELDS.index("floor_sup")
+_FLOOR = FIELDS.index("floor_square")
 
 
 def sum_terms(
@@ -43,8 +44,13 @@ def sum_terms(
     Without a sampling the whole objective is the only term.
     """
     d = problem.dimension
-    hessians = problem.hessian()[None] if sampling is None else problem.batch_hessians()
-    slopes = np.zeros((1, d)) if sampling is None else problem.batch_gradients()
+    if sampling is None:
+        hessians = problem.hessian()[None]
+        slopes = np.zeros((1, d))
+    else:
+        hessians = problem.batch_hessians()
+        slopes = problem.batch_gradients()
+
     shared = None
     if isinstance(problem, QuadraticSum) and sampling is not None:
         shared = problem.shared_eigenvectors
@@ -52,16 +58,24 @@ def sum_terms(
         values, vectors = np.linalg.eigh(hessians[0])
         shared = vectors, values[None, :]
     if shared is not None:
-        basis, rows = shared[0], shared[1].T
+        basis = shared[0]
+        rows = shared[1].T
         slopes = slopes @ basis
     else:
-        basis, rows = np.eye(d), hessians.reshape(len(hessians), d * d).T
-    rows = np.ascontiguousarray(rows, dtype=dtype)
-    kept = np.ascontiguousarray(slopes.T, dtype=dtype)
-    if not slopes.any():
-        kept = kept[:0]
-    same, odd = _structure(rows)
-    terms = FiniteSumTerms(rows, kept, rows.mean(axis=1), same, odd, shared is not None)
+        basis = np.eye(d)
+        rows = hessians.reshape(len(hessians), d * d).T
+
+    curvatures = np.ascontiguousarray(rows, dtype=dtype)
+    columns = np.ascontiguousarray(slopes.T, dtype=dtype)
+    same, odd = _structure(curvatures)
+    terms = FiniteSumTerms(
+        curvatures=curvatures,
+        slopes=columns if slopes.any() else columns[:0],
+        mean=curvatures.mean(axis=1),
+        same=same,
+        odd=odd,
+        shared=shared is not None,
+    )
     return terms, np.ascontiguousarray(basis, dtype=np.float64)
 
 
@@ -94,19 +108,20 @@ def sum_rules(
 ) -> StepRules:
     """Gather what happens in a step."""
     kind, period = restart_rule(restart)
-    plan = momenta(schedule, steps)
-    ones, zeros = np.ones(steps + 1), np.zeros(steps + 1)
+    momentum = momenta(schedule, steps)
+    # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
+    look = momentum if nesterov else momenta(None, steps)
     return StepRules(
-        rule_number(sampling),
-        check_batch(sampling, terms, batch),
-        kind,
-        period,
-        float(sigma),
-        plan.steady,
-        plan.scale.astype(dtype),
-        plan.shift.astype(dtype),
-        (plan.scale if nesterov else ones).astype(dtype),
-        (plan.shift if nesterov else zeros).astype(dtype),
+        sampling=rule_number(sampling),
+        batch=check_batch(sampling, terms, batch),
+        restart=kind,
+        period=period,
+        sigma=float(sigma),
+        steady=momentum.steady,
+        scale=momentum.scale.astype(dtype),
+        shift=momentum.shift.astype(dtype),
+        look_scale=look.scale.astype(dtype),
+        look_shift=look.shift.astype(dtype),
     )
 
 
@@ -129,12 +144,12 @@ def new_tile(
     )
     start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
     plan = FiniteSumPlan(
-        start,
-        np.uint64(spec.seed),
-        bin_edges(spec.steps),
-        spec.sigma2 > 0.0 or len(terms.slopes) > 0,
-        vanished(dtype),
-        basis if "floor_sup" in spec.measures else np.empty((0, 0)),
+        start=start,
+        seed=np.uint64(spec.seed),
+        edges=bin_edges(spec.steps),
+        noisy=spec.sigma2 > 0.0 or len(terms.slopes) > 0,
+        tiny=vanished(dtype),
+        basis=basis if "floor_sup" in spec.measures else np.empty((0, 0)),
     )
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
@@ -176,21 +191,24 @@ def _measure(
 ) -> None:
     """Run all blocks; write measures into ``out`` [trajectories, fields]."""
     drive = driver_for(terms, rules, recording=True)
-    bins, steps = len(plan.edges) - 1, int(plan.edges[-1])
-    d, kind = plan.start.size, plan.start.dtype
+    bins = len(plan.edges) - 1
+    steps = int(plan.edges[-1])
+    d = plan.start.size
+    kind = plan.start.dtype
     start_square = float((plan.start.astype(np.float64) ** 2).sum())
     samples = sup_samples(steps)
-    visits, nowhere = plan.edges[-1:].copy(), np.empty((0, 0, 0))
+    visits = plan.edges[-1:].copy()
+    nowhere = np.empty((0, 0, 0))
 
     def run(first: int, last: int) -> None:
         state = new_block(d, terms.curvatures.shape[1], rules, kind)
         kept = FiniteSumRecord(
-            np.empty(CHUNK * LANES, kind),
-            np.empty((bins, LANES)),
-            np.empty(LANES),
-            np.empty(LANES, np.int64),
-            np.ones(LANES),
-            np.empty(LANES),
+            errors=np.empty(CHUNK * LANES, kind),
+            bins=np.empty((bins, LANES)),
+            latest=np.empty(LANES),
+            diverged_at=np.empty(LANES, np.int64),
+            ones=np.ones(LANES),
+            sup=np.empty(LANES),
         )
         for block in range(first, last):
             for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
@@ -316,17 +334,30 @@ def ensemble(
     )
     x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
     away = basis.T @ (x0 - problem.minimiser)
-    plan = FiniteSumPlan(away, np.uint64(origin), bin_edges(1), False, 0.0, np.empty((0, 0)))
-    ones, names = np.ones(count), np.arange(count, dtype=np.uint64)
+    plan = FiniteSumPlan(
+        start=away,
+        seed=np.uint64(origin),
+        edges=bin_edges(1),
+        noisy=False,
+        tiny=0.0,
+        basis=np.empty((0, 0)),
+    )
+    ones = np.ones(count)
+    names = np.arange(count, dtype=np.uint64)
     lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
     out = np.empty((len(at), problem.dimension, len(lanes.limit)))
     drive = driver_for(terms, rules, recording=False)
 
     def go(first: int, last: int) -> None:
         state = new_block(len(away), terms.curvatures.shape[1], rules, away.dtype)
-        none, whole_numbers = np.empty(0), np.empty(0, np.int64)
+        none = np.empty(0)
         kept = FiniteSumRecord(
-            np.empty(CHUNK * LANES), np.empty((0, 0)), none, whole_numbers, none, none
+            errors=np.empty(CHUNK * LANES),
+            bins=np.empty((0, 0)),
+            latest=none,
+            diverged_at=np.empty(0, np.int64),
+            ones=none,
+            sup=none,
         )
         drive(terms, rules, plan, lanes, state, kept, at, out, first, last)
 

@@ -18,6 +18,7 @@ from ravine.engine.kernels.finite_sum import identities
 from ravine.engine.kernels.linear_model_gradient import (
     LANES,
     ROWS,
+    WIDE,
     LinearModelData,
     drawn_gradient,
     gradient,
@@ -41,8 +42,10 @@ from ravine.engine.schedule import momenta
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
-_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
-_ROUNDING = {"float64": 1e-24, "float32": 1e-12}  # of squared errors, in units of ‖x*‖²
+_SUP = FIELDS.index("floor_sup")
+_FLOOR = FIELDS.index("floor_square")
+_ROUNDING = {"float64": 1e-24, "float32": 1e-12}
+"""Rounding of squared errors, in units of ‖x*‖²: some units in the last place of x*, squared."""
 
 
 class LinearModelPlan(NamedTuple):
@@ -89,7 +92,8 @@ def add_noise(
 ) -> None:
     """Add the normals of step k to the gradient; a pair of words serves two steps."""
     for j in range(g.size // LANES):
-        state, second = words[4 * j * LANES :], spare[j * LANES :]
+        state = words[4 * j * LANES :]
+        second = spare[j * LANES :]
         slope = g[j * LANES :]
         if k % 2 == 1:
             for p in range(LANES):
@@ -136,27 +140,37 @@ def restarts(
 @inner
 def move(data: LinearModelData, momentum: FloatArray, k: int, state: LinearModelBlock) -> None:
     """Descend in step k."""
-    scale, shift, each = momentum[0, k], momentum[1, k], state.each
+    scale = momentum[0, k]
+    shift = momentum[1, k]
+    each = state.each
     for j in range(data.start.size):
-        a, b, slope = state.x[j * LANES :], state.x_prev[j * LANES :], state.g[j * LANES :]
+        x = state.x[j * LANES :]
+        x_prev = state.x_prev[j * LANES :]
+        slope = state.g[j * LANES :]
         for p in range(LANES):
-            here, beta = a[p], scale * each[LANES + p] + shift
-            a[p] = descend(here, b[p], each[p], beta, slope[p])
-            b[p] = here
+            here = x[p]
+            beta = scale * each[LANES + p] + shift
+            x[p] = descend(here, x_prev[p], each[p], beta, slope[p])
+            x_prev[p] = here
 
 
 @inner
 def look(data: LinearModelData, momentum: FloatArray, k: int, state: LinearModelBlock) -> None:
     """Look ahead after step k; measure ‖y - x*‖² and the largest |y_i - x*_i|."""
-    scale, shift, each = momentum[2, k + 1], momentum[3, k + 1], state.each
-    square, largest = state.measured[:LANES], state.measured[LANES : 2 * LANES]
+    scale = momentum[2, k + 1]
+    shift = momentum[3, k + 1]
+    each = state.each
+    square = state.measured[:LANES]
+    largest = state.measured[LANES : 2 * LANES]
     for p in range(LANES):
         square[p] = largest[p] = 0.0
     for j in range(data.start.size):
-        a, b, ahead = state.x[j * LANES :], state.x_prev[j * LANES :], state.y[j * LANES :]
+        x = state.x[j * LANES :]
+        x_prev = state.x_prev[j * LANES :]
+        ahead = state.y[j * LANES :]
         best = data.minimiser[j]
         for p in range(LANES):
-            ahead[p] = look_ahead(a[p], b[p], scale * each[2 * LANES + p] + shift)
+            ahead[p] = look_ahead(x[p], x_prev[p], scale * each[2 * LANES + p] + shift)
             error = ahead[p] - best
             square[p] += error * error
             largest[p] = max(largest[p], abs(error))
@@ -167,8 +181,12 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
 
     @compiled
     def run_block(data: LinearModelData, plan: LinearModelPlan, state: LinearModelBlock) -> None:
-        edges, d, each, best = plan.edges, data.start.size, state.each, data.minimiser
-        steps, batches = edges[-1] if fingerprint >= 0 else 0, data.edges.size - 1
+        edges = plan.edges
+        d = data.start.size
+        each = state.each
+        best = data.minimiser
+        steps = edges[-1] if fingerprint >= 0 else 0
+        batches = data.edges.size - 1
         if sampled == 1:
             seed_lanes(plan.seed, state.identity, state.words, state.order)
         b = size = 0
@@ -190,6 +208,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
                         for j in range(d):
                             state.x_prev[j * LANES + p] = state.x[j * LANES + p]
             look(data, plan.momentum, k, state)
+
             b += k + 1 > edges[b + 1]
             record(
                 state.measured, each[4 * LANES :], each[3 * LANES :], k + 1, state.bins[b],
@@ -198,6 +217,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
             if plan.with_sup and 2 * (k + 1) > steps:
                 for p in range(LANES):
                     state.measured[2 * LANES + p] += state.measured[LANES + p]
+
             # Lanes that diverged rest at the minimiser.
             running = LANES
             for p in range(LANES):
@@ -219,7 +239,8 @@ _drivers = {key: _new_driver(FINGERPRINT, *key) for key in ((0, 0), (0, 1), (1, 
 def new_data(problem: Any, start: FloatArray, sampled: bool) -> LinearModelData:
     """Lay out the data of a linear model."""
     X = problem.X.toarray() if hasattr(problem.X, "toarray") else np.asarray(problem.X)
-    rows, columns = -(-len(X) // ROWS) * ROWS, -(-X.shape[1] // 8) * 8
+    rows = -(-len(X) // ROWS) * ROWS
+    columns = -(-X.shape[1] // WIDE) * WIDE
     wide = np.zeros((rows, columns))
     wide[: len(X), : X.shape[1]] = X
     weights = np.zeros(rows)
@@ -228,18 +249,18 @@ def new_data(problem: Any, start: FloatArray, sampled: bool) -> LinearModelData:
     target = np.zeros((rows, outputs))
     target[: len(X)] = problem.loss.kernel_target()
     return LinearModelData(
-        np.ascontiguousarray(wide[:, : X.shape[1]]),
-        wide,
-        target.ravel(),
-        weights,
-        float(problem.l2),
-        problem.loss.kernel_code,
-        outputs,
-        np.ascontiguousarray(problem.minimiser),
-        np.ascontiguousarray(start),
-        np.append(0, np.cumsum(problem.batch_sizes)),
-        () if sampled else (0,) * problem.features,
-        () if sampled else (0,) * outputs,
+        X=np.ascontiguousarray(wide[:, : X.shape[1]]),
+        wide=wide,
+        target=target.ravel(),
+        weights=weights,
+        l2=float(problem.l2),
+        loss=problem.loss.kernel_code,
+        outputs=outputs,
+        minimiser=np.ascontiguousarray(problem.minimiser),
+        start=np.ascontiguousarray(start),
+        edges=np.append(0, np.cumsum(problem.batch_sizes)),
+        features=() if sampled else (0,) * problem.features,
+        classes=() if sampled else (0,) * outputs,
     )
 
 
@@ -247,45 +268,53 @@ def new_block(
     data: LinearModelData, plan: LinearModelPlan, batch: int, kind: npt.DTypeLike
 ) -> LinearModelBlock:
     """Make room for a block, whose state is kept in numbers of the given kind."""
-    d, wide = data.start.size, data.outputs * data.wide.shape[1]
+    d = data.start.size
+    wide = data.outputs * data.wide.shape[1]
     noisy = d if plan.sigma > 0.0 else 0
+    words, order, picks = new_draws(plan.sampling, data.edges.size - 1, batch)
     return LinearModelBlock(
-        aligned(5 * LANES, np.float64),
-        aligned(d * LANES, kind),
-        aligned(d * LANES, kind),
-        aligned(d * LANES, kind),
-        aligned(d * LANES, kind),
-        aligned(ROWS * data.outputs * LANES, kind),
-        np.zeros(wide),
-        np.zeros(wide),
-        aligned(4 * noisy * LANES, np.uint32),
-        aligned(d * LANES, np.float64),
-        *new_draws(plan.sampling, data.edges.size - 1, batch),
-        np.zeros(STREAMS, np.uint64),
-        np.empty((plan.edges.size - 1, LANES)),
-        np.empty(LANES),
-        np.empty(LANES, np.int64),
-        np.empty(3 * LANES),
+        each=aligned(5 * LANES, np.float64),
+        x=aligned(d * LANES, kind),
+        x_prev=aligned(d * LANES, kind),
+        y=aligned(d * LANES, kind),
+        g=aligned(d * LANES, kind),
+        scores=aligned(ROWS * data.outputs * LANES, kind),
+        own=np.zeros(wide),
+        slopes=np.zeros(wide),
+        noise_words=aligned(4 * noisy * LANES, np.uint32),
+        spare=aligned(d * LANES, np.float64),
+        words=words,
+        order=order,
+        picks=picks,
+        identity=np.zeros(STREAMS, np.uint64),
+        bins=np.empty((plan.edges.size - 1, LANES)),
+        latest=np.empty(LANES),
+        diverged_at=np.empty(LANES, np.int64),
+        measured=np.empty(3 * LANES),
     )
 
 
 def new_plan(spec: Spec, sampled: bool) -> LinearModelPlan:
     """Gather what all trajectories have in common besides the data."""
-    problem, sigma = spec.problem, float(np.sqrt(spec.sigma2))
-    own = momenta(spec.schedule, spec.steps)
-    kept = momenta(None, spec.steps) if spec.gammas is not None else own
+    problem = spec.problem
+    sigma = float(np.sqrt(spec.sigma2))
+    momentum = momenta(spec.schedule, spec.steps)
+    # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
+    look_momentum = momentum if spec.gammas is None else momenta(None, spec.steps)
+    restart, period = restart_rule(spec.restart)
     best = problem.minimiser
     return LinearModelPlan(
-        np.uint64(spec.seed),
-        rule_number(spec.sampling) if sampled else IID,
-        *restart_rule(spec.restart),
-        sigma > 0.0 or (sampled and not problem.interpolates),
-        "floor_sup" in spec.measures,
-        sigma,
+        seed=np.uint64(spec.seed),
+        sampling=rule_number(spec.sampling) if sampled else IID,
+        restart=restart,
+        period=period,
+        noisy=sigma > 0.0 or (sampled and not problem.interpolates),
+        with_sup="floor_sup" in spec.measures,
+        sigma=sigma,
         # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
-        max(vanished(spec.dtype), _ROUNDING[spec.dtype] * float(best @ best)),
-        bin_edges(spec.steps),
-        np.stack([own.scale, own.shift, kept.scale, kept.shift]),
+        tiny=max(vanished(spec.dtype), _ROUNDING[spec.dtype] * float(best @ best)),
+        edges=bin_edges(spec.steps),
+        momentum=np.stack([*momentum, *look_momentum]),
     )
 
 
@@ -304,18 +333,21 @@ def new_rows(
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a linear model; see ``kernels.table``."""
-    problem, repeats = spec.problem, spec.repeats
     sampled = spec.sampled
-    data, plan = new_data(problem, spec.start, sampled), new_plan(spec, sampled)
+    data = new_data(spec.problem, spec.start, sampled)
+    plan = new_plan(spec, sampled)
     rows, start_square = new_rows(spec, data, plan, sampled, first, last)
+
+    # The last block is padded with its last trajectory: every lane runs the same machine code.
     count = rows.shape[1]
     fill = np.minimum(np.arange(-(-count // LANES) * LANES), count - 1)
     rows = rows[:, fill]
     identity = identities(spec, first, last)[fill]
     out = np.empty((len(fill), len(FIELDS)))
+
     extras = plan.sigma > 0.0 or plan.restart != NEVER
     drive = _drivers[int(sampled), int(extras)]
-    late = spec.steps - spec.steps // 2
+    late = spec.steps - spec.steps // 2  # steps of the second half, at each of which sup is taken
 
     def run(first: int, last: int) -> None:
         state = new_block(data, plan, spec.batch, spec.dtype)
@@ -338,5 +370,5 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
             here[:, _SUP] = np.where(known, state.measured[2 * LANES :] / late, np.nan)
 
     spread(run, len(fill) // LANES)
-    shaped = out[:count].reshape(last - first, repeats, len(FIELDS))
+    shaped = out[:count].reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}

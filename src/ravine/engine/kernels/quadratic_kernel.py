@@ -57,8 +57,9 @@ from ravine.engine.measures import (
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
-_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
-_FARTHEST_SINGLE = 1e18
+_SUP = FIELDS.index("floor_sup")
+_FLOOR = FIELDS.index("floor_square")
+_FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
 _NOTHING = np.empty(0)
 _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
 
@@ -206,6 +207,13 @@ _drivers = {
 }
 
 
+def noise_mode(spec: Spec) -> int:
+    """Whose noise the trajectories of a sweep feel."""
+    if spec.sigma2 == 0.0:
+        return NO_NOISE
+    return INDEPENDENT if spec.noise == "independent" else SHARED
+
+
 def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     """Make room for a block."""
     d, kind = plan.start.size, plan.start.dtype
@@ -276,9 +284,7 @@ def run_block(
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
-    mode = (
-        NO_NOISE if spec.sigma2 == 0.0 else INDEPENDENT if spec.noise == "independent" else SHARED
-    )
+    mode = noise_mode(spec)
     pixels = np.arange(first, last)
     # A block shares its noise, so where noise is shared a block holds pixels of one repeat.
     rows = spec.repeats if mode == SHARED else 1
@@ -336,19 +342,20 @@ def _check_single(spec: Spec) -> None:
 
 def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
     """Gather what all trajectories have in common."""
-    problem, dtype = spec.problem, np.dtype(spec.dtype)
+    problem = spec.problem
+    dtype = np.dtype(spec.dtype)
     start = problem.eigenvectors.T @ (spec.start - problem.minimiser)
     with_sup = "floor_sup" in spec.measures
     return QuadraticPlan(
-        problem.eigenvalues.astype(dtype),
-        start.astype(dtype),
-        np.uint64(spec.seed),
-        float(np.sqrt(spec.sigma2)),
-        mode,
-        spec.steps,
-        bin_edges(spec.steps),
-        vanished(dtype),
-        np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
+        eigenvalues=problem.eigenvalues.astype(dtype),
+        start=start.astype(dtype),
+        seed=np.uint64(spec.seed),
+        sigma=float(np.sqrt(spec.sigma2)),
+        noise=mode,
+        steps=spec.steps,
+        edges=bin_edges(spec.steps),
+        tiny=vanished(dtype),
+        eigenvectors=np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
     )
 
 
