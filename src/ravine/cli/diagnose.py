@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ravine.cli.options import Alpha, Beta, Gamma, Json, print_json
+from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 _WIDTH = 80
 
 
-class LossName(StrEnum):
-    """The losses of linear models."""
-
-    SQUARED = "squared"
-    LOGISTIC = "logistic"
-    MULTINOMIAL = "multinomial"
-
-
 def diagnose_command(
     data: Annotated[
         str, typer.Argument(help="A CSV, Parquet, NPY, NPZ or LIBSVM file, or e.g. diabetes.")
@@ -36,7 +28,8 @@ def diagnose_command(
         str | None, typer.Option("--target", help="Target column; left out: the last one.")
     ] = None,
     loss: Annotated[
-        LossName | None, typer.Option("--loss", help="Left out: chosen by the target.")
+        str | None,
+        typer.Option("--loss", help=f"{', '.join(LOSSES)}; left out: chosen by the target."),
     ] = None,
     l2: Annotated[
         float | None, typer.Option("--l2", help="Weight of the regulariser l2/2 ‖w‖².")
@@ -90,7 +83,7 @@ def diagnose_command(
         raise ValueError(f"out must be a file ending in .html, got {out}: change its ending")
     table = read_table(data, target=target, impute=impute)
     found = diagnose(
-        table.X, table.y, loss=None if loss is None else loss.value, l2=l2, batch_size=batch_size,
+        table.X, table.y, loss=loss, l2=l2, batch_size=batch_size,
         sampling=sampling, alpha=alpha, beta=beta, gamma=gamma, shuffle=0 if shuffle else None,
         standardise=standardise, intercept=intercept, epochs=epochs, seed=seed,
         columns=table.columns, name=table.name, findings=table.findings, try_remedies=remedies,
