@@ -14,7 +14,6 @@ from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.moments import exact_noise_coefficient
 
 _USUAL = {
     "usual Nesterov parameters": nesterov,
@@ -123,6 +122,9 @@ def ladder(curvature: Curvature, method: Method) -> Ladder:
     >>> print(ladder(c, nesterov(c)).verdict[:88])
     Usual Nesterov parameters: converges for additive noise at 0.9776 a step; can diverge wh
     """
+    # Here, because the moments stand on the rates: neither room could be loaded first otherwise.
+    from ravine.theory.noise.moments import exact_noise_coefficient
+
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
     for name in ("mu", "L"):
         one_number(name, getattr(curvature, name), remedy=remedy)
