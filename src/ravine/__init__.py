@@ -41,14 +41,13 @@ from ravine.theory.ladder.safety import safe_momentum, safe_step
 from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
 from ravine.theory.noise.moments import (
     StationaryVariance,
-    TransientPeak,
     exact_noise_coefficient,
     noise_floor,
     paper_noise_coefficient,
     second_moment,
     stationary_variance,
-    transient_peak,
 )
+from ravine.theory.noise.transient import TransientPeak, transient_peak
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 __version__ = "0.1.0"

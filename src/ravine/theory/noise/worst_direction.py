@@ -17,7 +17,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import stable
-from ravine.theory.noise.moments import spectral_norms
+from ravine.theory.noise.transient import spectral_norms
 
 _LENGTHS = (256, 2048)
 _POINTS_PER_POWER = 4
