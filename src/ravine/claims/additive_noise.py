@@ -15,8 +15,8 @@ from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     second_moment,
-    spectral_norms,
 )
+from ravine.theory.noise.transient import spectral_norms
 
 _RATIOS = (8.0, 32.0, 128.0, 2000.0)
 _ROUNDING = 1e-9

@@ -15,8 +15,8 @@ from ravine.theory.noise.moments import (
     paper_noise_coefficient,
     second_moment,
     stationary_variance,
-    transient_peak,
 )
+from ravine.theory.noise.transient import transient_peak
 
 # Room for the rounding of the compared quantities, which are exact otherwise.
 ROUNDING = 1 + 1e-9
