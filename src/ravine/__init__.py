@@ -62,19 +62,20 @@ _LATER = {
     "Trace": "ravine.engine.run",
     "diagnose": "ravine.diagnosis",
     "problems": "ravine.problems",
-    "read_table": "ravine.diagnosis",
+    "read_table": "ravine.tables",
     "run": "ravine.engine.run",
     "sweep": "ravine.engine.sweep",
 }
 
 if TYPE_CHECKING:
     from ravine import problems
-    from ravine.diagnosis import Diagnosis, diagnose, read_table
+    from ravine.diagnosis import Diagnosis, diagnose
     from ravine.engine.measures import Outcome
     from ravine.engine.restart import Restart
     from ravine.engine.run import Trace, run
     from ravine.engine.schedule import Tail
     from ravine.engine.sweep import sweep
+    from ravine.tables import read_table
 
 
 def __getattr__(name: str) -> Any:
