@@ -92,7 +92,7 @@ def _remarks(dialect: Dialect) -> list[Finding]:
         told.append(f"the encoding is {dialect.encoding} (--encoding)")
     if not dialect.headed:
         told.append("the first line has no names")
-    elif dialect.skip > 1:
+    elif dialect.skip > 1 and dialect.form == "text":
         told.append(f"the names stand in line {dialect.skip}")
     return [Finding("dialect", f"the text was read so: {'; '.join(told)}")] if told else []
 

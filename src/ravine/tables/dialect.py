@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ravine.arguments import Refusal
 from ravine.tables.words import is_missing, number
@@ -43,6 +44,8 @@ class Dialect:
         Lines before the first row of the table, comment lines not counted.
     headed
         Whether the names are the file's own.
+    form
+        "text", or "ARFF" where a header in that form came first.
     """
 
     encoding: str
@@ -53,6 +56,7 @@ class Dialect:
     names: tuple[str, ...]
     skip: int
     headed: bool
+    form: str = "text"
 
 
 def guess_encoding(head: bytes, name: str) -> str:
@@ -125,7 +129,7 @@ def _guess_arff(text: str, encoding: str) -> Dialect | None:
     header = [line for line in text[: data.end()].splitlines() if not is_comment(line, "%")]
     names = re.findall(r"(?im)^@attribute\s+('[^']+'|\"[^\"]+\"|\S+)", text[: data.end()])
     plain = tuple(name.strip("'\"") for name in names)
-    return Dialect(encoding, ",", "'", ".", "%", plain, len(header), True)
+    return Dialect(encoding, ",", "'", ".", "%", plain, len(header), True, form="ARFF")
 
 
 def is_comment(line: str, mark: str) -> bool:
@@ -145,7 +149,7 @@ def _guess_quote(lines: Sequence[str]) -> str:
     joined = "\n".join(lines)
     if '"' in joined:
         return '"'
-    single = re.findall(r"(?m)(?:^|[,;\t|] ?)'[^'\n]*'(?=[,;\t|]|$)", joined)
+    single = re.findall(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)", joined)
     return "'" if single else '"'
 
 
@@ -230,9 +234,13 @@ def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
         # Eight of ten: a few words for missing values are no names.
         if is_word and not _is_number(cell, comma) and filled and numeric > 0.8 * len(filled):
             return True
-    if any(_is_number(cell, comma) for cell in first):
+    numbers = [value for cell in first if (value := number(cell, comma=comma)) is not None]
+    # Years are names too: 1990, 1991, 1992 beside a word.
+    years = len(numbers) > 2 and all(b - a == 1 for a, b in pairwise(numbers))
+    if numbers and not (years and len(numbers) < len(first)):
         return False
-    again = any(cell in {row[j] for row in below if len(row) > j} for j, cell in enumerate(first))
+    words = [j for j, cell in enumerate(first) if cell.strip() and not _is_number(cell, comma)]
+    again = any(first[j] in {row[j] for row in below if len(row) > j} for j in words)
     return not again
 
 

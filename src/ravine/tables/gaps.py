@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +44,8 @@ def without_infinities(columns: list[Column]) -> tuple[list[Column], list[Findin
 
 def mostly_filled(columns: Sequence[Column]) -> tuple[list[Column], list[Finding]]:
     """The columns of which at least half is there."""
-    kept = []
-    dropped = []
+    kept: list[Column] = []
+    dropped: list[Column] = []
     for column in columns:
         # The sum tells of a missing number without an array of marks.
         whole = not column.is_text and np.isfinite(column.numbers.sum())
@@ -58,13 +59,16 @@ def mostly_filled(columns: Sequence[Column]) -> tuple[list[Column], list[Finding
 
 
 def complete_rows(
-    columns: list[Column], needed: Sequence[npt.NDArray[np.bool_]], missing: Missing
+    columns: list[Column],
+    needed: Sequence[npt.NDArray[np.bool_]],
+    missing: Missing,
+    goal: npt.NDArray[Any],
 ) -> tuple[list[Column], npt.NDArray[np.bool_] | None, list[Finding]]:
     """The columns without missing values, the rows that are kept (None: all), and what was done.
 
     Rows with a missing target or weight (``needed``) always go. With ``drop-rows`` those with any
-    missing value go; if that would leave less than half, the columns with the most missing values
-    go first.
+    missing value go; if that would leave less than half, or the same target (``goal``) in all, the
+    columns with the most missing values go first.
     """
     rows = columns[0].rows
     keep = np.ones(rows, dtype=bool)
@@ -84,24 +88,30 @@ def complete_rows(
     dropped: list[str] = []
     while marks:
         lost = np.any(list(marks.values()), axis=0)
-        if np.count_nonzero(keep & ~lost) >= (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep):
-            keep &= ~lost
+        left = keep & ~lost
+        enough = np.count_nonzero(left) >= (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
+        if enough and _varies(goal[left]):
+            keep = left
             break
         worst = max(marks, key=lambda name: int(marks[name].sum()))
         del marks[worst]
         dropped.append(worst)
     if dropped:
-        what = f"{listed(dropped)}: left out, as their missing values would cost half of the rows"
+        what = f"{listed(dropped)}: left out, as their missing values would cost too many rows"
         findings.append(Finding("missing", what, "--missing fill keeps them", tuple(dropped)))
         columns = [column for column in columns if column.name not in dropped]
-    left = int(rows - np.count_nonzero(keep))
-    if not left:
+    lost_rows = int(rows - np.count_nonzero(keep))
+    if not lost_rows:
         return columns, None, findings
     where = listed(tuple(marks)) if marks else "the target or the weights"
-    what = f"{left} of {rows} rows were left out, as values are missing there ({where})"
+    what = f"{lost_rows} of {rows} rows were left out, as values are missing there ({where})"
     remedy = "--missing fill keeps them" if marks else ""
     findings.append(Finding("missing", what, remedy, tuple(marks)))
     return [column.take(keep) for column in columns], keep, findings
+
+
+def _varies(values: npt.NDArray[Any]) -> bool:
+    return bool(values.size) and bool((values != values[0]).any())
 
 
 def _filled(

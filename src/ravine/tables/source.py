@@ -97,7 +97,7 @@ class Source:
     def _unpacked(self) -> Any:
         if self.packing == "zip":
             return zipfile.ZipFile(self.path).open(self.member)
-        openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+        openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
         if self.packing:
             return openers[self.packing](self.path)
         return self.path.open("rb")

@@ -7,7 +7,13 @@ import numpy.typing as npt
 
 from ravine.tables.column import Column, ColumnKind
 from ravine.tables.finding import Finding
-from ravine.tables.words import MISSING_AMONG_NUMBERS, dates_in, is_missing, numbers_in
+from ravine.tables.words import (
+    MISSING_AMONG_NUMBERS,
+    dates_in,
+    is_missing,
+    numbers_in,
+    packed_dates,
+)
 
 _STRANGE = 0.1
 """Share of rows with words that a column of numbers may have; they count as missing."""
@@ -18,7 +24,7 @@ def spelled_out(column: Column, comma: bool) -> tuple[Column, list[Finding]]:
     if column.kind is ColumnKind.DATES:
         return _since_first(column), [_dates(column.name)]
     if not column.is_text:
-        return column, []
+        return _with_packed_dates(column)
     column = _without_missing_words(column)
     if not column.spelled or not column.texts:
         return column, []
@@ -42,6 +48,15 @@ def spelled_out(column: Column, comma: bool) -> tuple[Column, list[Finding]]:
         column.name, ColumnKind.DATES, column.rows, numbers=_looked_up(days, column.codes)
     )
     return _since_first(found), [_dates(column.name, dates[1])]
+
+
+def _with_packed_dates(column: Column) -> tuple[Column, list[Finding]]:
+    """Numbers as they are, unless the name speaks of a date and they are all like 19991231."""
+    days = packed_dates(column.numbers) if "date" in column.name.lower() else None
+    if days is None:
+        return column, []
+    found = Column(column.name, ColumnKind.DATES, column.rows, numbers=days)
+    return _since_first(found), [_dates(column.name, "yyyymmdd")]
 
 
 def _looked_up(

@@ -21,6 +21,8 @@ NAMES = (
 """Names, in lower case, that a target usually has, in the order in which they are looked for."""
 MOST_LABELS = 20
 """Whole numbers with more values than this are numbers."""
+TIMES = frozenset({"year", "date", "time", "month", "quarter", "day", "week", "hour", "period"})
+"""Names of columns that say when, which is not what is asked for."""
 ROWS_PER_LABEL = 5
 """Whole numbers are labels if there are this many rows for each value on average."""
 
@@ -105,6 +107,8 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
     for name in NAMES:
         if name in folded:
             return folded[name], _finding(columns[folded[name]].name, "by its name")
+    timeless = [k for k in fit if columns[k].name.strip().lower() not in TIMES]
+    fit = timeless or fit
     last = fit[-1] == max(k for k in range(len(columns)) if k not in taken)
     why = "the last column" if last else "the last column that can be one"
     return fit[-1], _finding(columns[fit[-1]].name, why)

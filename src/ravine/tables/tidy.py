@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ class Wishes:
     weights: str | int | None = None
     missing: Missing = Missing.DROP_ROWS
     levels: int = 20
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     tidy: bool = True
 
 
@@ -103,7 +103,9 @@ def _finish(
     if not inputs:
         raise _nothing_left(notes)
     needed = [column.missing for column in (target, weight) if column is not None]
-    kept, keep, told = complete_rows(inputs, needed, wishes.missing)
+    kept, keep, told = complete_rows(
+        inputs, needed, wishes.missing, target.codes if target.is_text else target.numbers
+    )
     notes.extend(told)
     if keep is not None:
         target = target.take(keep)
@@ -242,7 +244,7 @@ def _target_values(
 ) -> tuple[npt.NDArray[np.float64] | npt.NDArray[np.str_], list[Finding]]:
     values = target.codes if target.is_text else target.numbers
     if (values == values[0]).all():
-        shown = target.texts[values[0]] if target.is_text else values[0]
+        shown = target.texts[values[0]] if target.is_text else float(values[0])
         value = f"{shown!r:.40} in every row"
         raise Refusal("the target", "more than one value", value, "pick another with --target")
     if target.is_text:
@@ -256,6 +258,8 @@ def _target_values(
     if not whole or target.kind is not ColumnKind.NUMBERS:
         return target.numbers, []
     count = len(np.unique(target.numbers))
+    if count > limits.classes:
+        return target.numbers, []
     other = "--loss squared" if kind is TargetKind.LABELS else "--loss multinomial"
     what = f"the target has {count} whole numbers, taken as {kind.value}"
     return target.numbers, [Finding("labels", what, f"{other} takes them otherwise")]

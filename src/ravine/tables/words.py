@@ -26,12 +26,16 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f])\d{3}(\1\d{3})*(\.\d+)?")
 _GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}([.' \u00a0\u202f])\d{3}(\1\d{3})*(,\d+)?")
 _DATES = (
-    "%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y",
-    "%m/%d/%y", "%d/%m/%y", "%b %d, %Y", "%b %d %Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y",
-    "%B %d, %Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d %H:%M",
-    "%Y-%m-%d %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%b %Y",
-    "%Y-%m-%dT%H:%M:%S.%fZ", "%Y/%m/%d %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S%z",
+    "%Y %m %d", "%m %d %Y", "%d %m %Y", "%m %d %y", "%d %m %y", "%b %d %Y", "%B %d %Y",
+    "%d %b %Y", "%d %B %Y", "%d %b %y", "%Y %b %d", "%b %Y", "%B %Y", "%b %y", "%Y %b", "%Y %m",
 )  # fmt: skip
+"""Forms of dates, after everything between their parts has become a blank."""
+_TIMES = ("", " %H:%M:%S", " %H:%M", " %H:%M:%S %f")
+_QUARTER = re.compile(r"(\d{4}) ?[qQ]([1-4])")
+_MONTH = re.compile(r"(\d{4}) ?[mM](\d{1,2})")
+_FIRST_DATE = 17_000_101
+_LAST_DATE = 22_001_231
+"""Whole numbers between these may be dates as yyyymmdd."""
 _TRIED = 50
 """Texts that a form of dates is tried on before all of them are read by it."""
 _EPOCH = datetime(1970, 1, 1)
@@ -95,14 +99,47 @@ def dates_in(texts: Sequence[str]) -> tuple[FloatArray, str] | None:
     --------
     >>> days, form = dates_in(["31/12/1999", "01/01/2000"])
     >>> days[1] - days[0], form
-    (np.float64(1.0), '%d/%m/%Y')
+    (np.float64(1.0), '%d %m %Y')
     """
-    for form in _DATES:
-        if all(_days(text, form) is not None for text in texts[:_TRIED]):
-            days = [_days(text, form) for text in texts]
+    plain = [_date_text(text) for text in texts]
+    for form in (date + time for date in _DATES for time in _TIMES):
+        if all(_days(text, form) is not None for text in plain[:_TRIED]):
+            days = [_days(text, form) for text in plain]
             if all(day is not None for day in days):
                 return np.array(days, dtype=np.float64), form
     return None
+
+
+def _date_text(text: str) -> str:
+    """A date with blanks between its parts, quarters as their first months."""
+    body = re.sub(r"(?<=\d)T(?=\d)|[-/.,\s]+", " ", text.removesuffix("Z")).strip()
+    quarter = _QUARTER.fullmatch(body)
+    if quarter:
+        return f"{quarter.group(1)} {3 * int(quarter.group(2)) - 2}"
+    month = _MONTH.fullmatch(body)
+    return f"{month.group(1)} {month.group(2)}" if month else body
+
+
+def packed_dates(values: FloatArray) -> FloatArray | None:
+    """Days since 1970 of numbers that are all dates as yyyymmdd, NaN kept; None otherwise.
+
+    Examples
+    --------
+    >>> packed_dates(np.array([19991231.0, 20000101.0]))
+    array([10956., 10957.])
+    """
+    present = values[~np.isnan(values)]
+    inside = (present >= _FIRST_DATE) & (present <= _LAST_DATE) & (present == np.floor(present))
+    if not present.size or not inside.all():
+        return None
+    year, rest = np.divmod(present.astype(np.int64), 10_000)
+    month, day = np.divmod(rest, 100)
+    if not ((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
+        return None
+    first = (12 * (year - 1970) + month - 1).astype("datetime64[M]").astype("datetime64[D]")
+    days = np.full(len(values), np.nan)
+    days[~np.isnan(values)] = first.astype(np.int64) + day - 1
+    return days
 
 
 def _days(text: str, form: str) -> float | None:
