@@ -18,12 +18,14 @@ MAY_IMPORT = {
     "problems": ROOTS,
     "engine": ROOTS | {"problems"},
     "figures": ROOTS | {"theory", "problems", "engine"},
-    "diagnosis": ROOTS | {"theory", "problems", "engine"},
+    "tables": ROOTS | {"problems"},
+    "diagnosis": ROOTS | {"theory", "problems", "engine", "tables"},
     "claims": ROOTS | {"theory", "problems", "engine", "figures"},
-    "report": ROOTS | {"theory", "problems", "engine", "figures", "diagnosis"},
+    "report": ROOTS | {"theory", "problems", "engine", "figures", "tables", "diagnosis"},
     "reproduction": ROOTS | {"theory", "problems", "engine", "figures", "claims", "report"},
     "cli": ROOTS
-    | {"theory", "problems", "engine", "figures", "claims", "diagnosis", "report", "reproduction"},
+    | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
+    | {"reproduction"},
 }
 DRAWING = {"figures", "report", "reproduction", "diagnosis", "cli"}
 DEPTH = {"theory": 3, "engine": 3}
