@@ -43,4 +43,4 @@ def test_says_what_made_it_and_what_is_missing(report):
         f"{len(done.left_out)} more claims are judged from figures that were not asked for" in page
     )
     assert "scikit-learn" in page
-    assert "The four rungs are in order on 100.0% of the pixels." in page
+    assert "The rungs are in order on 100.0% of the pixels." in page

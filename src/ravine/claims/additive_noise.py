@@ -8,19 +8,15 @@ from ravine.arguments import FloatArray
 from ravine.claims.claim import Claim, Data, Evidence, either
 from ravine.curvature import Curvature
 from ravine.methods import nesterov, sgd
+from ravine.theory import bounds
 from ravine.theory.blocks import block
-from ravine.theory.bounds.additive_noise import (
-    accelerated_bound,
-    accelerated_estimate,
-    sgd_noise_bound,
-)
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     second_moment,
-    spectral_norms,
 )
+from ravine.theory.noise.transient import spectral_norms
 
 _RATIOS = (8.0, 32.0, 128.0, 2000.0)
 _ROUNDING = 1e-9
@@ -112,8 +108,8 @@ def _corollary(_: Evidence) -> Data:
         method = nesterov(curvature)
         steps = int(10.0 * np.sqrt(Q))
         lam = np.geomspace(1.0 / Q, 1.0, 33)
-        paper = accelerated_estimate(curvature, steps=steps, sigma2=0.0).values
-        ours = accelerated_bound(curvature, steps=steps, sigma2=0.01).values
+        paper = bounds.accelerated_estimate(curvature).envelope(steps=steps).values
+        ours = bounds.accelerated(curvature).envelope(steps=steps, sigma=0.1).values
         quiet = 0.5 * second_moment(lam, method, sigma2=0.0, steps=steps) * lam
         noisy = 0.5 * second_moment(lam, method, sigma2=0.01, steps=steps) * lam
         stated = max(stated, float((quiet.max(axis=1) / paper).max()))
@@ -153,7 +149,7 @@ def _theorem2(_: Evidence) -> Data:
     for Q in (2.0, 8.0, 32.0, 128.0):
         curvature = Curvature(1.0 / Q, 1.0)
         steps = int(10 * Q)
-        bound = sgd_noise_bound(curvature, steps=steps, sigma2=0.01)
+        bound = bounds.sgd_additive_noise(curvature).envelope(steps=steps, sigma=0.1)
         for lam in (1.0 / Q, 1.0):
             gap = 0.5 * lam * second_moment(lam, sgd(curvature), sigma2=0.01, steps=steps)
             largest = max(largest, float((gap / bound.values).max()))

@@ -10,8 +10,8 @@ from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
 from ravine.problems.counterexample import turning_quadratics
 from ravine.problems.least_squares import partitioned_least_squares
+from ravine.theory import bounds
 from ravine.theory.blocks import block, system
-from ravine.theory.bounds.finite_sum import contraction_bound, sgd_finite_sum_bound
 from ravine.theory.ladder.rates import contraction
 
 _ROUNDING = 1e-9
@@ -27,10 +27,9 @@ def _theorem4(_: Evidence) -> Data:
         for beta in (-0.3, 0.0, 0.3):
             method = Method(0.5 / float(problem.curvature.L), beta)
             start = problem.minimiser + np.array([30.0, -10.0])
-            bound = contraction_bound(
-                problem.curvature, method, steps=300, distance=float(np.hypot(30.0, 10.0)),
-                sigma=problem.gradient_spread,
-            )  # fmt: skip
+            bound = bounds.contraction(problem.curvature, method).envelope(
+                steps=300, distance=float(np.hypot(30.0, 10.0)), sigma=problem.gradient_spread
+            )
             found = ensemble(
                 problem, method, np.arange(301), trajectories=200, sampling="iid", start=start
             )
@@ -88,10 +87,9 @@ def _corollary41(_: Evidence) -> Data:
         for scale in (0.3, 1.0, 1.6, 1.9):
             method = Method(scale / float(problem.curvature.L))
             start = problem.minimiser + np.array([30.0, -10.0])
-            bound = sgd_finite_sum_bound(
-                problem.curvature, method, steps=300, distance=float(np.hypot(30.0, 10.0)),
-                sigma=problem.gradient_spread,
-            )  # fmt: skip
+            bound = bounds.sgd_finite_sum(problem.curvature, method).envelope(
+                steps=300, distance=float(np.hypot(30.0, 10.0)), sigma=problem.gradient_spread
+            )
             found = ensemble(
                 problem, method, np.arange(301), trajectories=200, sampling="iid", start=start
             )

@@ -10,8 +10,8 @@ from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
+from ravine.theory import bounds
 from ravine.theory.blocks import block, permutation, system
-from ravine.theory.bounds.additive_noise import gradient_descent_bound, lower_bound, nesterov_bound
 from ravine.theory.ladder.rates import spectral_radius
 
 _RATIOS = (2.0, 8.0, 32.0, 128.0)
@@ -40,7 +40,8 @@ def _gradient_descent(_: Evidence) -> Data:
     worst = 0.0
     for Q in _RATIOS:
         problem = worst_case_quadratic(Q, 40)
-        bound = gradient_descent_bound(problem.curvature, steps=60, distance=_distance(problem))
+        promise = bounds.gradient_descent(problem.curvature)
+        bound = promise.envelope(steps=60, distance=_distance(problem))
         gaps = _objectives(problem, sgd(problem.curvature), 60)
         worst = max(worst, float((gaps / bound.values).max()))
     ends = Quadratic(np.diag([1.0, 32.0]), start=[1.0, 0.0])
@@ -53,7 +54,8 @@ def _nesterov(_: Evidence) -> Data:
     worst, rates = 0.0, []
     for Q in _RATIOS:
         problem = worst_case_quadratic(Q, 40)
-        bound = nesterov_bound(problem.curvature, steps=60, distance=_distance(problem))
+        promise = bounds.nesterov(problem.curvature)
+        bound = promise.envelope(steps=60, distance=_distance(problem))
         gaps = _objectives(problem, nesterov(problem.curvature), 60)
         worst = max(worst, float((gaps / bound.values).max()))
         rates.append(float(bound.rate))
@@ -65,7 +67,8 @@ def _lower(_: Evidence) -> Data:
     least = np.inf
     for Q in (8.0, 32.0, 128.0):
         problem = worst_case_quadratic(Q, 200)
-        bound = lower_bound(problem.curvature, steps=40, distance=_distance(problem))
+        promise = bounds.first_order(problem.curvature)
+        bound = promise.envelope(steps=40, distance=_distance(problem))
         x, H = problem.start.copy(), problem.hessian()
         g = problem.gradient(x)
         p = -g

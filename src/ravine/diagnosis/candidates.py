@@ -90,7 +90,7 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
             Candidate("pytorch", f"lr {lr:g}, 0.9", Recipe(common), "common in PyTorch scripts")
         )
     judged += [
-        Candidate("pytorch-decay", f"lr {lr:g}, 0.9, decay", Recipe(common, LINEAR),
+        Candidate("pytorch-decay", f"lr {lr:g}, decay", Recipe(common, LINEAR),
                   "the same, the step falling linearly to zero"),
         Candidate("sgd", "SGD, 2/(mu+L)", Recipe(sgd(whole)),
                   "best fixed step for exact gradients"),

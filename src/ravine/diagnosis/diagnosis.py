@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ravine.diagnosis.columns import Finding
 from ravine.diagnosis.disagreement import Disagreement
 from ravine.diagnosis.measurement import Runs
 from ravine.diagnosis.prediction import Fate, Prediction
 from ravine.diagnosis.remedies import Remedy, Scaling
 from ravine.diagnosis.survey import Survey
 from ravine.sampling import Sampling
+from ravine.tables import Finding
 
 if TYPE_CHECKING:
     from pathlib import Path

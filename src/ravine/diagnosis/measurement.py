@@ -16,7 +16,7 @@ from ravine.arguments import FloatArray
 from ravine.diagnosis.cut import Cut
 from ravine.diagnosis.recipe import Recipe
 from ravine.diagnosis.row_model import RowModel
-from ravine.engine.measures import DIVERGENCE
+from ravine.engine.measures import divergence_limit
 from ravine.methods import Method
 
 Watch: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -91,7 +91,7 @@ def follow(
 ) -> Runs:
     """Run every recipe on every seed; on one seed all recipes see the same batches.
 
-    A run has diverged at ``engine.measures.DIVERGENCE`` times the ``reference`` distance, the
+    A run has diverged at the engine's limit for the ``reference`` distance, the
     start's unless given. ``watched`` is the number of marks at which the loss is taken, all unless
     given.
     """
@@ -107,7 +107,7 @@ def follow(
     v = np.zeros_like(x)
     away = np.empty_like(x)
     far = float(np.linalg.norm(start - minimiser)) if reference is None else reference
-    limit = (DIVERGENCE * max(far, 1e-100)) ** 2
+    limit = float(divergence_limit(far))
 
     marks = marked_steps(steps, points)
     with_loss = _watched_marks(len(marks), watched)

@@ -257,7 +257,7 @@ def _dropped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
     changed = replace(
         setup, X=setup.X[kept], y=setup.y[kept], batch_size=min(setup.batch_size, len(kept))
     )
-    return "drop rows", f"drop {named_rows(rows)}", changed, kept
+    return "drop rows", f"drop {named_rows(setup.in_source(rows))}", changed, kept
 
 
 def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
@@ -274,7 +274,7 @@ def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
     y = setup.y
     if setup.loss == "squared":
         y = y.astype(np.float64) * factors
-    action = f"clip {named_rows(rows)} to the median length"
+    action = f"clip {named_rows(setup.in_source(rows))} to the median length"
     return "clip rows", action, replace(setup, X=X, y=y), None
 
 

@@ -137,7 +137,7 @@ class RowModel:
     @property
     def quadratic(self) -> bool:
         """Whether the objective is quadratic."""
-        return self.loss.name == "squared"
+        return self.loss.quadratic
 
     def bend(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Curvature of the loss of some rows in their one score at ``x``, shape (m,)."""

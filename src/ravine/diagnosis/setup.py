@@ -9,17 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, whole
-from ravine.diagnosis.columns import Finding, column_sizes
+from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.cut import Batches, Cut, Indices, make_cut
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.losses import make_loss
 from ravine.sampling import Sampling
+from ravine.tables import Finding, Table, TargetKind, target_kind
 
-_LABELS = 20
-"""Whole numbers with at most so many values are taken for labels ..."""
-_ROWS_A_LABEL = 5
-"""... if each of them has so many rows on average: 16 rows with 16 values are no classes."""
+USUAL_BATCH = 32
+"""Rows in a batch unless told otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,8 @@ class Setup:
         How rows are cut into batches and in which order they come.
     held_out
         Rows that were set aside, as (X, y), or None.
+    source_rows
+        The row of the source that each row is, or None where they are the same.
     """
 
     X: Any
@@ -48,11 +49,18 @@ class Setup:
     sampling: Sampling
     shuffle: int | None
     held_out: tuple[Any, npt.NDArray[Any]] | None = None
+    source_rows: Indices | None = None
 
     @property
     def rows(self) -> int:
         """Number of rows."""
         return int(self.X.shape[0])
+
+    def in_source(self, rows: tuple[int, ...]) -> tuple[int, ...]:
+        """Rows as they are counted in the source."""
+        if self.source_rows is None:
+            return rows
+        return tuple(int(self.source_rows[r]) for r in rows)
 
     def cut(self) -> Cut:
         """How the rows are cut into batches."""
@@ -78,82 +86,75 @@ class Setup:
 
 
 def make_setup(
-    X: Any,
-    y: npt.ArrayLike,
+    table: Table,
     *,
     loss: str | None,
     l2: float | None,
-    batch_size: int,
+    batch_size: int | None,
     batches: Batches | str | None,
     sampling: Sampling | str,
     shuffle: int | None,
     standardise: bool,
     intercept: bool,
     validation: float | None,
-    columns: tuple[str, ...] | None,
     seed: int,
 ) -> tuple[Setup, list[Finding]]:
-    """Check the data, choose what was left open, and say what was chosen."""
+    """Check the options against the table, choose what was left open, and say what was chosen."""
     notes: list[Finding] = []
     rule = Sampling.parse(sampling)
     if batches is not None:
         batches = Batches.parse(batches)
     if shuffle is not None:
         shuffle = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
-    target = _target(y)
-    table = X if is_sparse(X) else np.asarray(X)
-    if table.ndim != 2:
-        found = f"an array of shape {table.shape}"
-        raise Refusal("X", "a table with rows and columns", found, "one row a sample")
-    rows = table.shape[0]
+    rows = table.X.shape[0]
     if rows < 2:
         raise Refusal("X", "two rows or more", rows, "nothing to average")
-    if target.shape != (rows,):
-        found = f"an array of shape {target.shape}"
-        raise Refusal("y", f"of shape ({rows},)", found, "one target for each row")
-    size = _batch_size(batch_size, rows)
-    if (target == target[0]).all():
-        given = f"{target[0]!r:.40} in every row"
+    size = min(USUAL_BATCH, rows) if batch_size is None else _batch_size(batch_size, rows)
+    if (table.y == table.y[0]).all():
+        given = f"{table.y[0]!r:.40} in every row"
         raise Refusal("the target", "more than one value", given, "pick another column")
     kind = loss
     if kind is None:
-        kind = usual_loss(target)
+        kind = usual_loss(table.y)
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
-    make_loss(kind, target)
+    quadratic = make_loss(kind, table.y).quadratic
     if l2 is None:
-        weight = 0.0 if kind == "squared" else 1.0 / rows
+        weight = 0.0 if quadratic else 1.0 / rows
         if weight:
             notes.append(Finding("l2", f"l2 = 1/rows = {weight:.3g} was chosen, as none was given"))
     else:
         weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
-    names = columns or tuple(f"x{j}" for j in range(table.shape[1]))
-    if len(names) != table.shape[1]:
-        remedy = "one for each column of X"
-        raise Refusal("columns", f"{table.shape[1]} names", len(names), remedy)
 
     # The one check of the values; what follows is arithmetic on a clean table.
-    table = from_data(table, target, loss=kind, l2=weight).X
+    X = from_data(table.X, table.y, loss=kind, l2=weight).X
+    y = table.y
+    names = table.columns
     if standardise:
-        table = standardised(table)
+        X = standardised(X)
     if intercept:
-        table = with_intercept(table)
+        X = with_intercept(X)
         names = (*names, "intercept")
-    setup = Setup(table, target, names, kind, weight, size, batches, rule, shuffle)
+    if table.weights is not None:
+        X, y = _weighted(X, y, table.weights, kind, quadratic)
+    setup = Setup(
+        X, y, names, kind, weight, size, batches, rule, shuffle, source_rows=table.rows
+    )
     setup.cut()
     if validation is not None:
         setup = _set_aside(setup, validation, seed)
     return setup, notes
 
 
-def _target(y: npt.ArrayLike) -> npt.NDArray[Any]:
-    target = np.asarray(y)
-    if target.ndim == 2 and target.shape[1] == 1:
-        target = target[:, 0]
-    if target.dtype.kind == "b":
-        target = target.astype(np.int64)
-    if target.dtype.kind == "O":
-        target = target.astype(str)
-    return target
+def _weighted(
+    X: Any, y: npt.NDArray[Any], weights: FloatArray, kind: str, quadratic: bool
+) -> tuple[Any, npt.NDArray[Any]]:
+    """Rows of a squared loss with weights: w (z - y)² is a squared loss of rows times √w."""
+    if not quadratic:
+        remedy = "leave --weights out, or use loss='squared'"
+        raise Refusal("weights", f"left out for the {kind} loss", "a column", remedy)
+    roots = np.sqrt(weights / weights.mean())
+    scaled = X.multiply(roots[:, None]).tocsr() if is_sparse(X) else X * roots[:, None]
+    return scaled, y.astype(np.float64) * roots
 
 
 def _batch_size(batch_size: int, rows: int) -> int:
@@ -176,19 +177,15 @@ def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
     return replace(
         setup, X=setup.X[kept], y=setup.y[kept], held_out=(setup.X[aside], setup.y[aside]),
         batch_size=min(setup.batch_size, len(kept)),
+        source_rows=kept if setup.source_rows is None else setup.source_rows[kept],
     )  # fmt: skip
 
 
 def usual_loss(target: npt.NDArray[Any]) -> str:
-    """The loss that a target asks for: labels are told from numbers by how often each occurs."""
-    numeric = target.dtype.kind in "fiu"
-    labels = len(np.unique(target))
-    if numeric:
-        whole_numbers = bool((target == np.floor(target)).all())
-        few = labels == 2 or (labels <= _LABELS and len(target) >= _ROWS_A_LABEL * labels)
-        if not (whole_numbers and few):
-            return "squared"
-    return "logistic" if labels == 2 else "multinomial"
+    """The loss that a target asks for."""
+    if target_kind(target) is TargetKind.NUMBERS:
+        return "squared"
+    return "logistic" if len(np.unique(target)) == 2 else "multinomial"
 
 
 def with_intercept(table: Any) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.diagnosis.candidates import Candidate, candidates
-from ravine.diagnosis.columns import Finding, column_findings
+from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.cut import Batches
 from ravine.diagnosis.diagnosis import Diagnosis, best_of
 from ravine.diagnosis.disagreement import Disagreement, disagreement
@@ -23,14 +22,13 @@ from ravine.diagnosis.row_model import RowModel
 from ravine.diagnosis.setup import Setup, make_setup
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import Survey, survey
-from ravine.diagnosis.time_budget import Tell, TimeBudget
+from ravine.diagnosis.time_budget import USUAL_TIME, Tell, TimeBudget
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.methods import Method
 from ravine.problems.losses import make_loss
 from ravine.sampling import Sampling
+from ravine.tables import Finding, Table, as_table
 
-USUAL_TIME = 60.0
-"""Seconds for a diagnosis unless told otherwise."""
 USUAL_EPOCHS = 30
 """Epochs of a run unless told otherwise: what people train a linear model for."""
 _LEAST_STEPS = 60
@@ -48,7 +46,7 @@ seconds. A stage may take more where its least work does not fit."""
 
 def diagnose(
     X: Any,
-    y: npt.ArrayLike,
+    y: Any = None,
     *,
     loss: str | None = None,
     l2: float | None = None,
@@ -82,12 +80,13 @@ def diagnose(
     Parameters
     ----------
     X, y
-        Data as in :func:`ravine.from_data`: an array or a scipy sparse matrix, and a target of
-        shape (rows,) or (rows, 1). Columns that depend on each other are no obstacle: runs from
-        zero find the minimiser of least norm, and mu is the least positive curvature.
+        Data as in :func:`ravine.tables.as_table`: a table that was read, a data frame, an array or
+        a scipy sparse matrix, and a target of shape (rows,) or (rows, 1), or the name of a column.
+        Columns that depend on each other are no obstacle: runs from zero find the minimiser of
+        least norm, and mu is the least positive curvature.
     loss
         A name of :func:`ravine.from_data`; by the target unless given: numbers are squared, two
-        labels logistic, up to 20 labels or often-repeated integers multinomial.
+        labels logistic, more multinomial, as :func:`ravine.tables.target_kind` tells.
     l2
         Weight of the regulariser; unless given 0 for the squared loss and 1/rows otherwise.
     batch_size
@@ -113,7 +112,7 @@ def diagnose(
     time
         Seconds that the diagnosis may take; what did not fit is named in ``left_out``.
     columns, name, findings
-        Names for the report, and what is already known about the columns.
+        Names for the report (a table that was read has its own), and what is already known.
     try_remedies
         Whether to try what would change the verdict.
     tell
@@ -136,11 +135,13 @@ def diagnose(
     budget = TimeBudget(seconds, tell)
     budget.begin("reading the columns", 0.1)
     seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
-    size = min(32, np.shape(X)[0] if np.ndim(X) else 32) if batch_size is None else batch_size
+    table = X
+    if not isinstance(X, Table):
+        table = as_table(X, y, columns=columns, name=name)
     setup, notes = make_setup(
-        X, y, loss=loss, l2=l2, batch_size=size, batches=batches, sampling=sampling,
+        table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
         shuffle=shuffle, standardise=standardise, intercept=intercept, validation=validation,
-        columns=columns, seed=seed,
+        seed=seed,
     )  # fmt: skip
     yours = _method(alpha, beta, gamma)
     rounds = USUAL_EPOCHS
@@ -151,7 +152,7 @@ def diagnose(
     asked = _Asked(setup, yours, rounds, epochs is not None, seeds, seed, try_remedies)
     # Many small products: more threads are slower, and would change the last digits.
     with one_blas_thread():
-        return _diagnose(asked, budget, name, (*findings, *notes))
+        return _diagnose(asked, budget, table.name, (*findings, *table.findings, *notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +217,8 @@ def _diagnose(
         )
     return Diagnosis(
         name=name, survey=seen, columns=setup.columns,
-        findings=(*notes, *about, *_batch_notes(seen)), disagreement=cause,
+        findings=(*notes, *about, *_batch_notes(seen)),
+        disagreement=replace(cause, rows=setup.in_source(cause.rows)),
         predictions=tuple(predictions), runs=runs, remedies=tuple(tried),
         remedies_computed=computed, scaling=scaled, left_out=tuple(budget.left_out),
         epochs=epochs, steps=steps, seed=asked.seed, seconds=budget.spent,

@@ -213,7 +213,7 @@ def _any_batch(model: RowModel, cut: Cut, sizes: FloatArray) -> FloatArray:
     heaviest = np.sort(sizes)[-least:]
     # Drawn with replacement, one row may fill a batch.
     top = heaviest[-1] if not cut.sampling.traits.by_epoch else heaviest.mean()
-    return np.array([[model.l2, model.loss.bound * float(top) + model.l2]])
+    return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
 def _local(model: RowModel, minimum: Minimum, rows: Indices) -> FloatArray:

@@ -9,6 +9,9 @@ from typing import TypeAlias
 Tell: TypeAlias = Callable[[str, float], None]
 """Takes the stage that begins, in words, and the share of the work that is done."""
 
+USUAL_TIME = 60.0
+"""Seconds for a diagnosis unless told otherwise."""
+
 
 class TimeBudget:
     """Seconds for the whole, a share for each stage, and a list of what did not fit.

@@ -102,7 +102,7 @@ def regions(data: xr.Dataset) -> list[str]:
     return [
         *(f"Share of the plane, {text}: {_each(data, found[name], '.1%')}."
           for name, text in words.items()),
-        f"The four rungs are in order on {min(found['nested']):.1%} of the pixels.",
+        f"The rungs are in order on {min(found['nested']):.1%} of the pixels.",
     ]  # fmt: skip
 
 

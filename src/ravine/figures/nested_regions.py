@@ -12,6 +12,7 @@ from ravine.curvature import Curvature
 from ravine.figures.parameter_map import parameter_map
 from ravine.figures.style import ORANGE, cell_edges, name_panels, panels
 from ravine.methods import nesterov, sgd
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 
 if TYPE_CHECKING:
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0, 128.0)
-RUNGS = {
-    "spectral_radius": ("#cfe3f1", "additive noise (ρ < 1)"),
-    "commuting_rate": ("#8fbfdf", "sums with shared eigenvectors"),
-    "worst_case_rate": ("#3d85bd", "every finite sum, any order (r* < 1)"),
-    "contraction": ("#0b3c66", "the paper's guarantee (R < 1)"),
-}
-"""From the most optimistic to the most cautious, each with its colour and meaning."""
 
 
 def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMBERS) -> xr.Dataset:
@@ -49,11 +43,13 @@ def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMB
 def areas(data: xr.Dataset) -> dict[str, list[float]]:
     """Share of the plane inside each region, for each Q, and whether they are nested.
 
-    ``nested`` is the share of the pixels at which the four rungs are in order.
+    ``nested`` is the share of the pixels at which the rungs are in order.
     """
-    rates = [data[name].values for name in RUNGS]
+    rates = [data[rung.key].values for rung in RUNGS]
     ordered = np.all([a <= b * (1.0 + 1e-12) for a, b in pairwise(rates)], axis=0)
-    shares = {name: (data[name] < 1.0).mean(("alpha_L", "beta")).values.tolist() for name in RUNGS}
+    shares = {
+        rung.key: (data[rung.key] < 1.0).mean(("alpha_L", "beta")).values.tolist() for rung in RUNGS
+    }
     return shares | {"nested": ordered.mean(axis=(1, 2)).tolist()}
 
 
@@ -67,9 +63,10 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
     for axis, Q in zip(axes[0], data["Q"].values, strict=True):
         one = data.sel(Q=Q)
         axis.set_facecolor("#f3eee3")
-        for name, (colour, _) in RUNGS.items():
-            rate = one[name].values.T
-            axis.contourf(one["alpha_L"], one["beta"], rate, levels=[-1.0, 1.0], colors=[colour])
+        for rung in RUNGS:
+            rate = one[rung.key].values.T
+            inside = [-1.0, 1.0]
+            axis.contourf(one["alpha_L"], one["beta"], rate, levels=inside, colors=[rung.colour])
         axis.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, linewidth=1.1)
         curvature = Curvature(1.0 / Q, 1.0)
         for marker, colour, method in (("o", "white", nesterov), ("s", "#f2b134", sgd)):
@@ -84,7 +81,7 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
     axes[0, 0].set_ylabel("momentum β", fontsize=8.0)
     name_panels(axes)
     dot: dict[str, Any] = {"linestyle": "", "markeredgecolor": "black", "markersize": 5}
-    handles = [Patch(color=colour, label=words) for colour, words in RUNGS.values()]
+    handles = [Patch(color=rung.colour, label=rung.region_label) for rung in RUNGS]
     marks = [
         Line2D([], [], color="white", marker="o", label="usual Nesterov", **dot),
         Line2D([], [], color="#f2b134", marker="s", label="SGD, α = 2/(μ+L)", **dot),
