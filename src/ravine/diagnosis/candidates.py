@@ -1,4 +1,4 @@
-"""Which recipes are judged: the user's, the usual ones, the certain ones, those that won the race."""
+"""Which recipes are judged: the user's, the usual ones, the certain ones, the race's best."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.race import Race, natural_step
+from ravine.diagnosis.race import Race
 from ravine.diagnosis.recipe import LINEAR, Recipe, rounded
-from ravine.diagnosis.second_moments import SecondMoments
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method, nesterov, sgd
+from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.tuning.fastest import fastest_on, fastest_step_on
 
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
 """What most training scripts begin with."""
 _TUNING_DIRECTIONS = 20
 """Directions in which parameters are tuned: the others decide nothing."""
-_MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
+_PRECISION = 1e-3
+"""Of the logarithm of the best rate: no run could tell more."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
 """Of the longest safe step: at the whole of it the rate is 1."""
@@ -39,8 +40,8 @@ class Candidate:
     Attributes
     ----------
     key
-        ``"yours"``, ``"nesterov"``, ``"pytorch"``, ``"pytorch-decay"``, ``"sgd"``, ``"one-over-L"``,
-        ``"tuned-sgd"``, ``"certified"`` or ``"safe"``, ``"iid"``, ``"fastest"``, ``"constant"``,
+        ``"yours"``, ``"nesterov"``, ``"pytorch"``, ``"pytorch-decay"``, ``"sgd"``,
+        ``"one-over-L"``, ``"tuned-sgd"``, ``"certified"`` or ``"safe"``, ``"iid"``, ``"fastest"``, ``"constant"``,
         ``"schedule"``, ``"averaged"`` or ``"quick"``.
     name
         What it is called in reports.
@@ -103,8 +104,9 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
 def tuned_here(survey: Survey) -> list[Candidate]:
     """Tuned by theory: certain in every order, and least rates in mean square."""
     tuning = tuning_moments(survey.moments)
-    plain = stabilised(survey.moments, tuned_sgd(survey, tuning))
-    fastest = stabilised(survey.moments, tuned(survey, tuning, plain))
+    plain = stabilised(survey.moments, _as_typed(fastest_step_on(tuning).method))
+    best = fastest_on(tuning, plain=plain, precision=_PRECISION)
+    fastest = stabilised(survey.moments, _as_typed(best.method))
     return [
         Candidate("tuned-sgd", "SGD, best rate", Recipe(plain),
                   "least mean-square rate without momentum"),
@@ -151,48 +153,8 @@ def speed(moments: SecondMoments, alpha: float, beta: float) -> float:
     return math.log(value) if 0.0 < value < math.inf else math.inf
 
 
-def tuned_sgd(survey: Survey, moments: SecondMoments) -> Method:
-    """The step without momentum whose mean-square rate is least."""
-    from scipy.optimize import minimize_scalar
-
-    scale = natural_step(survey)
-    best = minimize_scalar(
-        lambda t: speed(moments, scale * math.exp(t), 0.0),
-        # A tenth to four times the natural step.
-        bounds=(math.log(0.1), math.log(4.0)),
-        method="bounded",
-        options={"xatol": 1e-2},
-    )
-    return rounded(scale * math.exp(best.x), 0.0)
-
-
-def tuned(survey: Survey, moments: SecondMoments, plain: Method) -> Method:
-    """Step and momentum whose mean-square rate is least: a grid, then a simplex from its best."""
-    from scipy.optimize import minimize
-
-    scale = natural_step(survey)
-    alpha = float(plain.alpha)
-    grid = [(speed(moments, alpha, 0.0), math.log(alpha / scale), 0.0)]
-    grid += [
-        (speed(moments, scale * factor, beta), math.log(factor), beta)
-        for beta in _MOMENTA
-        for factor in np.geomspace(0.02, 2.0, 7)
-        if moments.is_stable(Method(scale * factor, beta))
-    ]
-    _, t, beta = min(grid)
-
-    def objective(p: FloatArray) -> float:
-        if not -0.9 < p[1] < 0.9999 or abs(p[0]) > 12.0:
-            return 1.0
-        return speed(moments, scale * math.exp(p[0]), float(p[1]))
-
-    gap = 0.3 * (1.0 - beta)
-    simplex = np.array([[t, beta], [t - 0.3, beta], [t, beta + gap]])
-    best = minimize(
-        objective, simplex[0], method="Nelder-Mead",
-        options={"initial_simplex": simplex, "maxfev": 40, "xatol": 1e-3, "fatol": 1e-9},
-    )  # fmt: skip
-    return rounded(scale * math.exp(best.x[0]), float(best.x[1]))
+def _as_typed(method: Method) -> Method:
+    return rounded(float(method.alpha), float(method.beta))
 
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal
 from ravine.choices import Choice
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.path_growth import Draws
+from ravine.theory.finite_sums.rules import Draws
 
 Indices = npt.NDArray[np.intp]
 
@@ -176,9 +175,6 @@ def batch_order(
     batches: int, sampling: Sampling, seeds: int, rng: np.random.Generator
 ) -> Iterator[Indices]:
     """The batch of every seed, step after step."""
-    if sampling is Sampling.CYCLIC or batches == 1:
-        for k in count():
-            yield np.full(seeds, k % batches, dtype=np.intp)
     draws = Draws(batches, sampling, seeds, rng)
     while True:
         yield draws.next()

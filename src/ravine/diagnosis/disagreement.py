@@ -8,7 +8,6 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.cut import Indices
-from ravine.diagnosis.row_moments import RowMoments
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method
 
@@ -67,17 +66,17 @@ def disagreement(
     grown = moments.perron(method, tolerance=1e-3)
     if grown.value >= 1.0:
         pushed = grown.moments
-        shares = moments.shares(grown) * _weights(survey)
+        shares = moments.shares(grown) * moments.weights
     else:
         pushed = moments.sandwich(np.eye(moments.dimension))
-        shares = _squares(survey) * _weights(survey)
+        shares = moments.spread.squares() * moments.weights
     shares = np.maximum(shares, 0.0)
     total = float(shares.sum())
     shares = shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
 
     axis = np.linalg.eigh(pushed)[1][:, -1]
     mean = float(axis**2 @ moments.eigenvalues)
-    along = _along(survey, axis)
+    along = _along(survey, axis, mean)
     lead = np.argsort(shares)[::-1][:_SHOWN]
     direction = survey.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
@@ -105,27 +104,13 @@ def disagreement(
     )
 
 
-def _weights(survey: Survey) -> FloatArray:
-    moments = survey.moments
-    return moments.row_weights if isinstance(moments, RowMoments) else moments.weights
-
-
-def _squares(survey: Survey) -> FloatArray:
-    """Size of each batch's, or row's, deviation from the mean Hessian, squared."""
-    moments = survey.moments
-    if isinstance(moments, RowMoments):
-        return np.einsum("kdq,kdq->k", moments.roots, moments.roots) ** 2
-    return np.einsum("kij,kij->k", moments.deviations, moments.deviations)
-
-
-def _along(survey: Survey, axis: FloatArray) -> FloatArray:
-    """Curvature of each batch, or row, along an axis."""
-    moments = survey.moments
-    if isinstance(moments, RowMoments):
-        inner = np.einsum("kdq,d->kq", moments.roots, axis)
-        return np.asarray((inner**2).sum(axis=1) + survey.model.l2)
-    mean = float(axis**2 @ moments.eigenvalues)
-    return np.einsum("i,kij,j->k", axis, moments.deviations, axis) + mean
+def _along(survey: Survey, axis: FloatArray, mean: float) -> FloatArray:
+    """Curvature of each batch, or of each single row, along an axis."""
+    apart = survey.moments.spread.along(axis)
+    if survey.cut.recut:
+        # The spread of a batch is that of a row times the root of this factor.
+        apart = apart / np.sqrt(max(survey.cut.variance_factor, 1e-300))
+    return np.asarray(apart + mean)
 
 
 def _rows(

@@ -1,5 +1,6 @@
 """Runs on the data; not the engine's, as these cut batches anew each epoch and, for a fair race,
-show the same batches to many methods and schedules at once, on any loss and watching the loss."""
+show the same batches to many methods and schedules at once, on any loss and watching the loss.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ class Runs:
         return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))
 
     def last_excess(self, recipes: Sequence[Recipe]) -> FloatArray:
-        """f - f* in the end as each recipe reads it: of the last point, or of the average."""
+        """F - f* in the end as each recipe reads it: of the last point, or of the average."""
         averaged = np.array([r.averaged for r in recipes])
         return np.where(averaged, self.tail_excess, self.excess[-1])
 
@@ -101,6 +102,9 @@ def follow(
     beta = _by_output([float(r.method.beta) for r in recipes], K)
     gamma = _by_output([float(r.method.gamma) for r in recipes], K)
     factors = np.repeat(np.stack([r.schedule.factors(steps) for r in recipes], axis=1), K, axis=1)
+    falls = not all(r.schedule.constant for r in recipes)
+    ratios = np.ones_like(factors)
+    ratios[1:] = factors[1:] / factors[:-1]
 
     best = model.spread(minimiser, 1, len(recipes))
     x = model.spread(start, seeds, len(recipes))
@@ -141,11 +145,15 @@ def follow(
             if k == steps:
                 break
             pull = model.pull(next(draws), y, model.slopes)
-            # x⁺ = x + v⁺ with v⁺ = beta v - alpha_k g(y)
-            v *= beta
             pull *= alpha * factors[k]
-            v -= pull
+            # x⁺ = x + beta v - alpha_k g(y). The velocity is kept as a sum of gradients times the
+            # step size of the moment, as in PyTorch: it shrinks along with a falling step.
+            v *= beta
             x += v
+            x -= pull
+            if falls:
+                v *= ratios[k]
+            v -= pull
 
         counted = steps + 1 - half
         tail /= counted
@@ -216,9 +224,7 @@ def steps_to(runs: Runs, level: float) -> FloatArray:
     return out
 
 
-def _crossing(
-    steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level: float
-) -> float:
+def _crossing(steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level: float) -> float:
     """Where a curve falls through a level, log-linear between two marks."""
     if first == 0 or not (math.isfinite(curve[first - 1]) and curve[first] > 0.0):
         return float(steps[first])
@@ -238,9 +244,7 @@ def _squares(away: FloatArray, outputs: int) -> FloatArray:
     return np.asarray(np.einsum("sfrk,sfrk->sr", split, split))
 
 
-def _reset(
-    states: tuple[FloatArray, ...], gone: npt.NDArray[np.bool_], outputs: int
-) -> None:
+def _reset(states: tuple[FloatArray, ...], gone: npt.NDArray[np.bool_], outputs: int) -> None:
     """Put runs that have diverged back to zero, so that they cost no overflow."""
     wide = np.repeat(gone, outputs, axis=1)[:, None, :]
     for state in states:
@@ -252,4 +256,4 @@ def _watched_marks(marks: int, watched: int | None) -> set[int]:
         return set(range(marks))
     # More of them early, as a loss falls fastest there; the first and the last in any case.
     spaced = np.linspace(0.0, 1.0, max(watched, 2)) ** 1.5
-    return {int(round(s * (marks - 1))) for s in spaced}
+    return {round(float(s) * (marks - 1)) for s in spaced}

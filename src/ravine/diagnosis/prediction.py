@@ -18,7 +18,10 @@ from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.time_budget import TimeBudget
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.deadline import Deadline
 from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.interval import interval
+from ravine.theory.finite_sums.moment_curve import Curve, Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
@@ -27,8 +30,8 @@ _SETTLED = 6.0
 """Memories, steps 1/(1 - rate), after which a run that began at x* is at its floor: e^-12."""
 _SHORT_MEMORY = 30.0
 """An epoch of so many memories hides from a run that its batches do not repeat."""
-_CURVE_SECONDS = 1.0
-"""For the exact curve of one method: longer ones are left to the runs."""
+_CURVE_SHARE = 0.03
+"""Of the whole time, for the exact curves of all recipes."""
 
 
 class Fate(Choice):
@@ -84,7 +87,7 @@ class Prediction:
     error_after, excess_after
         The same after all steps.
     curve
-        E‖y - x*‖² at the steps of the measurement by exact moments, for independent draws; None
+        E‖y - x*‖² and E f - f* after every step by exact moments, for independent draws; None
         where it was not computed.
     to_near
         Steps to 1 % of the excess loss at the start; infinite if that was not reached.
@@ -104,7 +107,7 @@ class Prediction:
     floor_excess: Estimate | None
     error_after: Estimate | None
     excess_after: Estimate | None
-    curve: FloatArray | None
+    curve: Curve | None
     to_near: float
     held_out: float | None
     fate: Fate
@@ -131,18 +134,14 @@ def judge_fate(growths: Growths) -> Fate:
     return Fate.UNDECIDED
 
 
-def interval(values: FloatArray) -> Estimate | None:
+def over_runs(values: FloatArray) -> Estimate | None:
     """Mean of runs with Student's 95 % limits; None where a run diverged."""
-    from scipy.special import stdtrit
-
     if not np.isfinite(values).all():
         return None
-    mean = float(values.mean())
     if len(values) < 2:
-        return Estimate(mean, 0.0, math.inf, False)
-    spread = float(values.std(ddof=1)) / math.sqrt(len(values))
-    reach = float(stdtrit(len(values) - 1, 0.975)) * spread
-    return Estimate(mean, max(0.0, mean - reach), mean + reach, False)
+        return Estimate(float(values[0]), 0.0, math.inf, False)
+    mean, low, high = interval(values)
+    return Estimate(mean, max(0.0, low), high, False)
 
 
 def critical_batch(survey: Survey, method: Method) -> int | None:
@@ -241,8 +240,8 @@ def _measured_floors(
         )  # fmt: skip
         late = [r for r in runs.watched if runs.steps[r] >= steps // 2]
         for j, i in enumerate(group):
-            squares = interval(runs.average[:, j])
-            excess = interval(runs.excess[late][:, :, j].mean(axis=0))
+            squares = over_runs(runs.average[:, j])
+            excess = over_runs(runs.excess[late][:, :, j].mean(axis=0))
             out.append((i, Floors(squares, excess)))
     return out
 
@@ -260,18 +259,18 @@ def predict(
 ) -> list[Prediction]:
     """Put together what theory says and what the runs did, and judge."""
     recipes = [c.recipe for c in judged]
+    curves = moment_curves(survey, judged, int(runs.steps[-1]), budget=budget)
+    exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
     squares = runs.last_squares(recipes)
     excess = runs.last_excess(recipes)
     proven = survey.certified_curvature
     out = []
     for i, candidate in enumerate(judged):
-        curve = _moment_curve(survey, candidate, runs, budget)
-        after = interval(squares[:, i])
-        exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
-        if curve is not None and exact and math.isfinite(curve[-1]):
-            last = float(curve[-1])
-            after = Estimate(last, last, last, True, "moments")
-        loss = interval(excess[:, i])
+        curve = curves[i]
+        after = over_runs(squares[:, i])
+        loss = over_runs(excess[:, i])
+        if curve is not None and exact and loss is not None:
+            after, loss = _last(curve, candidate.recipe.averaged, after, loss)
         square = growth[i].mean_square
         critical = critical_batch(survey, candidate.method)
         out.append(
@@ -297,6 +296,20 @@ def predict(
     return out
 
 
+def _last(
+    curve: Curve, averaged: bool, after: Estimate | None, loss: Estimate
+) -> tuple[Estimate | None, Estimate]:
+    """What exact moments say of the end, in place of what the runs do."""
+    square = float((curve.average_distance if averaged else curve.distance)[-1])
+    excess = float((curve.average_excess if averaged else curve.excess)[-1])
+    if not (math.isfinite(square) and math.isfinite(excess)):
+        return after, loss
+    return (
+        Estimate(square, square, square, True, "moments"),
+        Estimate(excess, excess, excess, True, "moments"),
+    )
+
+
 def _fate(
     survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
     diverged_at: FloatArray,
@@ -309,6 +322,8 @@ def _fate(
     if fate is Fate.DIVERGES and not survey.quadratic and gone == 0.0:
         # The slopes of these losses are bounded: far away a run no longer grows.
         return Fate.USELESS if loss is None or loss.value >= survey.start_excess else fate
+    if fate is Fate.UNDECIDED and loss is not None and loss.low >= survey.start_excess:
+        return Fate.USELESS
     if fate is not Fate.CONVERGES:
         return fate
     if gone > 0.0:
@@ -322,19 +337,44 @@ def _fate(
     return fate
 
 
-def _moment_curve(
-    survey: Survey, candidate: Candidate, runs: Runs, budget: TimeBudget
-) -> FloatArray | None:
-    """E‖y - x*‖² at the marks by exact moments, where that is quick."""
-    constant = candidate.recipe.schedule.constant and not candidate.recipe.averaged
-    if not constant or not survey.every_direction or not survey.quadratic:
-        return None
-    steps = int(runs.steps[-1])
+def moment_curves(
+    survey: Survey, judged: Sequence[Candidate], steps: int, *, budget: TimeBudget
+) -> list[Curve | None]:
+    """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws of the batches.
+
+    None where the loss is not quadratic, not every direction is followed, or the time is short.
+    """
+    none: list[Curve | None] = [None] * len(judged)
+    if not survey.quadratic or not survey.every_direction:
+        return none
     d = survey.moments.dimension
-    # About 1e-9 s a multiplication, and 60 µs a step beside them.
-    seconds = steps * (6e-5 + 1e-9 * 4.0 * len(survey.sample) * d * d)
-    if seconds > min(_CURVE_SECONDS, 0.2 * budget.left):
-        budget.leave_out("exact curves of the mean squared error, which would take too long")
-        return None
-    values = survey.moments.curve(candidate.method, survey.away, steps, product_limit=steps)
-    return np.asarray(values[runs.steps])
+    # About 1e-9 s a multiplication and 100 µs a step beside them; a table serves small d.
+    each = min(len(survey.sample) * d * d, 0.5 * d**4)
+    seconds = steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d))
+    if seconds > _CURVE_SHARE * budget.seconds:
+        budget.leave_out("exact curves for independent draws, which would take too long")
+        return none
+    factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
+    schedule = Schedule(
+        _each(judged, "alpha") * factors,
+        _each(judged, "beta") * np.ones(steps),
+        _each(judged, "gamma") * np.ones(steps),
+        lr_outside=True,
+    )
+    curve = moment_curve(
+        survey.moments, schedule, survey.away, average_from=steps // 2,
+        deadline=Deadline(4.0 * _CURVE_SHARE * budget.seconds),
+    )  # fmt: skip
+    return [
+        Curve(
+            curve.distance[i],
+            curve.excess[i],
+            curve.average_distance[i],
+            curve.average_excess[i],
+        )
+        for i in range(len(judged))
+    ]
+
+
+def _each(judged: Sequence[Candidate], name: str) -> FloatArray:
+    return np.array([float(getattr(c.method, name)) for c in judged])[:, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -67,15 +68,6 @@ class Race:
     entries: list[Entry]
 
 
-def natural_step(survey: Survey) -> float:
-    """Least E[H]/E[H²] over directions: the scale of the step that drawn batches allow."""
-    lam = survey.moments.eigenvalues
-    square = np.diag(lam**2) + survey.moments.sandwich(np.eye(lam.size))
-    root = 1.0 / np.sqrt(lam)
-    top = float(np.linalg.eigvalsh(root[:, None] * square * root[None, :])[-1])
-    return 1.0 / max(top, float(survey.curvature.L))
-
-
 def race(
     survey: Survey, *, steps: int, seed: int, seconds: float, most: float | None = None
 ) -> Race | None:
@@ -106,7 +98,7 @@ def _affordable_grid(
     survey: Survey, steps: int, seconds: float, most: float
 ) -> list[Recipe] | None:
     rng = np.random.default_rng(0)
-    natural = natural_step(survey)
+    natural = survey.moments.natural_step
     grid: list[Recipe] = []
     each = 0.0
     for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
@@ -152,13 +144,16 @@ def _cautious(values: FloatArray) -> FloatArray:
 
 
 def _neighbours(entries: list[Entry]) -> list[Recipe]:
-    """Around the best two of each kind: shorter and longer steps, more and less momentum."""
-    chosen: list[Recipe] = []
+    """Around the best two of each kind: shorter and longer steps, more and less momentum.
+
+    The kinds take turns, the best first, so that a list that is cut short keeps some of each.
+    """
+    families = []
     for kind in (True, False):
         same = [e for e in entries if e.recipe.schedule.constant is kind]
         same.sort(key=lambda e: e.excess)
-        for entry in same[:2]:
-            chosen += _around(entry.recipe)
+        families.append([r for entry in same[:2] for r in _around(entry.recipe)])
+    chosen = [r for turn in zip_longest(*families) for r in turn if r is not None]
     reached = [e for e in entries if np.isfinite(e.to_near)]
     if reached:
         quickest = min(reached, key=lambda e: e.to_near)
@@ -170,7 +165,7 @@ def _neighbours(entries: list[Entry]) -> list[Recipe]:
 def _around(recipe: Recipe) -> list[Recipe]:
     alpha = float(recipe.method.alpha)
     beta = float(recipe.method.beta)
-    near = [recipe.scaled(f) for f in (0.67, 1.0, 1.5)]
+    near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
     for factor in (0.6, 1.7):
         # The same effective step alpha/(1 - beta), with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))

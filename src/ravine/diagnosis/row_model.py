@@ -90,15 +90,10 @@ class RowModel:
         block = self.X[drawn.rows]
         Z = block @ points
         bent = slopes(Z.reshape(seeds * m, -1), drawn.rows.ravel()).reshape(Z.shape)
-        if drawn.parts is None:
-            bent = bent / m
-        else:
-            bent = bent * drawn.parts[:, :, None]
+        bent = bent / m if drawn.parts is None else bent * drawn.parts[:, :, None]
         return np.asarray(np.swapaxes(block, 1, 2) @ bent + self.l2 * points)
 
-    def _sparse_pull(
-        self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int
-    ) -> FloatArray:
+    def _sparse_pull(self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int) -> FloatArray:
         rows = drawn.rows[s]
         block = self.X[rows]
         bent = slopes(np.asarray(block @ points[s]), rows)
@@ -174,9 +169,7 @@ class RowModel:
         along = np.asarray(block @ folded).reshape(m, self.outputs, basis.shape[1])
         return np.asarray(np.swapaxes(along, 1, 2) @ half)
 
-    def row_gradients(
-        self, rows: Indices, x: FloatArray, basis: FloatArray
-    ) -> FloatArray:
+    def row_gradients(self, rows: Indices, x: FloatArray, basis: FloatArray) -> FloatArray:
         """Gradient of the loss of each row at ``x`` in the coordinates of ``basis``: (m, k)."""
         block = self.X[rows]
         scores = np.asarray(block @ x.reshape(self.features, -1))

@@ -136,9 +136,7 @@ def make_setup(
         names = (*names, "intercept")
     if table.weights is not None:
         X, y = _weighted(X, y, table.weights, kind, quadratic)
-    setup = Setup(
-        X, y, names, kind, weight, size, batches, rule, shuffle, source_rows=table.rows
-    )
+    setup = Setup(X, y, names, kind, weight, size, batches, rule, shuffle, source_rows=table.rows)
     setup.cut()
     if validation is not None:
         setup = _set_aside(setup, validation, seed)

@@ -104,9 +104,7 @@ class Products(NamedTuple):
     scales: FloatArray
 
 
-def epoch_products(
-    survey: Survey, method: Method, *, seed: int, seconds: float
-) -> Products | None:
+def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float) -> Products | None:
     """What a whole epoch does to (y - x*, x - x₋) near the minimiser, for randomly drawn epochs.
 
     In the curved directions, as columns of one run on the data. None where the directions are too

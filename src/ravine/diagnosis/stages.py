@@ -13,7 +13,7 @@ from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.cut import Batches
 from ravine.diagnosis.diagnosis import Diagnosis, best_of
-from ravine.diagnosis.disagreement import Disagreement, disagreement
+from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.measurement import Runs, follow, seconds_per_step, steps_to
 from ravine.diagnosis.prediction import Fate, Prediction, floors, predict
 from ravine.diagnosis.race import race
@@ -35,11 +35,11 @@ _LEAST_STEPS = 60
 """Steps of a run at least: a table of one batch has epochs of one step."""
 _SEEDS = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 """Runs of each recipe: as many as the time allows."""
-_RACE = 0.05
-_RUNS = 0.04
-_GROWTHS = 0.04
+_RACE = 0.03
+_RUNS = 0.03
+_GROWTHS = 0.02
 _FLOORS = 0.03
-_REMEDIES = 0.05
+_REMEDIES = 0.025
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
 seconds. A stage may take more where its least work does not fit."""
 
@@ -187,9 +187,7 @@ def _diagnose(
     judged = candidates(seen, result, yours=asked.yours)
 
     share = budget.begin("computing growth rates", _GROWTHS)
-    growth = [
-        growths(seen, c.method, seed=asked.seed, seconds=share / len(judged)) for c in judged
-    ]
+    growth = [growths(seen, c.method, seed=asked.seed, seconds=share / len(judged)) for c in judged]
 
     budget.begin("running on the data", 0.25)
     runs = _measure(asked, seen, judged, steps, budget)
@@ -198,9 +196,7 @@ def _diagnose(
 
     budget.begin("following runs to their noise floors", _FLOORS)
     left = floors(seen, judged, growth, seed=asked.seed, budget=budget)
-    predictions = _chosen(
-        predict(seen, judged, growth, left, runs, near, aside, budget=budget)
-    )
+    predictions = _chosen(predict(seen, judged, growth, left, runs, near, aside, budget=budget))
     kept = [i for i, p in enumerate(judged) if any(q.candidate is p for q in predictions)]
     runs = _subset(runs, kept, seen.model.outputs)
 
@@ -212,9 +208,7 @@ def _diagnose(
     unstable = predictions[0].fate not in (Fate.CONVERGES, Fate.USELESS)
     if computed and unstable:
         budget.begin("trying remedies", _REMEDIES)
-        tried = remedies(
-            setup, seen, asked.yours, cause.rows, seed=asked.seed, budget=budget
-        )
+        tried = remedies(setup, seen, asked.yours, cause.rows, seed=asked.seed, budget=budget)
     return Diagnosis(
         name=name, survey=seen, columns=setup.columns,
         findings=(*notes, *about, *_batch_notes(seen)),
@@ -277,9 +271,7 @@ def _measure(
     )  # fmt: skip
 
 
-def _held_out(
-    setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs
-) -> FloatArray | None:
+def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -> FloatArray | None:
     """Mean loss of the rows that were set aside at the end of each recipe."""
     if setup.held_out is None:
         return None
@@ -330,7 +322,9 @@ def _scaling(
     if not asked.try_remedies or share < 1e-6 or float(seen.curvature.Q) < 4.0:
         return None
     most = budget.begin("racing on standardised columns", 0.1)
-    return scaling(asked.setup, share, steps, seed=asked.seed, seconds=min(most, usual_race(budget)))
+    return scaling(
+        asked.setup, share, steps, seed=asked.seed, seconds=min(most, usual_race(budget))
+    )
 
 
 def _batch_notes(seen: Survey) -> list[Finding]:

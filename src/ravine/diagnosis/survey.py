@@ -1,4 +1,4 @@
-"""The objective at its minimiser: curvature of the whole, of the batches, and their disagreement."""
+"""The objective at its minimiser: curvature of the whole and of the batches, second moments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ravine.diagnosis.cut import Cut, Indices
 from ravine.diagnosis.measurement import Watch, objective_watch, quadratic_watch
 from ravine.diagnosis.minimum import Minimum, minimum_of
 from ravine.diagnosis.row_model import RowModel
-from ravine.diagnosis.row_moments import RowMoments
-from ravine.diagnosis.second_moments import SecondMoments
 from ravine.problems import LinearModel
 from ravine.problems.extreme_eigenvalues import extreme_eigenvalues
+from ravine.theory.finite_sums.deviations import RowDeviations
+from ravine.theory.finite_sums.second_moments import SecondMoments
 
 MOMENT_DIRECTIONS = 128
 """Up to this many coordinates second moments are followed in full."""
@@ -186,18 +186,14 @@ def survey(problem: LinearModel, cut: Cut) -> Survey:
         if not model.quadratic:
             every = range(cut.steps_per_epoch)
             local = np.stack([_local(model, minimum, cut.batch(b)) for b in every])
-    gradients = [
-        model.row_gradient(cut.batch(b), minimum.point) for b in range(len(local))
-    ]
+    gradients = [model.row_gradient(cut.batch(b), minimum.point) for b in range(len(local))]
     basis = _basis(model, minimum, sizes)
     if cut.recut:
         moments, sample, sure, basis = _row_moments(model, cut, minimum, basis, sizes)
     else:
         moments, sample, sure, basis = _batch_moments(model, cut, minimum, basis, local[:, 1])
     norms = np.linalg.norm(np.stack(gradients), axis=1)
-    return Survey(
-        problem, model, cut, minimum, local, bounds, norms, moments, sample, sure, basis
-    )
+    return Survey(problem, model, cut, minimum, local, bounds, norms, moments, sample, sure, basis)
 
 
 def row_sizes(model: RowModel) -> FloatArray:
@@ -260,7 +256,11 @@ def _row_moments(
     roots = model.row_roots(sample, minimum.point, basis)
     z = model.row_gradients(sample, minimum.point, basis)
     z -= weights @ z
-    return RowMoments(values, roots, weights, z, cut.variance_factor), sample, sure, basis
+    # A batch varies as a row does, less by this factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
+    factor = cut.variance_factor
+    spread = RowDeviations(np.swapaxes(roots, 1, 2), weights, factor)
+    moments = SecondMoments(values, spread, gradients=np.sqrt(factor) * z, basis=basis)
+    return moments, sample, sure, basis
 
 
 def _batch_moments(
@@ -281,7 +281,7 @@ def _batch_moments(
         z[i] = basis.T @ model.row_gradient(rows, minimum.point)
     H[:, np.arange(k), np.arange(k)] += model.l2 - values
     H = 0.5 * (H + np.swapaxes(H, 1, 2))
-    return SecondMoments(values, H, weights, z), sample, sure, basis
+    return SecondMoments(values, H, weights, z, basis), sample, sure, basis
 
 
 def _directions(
@@ -296,9 +296,7 @@ def _directions(
     return values, basis @ turn
 
 
-def _sample(
-    count: int, room: int, heaviness: FloatArray
-) -> tuple[Indices, FloatArray, int]:
+def _sample(count: int, room: int, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
     """Everything where it fits; otherwise the heaviest, and a random draw of the others.
 
     Heavy ones are drawn more often, and weigh less: what one adds to a second moment goes with

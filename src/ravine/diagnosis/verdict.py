@@ -221,9 +221,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
     best = result.recommendation
     if best is None:
         return ["Nothing that was tried converges in mean square on these batches."]
-    if best is subject or (
-        subject.fate is Fate.CONVERGES and best.loss >= _BETTER * subject.loss
-    ):
+    if best is subject or (subject.fate is Fate.CONVERGES and best.loss >= _BETTER * subject.loss):
         sentences = [f"Of all that ran here nothing leaves less after {result.epochs} epochs."]
     else:
         share = percent(loss_share(result, best.loss))
