@@ -41,8 +41,8 @@ class Candidate:
     ----------
     key
         ``"yours"``, ``"nesterov"``, ``"pytorch"``, ``"pytorch-decay"``, ``"sgd"``,
-        ``"one-over-L"``, ``"tuned-sgd"``, ``"certified"`` or ``"safe"``, ``"iid"``, ``"fastest"``, ``"constant"``,
-        ``"schedule"``, ``"averaged"`` or ``"quick"``.
+        ``"one-over-L"``, ``"tuned-sgd"``, ``"certified"`` or ``"safe"``, ``"iid"``, ``"fastest"``,
+        ``"constant"``, ``"schedule"``, ``"averaged"`` or ``"quick"``.
     name
         What it is called in reports.
     recipe

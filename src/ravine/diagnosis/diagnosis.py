@@ -133,7 +133,8 @@ class Diagnosis:
         from ravine.diagnosis.verdict import verdict
 
         words = "".join(f"<p>{escape(s)}</p>" for s in verdict(self))
-        return words + self.to_dataframe().to_html(float_format=lambda v: f"{v:.4g}")
+        table = self.to_dataframe().to_html(float_format=lambda v: f"{v:.4g}")
+        return f"{words}{table}"
 
 
 def safe(prediction: Prediction) -> bool:

@@ -165,9 +165,7 @@ def follow(
     )
 
 
-def seconds_per_step(
-    model: RowModel, cut: Cut, recipes: int, seeds: int, rng: np.random.Generator
-) -> float:
+def seconds_per_step(model: RowModel, cut: Cut, recipes: int, seeds: int) -> float:
     """Time of one step of so many runs, measured on a few steps of runs that stand still."""
     still = [Recipe(Method(0.0))] * recipes
     zero = np.zeros(model.dimension)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.choices import Choice
@@ -227,8 +228,7 @@ def _measured_floors(
         order = [i for i in order if i not in group]
         epochs = math.ceil(2.0 * _SETTLED * memory[group[-1]] / survey.cut.steps_per_epoch)
         steps = max(2 * epochs, 20) * survey.cut.steps_per_epoch
-        rng = np.random.default_rng(0)
-        each = seconds_per_step(survey.model, survey.cut, len(group), _FLOOR_SEEDS, rng)
+        each = seconds_per_step(survey.model, survey.cut, len(group), _FLOOR_SEEDS)
         if each * steps > 0.5 * budget.stage_left:
             budget.leave_out("noise floors of slow methods, whose runs would take too long")
             break
@@ -312,7 +312,7 @@ def _last(
 
 def _fate(
     survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
-    diverged_at: FloatArray,
+    diverged_at: npt.NDArray[np.intp],
 ) -> Fate:  # fmt: skip
     """What theory says, corrected by what the runs did where theory is local or silent."""
     fate = judge_fate(growth)

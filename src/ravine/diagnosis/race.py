@@ -83,9 +83,7 @@ def race(
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     entries = _entries(survey, grid, first)
     near = _neighbours(entries)
-    rate = seconds_per_step(
-        survey.model, survey.cut, len(near), _SECOND_SEEDS, np.random.default_rng(0)
-    )
+    rate = seconds_per_step(survey.model, survey.cut, len(near), _SECOND_SEEDS)
     allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
     if rate * steps > allowed:
         near = near[: max(4, int(len(near) * allowed / (rate * steps)))]
@@ -97,13 +95,12 @@ def race(
 def _affordable_grid(
     survey: Survey, steps: int, seconds: float, most: float
 ) -> list[Recipe] | None:
-    rng = np.random.default_rng(0)
     natural = survey.moments.natural_step
     grid: list[Recipe] = []
     each = 0.0
     for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
         grid = _grid(natural, lengths, momenta)
-        each = seconds_per_step(survey.model, survey.cut, len(grid), _FIRST_SEEDS, rng)
+        each = seconds_per_step(survey.model, survey.cut, len(grid), _FIRST_SEEDS)
         if each * steps <= seconds:
             return grid
     return grid if each * steps <= most else None

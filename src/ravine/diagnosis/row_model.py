@@ -120,7 +120,7 @@ class RowModel:
             return np.stack(columns, axis=1)
         which = np.repeat(rows, count)
         values = self.loss.values(Z.reshape(-1, self.outputs), which)  # type: ignore[arg-type]
-        return values.reshape(len(rows), count)
+        return np.asarray(values.reshape(len(rows), count))
 
     def objective(self, points: FloatArray, weights: FloatArray | None = None) -> FloatArray:
         """Mean loss and regulariser at every point: (seeds, runs)."""

@@ -151,7 +151,8 @@ def diagnose(
         seeds = whole("seeds", seeds, 1, remedy="give the number of runs, e.g. 8")
     asked = _Asked(setup, yours, rounds, epochs is not None, seeds, seed, try_remedies)
     # Many small products: more threads are slower, and would change the last digits.
-    with one_blas_thread():
+    # What overflows is a run or a moment that is lost, and is said to be.
+    with one_blas_thread(), np.errstate(all="ignore"):
         return _diagnose(asked, budget, table.name, (*findings, *table.findings, *notes))
 
 
@@ -239,7 +240,7 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     wished = asked.epochs
     if not asked.epochs_given:
         wished = max(wished, math.ceil(_LEAST_STEPS / n))
-    each = seconds_per_step(seen.model, seen.cut, 12, 2, np.random.default_rng(0))
+    each = seconds_per_step(seen.model, seen.cut, 12, 2)
     most = max(1, int(0.2 * budget.seconds / (each * n)))
     if most < wished:
         budget.leave_out(f"epochs beyond {most}, of {wished}")
@@ -251,14 +252,7 @@ def _measure(
     asked: _Asked, seen: Survey, judged: list[Candidate], steps: int, budget: TimeBudget
 ) -> Runs:
     """Every recipe on the same batches, on as many seeds as the time allows."""
-    seeds = asked.seeds
-    if seeds is None:
-        rng = np.random.default_rng(0)
-        allowed = min(budget.stage_left, _RUNS * budget.seconds)
-        for seeds in _SEEDS:
-            each = seconds_per_step(seen.model, seen.cut, len(judged), seeds, rng)
-            if each * steps <= allowed:
-                break
+    seeds = asked.seeds or _seeds(seen, len(judged), steps, budget)
     watched = None
     if not seen.quadratic:
         begun = budget.stage_left
@@ -269,6 +263,16 @@ def _measure(
         seen.model, seen.cut, [c.recipe for c in judged], seen.start, seen.minimiser, seen.watch,
         steps=steps, seeds=seeds, seed=asked.seed, watched=watched,
     )  # fmt: skip
+
+
+def _seeds(seen: Survey, recipes: int, steps: int, budget: TimeBudget) -> int:
+    """As many runs of each recipe as the time allows, two at least."""
+    allowed = min(budget.stage_left, _RUNS * budget.seconds)
+    for seeds in _SEEDS:
+        each = seconds_per_step(seen.model, seen.cut, recipes, seeds)
+        if each * steps <= allowed:
+            return seeds
+    return _SEEDS[-1]
 
 
 def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -> FloatArray | None:
@@ -285,7 +289,7 @@ def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -
     last = aside.losses(runs.final).mean(axis=0)
     tail = aside.losses(runs.tail).mean(axis=0)
     averaged = np.array([c.recipe.averaged for c in judged])
-    return np.where(averaged, tail, last)
+    return np.asarray(np.where(averaged, tail, last))
 
 
 def _chosen(predictions: list[Prediction]) -> list[Prediction]:
