@@ -9,7 +9,7 @@ from ravine.claims.claim import Claim, Data, Evidence, either
 from ravine.curvature import Curvature
 from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, theorem2
+from ravine.problems.counterexample import counterexample, divergent_sum
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
@@ -66,7 +66,7 @@ def _theorem3(_: Evidence) -> Data:
     x0 = np.array([3.0, 1.0, -2.0, 5.0])
     finals = []
     for interpolate in (True, False):
-        problem = theorem2(x0, 0.05, 100.0, 10, interpolate=interpolate)
+        problem = divergent_sum(x0, 0.05, 100.0, 10, interpolate=interpolate)
         found = ensemble(
             problem, nesterov(problem.curvature), [0, 1500], trajectories=200,
             sampling=Sampling.IID_NO_REPEAT,

@@ -88,15 +88,14 @@ def noise_plane(
     """
     import xarray as xr
 
-    from ravine.engine.device import choose_device, device_name
-
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
-    parts = [
+    swept = [
         _one_problem(problem, alphas, betas, sigma2, (rate_steps, floor_steps), repeats, seed + i,
                      options)
         for i, problem in enumerate(problems)
     ]  # fmt: skip
+    parts = [part for part, _ in swept]
     names = ("Q", "alpha_L", "beta")
     data = xr.Dataset(
         {key: (names, np.stack([part[key] for part in parts])) for key in parts[0]},
@@ -114,7 +113,7 @@ def noise_plane(
             "repeats": repeats,
             "seed": seed,
             "start": FAR,
-            "device": device_name(choose_device(options.get("device", "cpu"), problems[0])),
+            "device": swept[0][1],
         },
     )
     for key, words in _LONG_NAMES.items():
@@ -131,7 +130,8 @@ def _one_problem(
     repeats: int,
     seed: int,
     options: dict[str, Any],
-) -> dict[str, FloatArray]:
+) -> tuple[dict[str, FloatArray], str]:
+    """Measured and computed coefficients of one problem, and the device that measured them."""
     from ravine.engine.measures import Outcome
     from ravine.engine.sweep import sweep
 
@@ -149,7 +149,7 @@ def _one_problem(
     unit = L**2 / (problem.dimension * sigma2)
     square = floor["floor"].values ** 2
     diverged = fast["outcome"].values == int(Outcome.DIVERGED)
-    return {
+    coefficients = {
         "spectral_radius": rho,
         "measured_rate": fast["rate"].values,
         "paper_coefficient": L**2
@@ -160,6 +160,7 @@ def _one_problem(
         "measured_coefficient_se": unit * 2.0 * floor["floor"].values * floor["floor_se"].values,
         "diverged": diverged.astype(np.float64),
     }
+    return coefficients, str(floor.attrs["device"])
 
 
 def _exact(

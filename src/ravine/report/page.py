@@ -10,6 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ravine.files import written_whole
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -122,14 +124,10 @@ class Page:
         )
 
     def write(self, path: Path) -> None:
-        """Write the page beside its name first: an interrupted run leaves no half page."""
+        """Write the page: an interrupted run leaves no half of it."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        try:
+        with written_whole(path) as part:
             part.write_text(self.html(), encoding="utf-8")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def _cell(tag: str, cell: Cell | str) -> str:

@@ -6,14 +6,14 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ravine.files import written_whole
 from ravine.arguments import Refusal, whole
 from ravine.claims.catalogue import CLAIMS
 from ravine.claims.claim import Claim, Evidence, Judged, Verdict, judge, judgeable
@@ -169,7 +169,7 @@ def carry_out(plan: Plan, say: Callable[[str], None] = lambda line: None) -> Rep
         data.attrs |= {_MARK: _mark(name, plan.arguments[name]), "seconds": done.seconds[name]}
         for kind in ("png", "svg"):
             (plan.out / f"{name}.{kind}").unlink(missing_ok=True)
-        with _beside(path) as part:
+        with written_whole(path) as part:
             data.to_netcdf(part, engine="scipy")
         done.data[name] = data
         _draw_missing(plan.out, name, data)
@@ -198,7 +198,7 @@ def _draw_missing(out: Path, name: str, data: xr.Dataset) -> bool:
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for kind in missing:
-            with _beside(out / f"{name}.{kind}") as part:
+            with written_whole(out / f"{name}.{kind}") as part:
                 save_picture(figure, part, kind)
     return bool(missing)
 
@@ -209,20 +209,9 @@ def save_picture(figure: Figure, path: Path, kind: str) -> None:
     figure.savefig(path, format=kind, dpi=DPI, metadata=metadata)
 
 
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """Give a name beside ``path`` to write to; move it there when all went well."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def write_json(path: Path, value: Any) -> None:
     """Write JSON, whole or not at all."""
-    with _beside(path) as part:
+    with written_whole(path) as part:
         part.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
