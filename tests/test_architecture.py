@@ -18,12 +18,14 @@ MAY_IMPORT = {
     "problems": ROOTS,
     "engine": ROOTS | {"problems"},
     "figures": ROOTS | {"theory", "problems", "engine"},
-    "diagnosis": ROOTS | {"theory", "problems", "engine"},
+    "tables": ROOTS | {"problems"},
+    "diagnosis": ROOTS | {"theory", "problems", "engine", "tables"},
     "claims": ROOTS | {"theory", "problems", "engine", "figures"},
-    "report": ROOTS | {"theory", "problems", "engine", "figures", "diagnosis"},
+    "report": ROOTS | {"theory", "problems", "engine", "figures", "tables", "diagnosis"},
     "reproduction": ROOTS | {"theory", "problems", "engine", "figures", "claims", "report"},
     "cli": ROOTS
-    | {"theory", "problems", "engine", "figures", "claims", "diagnosis", "report", "reproduction"},
+    | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
+    | {"reproduction"},
 }
 DRAWING = {"figures", "report", "reproduction", "diagnosis", "cli"}
 DEPTH = {"theory": 3, "engine": 3}
@@ -76,6 +78,89 @@ def test_import_is_light():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(shown.stdout) == []
+
+
+NAMES_OF_0_1_0 = [
+    "Bracket",
+    "Certificate",
+    "Curvature",
+    "Diagnosis",
+    "Envelope",
+    "Growth",
+    "JointSpectralRadius",
+    "Ladder",
+    "Method",
+    "Outcome",
+    "Recommendation",
+    "Restart",
+    "Sampling",
+    "Sense",
+    "Setting",
+    "StationaryCovariance",
+    "StationaryVariance",
+    "Tail",
+    "Trace",
+    "TransientPeak",
+    "certificate",
+    "commuting_rate",
+    "contraction",
+    "counterexample_growth",
+    "diagnose",
+    "exact_noise_coefficient",
+    "gradient_descent",
+    "growth",
+    "heavy_ball",
+    "joint_spectral_radius",
+    "ladder",
+    "nesterov",
+    "noise_floor",
+    "paper_noise_coefficient",
+    "problems",
+    "read_table",
+    "recommend",
+    "run",
+    "safe_momentum",
+    "safe_step",
+    "second_moment",
+    "sgd",
+    "spectral_radius",
+    "stable",
+    "stationary_covariance",
+    "stationary_variance",
+    "sweep",
+    "transient_peak",
+    "triple_momentum",
+    "turning_angle",
+    "worst_case_rate",
+]
+
+
+@pytest.mark.parametrize("name", NAMES_OF_0_1_0)
+def test_names_that_programs_use_stay(name):
+    assert getattr(ravine, name).__doc__
+
+
+def test_a_newcomer_sees_few_names():
+    assert len(ravine.__all__) <= 25
+    assert set(dir(ravine)) == {*ravine.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'speed'"):
+        getattr(ravine, "speed")  # noqa: B009
+
+
+@pytest.mark.parametrize("subject", ["bounds", "finite_sums", "noise", "rates", "tuning.recommend"])
+def test_every_subject_can_be_loaded_first(subject):
+    """Rooms stand on each other's files, so an order of imports could matter; none does."""
+    room = {"rates": "ladder"}.get(subject, subject)
+    subprocess.run([sys.executable, "-c", f"import ravine.theory.{room}"], check=True)
+
+
+@pytest.mark.parametrize("subject", ["bounds", "finite_sums", "noise", "rates"])
+def test_subjects_list_their_names(subject):
+    module = getattr(ravine, subject)
+    for name in module.__all__:
+        assert hasattr(module, name)
+        if name in ravine._HOME_OF and subject != "bounds":
+            assert getattr(module, name) is getattr(ravine, name)
 
 
 def test_every_public_name_is_there_and_documented():

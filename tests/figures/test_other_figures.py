@@ -9,6 +9,7 @@ from ravine.figures import restart as restarts
 from ravine.figures import sgd_finite_sum as sgd_figure
 from ravine.figures import turning_quadratics as turning_figure
 from ravine.figures.catalogue import FIGURES
+from ravine.theory.ladder.rungs import RUNGS
 
 
 def test_sgd_stays_under_its_bound():
@@ -37,7 +38,7 @@ def test_regions_are_nested():
     data = nested_regions.nested_regions(resolution=24, Q=(2.0, 32.0))
     found = nested_regions.areas(data)
     assert found["nested"] == [1.0, 1.0]
-    sizes = np.array([found[name] for name in nested_regions.RUNGS])
+    sizes = np.array([found[rung.key] for rung in RUNGS])
     assert (np.diff(sizes, axis=0) <= 0.0).all()
     turned = data.assign(contraction=0.5 * data["spectral_radius"])
     assert nested_regions.areas(turned)["nested"] == [0.0, 0.0]

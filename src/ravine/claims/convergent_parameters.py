@@ -12,8 +12,8 @@ from ravine.methods import Method, sgd
 from ravine.problems.counterexample import turning_quadratics
 from ravine.problems.least_squares import partitioned_least_squares
 from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.theory import bounds
 from ravine.theory.blocks import block, system
-from ravine.theory.bounds.finite_sum import contraction_bound, sgd_finite_sum_bound
 from ravine.theory.ladder.rates import contraction
 
 _ROUNDING = 1e-9
@@ -46,10 +46,9 @@ def _theorem4(_: Evidence) -> Measurements:
     for problem in sums:
         for beta in (-0.3, 0.0, 0.3):
             method = Method(0.5 / float(problem.curvature.L), beta)
-            bound = contraction_bound(
-                problem.curvature, method, steps=_STEPS, distance=distance,
-                sigma=problem.gradient_spread,
-            )  # fmt: skip
+            bound = bounds.contraction(problem.curvature, method).envelope(
+                steps=_STEPS, distance=distance, sigma=problem.gradient_spread
+            )
             largest = max(largest, _largest_ratio(problem, method, bound.values))
 
     return {"largest_ratio": largest}
@@ -122,10 +121,9 @@ def _corollary41(_: Evidence) -> Measurements:
         problem = partitioned_least_squares(2000, 2, 20, Q=Q)
         for scale in (0.3, 1.0, 1.6, 1.9):
             method = Method(scale / float(problem.curvature.L))
-            bound = sgd_finite_sum_bound(
-                problem.curvature, method, steps=_STEPS, distance=distance,
-                sigma=problem.gradient_spread,
-            )  # fmt: skip
+            bound = bounds.sgd_finite_sum(problem.curvature, method).envelope(
+                steps=_STEPS, distance=distance, sigma=problem.gradient_spread
+            )
             largest = max(largest, _largest_ratio(problem, method, bound.values))
 
     return {"largest_ratio": largest}

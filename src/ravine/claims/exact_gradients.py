@@ -9,7 +9,7 @@ from ravine.claims.claim import Claim, Evidence, Measurements, judgement
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
-from ravine.theory.bounds.additive_noise import gradient_descent_bound, lower_bound, nesterov_bound
+from ravine.theory import bounds
 
 _RATIOS = (2.0, 8.0, 32.0, 128.0)
 """Condition numbers, from one that is nearly round to one where momentum is worth ten times."""
@@ -53,7 +53,8 @@ def _gradient_descent(_: Evidence) -> Measurements:
     largest = 0.0
     for Q in _RATIOS:
         problem = worst_case_quadratic(Q, _DIMENSION)
-        bound = gradient_descent_bound(problem.curvature, steps=_STEPS, distance=_distance(problem))
+        promise = bounds.gradient_descent(problem.curvature)
+        bound = promise.envelope(steps=_STEPS, distance=_distance(problem))
         gaps = _objectives(problem, sgd(problem.curvature), _STEPS)
         largest = max(largest, float((gaps / bound.values).max()))
 
@@ -72,7 +73,8 @@ def _nesterov(_: Evidence) -> Measurements:
     rates = []
     for Q in _RATIOS:
         problem = worst_case_quadratic(Q, _DIMENSION)
-        bound = nesterov_bound(problem.curvature, steps=_STEPS, distance=_distance(problem))
+        promise = bounds.nesterov(problem.curvature)
+        bound = promise.envelope(steps=_STEPS, distance=_distance(problem))
         gaps = _objectives(problem, nesterov(problem.curvature), _STEPS)
 
         largest = max(largest, float((gaps / bound.values).max()))
@@ -97,7 +99,8 @@ def _lower(_: Evidence) -> Measurements:
     least = np.inf
     for Q in (8.0, 32.0, 128.0):
         problem = worst_case_quadratic(Q, dimension)
-        bound = lower_bound(problem.curvature, steps=steps, distance=_distance(problem))
+        promise = bounds.first_order(problem.curvature)
+        bound = promise.envelope(steps=steps, distance=_distance(problem))
         gaps = _conjugate_gradients(problem, steps)
 
         seen = bound.values > resolved

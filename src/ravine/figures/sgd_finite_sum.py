@@ -12,7 +12,7 @@ from ravine.figures.style import BLUE, GREEN, RED, SKY, name_panels, panels
 from ravine.methods import sgd
 from ravine.problems.least_squares import partitioned_least_squares
 from ravine.sampling import Sampling
-from ravine.theory.bounds.finite_sum import best_sgd_finite_sum_bound
+from ravine.theory.bounds import best_sgd_finite_sum
 from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 if TYPE_CHECKING:
@@ -79,9 +79,8 @@ def sgd_finite_sum(
         )  # fmt: skip
 
         sigma = problem.gradient_spread
-        bound = best_sgd_finite_sum_bound(
-            problem.curvature, steps=steps, distance=DISTANCE, sigma=sigma
-        )
+        promise = best_sgd_finite_sum(problem.curvature)
+        bound = promise.envelope(steps=steps, distance=DISTANCE, sigma=sigma)
         law = stationary_covariance(problem.batch_hessians(), problem.batch_gradients(), method)
         rows.append(
             {

@@ -1,1 +1,26 @@
 """The ladder of rates: from exact gradients to every finite sum in every order."""
+
+from ravine.theory.ladder.certificate import Certificate, certificate
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rates import contraction, spectral_radius, stable
+from ravine.theory.ladder.rungs import RUNGS, Rung
+from ravine.theory.ladder.safety import safe_momentum, safe_step
+from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
+
+__all__ = [
+    "RUNGS",
+    "Certificate",
+    "Ladder",
+    "Rung",
+    "certificate",
+    "commuting_rate",
+    "contraction",
+    "ladder",
+    "safe_momentum",
+    "safe_step",
+    "spectral_radius",
+    "stable",
+    "turning_angle",
+    "worst_case_rate",
+]

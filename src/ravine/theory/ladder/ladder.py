@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,9 @@ from ravine.arguments import one_number
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.moments import exact_noise_coefficient
 
 _USUAL = {
     "usual Nesterov parameters": nesterov,
@@ -27,25 +26,39 @@ _USUAL = {
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """The five answers to "how fast, and is it stable?", from optimistic to cautious.
+    """The answers to "how fast, and is it stable?", from optimistic to cautious.
 
     ``spectral_radius <= commuting.lower <= commuting.upper <= worst_case_rate <= contraction``.
     """
 
     curvature: Curvature
     method: Method
-    spectral_radius: float
-    """Deterministic rate; also the rate under additive noise."""
-    commuting: Bracket
-    """Worst order of quadratics that share eigenvectors."""
-    worst_case_rate: float
-    """Worst order of any smooth strongly convex functions: exact."""
-    contraction: float
-    """The paper's sufficient bound."""
+    rates: Mapping[str, Bracket]
+    """Growth per step on every rung, in the order of ``ravine.theory.ladder.rungs.RUNGS``."""
     noise_coefficient: float
     """Stationary E‖y - x*‖² for unit noise variance, in the worst direction; may be infinite."""
     sgd_noise_coefficient: float
     """The same for SGD at 2/(mu + L)."""
+
+    @property
+    def spectral_radius(self) -> float:
+        """Deterministic rate; also the rate under additive noise."""
+        return float(self.rates["spectral_radius"].upper)
+
+    @property
+    def commuting(self) -> Bracket:
+        """Worst order of quadratics that share eigenvectors."""
+        return self.rates["commuting_rate"]
+
+    @property
+    def worst_case_rate(self) -> float:
+        """Worst order of any smooth strongly convex functions: exact."""
+        return float(self.rates["worst_case_rate"].upper)
+
+    @property
+    def contraction(self) -> float:
+        """The paper's sufficient bound."""
+        return float(self.rates["contraction"].upper)
 
     @property
     def name(self) -> str:
@@ -109,6 +122,9 @@ def ladder(curvature: Curvature, method: Method) -> Ladder:
     >>> print(ladder(c, nesterov(c)).verdict[:88])
     Usual Nesterov parameters: converges for additive noise at 0.9776 a step; can diverge wh
     """
+    # Here, because the moments stand on the rates: neither room could be loaded first otherwise.
+    from ravine.theory.noise.moments import exact_noise_coefficient
+
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
     for name in ("mu", "L"):
         one_number(name, getattr(curvature, name), remedy=remedy)
@@ -117,10 +133,7 @@ def ladder(curvature: Curvature, method: Method) -> Ladder:
     return Ladder(
         curvature,
         method,
-        spectral_radius=float(spectral_radius(curvature, method)),
-        commuting=commuting_rate(curvature, method),
-        worst_case_rate=float(worst_case_rate(curvature, method)),
-        contraction=float(contraction(curvature, method)),
+        rates={rung.key: rung.rate(curvature, method) for rung in RUNGS},
         noise_coefficient=float(exact_noise_coefficient(curvature, method)),
         sgd_noise_coefficient=float(exact_noise_coefficient(curvature, sgd(curvature))),
     )

@@ -17,7 +17,7 @@ _SCAN = 512
 def safe_step(L: npt.ArrayLike, beta: npt.ArrayLike) -> Real:
     """Supremum of the step sizes that are safe for Nesterov's method at momentum beta, for any mu.
 
-    The worst-case rate is below 1 for every mu in (0, L] iff (T7, verified numerically)
+    The worst-case rate is below 1 for every mu in (0, L] iff
     alpha L < 2(1 - beta)²/(1 - beta + 2 beta²). At beta = 0 that is SGD's 2/L.
 
     Parameters

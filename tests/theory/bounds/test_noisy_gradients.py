@@ -1,135 +1,25 @@
+"""Theorems 1 and 2, and Corollary 1, for additive noise."""
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ravine.curvature import Curvature
-from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
+from ravine.methods import Method, heavy_ball, nesterov, sgd, triple_momentum
+from ravine.theory import bounds
 from ravine.theory.blocks import block, noise_gain_vector
-from ravine.theory.bounds.additive_noise import (
-    accelerated_bound,
-    accelerated_estimate,
-    additive_noise_bound,
-    additive_noise_estimate,
-    gradient_descent_bound,
-    lower_bound,
-    nesterov_bound,
-    sgd_noise_bound,
-)
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     noise_floor,
     paper_noise_coefficient,
     second_moment,
     stationary_variance,
-    transient_peak,
 )
+from ravine.theory.noise.transient import transient_peak
 
 # Room for the rounding of the compared quantities, which are exact otherwise.
 ROUNDING = 1 + 1e-9
-
-
-def _valley(curvature, d):
-    """A non-quadratic f with second derivatives mu + (L-mu) sech², in a turned basis; x* = 0."""
-    rng = np.random.default_rng(d)
-    U, _ = np.linalg.qr(rng.standard_normal((d, d)))
-    mu, L = float(curvature.mu), float(curvature.L)
-
-    def value(x):
-        return 0.5 * mu * np.sum(x**2) + (L - mu) * np.sum(np.log(np.cosh(U.T @ x)))
-
-    def gradient(x):
-        return mu * x + (L - mu) * (U @ np.tanh(U.T @ x))
-
-    return value, gradient
-
-
-def _bowl(curvature, d):
-    """A quadratic whose spectrum holds both ends; x* = 0."""
-    rng = np.random.default_rng(d)
-    U, _ = np.linalg.qr(rng.standard_normal((d, d)))
-    lam = np.geomspace(float(curvature.mu), float(curvature.L), d)
-    H = U @ np.diag(lam) @ U.T
-    return (lambda x: 0.5 * x @ H @ x), (lambda x: H @ x)
-
-
-def _objective(problem, method, x, steps):
-    """f(x_k) - f* for k = 0, ..., steps with exact gradients."""
-    value, gradient = problem
-    before, values = x, [value(x)]
-    for _ in range(steps):
-        y = x + float(method.gamma) * (x - before)
-        x, before = x + float(method.beta) * (x - before) - float(method.alpha) * gradient(y), x
-        values.append(value(x))
-    return np.array(values)
-
-
-@pytest.mark.parametrize("Q", [1.0, 3.0, 40.0, 900.0])
-@pytest.mark.parametrize("problem", [_valley, _bowl])
-@pytest.mark.parametrize(
-    ("bound", "usual"), [(gradient_descent_bound, sgd), (nesterov_bound, nesterov)]
-)
-def test_exact_gradients_stay_below_equations_4_and_5(bound, usual, problem, Q):
-    curvature = Curvature(0.7, 0.7 * Q)
-    start = np.random.default_rng(3).standard_normal(5)
-    found = _objective(problem(curvature, 5), usual(curvature), start, 80)
-    envelope = bound(curvature, steps=80, distance=np.linalg.norm(start))
-    assert envelope.kind == "upper"
-    assert envelope.bounds == "f(x_k) - f*"
-    assert envelope.steps.tolist() == list(range(81))
-    assert np.all(found <= envelope.values * ROUNDING + 1e-28)
-
-
-def test_equations_4_to_6_as_stated():
-    """At Q = 16: κ = 15/17, 1 - 1/√Q = 3/4, (√Q-1)/(√Q+1) = 3/5; mu = 2, ‖x_0 - x*‖ = 3."""
-    curvature, k = Curvature(2.0, 32.0), np.arange(6)
-    options = {"steps": 5, "distance": 3.0}
-    for envelope, stated in [
-        (gradient_descent_bound(curvature, **options), 16 * (15 / 17) ** (2 * k) * 9),
-        (nesterov_bound(curvature, **options), 32 * 0.75**k * 9),
-        (lower_bound(curvature, **options), 1 * 0.6 ** (2 * k) * 9),
-    ]:
-        np.testing.assert_allclose(envelope.values, stated, rtol=1e-12)
-        assert envelope.rate == pytest.approx(stated[1] / stated[0])
-        assert envelope.floor == 0.0
-
-
-def test_equation_4_is_attained_by_the_steep_direction():
-    """On the axis of L the factor per step is exactly -(Q-1)/(Q+1)."""
-    curvature = Curvature(1.0, 10.0)
-    steep = (lambda x: 5.0 * x @ x), (lambda x: 10.0 * x)
-    found = _objective(steep, sgd(curvature), np.array([2.0]), 30)
-    envelope = gradient_descent_bound(curvature, steps=30, distance=2.0)
-    np.testing.assert_allclose(found, envelope.values, rtol=1e-12)
-
-
-@pytest.mark.parametrize("usual", [nesterov, gradient_descent, sgd, heavy_ball, triple_momentum])
-@pytest.mark.parametrize("Q", [10.0, 400.0])
-def test_no_method_beats_equation_6_on_the_chain(usual, Q):
-    """A long tridiagonal quadratic started at zero: k steps reach k of its 1500 coordinates."""
-    d, steps = 1500, 60
-    curvature = Curvature(1.0, Q)
-    pull = (Q - 1) / 4
-
-    def product(x):
-        out = (1 + 2 * pull) * x
-        out[1:] -= pull * x[:-1]
-        out[:-1] -= pull * x[1:]
-        return out
-
-    root = (np.sqrt(Q) - 1) / (np.sqrt(Q) + 1)
-    minimiser = root ** np.arange(1.0, d + 1)
-    force = np.zeros(d)
-    force[0] = pull
-    np.testing.assert_allclose(product(minimiser), force, atol=1e-12)
-    problem = (
-        lambda x: 0.5 * (x - minimiser) @ product(x - minimiser),
-        lambda x: product(x - minimiser),
-    )
-    found = _objective(problem, usual(curvature), np.zeros(d), steps)
-    envelope = lower_bound(curvature, steps=steps, distance=np.linalg.norm(minimiser))
-    assert envelope.kind == "lower"
-    assert np.all(found >= envelope.values)
 
 
 def _exact(lam, method, *, start, noise, steps, objective):
@@ -156,11 +46,9 @@ def test_theorem_1_with_exact_constants_bounds_every_quadratic(
     lam = rng.uniform(1.0, Q, 6)
     lam[:2] = 1.0, Q
     start, noise = rng.standard_normal(6), rng.exponential(size=6) ** 3
-    options = {"steps": 80, "objective": objective}
-    envelope = additive_noise_bound(
-        curvature, method, distance=np.linalg.norm(start), sigma2=noise.sum(), **options
-    )
-    found = _exact(lam, method, start=start, noise=noise, **options)
+    bound = bounds.additive_noise(curvature, method, objective=objective)
+    envelope = bound.envelope(steps=80, distance=np.linalg.norm(start), sigma=np.sqrt(noise.sum()))
+    found = _exact(lam, method, start=start, noise=noise, steps=80, objective=objective)
     assert np.all(found <= envelope.values * ROUNDING)
     assert envelope.bounds == ("E f(y_{k+1}) - f*" if objective else "E ‖y_{k+1} - x*‖²")
 
@@ -173,7 +61,9 @@ def test_theorem_1_with_exact_constants_is_attained(usual):
     """
     curvature = Curvature(1.0, 25.0)
     method = usual(curvature)
-    envelope = additive_noise_bound(curvature, method, steps=60, distance=1.5, sigma2=0.3)
+    envelope = bounds.additive_noise(curvature, method).envelope(
+        steps=60, distance=1.5, sigma=np.sqrt(0.3)
+    )
     lam = np.linspace(1.0, 25.0, 20_001)
     B, g = block(lam, method), noise_gain_vector(method)
     row = np.stack([np.ones_like(lam), np.zeros_like(lam)], axis=-1)
@@ -191,7 +81,7 @@ def test_the_floor_at_usual_parameters_is_the_variance_of_the_flat_direction(Q):
     """There mu is worst for every power, so that changing noise is no worse than constant."""
     curvature = Curvature(1.0, Q)
     method = nesterov(curvature)
-    envelope = additive_noise_bound(curvature, method, steps=5, sigma2=2.0)
+    envelope = bounds.additive_noise(curvature, method).envelope(steps=5, sigma=np.sqrt(2.0))
     exact = 2.0 * exact_noise_coefficient(curvature, method)
     assert exact <= envelope.floor * ROUNDING
     assert envelope.floor <= 1.001 * exact
@@ -203,11 +93,13 @@ def test_the_floor_at_usual_parameters_is_the_variance_of_the_flat_direction(Q):
 def test_theorem_1_holds_beyond_the_powers_scanned(Q, usual, steps):
     curvature = Curvature(1.0, Q)
     method = usual(curvature)
-    envelope = additive_noise_bound(curvature, method, steps=steps, distance=3.0, sigma2=1.0)
+    envelope = bounds.additive_noise(curvature, method).envelope(
+        steps=steps, distance=3.0, sigma=1.0
+    )
     lam = np.geomspace(1.0, Q, 30)
     found = second_moment(lam, method, sigma2=1.0, start=3.0, steps=steps)
     assert np.all(found.max(axis=1) <= envelope.values * ROUNDING)
-    quiet = additive_noise_bound(curvature, method, steps=steps, distance=3.0, sigma2=0.0)
+    quiet = bounds.additive_noise(curvature, method).envelope(steps=steps, distance=3.0)
     found = second_moment(lam, method, sigma2=0.0, start=3.0, steps=steps)
     assert np.all(found.max(axis=1) <= quiet.values * ROUNDING)
     assert quiet.values[-1] < 0.1
@@ -217,14 +109,16 @@ def test_theorem_1_holds_beyond_the_powers_scanned(Q, usual, steps):
 
 def test_an_unstable_method_has_a_curve_but_no_floor():
     curvature, method = Curvature(1.0, 10.0), Method(0.25, 0.3)
-    envelope = additive_noise_bound(curvature, method, steps=3000)
+    envelope = bounds.additive_noise(curvature, method).envelope(steps=3000, sigma=1.0)
     found = second_moment(10.0, method, steps=3000)
     assert envelope.floor == np.inf
     assert envelope.rate > 1
     assert np.isfinite(envelope.values[50])
     assert np.all(found <= envelope.values * ROUNDING)
     assert not np.isnan(envelope.values).any()
-    assert np.all(additive_noise_estimate(curvature, method, steps=2).values == np.inf)
+    assert np.all(
+        bounds.additive_noise_estimate(curvature, method).envelope(steps=2).values == np.inf
+    )
 
 
 @pytest.mark.parametrize(("Q", "factor"), [(32, 2.9), (128, 11), (2000, 185)])
@@ -233,28 +127,30 @@ def test_the_papers_constant_is_violated(Q, factor):
     curvature = Curvature(1.0, Q)
     method = nesterov(curvature)
     steps = int(20 * np.sqrt(Q))
-    envelope = additive_noise_estimate(curvature, method, steps=steps, distance=0.0)
+    envelope = bounds.additive_noise_estimate(curvature, method).envelope(
+        steps=steps, distance=0.0, sigma=1.0
+    )
     truth = second_moment(1.0, method, sigma2=1.0, start=0.0, steps=steps)
     assert envelope.kind == "estimate"
     assert envelope.floor == pytest.approx(
         paper_noise_coefficient(curvature, method, c_epsilon=True)
     )
     assert truth[-1] / envelope.values[-1] == pytest.approx(factor, rel=0.02)
-    bound = additive_noise_bound(curvature, method, steps=steps, distance=0.0)
+    bound = bounds.additive_noise(curvature, method).envelope(steps=steps, distance=0.0, sigma=1.0)
     assert truth[-1] <= bound.values[-1] * ROUNDING
 
 
 def test_overflow_is_infinite_and_nothing_times_it_is_nothing():
     curvature, method = Curvature(1.0, 10.0), Method(0.25, 0.3)
-    growing = additive_noise_bound(curvature, method, steps=3000, sigma2=0.0)
+    growing = bounds.additive_noise(curvature, method).envelope(steps=3000)
     assert growing.values[-1] == np.inf
-    wild = additive_noise_bound(curvature, Method(0.19, 0.9, -1.0), steps=300)
+    wild = bounds.additive_noise(curvature, Method(0.19, 0.9, -1.0)).envelope(steps=300, sigma=1.0)
     assert wild.values[0] == 1.0
     assert wild.values[-1] > 1e60
-    still = additive_noise_bound(curvature, method, steps=3000, distance=0.0, sigma2=0.0)
+    still = bounds.additive_noise(curvature, method).envelope(steps=3000, distance=0.0)
     assert np.all(still.values == 0.0)
-    wide = additive_noise_estimate(
-        curvature, sgd(curvature), steps=3000, distance=0.0, sigma2=0.0, epsilon=5.0
+    wide = bounds.additive_noise_estimate(curvature, sgd(curvature), epsilon=5.0).envelope(
+        steps=3000, distance=0.0
     )
     assert np.all(wide.values == 0.0)
 
@@ -262,10 +158,10 @@ def test_overflow_is_infinite_and_nothing_times_it_is_nothing():
 def test_the_papers_constant_misses_the_transient_growth():
     curvature = Curvature(1.0, 2000.0)
     method = nesterov(curvature)
-    quiet = additive_noise_estimate(curvature, method, steps=300, sigma2=0.0)
+    quiet = bounds.additive_noise_estimate(curvature, method).envelope(steps=300)
     truth = second_moment(1.0, method, sigma2=0.0, start=1.0, steps=300)
     assert np.max(truth / quiet.values) > 10
-    loose = additive_noise_estimate(curvature, method, steps=300, sigma2=0.0, epsilon=0.01)
+    loose = bounds.additive_noise_estimate(curvature, method, epsilon=0.01).envelope(steps=300)
     assert loose.rate == pytest.approx((np.sqrt(quiet.rate) + 0.01) ** 2)
 
 
@@ -274,12 +170,12 @@ def test_corollary_1_corrected_bounds_the_objective(Q):
     curvature = Curvature(0.5, 0.5 * Q)
     method = nesterov(curvature)
     steps = int(60 * np.sqrt(Q))
-    envelope = accelerated_bound(curvature, steps=steps, distance=2.0, sigma2=0.7)
+    envelope = bounds.accelerated(curvature).envelope(steps=steps, distance=2.0, sigma=np.sqrt(0.7))
     lam = np.geomspace(0.5, 0.5 * Q, 25)
     each = 0.5 * lam * second_moment(lam, method, sigma2=0.7, start=2.0, steps=steps)
     assert np.all(each.max(axis=1) <= envelope.values * ROUNDING)
-    sharper = additive_noise_bound(
-        curvature, method, steps=steps, distance=2.0, sigma2=0.7, objective=True
+    sharper = bounds.additive_noise(curvature, method, objective=True).envelope(
+        steps=steps, distance=2.0, sigma=np.sqrt(0.7)
     )
     # Samples overstate the last of at most 2048 powers most: by 42 % with the weight lambda.
     assert np.all(sharper.values <= 1.42 * envelope.values)
@@ -290,7 +186,7 @@ def test_corollary_1_corrected_bounds_the_objective(Q):
 def test_corollary_1_transient_is_the_norm_of_the_power():
     """(ρ + ε_k)^{2k} = ‖A^k‖², whose largest value is the transient peak squared."""
     curvature = Curvature(1.0, 512.0)
-    envelope = accelerated_bound(curvature, steps=100, sigma2=0.0)
+    envelope = bounds.accelerated(curvature).envelope(steps=100)
     peak = transient_peak(curvature, nesterov(curvature))
     assert np.argmax(envelope.values) == peak.step
     assert envelope.values.max() == pytest.approx(256.0 * peak.norm**2, rel=1e-3)
@@ -300,7 +196,9 @@ def test_corollary_1_as_stated():
     """The stated coefficient, and its breach by the exact E ‖y - x*‖² times L/2."""
     L, Q, s = 50.0, 400.0, 20.0
     curvature = Curvature(L / Q, L)
-    envelope = accelerated_estimate(curvature, steps=300, distance=2.0, sigma2=3.0)
+    envelope = bounds.accelerated_estimate(curvature).envelope(
+        steps=300, distance=2.0, sigma=np.sqrt(3.0)
+    )
     coefficient = (5 * Q**2 + 2 * Q * s + Q) / (2 * L * (2 * s - 1) * (s + 1) ** 2)
     rho2 = (1 - 1 / s) ** 2
     method = nesterov(curvature)
@@ -308,7 +206,7 @@ def test_corollary_1_as_stated():
     constant /= paper_noise_coefficient(curvature, method)
     # The spectral radius at critical damping carries 1e-8 of noise.
     assert envelope.floor == pytest.approx(3.0 * coefficient * constant, rel=1e-6)
-    quiet = accelerated_estimate(curvature, steps=300, distance=2.0, sigma2=0.0)
+    quiet = bounds.accelerated_estimate(curvature).envelope(steps=300, distance=2.0)
     k = 7
     transient = L / 2 * (1 - 1 / s + k ** (1 / k) - 1) ** (2 * k) * 4
     assert quiet.values[k] == pytest.approx(transient)
@@ -323,7 +221,9 @@ def test_theorem_3_bounds_sgd_on_quadratics(Q):
     curvature = Curvature(2.0, 2.0 * Q)
     lam = np.geomspace(2.0, 2.0 * Q, 8)
     each = 0.5 * lam * second_moment(lam, sgd(curvature), sigma2=0.4, start=3.0, steps=200)
-    envelope = sgd_noise_bound(curvature, steps=200, distance=3.0, sigma2=0.4)
+    envelope = bounds.sgd_additive_noise(curvature).envelope(
+        steps=200, distance=3.0, sigma=np.sqrt(0.4)
+    )
     assert np.all(each.max(axis=1) <= envelope.values * ROUNDING)
     assert envelope.floor == pytest.approx(Q / (2 * 2.0 * Q) * 0.4)
     # All noise in the steep direction attains the floor.
@@ -338,7 +238,9 @@ def test_theorem_3_bounds_sgd_on_a_function_that_is_not_quadratic():
     rng = np.random.default_rng(8)
     x = np.full((runs, 2), 1.5)
     alpha = float(sgd(curvature).alpha)
-    envelope = sgd_noise_bound(curvature, steps=60, distance=1.5 * np.sqrt(2), sigma2=2 * 0.09)
+    envelope = bounds.sgd_additive_noise(curvature).envelope(
+        steps=60, distance=1.5 * np.sqrt(2), sigma=np.sqrt(2 * 0.09)
+    )
     for k in range(61):
         f = np.sum(0.5 * mu * x**2 + (L - mu) * np.log(np.cosh(x)), axis=1)
         assert f.mean() - 3 * f.std() / np.sqrt(runs) <= envelope.values[k] * ROUNDING
@@ -348,31 +250,46 @@ def test_theorem_3_bounds_sgd_on_a_function_that_is_not_quadratic():
 
 @given(st.floats(1.0, 1e5), st.floats(0.0, 10.0), st.floats(1e-3, 1e3))
 def test_envelopes_scale_with_the_problem(Q, distance, unit):
-    """Multiplying f by a unit multiplies f - f*, and sigma2 by its square."""
+    """Multiplying f by a unit multiplies f - f*, and sigma."""
     assume(Q > 1 + 1e-9)
     small, large = Curvature(1.0, Q), Curvature(unit, unit * Q)
-    for bound in (gradient_descent_bound, nesterov_bound, lower_bound):
-        one = bound(small, steps=7, distance=distance).values
-        other = bound(large, steps=7, distance=distance).values
+    for bound in (bounds.gradient_descent, bounds.nesterov, bounds.first_order):
+        one = bound(small).envelope(steps=7, distance=distance).values
+        other = bound(large).envelope(steps=7, distance=distance).values
         np.testing.assert_allclose(other, unit * one, rtol=1e-9)
-    one = sgd_noise_bound(small, steps=7, distance=distance, sigma2=1.0).values
-    other = sgd_noise_bound(large, steps=7, distance=distance, sigma2=unit**2).values
+    one = bounds.sgd_additive_noise(small).envelope(steps=7, distance=distance, sigma=1.0).values
+    other = bounds.sgd_additive_noise(large).envelope(steps=7, distance=distance, sigma=unit).values
     np.testing.assert_allclose(other, unit * one, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda c: nesterov_bound(c, steps=-1), "steps must be at least 0"),
-        (lambda c: nesterov_bound(c, steps=2, distance=-1.0), "distance must be zero or more"),
-        (lambda c: sgd_noise_bound(c, steps=2, sigma2=np.inf), "sigma2 must be zero or more"),
-        (lambda c: lower_bound(Curvature(1, [2, 3]), steps=2), "L must be a single number"),
+        (lambda c: bounds.nesterov(c).envelope(steps=-1), "steps must be at least 0"),
         (
-            lambda c: additive_noise_bound(c, Method([0.1, 0.2]), steps=2),
+            lambda c: bounds.nesterov(c).envelope(steps=2, distance=-1.0),
+            "distance must be zero or more",
+        ),
+        (
+            lambda c: bounds.sgd_additive_noise(c).envelope(steps=2, sigma=np.inf),
+            "sigma must be zero or more",
+        ),
+        (
+            lambda c: bounds.first_order(Curvature(1, [2, 3])).envelope(steps=2),
+            "L must be a single number",
+        ),
+        (
+            lambda c: bounds.nesterov(c).envelope(steps=2, sigma=1.0),
+            "sigma must be left out, got 1",
+        ),
+        (
+            lambda c: bounds.additive_noise(c, Method([0.1, 0.2])).envelope(steps=2),
             "alpha must be a single number",
         ),
         (
-            lambda c: additive_noise_estimate(c, Method(0.1), steps=2, epsilon=-1.0),
+            lambda c: bounds.additive_noise_estimate(c, Method(0.1), epsilon=-1.0).envelope(
+                steps=2
+            ),
             "epsilon must be zero or more",
         ),
     ],
