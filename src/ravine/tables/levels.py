@@ -48,7 +48,8 @@ def encode_levels(column: Column, most: int) -> Levels:
     texts = [f"{column.texts[k]:.60}" for k in kept[1:]]
     what = (
         f"column {column.name!r:.60} is text: its {len(order)} levels became "
-        f"{len(kept) - 1} column{'s' if len(kept) > 2 else ''} against {column.texts[kept[0]]!r:.40}"
+        f"{len(kept) - 1} column{'s' if len(kept) > 2 else ''} "
+        f"against {column.texts[kept[0]]!r:.40}"
     )
     remedy = ""
     if len(kept) < len(order):
