@@ -24,8 +24,8 @@ def check(matrices: object, result: JointSpectralRadius) -> None:
     assert 0.0 <= result.lower <= result.upper < np.inf
     # 1e-7: a product with a double eigenvalue has its radius only to the root of rounding
     assert radius_per_factor(stack, result.product) >= result.lower * (1.0 - 1e-7)
-    assert result.certificate.verify()
-    assert result.certificate.bound == result.upper
+    assert result.proof.verify()
+    assert result.proof.bound == result.upper
     for length in (1, 2, 3, 4):
         for word in itertools.product(range(len(stack)), repeat=length):
             assert radius_per_factor(stack, word) <= result.upper * (1.0 + 1e-7)
@@ -75,7 +75,7 @@ def test_usual_nesterov_parameters(Q: float) -> None:
     assert result.lower == pytest.approx(4.0**0.2 * (1.0 - Q**-0.5), rel=1e-10)
     assert result.exact
     assert sorted(result.product) == [0, 0, 0, 0, 1]
-    assert result.certificate.kind == "invariant polytope"
+    assert result.proof.kind == "invariant polytope"
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
@@ -88,8 +88,8 @@ def test_jointly_nilpotent_sets_give_exactly_zero(n: int) -> None:
         result = joint_spectral_radius(matrices)
         assert result.lower == result.upper == 0.0
         assert result.exact
-        assert result.certificate.kind == "every long product is zero"
-        assert result.certificate.verify()
+        assert result.proof.kind == "every long product is zero"
+        assert result.proof.verify()
 
 
 def test_zero_matrices() -> None:
@@ -167,7 +167,7 @@ def test_block_triangular_is_the_largest_block() -> None:
     check(joined, result)
     assert result.upper == pytest.approx(largest.upper, rel=1e-12)
     assert result.lower == pytest.approx(largest.lower, rel=1e-12)
-    assert result.certificate.kind.startswith("block triangular with 2 blocks")
+    assert result.proof.kind.startswith("block triangular with 2 blocks")
 
 
 def test_hidden_blocks_are_found_and_what_is_left_below_is_paid_for() -> None:
@@ -180,7 +180,7 @@ def test_hidden_blocks_are_found_and_what_is_left_below_is_paid_for() -> None:
     assert result.lower <= value * (1.0 + 1e-12)
     assert value * (1.0 - 1e-12) <= result.upper
     assert result.relative_width < 1e-6
-    assert result.certificate.kind.startswith("block triangular with 4 blocks")
+    assert result.proof.kind.startswith("block triangular with 4 blocks")
 
 
 def test_commuting_normal_matrices_have_the_largest_radius() -> None:
@@ -208,7 +208,7 @@ def test_rotations_have_radius_one_by_a_quadratic_norm() -> None:
     result = joint_spectral_radius(np.linalg.solve(stretch, turn @ stretch))
     assert result.lower == pytest.approx(1.0, abs=1e-11)
     assert result.upper == pytest.approx(1.0, abs=1e-11)
-    assert result.certificate.kind == "quadratic norm"
+    assert result.proof.kind == "quadratic norm"
 
 
 def test_an_empty_purse_gives_an_honest_wide_bracket() -> None:
@@ -219,7 +219,7 @@ def test_an_empty_purse_gives_an_honest_wide_bracket() -> None:
     assert poor.lower <= rich.upper
     assert rich.lower <= poor.upper
     assert poor.relative_width > 1e-3
-    assert poor.certificate.verify()
+    assert poor.proof.verify()
     assert "budget ended" in poor.statement
     assert "budget ended" not in rich.statement
 
@@ -229,19 +229,19 @@ def test_extreme_units(unit: float) -> None:
     matrices = np.array([[[1, 1], [0, 1]], [[1, 0], [1, 1]]]) * unit
     result = joint_spectral_radius(matrices)
     assert result.lower / unit == pytest.approx(GOLDEN, rel=1e-11)
-    assert result.certificate.verify()
+    assert result.proof.verify()
 
 
 def test_a_forged_certificate_is_refused() -> None:
     pair = np.array([[[3, 0], [1, 3]], [[3, -3], [0, -1]]]) / 5.0
-    certificate = joint_spectral_radius(pair).certificate
-    assert certificate.verify()
+    proof = joint_spectral_radius(pair).proof
+    assert proof.verify()
     for name, value in (
-        ("bound", certificate.bound * 0.999),
-        ("vertices", certificate.vertices * np.array([[1.0], [1.01]])),
-        ("matrices", certificate.matrices * 1.01),
+        ("bound", proof.bound * 0.999),
+        ("vertices", proof.vertices * np.array([[1.0], [1.01]])),
+        ("matrices", proof.matrices * 1.01),
     ):
-        forged = type(certificate)(**{**vars(certificate), name: value})
+        forged = type(proof)(**{**vars(proof), name: value})
         assert not forged.verify(), name
 
 
