@@ -1,4 +1,5 @@
 import itertools
+from math import comb
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def radius_per_factor(matrices: np.ndarray, word: tuple[int, ...]) -> float:
 
 
 def check(matrices: object, result: JointSpectralRadius) -> None:
-    """What must hold of every result: order, the product, the certificate, short products."""
+    """What must hold of every result: order, the product, the proof, short products."""
     stack = np.asarray(matrices, dtype=float)
     assert 0.0 <= result.lower <= result.upper < np.inf
     # 1e-7: a product with a double eigenvalue has its radius only to the root of rounding
@@ -232,7 +233,7 @@ def test_extreme_units(unit: float) -> None:
     assert result.proof.verify()
 
 
-def test_a_forged_certificate_is_refused() -> None:
+def test_a_forged_proof_is_refused() -> None:
     pair = np.array([[[3, 0], [1, 3]], [[3, -3], [0, -1]]]) / 5.0
     proof = joint_spectral_radius(pair).proof
     assert proof.verify()
@@ -265,3 +266,72 @@ def test_refuses_senseless_options() -> None:
         joint_spectral_radius([[[1.0]]], tolerance=0.0)
     with pytest.raises(ValueError, match="budget must be"):
         joint_spectral_radius([[[1.0]]], budget=0)
+
+
+def test_units_of_the_coordinates_do_not_matter() -> None:
+    """Two shears, 1e8 apart in their units: the golden ratio all the same."""
+    matrices = np.array([[[1, 1e8], [0, 1]], [[1, 0], [1e-8, 1]]])
+    result = joint_spectral_radius(matrices)
+    assert result.lower == pytest.approx(GOLDEN, rel=1e-13)
+    assert result.upper == pytest.approx(GOLDEN, rel=1e-13)
+    assert result.proof.verify()
+    np.testing.assert_array_equal(result.proof.matrices, matrices)
+
+
+def test_units_of_hidden_blocks_do_not_matter() -> None:
+    """Block triangular in a turned basis, then in units 2^±20 apart."""
+    generator = np.random.default_rng(10)
+    joined = np.triu(generator.normal(size=(2, 4, 4)))
+    value = np.abs(np.diagonal(joined, axis1=1, axis2=2)).max()
+    basis = np.linalg.qr(generator.normal(size=(4, 4)))[0]
+    units = 2.0 ** np.array([20, -3, 0, -20])
+    matrices = basis.T @ joined @ basis * units[:, None] / units[None, :]
+    result = joint_spectral_radius(matrices)
+    assert result.proof.verify()
+    assert result.lower <= value * (1.0 + 1e-12)
+    assert value * (1.0 - 1e-12) <= result.upper
+    assert result.relative_width < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_larger_budget_never_gives_a_wider_bracket(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(3, 6))
+    matrices = generator.normal(size=(2, n, n))
+    widths = [joint_spectral_radius(matrices, budget=b).width for b in (1, 300, 500, 900, 2000)]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(widths))
+    assert widths[-1] < widths[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_of_2x2_are_exact_or_nearly(seed: int) -> None:
+    """Polygons: 1e-6 is always reached, most often rounding."""
+    matrices = np.random.default_rng(seed).normal(size=(2, 2, 2))
+    result = joint_spectral_radius(matrices)
+    check(matrices, result)
+    assert result.relative_width <= 1e-6
+
+
+def wavelet(N: int) -> np.ndarray:
+    """Daubechies' matrices of size N - 1: entries q_{2i-j}, q_{2i-j+1} of the mask's factor q."""
+    square = np.zeros(2 * N - 1)
+    power = np.ones(1)
+    for k in range(N):
+        square[N - 1 - k : N + k] += comb(N - 1 + k, k) * power
+        power = np.convolve(power, [-0.25, 0.5, -0.25])
+    zeros = np.roots(square)
+    q = np.poly(zeros[np.abs(zeros) < 1.0]).real
+    matrices = np.zeros((2, N - 1, N - 1))
+    for shift, i, j in np.ndindex(2, N - 1, N - 1):
+        if 0 <= 2 * i - j + shift < N:
+            matrices[shift, i, j] = q[2 * i - j + shift] / q.sum()
+    return matrices
+
+
+@pytest.mark.parametrize(("N", "exponent"), [(4, 1.6179), (6, 2.1891), (8, 2.7608), (9, 3.0736)])
+def test_regularity_of_wavelets(N: int, exponent: float) -> None:
+    """Hölder exponents N - 1 - log2 of the radius, from the literature, to its four digits."""
+    result = joint_spectral_radius(wavelet(N))
+    assert result.exact
+    assert result.proof.verify()
+    assert N - 1 - np.log2(result.lower) == pytest.approx(exponent, abs=6e-5)

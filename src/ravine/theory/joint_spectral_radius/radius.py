@@ -267,7 +267,9 @@ def _with_longer_products(answer: Answer, goal: float) -> Answer:
     matrices = proof.matrices
     if proof.bound <= answer.lower * (1.0 + goal) or len(matrices) == 1:
         return answer
-    P = best_quadratic_norm(matrices / proof.bound)
+    # in units that do not depend on the bound so far: the same proof whatever the budget was
+    scale = float(np.max(np.linalg.norm(matrices, ord=2, axis=(1, 2))))
+    P = best_quadratic_norm(matrices / scale)
     length = int(np.log(_PRODUCTS) / np.log(len(matrices)))
     if length < 2:
         return answer
