@@ -54,13 +54,16 @@ def hostile(folder: Path) -> None:
             failed.append(name)
             continue
         seconds = time.perf_counter() - began
-        *shown, memory = run.stderr.splitlines()
-        gigabytes = int(memory) / 2**20
+        printed = run.stderr.splitlines()
+        # Kibibytes, on a line of their own.
+        gigabytes = max(int(line) for line in printed if line.isdigit()) / 2**20
+        shown = [line for line in printed if not line.isdigit()]
         good = run.returncode == 2 and len(shown) == 1 and not run.stdout
         good = good and seconds < SECONDS and gigabytes < GIGABYTES
         print(
             f"{name:22} {run.returncode:4} {len(shown):5} {seconds:8.2f} {gigabytes:6.2f}  "
-            f"{'' if good else 'FAILED '}{shown[0][:150] if shown else ''}"
+            f"{'' if good else 'FAILED '}{shown[0][:150] if shown else ''}",
+            flush=True,
         )
         if not good:
             failed.append(name)

@@ -37,6 +37,9 @@ def read_delimited(
     hint = "\t" if source.name.lower().endswith(".tsv") else ""
     while True:
         text = _decoded(sample, word, source.name)
+        # Before the guesses, which split the lines many times over.
+        first = text.lstrip().partition("\n")[0]
+        limits.check_columns(1 + max(first.count(mark) for mark in (sep or ",;\t|")))
         dialect = guess_dialect(text, sep=sep, decimal=decimal, encoding=word, hint=hint)
         limits.check_columns(len(dialect.names))
         try:
