@@ -8,7 +8,7 @@ from ravine.arguments import FloatArray
 from ravine.claims.claim import Claim, Evidence, Measurements, judgement
 from ravine.curvature import Curvature
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, theorem2
+from ravine.problems.counterexample import counterexample, divergent_sum
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
@@ -82,7 +82,7 @@ def _theorem3(_: Evidence) -> Measurements:
     start = np.array([3.0, 1.0, -2.0, 5.0])
     medians = []
     for interpolate in (True, False):
-        problem = theorem2(start, 0.05, 100.0, 10, interpolate=interpolate)
+        problem = divergent_sum(start, 0.05, 100.0, 10, interpolate=interpolate)
         runs = ensemble(
             problem, nesterov(problem.curvature), [0, 1500], trajectories=200,
             sampling=Sampling.IID_NO_REPEAT,

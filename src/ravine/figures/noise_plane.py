@@ -100,16 +100,15 @@ def noise_plane(
     """
     import xarray as xr
 
-    from ravine.engine.device import choose_device, device_name
-
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
-    parts = [
+    swept = [
         _one_problem(
             problem, alphas, betas, sigma2, (rate_steps, floor_steps), repeats, seed + i, options
         )
         for i, problem in enumerate(problems)
     ]
+    parts = [part for part, _ in swept]
 
     dims = ("Q", "alpha_L", "beta")
     data = xr.Dataset(
@@ -128,7 +127,7 @@ def noise_plane(
             "repeats": repeats,
             "seed": seed,
             "start": FAR,
-            "device": device_name(choose_device(options.get("device", "cpu"), problems[0])),
+            "device": swept[0][1],
         },
     )
     for key, words in _LONG_NAMES.items():
@@ -145,11 +144,11 @@ def _one_problem(
     repeats: int,
     seed: int,
     options: dict[str, Any],
-) -> dict[str, FloatArray]:
+) -> tuple[dict[str, FloatArray], str]:
+    """Measured and computed coefficients of one problem, and the device that measured them."""
     from ravine.engine.measures import Outcome
     from ravine.engine.sweep import sweep
 
-    """All quantities of the plane of one problem, by name."""
     L = float(problem.curvature.L)
     rate_steps, floor_steps = steps
     decay = sweep(
@@ -171,7 +170,7 @@ def _one_problem(
     floor = rest["floor"].values
     square_se = 2.0 * floor * rest["floor_se"].values
     diverged = decay["outcome"].values == int(Outcome.DIVERGED)
-    return {
+    coefficients = {
         "spectral_radius": rho,
         "measured_rate": decay["rate"].values,
         "paper_coefficient": L**2 * paper,
@@ -181,6 +180,7 @@ def _one_problem(
         "measured_coefficient_se": unit * square_se,
         "diverged": diverged.astype(np.float64),
     }
+    return coefficients, str(rest.attrs["device"])
 
 
 def _exact(

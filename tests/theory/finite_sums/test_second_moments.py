@@ -3,9 +3,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ravine.diagnosis.second_moments import SecondMoments
 from ravine.methods import Method
 from ravine.theory.finite_sums.growth import growth
+from ravine.theory.finite_sums.moment_curve import constant, moment_curve
+from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 METHODS = [Method(0.05), Method(0.1, 0.8), Method(0.3, 0.9), Method(0.1, 0.5, gamma=0.0)]
@@ -54,7 +55,7 @@ def test_curve_is_the_mean_over_all_sequences():
     H, z, moments = a_sum(2, 3, seed=5)
     method = Method(0.2, 0.6, gamma=0.3)
     start, steps = np.array([1.0, -2.0, 0.5]), 6
-    found = moments.curve(method, start, steps, product_limit=steps)
+    found = moment_curve(moments, constant(method, steps), start).distance
     total = np.zeros(steps + 1)
     for sequence in product(range(2), repeat=steps):
         x = before = start
@@ -71,7 +72,7 @@ def test_curve_settles_at_the_floor_and_stops_where_told():
     _, _, moments = a_sum(5, 4, seed=7)
     method = Method(0.1, 0.5)
     floor = np.trace(moments.stationary(method))
-    curve = moments.curve(method, np.ones(4), 2000, product_limit=1500)
+    curve = moment_curve(moments, constant(method, 2000), np.ones(4), products=1500).distance
     assert curve[1500] == pytest.approx(floor, rel=1e-9)
     assert np.isnan(curve[1501:]).all()
 
