@@ -14,7 +14,7 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "?", "#N
 """Words for a missing value in every column."""
 
 MISSING_AMONG_NUMBERS = frozenset(
-    {"-", "--", ".", "..", "*", "none", "missing", "unknown", "na", "n.a.", "nd", "x", "#value!"}
+    {"-", "--", ".", "..", "*", "none", "missing", "unknown", "na", "n.a.", "nd", "#value!"}
 )
 """Words, in lower case, for a missing value in a column of numbers; in one of texts they are
 texts."""
