@@ -47,7 +47,7 @@ def test_dropping_the_row_helps_as_much_as_diagnosing_without_it():
     X, y = data()
     X[37] *= 12.0
     y[37] *= 12.0
-    tried = {r.kind: r for r in diagnose(X, y, batch_size=16, sampling="iid").remedies}
+    tried = {r.kind: r for r in diagnose(X, y, batch_size=16, sampling="iid", seeds=4).remedies}
     assert tried["drop rows"].action == "drop row 37"
     assert tried["drop rows"].works
 
