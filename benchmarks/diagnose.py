@@ -28,8 +28,10 @@ from ravine.engine.kernels.blas import one_blas_thread
 BUDGET = 60.0
 """Seconds of a diagnosis."""
 SEEDS = 100
-LOOP_SECONDS = 12.0
+LOOP_SECONDS = 10.0
 """For the loop on one table: fewer seeds where it would take longer."""
+PART = 8.0
+"""Seconds for the floors, and for the rates, of one table."""
 HORIZONS = (10, 30, 100)
 GRID = (20, 12)
 
@@ -126,6 +128,7 @@ def _time_of_step(model: Model, configs: list[Config], batch: int) -> float:
 def _floors(model: Model, record: dict, best, once: float) -> dict:
     """Runs from the minimiser, for every floor that was given and settles in the time."""
     out = {}
+    begun = time.perf_counter()
     per_epoch = -(-len(model.X) // record["data"]["batch_size"])
     for m in record["methods"]:
         if m["floor"] is None:
@@ -133,7 +136,7 @@ def _floors(model: Model, record: dict, best, once: float) -> dict:
         memory = 1.0 / max(1.0 - m["mean_square"]["rate"], 1e-12)
         epochs = max(20, math.ceil(12.0 * memory / per_epoch))
         seeds = int(np.clip(5.0 / max(0.3 * once * epochs * per_epoch, 1e-9), 2, 24))
-        if 0.3 * once * epochs * per_epoch * seeds > 12.0:
+        if 0.3 * once * epochs * per_epoch * seeds > 6.0 or time.perf_counter() - begun > PART:
             continue
         with one_blas_thread(), np.errstate(all="ignore"):
             loop = train(model, [_config(m)], batch_size=record["data"]["batch_size"],
@@ -149,6 +152,7 @@ def _floors(model: Model, record: dict, best, once: float) -> dict:
 def _rates(model: Model, record: dict, once: float) -> dict:
     """Growth of E‖p - p*‖² without gradient noise: the target is made to fit exactly."""
     out = {}
+    begun = time.perf_counter()
     per_epoch = -(-len(model.X) // record["data"]["batch_size"])
     exact = Model(model.X, model.X @ np.ones(model.dimension), "squared", model.l2)
     best = exact.best()
@@ -158,7 +162,7 @@ def _rates(model: Model, record: dict, once: float) -> dict:
             continue
         memory = 1.0 / max(1.0 - rate, 1e-12)
         epochs = max(4, math.ceil(8.0 * memory / per_epoch))
-        if 0.3 * once * epochs * per_epoch * 16 > 8.0:
+        if 0.3 * once * epochs * per_epoch * 16 > 4.0 or time.perf_counter() - begun > PART:
             continue
         marks = (epochs // 2, epochs)
         with one_blas_thread(), np.errstate(all="ignore"):

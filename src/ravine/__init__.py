@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ravine.theory import ladder as rates
     from ravine.theory.finite_sums.growth import growth
     from ravine.theory.ladder.certificate import certificate
+    from ravine.theory.ladder.iid import critical_batch_size, iid_rate
     from ravine.theory.ladder.ladder import ladder
     from ravine.theory.ladder.rates import spectral_radius
     from ravine.theory.ladder.safety import safe_momentum, safe_step
@@ -35,9 +36,11 @@ __all__ = [
     "Sampling",
     "bounds",
     "certificate",
+    "critical_batch_size",
     "diagnose",
     "finite_sums",
     "growth",
+    "iid_rate",
     "ladder",
     "methods",
     "nesterov",
@@ -77,6 +80,7 @@ _HOMES = {
         "gradient_descent",
         "heavy_ball",
         "nesterov",
+        "quasi_hyperbolic",
         "sgd",
         "triple_momentum",
     ),
@@ -99,9 +103,13 @@ _HOMES = {
         "certificate",
         "commuting_rate",
         "contraction",
+        "critical_batch_size",
+        "iid_noise_floor",
+        "iid_rate",
         "ladder",
         "safe_momentum",
         "safe_step",
+        "schedule_rate",
         "spectral_radius",
         "stable",
         "turning_angle",

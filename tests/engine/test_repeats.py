@@ -49,10 +49,17 @@ def test_the_worst_outcome_and_the_first_divergence_count():
     assert when["diverged_at"] == [20, -1]
 
 
-def test_an_infinite_repeat_leaves_no_standard_error():
-    pixels = reduced("final_error", final_error=[[1.0, np.inf], [1.0, 3.0]])
+def test_standard_errors_are_those_of_the_mean():
+    pixels = reduced("rate", rate=[[1.0, 2.0, 4.0], [1.0, NAN, 3.0], [NAN, NAN, 2.0]])
+    np.testing.assert_allclose(pixels["rate"], [7 / 3, 2.0, 2.0])
+    expected = [np.std([1, 2, 4], ddof=1) / np.sqrt(3), np.sqrt(2) / np.sqrt(2), NAN]
+    np.testing.assert_allclose(pixels["rate_se"], expected)
+
+
+def test_an_infinite_mean_has_no_standard_error():
+    pixels = reduced("final_error", final_error=[[1.0, 2.0, np.inf], [1.0, 3.0, 2.0]])
     assert pixels["final_error"] == [np.inf, 2.0]
-    np.testing.assert_allclose(pixels["final_error_se"], [NAN, 1.0])
+    np.testing.assert_allclose(pixels["final_error_se"], [NAN, 1.0 / np.sqrt(3)])
 
 
 def test_names_are_those_of_the_variables():

@@ -164,7 +164,8 @@ class RowModel:
         half = turn * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         if basis is None:
             dense = _dense(block)
-            return np.einsum("mf,mkq->mfkq", dense, half).reshape(m, self.dimension, -1)
+            wide = np.einsum("mf,mkq->mfkq", dense, half)
+            return np.asarray(wide.reshape(m, self.dimension, -1))
         folded = basis.reshape(self.features, -1)
         along = np.asarray(block @ folded).reshape(m, self.outputs, basis.shape[1])
         return np.asarray(np.swapaxes(along, 1, 2) @ half)

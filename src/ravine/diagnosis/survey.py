@@ -200,7 +200,7 @@ def row_sizes(model: RowModel) -> FloatArray:
     """‖x_r‖² of every row."""
     if model.sparse:
         return np.asarray(model.X.multiply(model.X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", model.X, model.X)
+    return np.asarray(np.einsum("ij,ij->i", model.X, model.X))
 
 
 def _any_batch(model: RowModel, cut: Cut, sizes: FloatArray) -> FloatArray:

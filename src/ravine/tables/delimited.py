@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 from ravine.arguments import Refusal
@@ -36,6 +37,9 @@ def read_delimited(
     hint = "\t" if source.name.lower().endswith(".tsv") else ""
     while True:
         text = _decoded(sample, word, source.name)
+        # Before the guesses, which split the lines many times over.
+        first = text.lstrip().partition("\n")[0]
+        limits.check_columns(1 + max(first.count(mark) for mark in (sep or ",;\t|")))
         dialect = guess_dialect(text, sep=sep, decimal=decimal, encoding=word, hint=hint)
         limits.check_columns(len(dialect.names))
         try:
@@ -171,9 +175,10 @@ def _types(dialect: Dialect, sample: bytes, block: int) -> list[Any]:
 
     text = pa.dictionary(pa.int32(), pa.string())
     # Whole lines only: the last one may have been cut by the end of an odd encoding.
-    whole = sample[: sample.rfind(b"\n") + 1] or sample
+    decoded = _decoded(sample, dialect.encoding, "")
+    whole = (decoded[: decoded.rfind("\n") + 1] or decoded).encode()
     try:
-        plain = _rewritten(io.BytesIO(whole), dialect, "")
+        plain = _rewritten(io.BytesIO(whole), replace(dialect, encoding="utf-8"), "")
         options = _options(dialect, None, max(block, 2 * len(whole)), multiline=False)
         schema = arrow_csv.read_csv(plain, **options).schema
     except (pa.ArrowInvalid, UnicodeDecodeError):

@@ -46,10 +46,10 @@ def encode_levels(column: Column, most: int) -> Levels:
     table = np.full(len(column.texts), len(kept) - 1, dtype=np.int32)
     table[kept] = np.arange(-1, len(kept) - 1, dtype=np.int32)
     texts = [f"{column.texts[k]:.60}" for k in kept[1:]]
+    plural = "s" if len(kept) > 2 else ""
     what = (
         f"column {column.name!r:.60} is text: its {len(order)} levels became "
-        f"{len(kept) - 1} column{'s' if len(kept) > 2 else ''} "
-        f"against {column.texts[kept[0]]!r:.40}"
+        f"{len(kept) - 1} column{plural} against {column.texts[kept[0]]!r:.40}"
     )
     remedy = ""
     if len(kept) < len(order):

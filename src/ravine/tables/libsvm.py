@@ -11,7 +11,7 @@ from ravine.arguments import FloatArray, Refusal
 from ravine.tables.limits import MAX_LINE, Limits
 from ravine.tables.source import Source, broken, long_line
 
-_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _ROW = re.compile(rb"\s*" + _NUMBER + rb"(?:\s+(?:qid|\d+):\S+)+\s*(?:#.*)?")
 _LABEL = re.compile(rb"\s*" + _NUMBER + rb"\s*(?:#.*)?")
 _CLUTTER = re.compile(rb"#[^\n]*|\bqid:\S+")

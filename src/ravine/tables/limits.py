@@ -44,9 +44,9 @@ class Limits:
 
     Examples
     --------
-    >>> Limits.of(max_columns=10).check_columns(12)
-    Traceback (most recent call last):
-    ravine.arguments.Refusal: DATA must be at most 10 columns wide, got 12: raise it with ...
+    >>> limits = Limits.of(max_columns=10)
+    >>> limits.columns, limits.rows, limits.trusted
+    (10, 50000000, False)
     """
 
     rows: int = MAX_ROWS

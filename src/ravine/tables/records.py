@@ -52,7 +52,8 @@ def _in_lines(head: bytes) -> bool:
         return False
     rest = head.lstrip().partition(b"\n")[2].lstrip()
     if isinstance(record, dict):
-        return rest.startswith(b"{") or not any(isinstance(v, list) for v in record.values())
+        flat = not any(isinstance(value, (list, dict)) for value in record.values())
+        return rest.startswith(b"{") or flat
     return rest.startswith(b"[")
 
 

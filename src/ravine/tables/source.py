@@ -90,26 +90,25 @@ class Source:
 
     def open(self, limits: Limits) -> IO[bytes]:
         """The unpacked bytes as a stream that refuses to pass the limits."""
-        return io.BufferedReader(
-            Guarded(self._unpacked(), limits, self.size if self.packing else None), _BLOCK
-        )
-
-    def _unpacked(self) -> Any:
+        file = self.path.open("rb")
+        unpacked: Any = file
         if self.packing == "zip":
-            return zipfile.ZipFile(self.path).open(self.member)
-        openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-        if self.packing:
-            return openers[self.packing](self.path)
-        return self.path.open("rb")
+            archive = zipfile.ZipFile(file)
+            unpacked = archive.open(self.member)
+        elif self.packing:
+            openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+            unpacked = openers[self.packing](file)
+        return io.BufferedReader(Guarded(unpacked, file, limits, self.name), _BLOCK)
 
 
 class Guarded(io.RawIOBase):
     """A stream that counts what it gives, and refuses beyond the limits."""
 
-    def __init__(self, inner: Any, limits: Limits, packed: int | None) -> None:
+    def __init__(self, inner: Any, file: IO[bytes], limits: Limits, name: str) -> None:
         self._inner = inner
+        self._file = file
         self._limits = limits
-        self._packed = packed
+        self._name = name
         self._given = 0
 
     def readable(self) -> bool:
@@ -121,15 +120,17 @@ class Guarded(io.RawIOBase):
         try:
             part = self._inner.read(len(buffer))
         except UNPACKING_ERRORS as error:
-            raise broken(str(getattr(self._inner, "name", "")), "packed", error) from None
+            raise broken(self._name, "packed", error) from None
         self._given += len(part)
-        self._limits.check_bytes(self._given, packed=self._packed)
+        # Against what was read of the file so far: a bomb shows itself long before its end.
+        self._limits.check_bytes(self._given, packed=max(1, self._file.tell()))
         buffer[: len(part)] = part
         return len(part)
 
     def close(self) -> None:
         """Close what is under it."""
         self._inner.close()
+        self._file.close()
         super().close()
 
 

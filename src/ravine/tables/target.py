@@ -19,6 +19,8 @@ NAMES = (
     "diagnosis", "price", "saleprice", "medv", "quality", "default", "churn", "charges", "salary",
 )  # fmt: skip
 """Names, in lower case, that a target usually has, in the order in which they are looked for."""
+_PLAIN_NAMES = ("target", "y", "label", "labels", "class")
+"""Names that can mean nothing else."""
 MOST_LABELS = 20
 """Whole numbers with more values than this are numbers."""
 TIMES = frozenset({"year", "date", "time", "month", "quarter", "day", "week", "hour", "period"})
@@ -94,22 +96,21 @@ def pick(names: Sequence[str], wished: str | int, option: str) -> int:
 
 def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) -> tuple[int, Any]:
     """The target of a table that none was named for: a usual name, else the last fit column."""
-    fit = [
-        k for k, column in enumerate(columns) if k not in taken and _is_fit(column, k, most_classes)
-    ]
+    free = [k for k in range(len(columns)) if k not in taken]
+    if not free:
+        raise Refusal("DATA", "two columns or more", len(columns), "a target is needed")
+    fit = [k for k in free if _is_fit(columns[k], k, most_classes)]
     if not fit:
         # Nothing fits: the last column is taken, and what is wrong with it is said later.
-        left = [k for k in range(len(columns)) if k not in taken]
-        if not left:
-            raise Refusal("DATA", "two columns or more", len(columns), "a target is needed")
-        fit = left[-1:]
-    folded = {columns[k].name.strip().lower(): k for k in reversed(fit)}
+        fit = free[-1:]
+    folded = {columns[k].name.strip().lower(): k for k in reversed(free)}
     for name in NAMES:
-        if name in folded:
+        # What is called a target is meant, whatever is wrong with it: that is said later.
+        if name in folded and (folded[name] in fit or name in _PLAIN_NAMES):
             return folded[name], _finding(columns[folded[name]].name, "by its name")
     timeless = [k for k in fit if columns[k].name.strip().lower() not in TIMES]
     fit = timeless or fit
-    last = fit[-1] == max(k for k in range(len(columns)) if k not in taken)
+    last = fit[-1] == free[-1]
     why = "the last column" if last else "the last column that can be one"
     return fit[-1], _finding(columns[fit[-1]].name, why)
 

@@ -14,14 +14,16 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "?", "#N
 """Words for a missing value in every column."""
 
 MISSING_AMONG_NUMBERS = frozenset(
-    {"-", "--", ".", "..", "*", "none", "missing", "unknown", "na", "n.a.", "nd", "x", "#value!"}
+    {"-", "--", ".", "..", "*", "none", "missing", "unknown", "na", "n.a.", "nd", "#value!"}
 )
 """Words, in lower case, for a missing value in a column of numbers; in one of texts they are
 texts."""
 
 _MISSING = frozenset(MISSING)
+_LONGEST = 60
+"""Characters of a number; float64 takes 24 to be written."""
 _CURRENCY = "$€£¥₹"
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 # Groups of three digits, all with the same mark: 1,234,567.8 or 1 234 567.8.
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f])\d{3}(\1\d{3})*(\.\d+)?")
 _GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}([.' \u00a0\u202f])\d{3}(\1\d{3})*(,\d+)?")
@@ -59,6 +61,8 @@ def number(text: str, *, comma: bool = False) -> float | None:
     >>> number("1.234,5", comma=True)
     1234.5
     """
+    if len(text) > _LONGEST:
+        return None
     body = text.strip().replace("\u2212", "-")
     sign = 1.0
     if body.startswith("(") and body.endswith(")"):

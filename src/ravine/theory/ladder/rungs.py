@@ -14,7 +14,9 @@ from ravine.arguments import Real
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.bracket import Bracket
+from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
 from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
@@ -23,8 +25,10 @@ from ravine.theory.ladder.worst_case import worst_case_rate
 class Rung:
     """One answer to "how fast, and is it stable?"."""
 
-    function: Callable[[Curvature, Method], Real | Bracket]
-    """The growth per step, or a bracket of it; arrays broadcast."""
+    function: Callable[..., Real | Bracket]
+    """The growth per step, or a bracket of it, of (curvature, method); arrays broadcast."""
+    looks_at: Literal["objective", "batches", "terms"]
+    """Whose curvature decides: the objective's, that of random batches, or that of every term."""
     name: str
     """What people call it."""
     symbol: str
@@ -60,15 +64,23 @@ class Rung:
         """Legend of the line on which it is 1."""
         return f"{self.symbol} = 1: {self.region}"
 
-    def rate(self, curvature: Curvature, method: Method) -> Bracket:
+    def rate(
+        self, curvature: Curvature, method: Method, batches: Batches = SINGLE_TERMS
+    ) -> Bracket:
         """The growth per step between two bounds, which are equal where it is known exactly."""
-        value = self.function(curvature, method)
+        if self.looks_at == "objective":
+            value = self.function(curvature, method)
+        elif self.looks_at == "batches":
+            value = self.function(curvature, method, **batches.options())
+        else:
+            value = self.function(batches.terms(curvature), method)
         return value if isinstance(value, Bracket) else Bracket(value, value)
 
 
 RUNGS = (
     Rung(
         function=spectral_radius,
+        looks_at="objective",
         name="spectral radius",
         symbol="ρ",
         holds_for="exact gradients, or additive noise",
@@ -77,7 +89,18 @@ RUNGS = (
         contour=("#c1272d", "-"),
     ),
     Rung(
+        function=iid_rate,
+        looks_at="batches",
+        name="iid rate",
+        symbol="r₂",
+        holds_for="batches drawn independently, mean square",
+        region="random batches, mean square",
+        colour="#afd1e8",
+        contour=("#009e73", "-."),
+    ),
+    Rung(
         function=commuting_rate,
+        looks_at="terms",
         name="commuting rate",
         symbol="JSR",
         holds_for="sums with shared eigenvectors, any order",
@@ -88,6 +111,7 @@ RUNGS = (
     ),
     Rung(
         function=worst_case_rate,
+        looks_at="terms",
         name="worst-case rate",
         symbol="r*",
         holds_for="every finite sum, any order; exact",
@@ -97,6 +121,7 @@ RUNGS = (
     ),
     Rung(
         function=contraction,
+        looks_at="terms",
         name="contraction",
         symbol="R",
         holds_for="the same; the paper's sufficient bound",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine.theory.joint_spectral_radius.norm_certificate import (
+from ravine.theory.joint_spectral_radius.norm_proof import (
     BlockTriangular,
     Nilpotent,
     ProductNorms,
