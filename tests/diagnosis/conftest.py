@@ -52,11 +52,13 @@ def broken():
     X, y = made_data()
     X[37] *= 12.0
     y[37] *= 12.0
-    return diagnose(X, y, batch_size=8, columns=("a", "b", "c", "d"), epochs=20, seeds=8)
+    return diagnose(X, y, batch_size=8, columns=("a", "b", "c", "d"), epochs=20, seeds=8,
+                    time=600.0)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def calm():
     """A diagnosis of data on which the judged method converges."""
     X, y = made_data(seed=2)
-    return diagnose(X, y, l2=0.1, batch_size=16, alpha=0.05, beta=0.5, epochs=20, seeds=32)
+    return diagnose(X, y, l2=0.1, batch_size=16, alpha=0.05, beta=0.5, epochs=20, seeds=32,
+                    time=600.0, try_remedies=False)  # fmt: skip

@@ -27,6 +27,8 @@ from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 _FLOOR_SEEDS = 16
+_FLOOR_STEPS = 200_000
+"""Steps of a run to its floor at most: what settles later is no floor that anyone will see."""
 _SETTLED = 6.0
 """Memories, steps 1/(1 - rate), after which a run that began at x* is at its floor: e^-12."""
 _SHORT_MEMORY = 30.0
@@ -229,7 +231,7 @@ def _measured_floors(
         epochs = math.ceil(2.0 * _SETTLED * memory[group[-1]] / survey.cut.steps_per_epoch)
         steps = max(2 * epochs, 20) * survey.cut.steps_per_epoch
         each = seconds_per_step(survey.model, survey.cut, len(group), _FLOOR_SEEDS)
-        if each * steps > 0.5 * budget.stage_left:
+        if steps > _FLOOR_STEPS or each * steps > 0.5 * budget.stage_left:
             budget.leave_out("noise floors of slow methods, whose runs would take too long")
             break
         runs = follow(

@@ -33,10 +33,10 @@ USUAL_EPOCHS = 30
 """Epochs of a run unless told otherwise: what people train a linear model for."""
 _LEAST_STEPS = 60
 """Steps of a run at least: a table of one batch has epochs of one step."""
-_SEEDS = (64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
+_SEEDS = (128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 """Runs of each recipe: as many as the time allows."""
 _RACE = 0.03
-_RUNS = 0.03
+_RUNS = 0.05
 _GROWTHS = 0.02
 _FLOORS = 0.03
 _REMEDIES = 0.025
