@@ -48,11 +48,11 @@ def survey_of():
 
 @pytest.fixture(scope="session")
 def broken():
-    """A diagnosis of data whose row 37 is twelve times as long as the others."""
+    """A diagnosis of data whose row 37 is fifteen times as long as the others."""
     X, y = made_data()
-    X[37] *= 12.0
-    y[37] *= 12.0
-    return diagnose(X, y, batch_size=8, columns=("a", "b", "c", "d"), epochs=20, seeds=8,
+    X[37] *= 15.0
+    y[37] *= 15.0
+    return diagnose(X, y, batch_size=4, columns=("a", "b", "c", "d"), epochs=10, seeds=8,
                     time=600.0)  # fmt: skip
 
 
@@ -60,5 +60,5 @@ def broken():
 def calm():
     """A diagnosis of data on which the judged method converges."""
     X, y = made_data(seed=2)
-    return diagnose(X, y, l2=0.1, batch_size=16, alpha=0.05, beta=0.5, epochs=20, seeds=32,
+    return diagnose(X, y, l2=0.1, batch_size=16, alpha=0.05, beta=0.5, epochs=10, seeds=32,
                     time=600.0, try_remedies=False)  # fmt: skip

@@ -9,7 +9,7 @@ from ravine.diagnosis.record import method_rows
 def test_the_record_is_json_and_complete(broken):
     text = json.dumps(broken.to_dict())
     back = json.loads(text.replace("Infinity", "null"))
-    assert back["data"]["batches"] == 12
+    assert back["data"]["batches"] == 24
     assert len(back["methods"]) == len(broken.predictions)
     assert back["recommended"] in {m["key"] for m in back["methods"]}
     assert back["methods"][0]["measured"]["runs"] == broken.runs.squares.shape[1]

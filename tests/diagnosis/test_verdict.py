@@ -9,9 +9,9 @@ from ravine.diagnosis.verdict import digits, growing, pace, percent, verdict
 
 
 def test_the_heavy_row_is_the_cause(broken):
-    assert broken.subject.fate is not Fate.CONVERGES
+    assert broken.subject.fate in (Fate.ERRATIC, Fate.DIVERGES)
     assert "row 37 makes" in broken.verdict
-    assert "Least loss after 20 epochs" in broken.verdict
+    assert "Least loss after 10 epochs" in broken.verdict
 
 
 def test_the_measured_winner_is_named_with_its_schedule(calm):
@@ -59,7 +59,7 @@ def test_an_exact_gradient_that_grows_is_said_to(data):
 
 
 def test_numbers_are_written_with_the_digits_that_tell():
-    assert digits(0.99991) == "0.99991"
+    assert digits(0.99991) == "0.999910"
     assert digits(1.0 - 1e-9) == "1 - 1.0e-09"
     assert percent(0.0042) == "0.42 %"
     assert percent(12.0) == "12 times"

@@ -146,11 +146,17 @@ def _opening(result: Diagnosis, subject: Prediction) -> str:
             f"{digits(high)} a step{_measured(result, subject, '; ')}."
         )
     if subject.fate is Fate.USELESS:
-        return (
-            f"{where} is of no use on this data: it stays bounded, but its noise is above the "
-            f"loss it starts with{_measured(result, subject, ': ')}."
-        )
+        return f"{where} is of no use on this data: it stays bounded, but {_noise(result, subject)}."
     return f"{where} converges{near} at {pace(subject.rate)}{_left(result, subject)}."
+
+
+def _noise(result: Diagnosis, subject: Prediction) -> str:
+    """What makes a bounded method useless: its floor, or where its runs ended."""
+    floor = subject.floor_excess
+    if floor is not None and floor.value >= result.survey.start_excess:
+        share = loss_share(result, floor.value)
+        return f"its noise leaves {percent(share)} of the excess loss it starts with in the end"
+    return f"its runs end no better than they began{_measured(result, subject, ': ')}"
 
 
 def _by_rate(rate: float) -> str:

@@ -27,7 +27,7 @@ COLOURS = {
     "safe": "#009e73", "iid": "#66a61e", "fastest": "#0072b2", "constant": "#cc79a7",
     "schedule": "#7b3294", "averaged": "#d95f8d", "quick": "#1b7837",
 }  # fmt: skip
-_GRID = (72, 52)
+_GRID = (56, 40)
 """Step sizes and momenta of the picture; boundaries are drawn between them."""
 
 
