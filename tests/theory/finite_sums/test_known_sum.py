@@ -20,9 +20,7 @@ def found():
 @pytest.mark.parametrize("alpha", [0.002, 0.01, 0.03])
 def test_where_batches_hardly_disagree_the_limits_hold_the_exact_growth(found, alpha, monkeypatch):
     """Six batches: the mean over all orders of an epoch is exact in theory."""
-    monkeypatch.setattr(
-        "ravine.theory.finite_sums.known_sum.epoch_is_small", lambda terms: False
-    )
+    monkeypatch.setattr("ravine.theory.finite_sums.known_sum.epoch_is_small", lambda terms: False)
     method = Method(alpha, 0.5)
     exact = growth(found.problem.batch_hessians(), method, sampling="reshuffle").value
     limits = mean_square_of(found.known_sum, method, Sampling.RESHUFFLE)
