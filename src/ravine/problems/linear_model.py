@@ -140,7 +140,7 @@ class LinearModel(Problem):
         total = self.l2 * direction
         for rows in self._chunks() if i is None else [self._rows(i)]:
             weights = self._row_weights[rows] * (1 if i is None else self.terms)
-            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V))
+            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V), rows)
             total = total + (self.X[rows].T @ (weights[:, None] * curved)).ravel()
         return np.asarray(total)
 
@@ -175,7 +175,7 @@ class LinearModel(Problem):
         H = np.empty((self.features, K, self.features, K))
         for c in range(K):
             for e in range(c, K):
-                scale = weights * self.loss.pair(Z, c, e)
+                scale = weights * self.loss.pair(Z, c, e, rows)
                 part = _weighted_gram(block, scale)
                 H[:, c, :, e] = part
                 H[:, e, :, c] = part
