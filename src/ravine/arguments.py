@@ -91,6 +91,9 @@ def refuses_unknown(function: Function) -> Function:
 
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     """Return ``value`` as float64, a scalar if it has no dimension; refuse what breaks ``rule``."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        fill = f"fill them first, e.g. {name}.filled(...), or drop them with .compressed()"
+        raise Refusal(name, "free of masked entries", "a masked array", fill)
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiub":

@@ -48,6 +48,10 @@ footer { margin-top: 3rem; color: #5a6877; font-size: .85rem; }
 """
 
 
+_DOTS = 160
+"""Dots an inch of a PNG: sharp at the width of the page on a screen of two dots a pixel."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left."""
@@ -92,7 +96,8 @@ class Page:
 
     def bullets(self, items: Sequence[str]) -> None:
         """Add a list."""
-        self._parts.append("<ul>" + "".join(f"<li>{escape(i)}</li>" for i in items) + "</ul>")
+        inner = "".join(f"<li>{escape(item)}</li>" for item in items)
+        self._parts.append(f"<ul>{inner}</ul>")
 
     def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
         """Add a table."""
@@ -133,8 +138,13 @@ class Page:
 def _cell(tag: str, cell: Cell | str) -> str:
     if isinstance(cell, str):
         return f"<{tag}>{escape(cell)}</{tag}>"
-    classes = " ".join(c for c in (cell.tone, "number" if cell.number else "") if c)
-    mark = f' class="{classes}"' if classes else ""
+
+    classes = []
+    if cell.tone:
+        classes.append(cell.tone)
+    if cell.number:
+        classes.append("number")
+    mark = f' class="{" ".join(classes)}"' if classes else ""
     return f"<{tag}{mark}>{escape(cell.text)}</{tag}>"
 
 
@@ -151,7 +161,8 @@ def _svg(figure: Figure, place: int) -> str:
 
 
 def _png(figure: Figure, caption: str) -> str:
+    """The figure as an embedded PNG."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160)
+    figure.savefig(buffer, format="png", dpi=_DOTS)
     code = base64.b64encode(buffer.getvalue()).decode("ascii")
     return f'<img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{code}">'
