@@ -70,8 +70,8 @@ class Squared:
         self.target = raw.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(self.target))
         if bad.size:
-            found = f"{self.target[bad[0]]} in row {bad[0]}"
-            raise Refusal("y", "finite", found, "drop that row, or fill it in")
+            shown = f"{self.target[bad[0]]} in row {bad[0]}"
+            raise Refusal("y", "finite", shown, "drop that row, or fill it in")
 
     def kernel_target(self) -> FloatArray:
         """The numbers to be met."""
@@ -107,8 +107,8 @@ class Logistic:
     def __init__(self, target: npt.ArrayLike) -> None:
         labels, codes = _labels(target)
         if len(labels) != 2:
-            found = f"{len(labels)} distinct labels"
-            raise Refusal("y", "two labels for the logistic loss", found, "use loss='multinomial'")
+            shown = f"{len(labels)} distinct labels"
+            raise Refusal("y", "two labels for the logistic loss", shown, "use loss='multinomial'")
         self.sign = 2.0 * codes - 1.0
 
     def kernel_target(self) -> FloatArray:
