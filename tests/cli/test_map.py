@@ -48,5 +48,8 @@ def test_bad_input_is_one_line_and_leaves_no_file(refused, tmp_path):
     assert "out must be a file ending in .png" in refused(
         "map", "--Q", 8, "--out", tmp_path / "map.doc"
     )
+    assert "quantity must be one of regions" in refused(
+        "map", "--Q", 8, "--quantity", "speed", "--out", out
+    )
     assert "Missing option '--Q'" in refused("map")
     assert list(tmp_path.iterdir()) == []

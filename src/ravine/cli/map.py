@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ravine.arguments import Refusal
 from ravine.cli.options import Json, print_json
-from ravine.figures.parameter_map import Quantity, draw_parameter_map, parameter_map
+from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
+from ravine.files import written_whole
+from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,8 +26,8 @@ def map_command(
         Path, typer.Option("--out", help="File to write: .png, .svg, .pdf, .nc or .csv.")
     ] = Path("map.png"),
     quantity: Annotated[
-        Quantity, typer.Option("--quantity", help="What a picture shows.")
-    ] = Quantity.REGIONS,
+        str, typer.Option("--quantity", help=f"What a picture shows: {', '.join(QUANTITIES)}.")
+    ] = "regions",
     resolution: Annotated[int, typer.Option("--resolution", help="Pixels along each axis.")] = 400,
     alpha_range: Annotated[
         tuple[float, float], typer.Option("--alpha-range", help="Smallest and largest alpha L.")
@@ -51,10 +54,13 @@ def map_command(
     if ending not in _PICTURES + _TABLES:
         names = ", ".join(_PICTURES + _TABLES)
         raise ValueError(f"out must be a file ending in {names}, got {out}: change its ending")
+    if quantity not in QUANTITIES:
+        rule = f"one of {', '.join(QUANTITIES)}"
+        raise Refusal("quantity", rule, quantity, "pick one of these names")
     data = parameter_map(Q, resolution=resolution, alpha_range=alpha_range, beta_range=beta_range)
     out.parent.mkdir(parents=True, exist_ok=True)
     _write(data, out, quantity)
-    shares = {name: float((data[name] < 1.0).mean()) for name in data if name != "noise_floor"}
+    shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}
     if json:
         print_json({"Q": Q, "out": str(out), "resolution": resolution, "share_below_1": shares})
     else:
@@ -65,16 +71,12 @@ def map_command(
         )
 
 
-def _write(data: xr.Dataset, out: Path, quantity: Quantity) -> None:
-    """Write the map beside its name first: an interrupted run leaves no half-written file."""
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-    try:
+def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
+    """Write the map: an interrupted run leaves no half-written file."""
+    with written_whole(out) as part:
         if out.suffix.lower() == ".nc":
             data.to_netcdf(part, engine="scipy")
         elif out.suffix.lower() == ".csv":
             data.to_dataframe().to_csv(part)
         else:
             draw_parameter_map(data, quantity).savefig(part, dpi=200)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)

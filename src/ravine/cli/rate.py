@@ -16,7 +16,9 @@ from ravine.cli.options import (
     method_json,
     print_json,
 )
+from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rungs import RUNGS, Rung
 
 
 def rate_command(
@@ -53,13 +55,7 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
     return {
         "curvature": curvature_json(rungs.curvature),
         "method": {"name": rungs.name, **method_json(rungs.method)},
-        "spectral_radius": rungs.spectral_radius,
-        "commuting_rate": {
-            "lower": float(rungs.commuting.lower),
-            "upper": float(rungs.commuting.upper),
-        },
-        "worst_case_rate": rungs.worst_case_rate,
-        "contraction": rungs.contraction,
+        **{rung.key: _rate_json(rung, rungs.rates[rung.key]) for rung in RUNGS},
         "noise_coefficient": rungs.noise_coefficient,
         "sgd_noise_coefficient": rungs.sgd_noise_coefficient,
         "converges": {
@@ -68,6 +64,13 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
         },
         "verdict": rungs.verdict,
     }
+
+
+def _rate_json(rung: Rung, rate: Bracket) -> object:
+    """One number, or both bounds of a rung that has two."""
+    if rung.bracketed:
+        return {"lower": float(rate.lower), "upper": float(rate.upper)}
+    return float(rate.upper)
 
 
 def _show(rungs: Ladder) -> None:
@@ -83,26 +86,21 @@ def _show(rungs: Ladder) -> None:
     table.add_column("rung")
     table.add_column("growth a step", justify="right")
     table.add_column("holds for")
-    low, high = float(rungs.commuting.lower), float(rungs.commuting.upper)
-    same = high - low < 5e-6
-    for name, text, value, scope in (
-        ("spectral radius", _digits(rungs.spectral_radius), rungs.spectral_radius,
-         "exact gradients, or additive noise"),
-        ("commuting rate", _digits(high) if same else f"{low:.5f}-{high:.5f}", high,
-         "sums with shared eigenvectors, any order"),
-        ("worst-case rate", _digits(rungs.worst_case_rate), rungs.worst_case_rate,
-         "every finite sum, any order; exact"),
-        ("contraction R", _digits(rungs.contraction), rungs.contraction,
-         "the same; the paper's sufficient bound"),
-    ):  # fmt: skip
-        colour = "green" if value < 1.0 else "red"
-        table.add_row(name, f"[{colour}]{text}[/]", scope)
+    for rung in RUNGS:
+        rate = rungs.rates[rung.key]
+        colour = "green" if rate.upper < 1.0 else "red"
+        table.add_row(rung.title, f"[{colour}]{_digits(rate)}[/]", rung.holds_for)
     out.print(table)
     out.print(f"\n{_noise(rungs)}\n")
     out.print(rungs.verdict)
 
 
-def _digits(value: float) -> str:
+def _digits(rate: Bracket) -> str:
+    """Six digits where they are known, else both bounds."""
+    value = float(rate.upper)
+    # Half a unit of the sixth digit, the last one shown.
+    if value - float(rate.lower) >= 5e-6:
+        return f"{rate.lower:.5f}-{value:.5f}"
     return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
 
 

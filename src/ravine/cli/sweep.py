@@ -61,10 +61,10 @@ def sweep_command(
 
 
 def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) -> None:
-    from ravine.engine.spec_file import read_specification
+    from ravine.engine.spec_file import read_spec_file
     from ravine.engine.storage.store import store_status
 
-    wanted = read_specification(spec)
+    wanted = read_spec_file(spec)
     place = out if out is not None else wanted.arguments.get("store")
     if place is None:
         raise Refusal("out", "given", "none", "add --out sweep.zarr")

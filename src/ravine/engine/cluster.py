@@ -21,13 +21,12 @@ import numba
 
 from ravine.arguments import Refusal, WrongType
 from ravine.engine.kernels.blas import one_blas_thread
-from ravine.engine.progress import Part, RunTile, Tile
+from ravine.engine.spec import Spec
 from ravine.engine.storage.fingerprint import numerics
+from ravine.engine.tiles import Part, Tile, run_tile
 
 if TYPE_CHECKING:
     from distributed import Client
-
-    from ravine.engine.sweep import Spec
 
 _WAITING = 2  # tiles that wait at each thread of a worker, so that none idles between two
 _TIMEOUT = 10.0  # seconds to find the scheduler
@@ -36,13 +35,13 @@ _one_tile = threading.Lock()
 
 
 def run_on_cluster(
-    cluster: str | Client, run: RunTile, spec: Spec, tiles: Sequence[Tile], threads: int | None
+    cluster: str | Client, spec: Spec, tiles: Sequence[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
     """Run tiles on the workers of ``cluster``; yield each as it arrives, in any order."""
     if not tiles:
         return
     with _connected(cluster) as client:
-        yield from _run(client, run, spec, list(reversed(tiles)), threads)
+        yield from _run(client, spec, list(reversed(tiles)), threads)
 
 
 def _distributed() -> Any:
@@ -76,7 +75,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
 
 
 def _run(
-    client: Any, run: RunTile, spec: Spec, waiting: list[Tile], threads: int | None
+    client: Any, spec: Spec, waiting: list[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
     """Keep every worker busy until ``waiting``, a stack, is empty and all tiles have arrived."""
     if not client.nthreads():
@@ -93,7 +92,7 @@ def _run(
             room = _WAITING * sum(client.nthreads().values()) - len(where)
             while waiting and (room > 0 or not where):
                 tile = waiting.pop()
-                future = client.submit(_run_remotely, run, held, *tile, threads, pure=False)
+                future = client.submit(_run_remotely, held, *tile, threads, pure=False)
                 where[future] = tile
                 arrivals.add(future)
                 room -= 1
@@ -126,12 +125,12 @@ def _result(future: Any, tile: Tile) -> Part:
 
 
 def _run_remotely(
-    run: RunTile, spec: Spec, first: int, last: int, threads: int | None
+    spec: Spec, first: int, last: int, threads: int | None
 ) -> tuple[dict[str, str], Part]:
     """Run a tile on a worker; give what it computes with, and the tile."""
     worker = _distributed().get_worker()
     wished = threads or worker.state.nthreads
     with _one_tile, one_blas_thread():
         numba.set_num_threads(min(wished, numba.config.NUMBA_NUM_THREADS))
-        part = run(spec, first, last)
+        part = run_tile(spec, first, last)
     return numerics() | {"worker": worker.address}, part

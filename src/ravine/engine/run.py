@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real, whole
+from ravine.arguments import FloatArray, Refusal, one_number, real, refuses_unknown, whole
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
 from ravine.engine.draws.random import NOISE, advance, output, stream
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled
-from ravine.engine.measures import DIVERGENCE, FIELDS, Outcome, bin_edges, summarise, vanished
+from ravine.engine.measures import (
+    FIELDS,
+    Outcome,
+    bin_edges,
+    divergence_limit,
+    summarise,
+    vanished,
+)
 from ravine.engine.restart import (
     EVERY,
     NEVER,
@@ -117,6 +124,7 @@ class Trace:
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
 
+@refuses_unknown
 def run(
     problem: Problem,
     method: Method,
@@ -312,7 +320,7 @@ def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -
     tiny = max(vanished(float), 1e-24 * best_square)
     steps = len(squares) - 1
     edges = bin_edges(steps)
-    limit = (DIVERGENCE * (np.sqrt(squares[0]) + force)) ** 2 or 1.0
+    limit = divergence_limit(np.sqrt(squares[0]) + force)
     beyond = np.flatnonzero(~(squares[1:] <= limit))
     when = int(beyond[0]) + 1 if beyond.size else 0
     sums = np.add.reduceat(squares[1:], edges[:-1])

@@ -9,23 +9,13 @@ import numpy as np
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.rates import contraction, spectral_radius
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-RUNGS: dict[str, tuple[str, Any, str]] = {
-    "spectral_radius": ("#c1272d", "-", "ρ = 1: additive noise"),
-    "commuting_rate": ("#e69f00", "--", "commuting rate 1: shared eigenvectors"),
-    "worst_case_rate": ("#ffffff", "-", "r* = 1: every finite sum, any order"),
-    "contraction": ("#ffffff", ":", "R = 1: the paper's guarantee"),
-}
-"""Colour, line and meaning of each contour, from the outermost to the innermost."""
 
 _OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")
 _LOGARITHMIC = ("floor", "floor_sup", "final_error", "diverged_at", "rate_start", "rate_stop")
@@ -71,12 +61,7 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
     curvature = Curvature(plane.attrs["mu"], plane.attrs["L"])
     alphas, betas, gammas = _fine_grid(plane)
     method = Method(alphas[:, None], betas[None, :], gammas)
-    values = {
-        "spectral_radius": spectral_radius(curvature, method),
-        "commuting_rate": commuting_rate(curvature, method).upper,
-        "worst_case_rate": worst_case_rate(curvature, method),
-        "contraction": contraction(curvature, method),
-    }
+    values = {rung.key: rung.rate(curvature, method).upper for rung in RUNGS}
     smoothness = float(curvature.L)
     measured = plane[name]
     return xr.Dataset(
@@ -172,13 +157,16 @@ def _draw_rungs(axes: Axes, data: xr.Dataset) -> list[Artist]:
 
     rim: list[Any] = [withStroke(linewidth=2.6, foreground="#000000b0")]
     handles: list[Artist] = []
-    for name, (colour, line, label) in RUNGS.items():
-        values = data[name].values
+    for rung in RUNGS:
+        colour, line = rung.contour
+        values = data[rung.key].values
         if values.min() < 1.0 < values.max():
             contour = axes.contour(
                 data["alpha_L_fine"], data["beta_fine"], values.T,
                 levels=[1.0], colors=[colour], linestyles=[line], linewidths=1.4,
             )  # fmt: skip
             contour.set_path_effects(rim)
-        handles.append(Line2D([], [], color=colour, linestyle=line, label=label, path_effects=rim))
+        handles.append(
+            Line2D([], [], color=colour, linestyle=line, label=rung.contour_label, path_effects=rim)
+        )
     return handles

@@ -46,7 +46,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     )
 
 
-def theorem2(
+def divergent_sum(
     x0: npt.ArrayLike,
     mu: float,
     L: float,
@@ -57,7 +57,7 @@ def theorem2(
     spread: float = 1.0,
     seed: int = 0,
 ) -> QuadraticSum:
-    """A sum on which usual Nesterov diverges from ``x0``: the paper's divergence theorem.
+    """A sum on which usual Nesterov diverges from ``x0``: the paper's Theorem 3.
 
     H_i = U Λ_i Uᵀ where Λ_i differs between the terms in its last entry alone: mu for i < n and L
     for i = n. The other entries are geometric from L down to mu. U is the Householder reflection
@@ -84,10 +84,10 @@ def theorem2(
 
     Examples
     --------
-    >>> problem = theorem2([3.0, 1.0, -2.0, 5.0], mu=0.05, L=100, n=10)
+    >>> problem = divergent_sum([3.0, 1.0, -2.0, 5.0], mu=0.05, L=100, n=10)
     >>> problem.start.tolist(), problem.interpolates
     ([3.0, 1.0, -2.0, 5.0], True)
-    >>> theorem2([3.0, 1.0], mu=0.05, L=100, n=10, interpolate=False).interpolates
+    >>> divergent_sum([3.0, 1.0], mu=0.05, L=100, n=10, interpolate=False).interpolates
     False
     """
     start = vector("x0", x0, remedy="give the point that the run starts from, e.g. [1.0, 1.0]")
@@ -114,7 +114,7 @@ def theorem2(
         gradients=gradients,
         curvature=curvature,
         start=start,
-        name="theorem2",
+        name="divergent_sum",
         parameters={
             "x0": start.tolist(),
             "mu": low,

@@ -34,7 +34,8 @@ def from_data(
     y
         One target for each row: numbers for the squared loss, labels of any type otherwise.
     loss
-        "squared" is ½ (z - y)²; "logistic" takes two labels; "multinomial" two or more.
+        One of ``ravine.problems.losses.LOSSES``: "squared" is ½ (z - y)²; "logistic" takes two
+        labels; "multinomial" two or more.
     l2
         Weight of the regulariser, zero or more; positive for the logistic losses, which are not
         strongly convex without it.
@@ -71,7 +72,7 @@ def from_data(
         order = np.random.default_rng(seed).permutation(rows)
         table, target = table[order], target[order]
     chosen = make_loss(loss, target)
-    if weight == 0.0 and chosen.name != "squared":
+    if weight == 0.0 and not chosen.quadratic:
         rule = f"positive for the {chosen.name} loss"
         raise Refusal("l2", rule, "0", "add some, e.g. l2=1e-3")
     parameters = {

@@ -64,10 +64,10 @@ class LinearModel(Problem):
     def batch_curvatures(self) -> FloatArray:
         """Bounds (mu_b, L_b) of each batch, shape (n, 2).
 
-        Squared loss: the extreme eigenvalues of its Hessian. Other losses: l2, and l2 plus the
+        Quadratic loss: the extreme eigenvalues of its Hessian. Other losses: l2, and l2 plus the
         loss's bound times the largest eigenvalue of X_bᵀX_b / m_b, which hold everywhere.
         """
-        return np.stack([self._bounds(self._rows(b), None) for b in range(self.terms)])
+        return np.stack([self._bounds(self._rows(b)) for b in range(self.terms)])
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -77,12 +77,6 @@ class LinearModel(Problem):
         """
         mu, L = self.batch_curvatures[:, 0], self.batch_curvatures[:, 1]
         return _bounds_or_refusal(float(mu.min()), float(L.max()), f"batch {int(mu.argmin())}")
-
-    @cached_property
-    def whole_curvature(self) -> Curvature:
-        """Bounds of the whole objective, of the same kind as those of a batch."""
-        mu, L = self._bounds(slice(0, len(self._row_weights)), self._row_weights)
-        return _bounds_or_refusal(float(mu), float(L), "the whole objective")
 
     @cached_property
     def minimiser(self) -> FloatArray:
@@ -175,9 +169,9 @@ class LinearModel(Problem):
         self, rows: slice, weights: FloatArray, x: npt.ArrayLike | None, l2: float | None = None
     ) -> FloatArray:
         K, block = self.loss.outputs, self.X[rows]
-        # Squared loss needs no point, and its minimiser is found through this very Hessian.
-        flat = self.loss.name == "squared"
-        Z = np.zeros((len(weights), 1)) if flat else self._scores(rows, self._point(x))
+        # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
+        flat = self.loss.quadratic
+        Z = np.zeros((len(weights), K)) if flat else self._scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
         for c in range(K):
             for e in range(c, K):
@@ -189,10 +183,11 @@ class LinearModel(Problem):
         full[np.diag_indices_from(full)] += self.l2 if l2 is None else l2
         return full
 
-    def _bounds(self, rows: slice, weights: FloatArray | None) -> FloatArray:
-        low, high = extreme_eigenvalues(self.X[rows], weights)
-        exact = self.loss.name == "squared"
-        return np.array([low if exact else 0.0, self.loss.bound * high]) + self.l2
+    def _bounds(self, rows: slice) -> FloatArray:
+        low, high = extreme_eigenvalues(self.X[rows])
+        # Far out, a loss that is not quadratic may be flat.
+        least = low if self.loss.quadratic else 0.0
+        return self.loss.curvature_bound * np.array([least, high]) + self.l2
 
     def _solve_dense(self, x: FloatArray, g: FloatArray) -> FloatArray:
         H = self.hessian(x)

@@ -9,7 +9,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, nesterov, sgd
-from ravine.theory.blocks import block, companion_block, noise_gain_vector
+from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import contraction
 from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import (
@@ -68,7 +68,8 @@ def test_variances_solve_the_lyapunov_equation(p, sigma2):
     method = Method(h / lam, beta, gamma)
     found = stationary_variance(lam, method, sigma2=sigma2)
     power = float(method.alpha) ** 2 * sigma2
-    X = solve_discrete_lyapunov(companion_block(lam, method), power * np.diag([1.0, 0.0]))
+    companion = np.array([[1 + beta - h * (1 + gamma), h * gamma - beta], [1.0, 0.0]])
+    X = solve_discrete_lyapunov(companion, power * np.diag([1.0, 0.0]))
     g = noise_gain_vector(method)
     Y = solve_discrete_lyapunov(block(lam, method), power * np.outer(g, g))
     expected = [X[0, 0], X[0, 1], Y[0, 0], Y[1, 1]]

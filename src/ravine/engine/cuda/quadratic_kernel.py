@@ -41,7 +41,7 @@ ALPHA, BETA, GAMMA, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(8)
 gpu_takes_sup_norm = on_device(takes_sup_norm)
 
 
-class Layout(NamedTuple):
+class QuadraticLayout(NamedTuple):
     """How trajectories are spread over threads; known when a kernel is compiled."""
 
     threads: int  # of a block
@@ -110,7 +110,7 @@ def writes_ahead(count: int, lanes: int) -> Any:
 
 
 @cache
-def _chunk(layout: Layout, one: Any) -> Any:
+def _chunk(layout: QuadraticLayout, one: Any) -> Any:
     """Make a function that takes eight steps, and one that returns the square of a thread's step.
 
     What the first returns besides the state is for the second, which may run later.
@@ -155,7 +155,7 @@ def _chunk(layout: Layout, one: Any) -> Any:
 
 
 @cache
-def quadratic_kernel(layout: Layout, mode: int) -> Any:
+def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
     """Make the kernel for NO_NOISE, INDEPENDENT or SHARED noise; the last in pieces of noise.
 
     The errors of eight steps are recorded while the next eight are under way.

@@ -27,12 +27,14 @@ import numpy as np
 import xarray as xr
 
 from ravine.arguments import Refusal
-from ravine.engine.dataset import new_dataset, variable_dtype, variable_names
-from ravine.engine.progress import Part, Tile
+from ravine.engine.dataset import new_dataset, variable_dtype
+from ravine.engine.repeats import variable_names
 from ravine.engine.storage.fingerprint import fingerprint
+from ravine.engine.tiles import Part, Tile
+from ravine.files import written_whole
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 _FORMAT = 1
 _RECORDS = "tiles"
@@ -53,7 +55,7 @@ class StoreStatus:
         return self.done == self.total
 
 
-class _Layout:
+class _TileGrid:
     """Where the tiles of a plane lie: each is a box of pixels that C order keeps together."""
 
     def __init__(self, shape: tuple[int, ...], chunk: tuple[int, ...]) -> None:
@@ -63,7 +65,7 @@ class _Layout:
         self.total = int(np.prod(self.counts))
 
     @classmethod
-    def cut(cls, shape: tuple[int, ...], pixels: int) -> _Layout:
+    def cut(cls, shape: tuple[int, ...], pixels: int) -> _TileGrid:
         """Tiles of about ``pixels`` pixels: some whole rows, or a part of one."""
         if len(shape) == 1 or pixels < shape[1]:
             return cls(shape, (1,) * (len(shape) - 1) + (min(pixels, shape[-1]),))
@@ -93,15 +95,15 @@ class TileStore:
         _require_zarr()
         self.path = Path(path)
         self._made_with = fingerprint(spec)
-        self._names = variable_names(spec)
+        self._names = variable_names(spec.measures, spec.repeats)
         self._arrays: dict[str, Any] = {}
         if not self.path.exists():
-            layout = _Layout.cut(spec.shape, pixels)
+            layout = _TileGrid.cut(spec.shape, pixels)
             with _clear_when_full(self.path):
                 _create(self.path, spec, self._names, layout, self._made_with)
         found = _attributes(self.path)
         _refuse_other(self.path, found["made_with"], self._made_with)
-        self._layout = _Layout(tuple(found["shape"]), tuple(found["chunk"]))
+        self._layout = _TileGrid(tuple(found["shape"]), tuple(found["chunk"]))
         self.total = self._layout.total
         self._numbers = {self._layout.tile(number): number for number in range(self.total)}
         self._lock = _locked(self.path)
@@ -120,7 +122,7 @@ class TileStore:
 
     def missing(self) -> list[Tile]:
         """Tiles that are not there, or not as they were written; leftovers are cleared away."""
-        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob("*.part")):
+        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob(".*.part.*")):
             leftover.unlink(missing_ok=True)
         return [
             tile
@@ -141,7 +143,9 @@ class TileStore:
                 values = part[name].astype(variable_dtype(name), copy=False)
                 self._array(name)[box] = values.reshape([s.stop - s.start for s in box])
                 sums[name] = _flushed_sum(chunk)
-            _write_record(_record_file(self.path, number), {"tile": list(tile), "sha256": sums})
+            record = json.dumps({"tile": list(tile), "sha256": sums})
+            with written_whole(_record_file(self.path, number), flush=True) as part_file:
+                part_file.write_text(record, encoding="utf-8")
 
     def dataset(self) -> xr.Dataset:
         """Open the dataset of the sweep; values are read as they are used."""
@@ -174,13 +178,13 @@ def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, np.ndarray[Any
     return xr.open_zarr(place, chunks=None), there
 
 
-def _found(path: str | os.PathLike[str]) -> tuple[Path, _Layout, dict[str, Any]]:
+def _found(path: str | os.PathLike[str]) -> tuple[Path, _TileGrid, dict[str, Any]]:
     _require_zarr()
     place = Path(path)
     if not place.exists():
         raise Refusal("store", "the store of a sweep", place, "there is none")
     found = _attributes(place)
-    return place, _Layout(tuple(found["shape"]), tuple(found["chunk"])), found
+    return place, _TileGrid(tuple(found["shape"]), tuple(found["chunk"])), found
 
 
 def _require_zarr() -> None:
@@ -191,7 +195,7 @@ def _require_zarr() -> None:
 
 
 def _create(
-    path: Path, spec: Spec, names: list[str], layout: _Layout, made_with: dict[str, str]
+    path: Path, spec: Spec, names: list[str], layout: _TileGrid, made_with: dict[str, str]
 ) -> None:
     """Write a store without tiles under another name, then give it its own."""
     import zarr
@@ -314,20 +318,7 @@ def _flushed_sum(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _write_record(file: Path, record: dict[str, Any]) -> None:
-    part = file.with_suffix(".part")
-    try:
-        with part.open("w", encoding="utf-8") as stream:
-            json.dump(record, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(file)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _check(path: Path, layout: _Layout, number: int) -> bool | None:
+def _check(path: Path, layout: _TileGrid, number: int) -> bool | None:
     """Whether a recorded tile is as it was written; None if there is no record."""
     chunk = layout.chunk_of(number)
     try:

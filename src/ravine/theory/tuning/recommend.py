@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number
+from ravine.arguments import one_number
+from ravine.choices import Choice
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
@@ -21,12 +21,12 @@ from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.fastest import fastest_budget, fastest_mean_square
 
 
-class Setting(StrEnum):
+class Setting(Choice):
     """What is known of the gradients."""
 
-    ANY_SAMPLING = "any-sampling"
-    ADDITIVE_NOISE = "additive-noise"
-    FINITE_SUM = "finite-sum"
+    ANY_SAMPLING = "any-sampling", "a finite sum, visited in any order"
+    ADDITIVE_NOISE = "additive-noise", "noise that does not depend on the point, and a budget"
+    FINITE_SUM = "finite-sum", "the Hessians of the mini-batches, drawn with replacement"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def recommend(
         Curvature of every term of the sum, or of the objective: single numbers.
     setting
         ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is the best there
-        is (T6); with a wished-for momentum ``beta``, T7's largest safe step.
+        is; with a wished-for momentum ``beta``, the largest step that is safe for every mu.
         ``"additive-noise"``: the minimiser over alpha and beta, of either sign, of the worst
         E‖y - x*‖² after ``steps`` gradients with noise of variance ``sigma2``, from ``distance``.
         ``"finite-sum"``: the minimiser of the mean-square rate of the given ``hessians`` under
@@ -88,12 +88,7 @@ def recommend(
     >>> round(float(advice.method.alpha) * 32, 5), advice.value < 1
     (0.01163, True)
     """
-    try:
-        chosen = Setting(setting)
-    except ValueError:
-        names = ", ".join(member.value for member in Setting)
-        rule = f"one of {names}"
-        raise Refusal("setting", rule, repr(setting), "pick one") from None
+    chosen = Setting.parse(setting)
     _check_options(chosen, beta=beta, sigma2=sigma2, steps=steps, hessians=hessians)
     if chosen is Setting.ANY_SAMPLING:
         return _for_any_sampling(curvature, beta)
@@ -128,13 +123,13 @@ def _for_any_sampling(curvature: Curvature, beta: float | None) -> Recommendatio
         method = sgd(curvature)
         reason = (
             "no fixed linear method of any memory has a better worst case over all finite sums "
-            "and all orders than SGD at 2/(mu + L) (T6)"
+            "and all orders than SGD at 2/(mu + L) (docs/theory.md, The worst-case rate)"
         )
     else:
         method = Method(safe_step(curvature.L, beta), beta)
         reason = (
-            f"the largest step that is safe at momentum {beta:g} for every mu up to L (T7); "
-            "SGD without momentum has the better worst case (T6)"
+            f"the largest step that is safe at momentum {beta:g} for every mu up to L "
+            "(docs/theory.md, The worst-case rate); SGD without momentum has the better worst case"
         )
     rungs = ladder(curvature, method)
     proof = certificate(curvature, method)
