@@ -48,8 +48,18 @@ _LINEAR = 0.1
 _ROUNDING = 1e-12
 """Least half width of the limits of a logarithm: cyclic runs have no spread at all."""
 
-_EPOCHAL = (Sampling.CYCLIC, Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT)
+RULES = (
+    Sampling.IID,
+    Sampling.IID_NO_REPEAT,
+    Sampling.CYCLIC,
+    Sampling.RESHUFFLE,
+    Sampling.RESHUFFLE_NO_REPEAT,
+)
+"""The rules whose growths are measured: those with a closed form on this example."""
+
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
+"""Those of them under which two visits in a row to the bad term end a trajectory."""
+
 _PARTS = ("exact", "measured", "low", "high")
 
 
@@ -103,9 +113,8 @@ def inconsistent_batch(
     )
     opposed = np.stack([trace.opposed[:, 2] for trace in traces])
 
-    rules = list(Sampling)
     table: dict[str, FloatArray] = {
-        f"{name}_{part}": np.full((len(rules), len(n)), np.nan)
+        f"{name}_{part}": np.full((len(RULES), len(n)), np.nan)
         for name in ("almost_sure", "mean", "zero", "first")
         for part in _PARTS
     }
@@ -114,7 +123,7 @@ def inconsistent_batch(
     # shares the 5 % among all comparisons, and each among its two sides.
     comparisons = len(n) * (3 + 3 + 2 + 2)
     z = NormalDist().inv_cdf(1.0 - 0.025 / comparisons)
-    for i, rule in enumerate(rules):
+    for i, rule in enumerate(RULES):
         for j, terms in enumerate(n):
             turns = epochs or EPOCHS.get(terms, 20)
             for name, values in _measured(terms, rule, turns, trajectories, z, seed).items():
@@ -128,7 +137,7 @@ def inconsistent_batch(
             "opposed": (("n", "draw"), opposed.astype(np.float64)),
             **{name: (("sampling", "n"), values) for name, values in table.items()},
         },
-        coords={"n": list(n), "sampling": [rule.value for rule in rules]},
+        coords={"n": list(n), "sampling": [rule.value for rule in RULES]},
         attrs={"mu": MU, "L": L, "trajectories": trajectories, "seed": seed, "horizon": HORIZON},
     )
 
@@ -160,7 +169,7 @@ def _measured(
         mid = float(np.mean(logs))
         out["almost_sure"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
 
-    if rule in _EPOCHAL:
+    if rule.traits.by_epoch:
         exact = counterexample_growth(curvature, n, sampling=rule, sense="mean")
         # The ratio of two means from the same trajectories, by linearisation.
         ratio = late.mean() / early.mean()
