@@ -69,11 +69,13 @@ def reproduce(
         seed=seed,
         device=device,
     )
+
     if names:
         _print_names(plan)
         return
 
     _say(plan.sentence)
+
     try:
         done = carry_out(plan, _say)
         reproduction_page(done).write(out / "report.html")

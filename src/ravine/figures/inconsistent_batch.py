@@ -107,6 +107,7 @@ def inconsistent_batch(
             sampling=DRAWN, seed=seed)
         for terms in n
     ]  # fmt: skip
+
     third = np.stack([trace.y_errors[:, 2] for trace in traces])
     drawn = np.stack(
         [trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n, strict=True)]
@@ -181,6 +182,7 @@ def _measured(
         mean = horizon.mean()
         half = z * horizon.std() / np.sqrt(trajectories)
         out["first"] = (mean_after(n, rule, HORIZON), mean, mean - half, mean + half)
+
     return out
 
 
@@ -257,6 +259,7 @@ def mean_after(n: int, rule: Sampling, steps: int) -> float:
     mean = none(steps, p, 1) * abs(start[steps][0])
     for t in range(1, steps + 1):
         mean += weight[t] * none(steps - t, 0.0, soonest) * abs(after[steps - t][0])
+
     return float(mean)
 
 
@@ -279,6 +282,7 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
             known = np.isfinite(exact)
             compared += known.sum()
             inside += ((exact >= low) & (exact <= high))[known].sum()
+
     return {"compared": float(compared), "inside": float(inside)}
 
 
@@ -291,6 +295,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, count, height=2.9, sharey=True)
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         _draw_run(axis, data.sel(n=n), int(n))
+
     axes[0, 0].set_ylabel("third coordinate of y − x*", fontsize=8.0)
     ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
     runs = [
@@ -303,6 +308,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
         Line2D([], [], color=RED, marker="o", linestyle="", markersize=4, label="fₙ was sampled"),
         Patch(color=GREY, alpha=0.3, label="momentum and gradient oppose"),
     ]
+
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
     return figure
 

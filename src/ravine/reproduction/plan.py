@@ -55,6 +55,7 @@ class ReproductionPlan:
         """How large the figures are, in words."""
         if self.quick:
             return "quick settings"
+
         return f"{self.resolution} x {self.resolution} pixels"
 
     @property
@@ -137,6 +138,7 @@ def plan_reproduction(
         for name in names
     }
     ready = [name for name in names if _is_ready(folder, name, arguments[name])]
+
     return ReproductionPlan(
         out=folder,
         resolution=pixels,
