@@ -90,7 +90,7 @@ def under(ax: float, ay: float, bx: float, by: float, cx: float, cy: float) -> b
 
 
 def add(x: Numbers, y: Numbers, alive: Numbers, hull: Numbers, m: int, node: int) -> int:
-    """Make ``node``, outside so far, a vertex, drop what it covers, and return how many are left."""
+    """Make ``node``, so far outside, a vertex; drop what it covers; return how many there are."""
     here = place(x, y, hull, m, x[node], y[node])
     for j in range(m, here, -1):
         hull[j] = hull[j - 1]
