@@ -23,8 +23,11 @@ _PLAIN_NAMES = ("target", "y", "label", "labels", "class")
 """Names that can mean nothing else."""
 MOST_LABELS = 20
 """Whole numbers with more values than this are numbers."""
-TIMES = frozenset({"year", "date", "time", "month", "quarter", "day", "week", "hour", "period"})
-"""Names of columns that say when, which is not what is asked for."""
+ASIDE = frozenset(
+    {"year", "date", "time", "month", "quarter", "day", "week", "hour", "period", "id", "subject",
+     "index", "group", "case", "weight", "weights"}
+)  # fmt: skip
+"""Names of columns that say when, or for whom, which is not what is asked for."""
 ROWS_PER_LABEL = 5
 """Whole numbers are labels if there are this many rows for each value on average."""
 
@@ -108,8 +111,8 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
         # What is called a target is meant, whatever is wrong with it: that is said later.
         if name in folded and (folded[name] in fit or name in _PLAIN_NAMES):
             return folded[name], _finding(columns[folded[name]].name, "by its name")
-    timeless = [k for k in fit if columns[k].name.strip().lower() not in TIMES]
-    fit = timeless or fit
+    meant = [k for k in fit if columns[k].name.strip().lower() not in ASIDE]
+    fit = meant or fit
     last = fit[-1] == free[-1]
     why = "the last column" if last else "the last column that can be one"
     return fit[-1], _finding(columns[fit[-1]].name, why)
