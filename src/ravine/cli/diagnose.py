@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of, print_json
+from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
 
 _WIDTH = 80
-
-
-class LossName(StrEnum):
-    """The losses of linear models."""
-
-    SQUARED = "squared"
-    LOGISTIC = "logistic"
-    MULTINOMIAL = "multinomial"
 
 
 class Missing(StrEnum):
@@ -50,7 +43,8 @@ def diagnose_command(
         str | None, typer.Option("--weights", help="The column with the weight of each row.")
     ] = None,
     loss: Annotated[
-        LossName | None, typer.Option("--loss", help="Left out: chosen by the target.")
+        str | None,
+        typer.Option("--loss", help=f"{', '.join(LOSSES)}; left out: chosen by the target."),
     ] = None,
     l2: Annotated[
         float | None, typer.Option("--l2", help="Weight of the regulariser l2/2 ‖w‖².")
@@ -139,7 +133,7 @@ def diagnose_command(
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes,
     )  # fmt: skip
     found = diagnose(
-        table.X, table.y, loss=None if loss is None else loss.value, l2=l2, batch_size=batch_size,
+        table.X, table.y, loss=loss, l2=l2, batch_size=batch_size,
         sampling=sampling, alpha=step, beta=inertia, gamma=gamma, shuffle=0 if shuffle else None,
         standardise=standardise, intercept=intercept, epochs=epochs, seed=seed,
         columns=table.columns, name=table.name, findings=table.findings, try_remedies=remedies,
