@@ -69,7 +69,7 @@ _SUBJECTS = {
 
 _HOMES = {
     "ravine.curvature": ("Curvature",),
-    "ravine.diagnosis": ("Diagnosis", "diagnose", "read_table"),
+    "ravine.diagnosis": ("Diagnosis", "diagnose"),
     "ravine.engine.measures": ("Outcome",),
     "ravine.engine.restart": ("Restart",),
     "ravine.engine.run": ("Trace", "run"),
@@ -85,6 +85,7 @@ _HOMES = {
         "triple_momentum",
     ),
     "ravine.sampling": ("Sampling",),
+    "ravine.tables": ("read_table",),
     "ravine.theory.bounds": ("Bound", "Envelope"),
     "ravine.theory.bracket": ("Bracket",),
     "ravine.theory.finite_sums": (

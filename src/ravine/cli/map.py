@@ -10,6 +10,7 @@ import typer
 from ravine.arguments import Refusal
 from ravine.cli.options import BatchSize, Json, LargestTerm, LeastTerm, print_json
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
+from ravine.files import written_whole
 from ravine.theory.ladder.batches import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
@@ -86,15 +87,11 @@ def map_command(
 
 
 def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
-    """Write the map beside its name first: an interrupted run leaves no half-written file."""
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-    try:
+    """Write the map: an interrupted run leaves no half-written file."""
+    with written_whole(out) as part:
         if out.suffix.lower() == ".nc":
             data.to_netcdf(part, engine="scipy")
         elif out.suffix.lower() == ".csv":
             data.to_dataframe().to_csv(part)
         else:
             draw_parameter_map(data, quantity).savefig(part, dpi=200)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ravine.arguments import Refusal
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 
@@ -62,6 +63,13 @@ def method_from(
             )
         return nesterov(curvature)
     return Method(alpha, 0.0 if beta is None else beta, gamma)
+
+
+def one_of(first: str, a: float | None, second: str, b: float | None) -> float | None:
+    """The value of an option that has two names; giving both is refused."""
+    if a is not None and b is not None:
+        raise Refusal(second, f"left out beside {first}", f"{b:g}", "they mean the same")
+    return b if a is None else a
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -20,6 +20,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ravine.arguments import FloatArray
+
 NODES = 3000
 """Most nodes of one polygon."""
 DEPTH = 10
@@ -49,7 +51,30 @@ def workspace(make: Callable[[int, type], Numbers]) -> tuple[Numbers, ...]:
         make(4 * LONGEST + 4, float),  # products of its prefixes
         make(4 * (DEPTH + 1), float),  # products of the prefixes of the word being tried
         make(DEPTH + 1, int),  # letters of that word
+        make(NODES, float),  # x of the best closed polygon
+        make(NODES, float),  # y of it
+        make(1, int),  # its number of vertices
     )
+
+
+def best_word(room: tuple[Numbers, ...], length: int) -> list[int]:
+    """The word that ``bracket_pair`` left in its workspace, in the order in which it acts."""
+    return [int(room[6][j]) for j in range(length)]
+
+
+def best_polygon(room: tuple[Numbers, ...]) -> FloatArray:
+    """Half of the best closed polygon that ``bracket_pair`` left behind, a vertex a column."""
+    count = int(room[12][0])
+    return np.array([list(room[10][:count]), list(room[11][:count])], dtype=np.float64)
+
+
+def _keep_polygon(m: int, room: tuple[Numbers, ...]) -> None:
+    """Copy the polygon at hand to where the best one is kept."""
+    x, y, hull = room[0], room[1], room[5]
+    for n in range(m):
+        room[10][n] = x[hull[n]]
+        room[11][n] = y[hull[n]]
+    room[12][0] = m
 
 
 def _radius(a: float, b: float, c: float, d: float) -> float:
@@ -353,6 +378,7 @@ def bracket_pair(
     bounds agree to rounding, else when they agree to ``tolerance``, else when the room is used up.
     """
     word = room[6]
+    room[12][0] = 0
     length, best = _short_words(p, word, room[8], room[9])
     lower, upper = _certain_radius(p, word, length, room[7]), ceiling
     if best <= 0.0:
@@ -369,7 +395,10 @@ def bracket_pair(
             r = best * (1.0 + slack)
         _, m, closed = _grow(p, r, length, NODES // 4 if slack == 0.0 else NODES, room)
         if closed:
-            upper = min(upper, _norm(p, m, room))
+            norm = _norm(p, m, room)
+            if norm < upper:
+                upper = norm
+                _keep_polygon(m, room)
             slack = max(0.8 * tolerance, 0.5 * (too_small + slack))
             continue
         previous = best
@@ -425,6 +454,7 @@ _COMPILED: Sequence[Callable[..., object]] = (
     _leading,
     _grow,
     _norm,
+    _keep_polygon,
     _ancestry,
     bracket_pair,
 )

@@ -2,14 +2,13 @@
 
 from ravine.theory.noise.moments import (
     StationaryVariance,
-    TransientPeak,
     exact_noise_coefficient,
     noise_floor,
     paper_noise_coefficient,
     second_moment,
     stationary_variance,
-    transient_peak,
 )
+from ravine.theory.noise.transient import TransientPeak, transient_peak
 
 __all__ = [
     "StationaryVariance",
