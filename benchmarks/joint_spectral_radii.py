@@ -166,7 +166,7 @@ def sets() -> list[Known]:
     ]
     for N in range(3, 11):
         value = f"{2.0 ** (N - 1 - REGULARITY[N]):.4g} (exponent {REGULARITY[N]:.4f})"
-        source = "Daubechies, Lagarias 1992" if N < 5 else "Guglielmi, Protasov 2013"
+        source = "Daubechies, Lagarias 1992" if N < 5 else "Guglielmi, Protasov 2015"
         known.append(Known(f"Daubechies N = {N}", lambda N=N: daubechies(N), value, source))
     known.append(
         Known(

@@ -125,6 +125,7 @@ _HOMES = {
         "stationary_variance",
         "transient_peak",
     ),
+    "ravine.theory.tuning.batch_gain": ("BatchGain", "batch_gain"),
     "ravine.theory.tuning.recommend": ("Recommendation", "Setting", "recommend"),
 }
 """Where every public name lives. It is loaded when it is first asked for: ``import ravine`` stays

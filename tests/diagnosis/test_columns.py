@@ -27,6 +27,25 @@ def test_findings_name_scales_constants_and_duplicates():
         assert "intercept" in constants[1].message
 
 
+def test_dependent_columns_are_all_named():
+    rng = np.random.default_rng(3)
+    a, b, c, d = rng.standard_normal((4, 400))
+    X = np.stack([a, 1e3 * b, c, a - 2.0 * b, d], axis=1)
+    for table in (X, csr_matrix(X)):
+        found = {f.kind: f for f in column_findings(table, ("a", "b", "c", "a-2b", "d"))}
+        assert found["singular"].columns == ("a", "b", "a-2b")
+        assert "the 3 of them span 2 dimensions" in found["singular"].message
+    # Only the last row tells these apart.
+    X[-1, 3] += 1e-2
+    assert "singular" not in {f.kind for f in column_findings(X, tuple("abcde"))}
+
+
+def test_fewer_rows_than_columns_are_said():
+    X = np.random.default_rng(4).standard_normal((3, 5))
+    found = {f.kind: f for f in column_findings(X, tuple("abcde"))}
+    assert "3 rows for 5 columns" in found["singular"].message
+
+
 def test_tidy_columns_have_no_findings():
     X = np.random.default_rng(2).standard_normal((40, 3))
     assert column_findings(X, ("a", "b", "c")) == []

@@ -24,6 +24,12 @@ def test_row_numbers_names_and_constants_are_left_out(tmp_path):
     assert found["constant"].columns == ("seven",)
 
 
+def test_a_series_keeps_its_row_numbers(tmp_path):
+    table = read(tmp_path, "\n".join([",x", *(f"{i},{i % 7}.5" for i in range(20))]))
+    assert (table.columns, table.target) == (("",), "x")
+    assert "kept" in kinds(table)["index"].message
+
+
 def test_dropped_columns_and_weights(tmp_path):
     text = "a,b,w,y\n1,2,1,0.5\n2,5,0,1.5\n4,1,2,2.5\n"
     table = read(tmp_path, text, drop=["b"], weights="w")

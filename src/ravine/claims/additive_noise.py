@@ -69,6 +69,7 @@ def _theorem1(_: Evidence) -> Measurements:
         last_over_largest.append(float(ratio[-1] / ratio.max()))
 
     slope = float(np.polyfit(np.log(_RATIOS), np.log(needed), 1)[0])
+
     return {
         "Q": list(_RATIOS),
         "needed": needed,
@@ -120,6 +121,7 @@ def _erratum3(_: Evidence) -> Measurements:
 
     k = np.arange(1, steps // 2 + 1)
     roots = norms[k] ** (1.0 / k)
+
     return {
         "constant": float(ratios.max()),
         "reached_at": int(ratios.argmax()),
@@ -164,6 +166,7 @@ def _corollary(_: Evidence) -> Measurements:
         corrected = max(corrected, float((noisy.max(axis=1) / ours).max()))
 
     norms = _norms(Curvature(1.0 / 32.0, 1.0), 1)
+
     return {
         "stated": stated,
         "corrected": corrected,
@@ -190,6 +193,7 @@ def _erratum4(_: Evidence) -> Measurements:
     B = block(1.0 / Q, nesterov(curvature))
     euclidean = np.linalg.norm(B, 2)
     supremum = np.abs(B).sum(axis=1).max()
+
     return {
         "fails_at": [int(step) for step in failing[:3]],
         "exact_100": float(exact[99]),

@@ -34,6 +34,7 @@ def _tightest(evidence: Evidence) -> Measurements:
 
     ratios = data["Q"].values
     diverging = measured > 1.0
+
     return {
         "largest_difference": float(off.max()),
         "last_convergent": float(ratios[~diverging].max()),
@@ -49,6 +50,7 @@ def _restart(evidence: Evidence) -> Measurements:
     # Three orders of the paper's example, then the turning quadratics.
     paper = growth.isel(example=slice(0, 3))
     turning = growth.isel(example=3)
+
     return {
         "paper_before": float(paper.sel(rule="never").min()),
         "paper_after": float(paper.sel(rule=["gradient", "sampled", "full"]).max()),
@@ -71,6 +73,7 @@ def _negative(evidence: Evidence) -> Measurements:
     # The rate at which methods of equal speed are compared.
     compared = data.sel(rate=0.9)
     off = np.abs(data["exact"] - data["measured"]) / data["measured_se"]
+
     return {
         "tail": int(longest["length"]),
         "plain": plain,

@@ -66,6 +66,7 @@ def _erratum14(_: Evidence) -> Measurements:
 
     # alpha √((1+beta)² + 1) at beta = 0, times sigma = 1.
     gain = alpha * np.sqrt(2.0)
+
     return {
         "distance": x,
         "statement": float(gain / (1.0 - R)),
@@ -146,6 +147,7 @@ def _figure3(evidence: Evidence) -> Measurements:
     data = evidence.figures["figure-3"]
     closeness = tightness(data)
     rates = [float(ratio) for ratio in closeness["rate"]]
+
     return {
         "Q": data["Q"].values.tolist(),
         "rate_ratio": rates,

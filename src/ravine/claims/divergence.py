@@ -91,6 +91,7 @@ def _theorem3(_: Evidence) -> Measurements:
 
     # Below 6 + 4√2 = 11.657, where the worst case over all sums and orders passes 1.
     low = Curvature(1.0, 11.0)
+
     return {
         "mean_growth": growths,
         "least_growth": min(growths),
@@ -108,6 +109,7 @@ def _erratum8(_: Evidence) -> Measurements:
     # Convergence is shown by the upper bound, divergence by the lower.
     upper = np.asarray(rate.upper)
     lower = np.asarray(rate.lower)
+
     return {
         "Q": ratios.tolist(),
         "rate": upper.tolist(),
@@ -124,6 +126,7 @@ def _erratum9(_: Evidence) -> Measurements:
         for rule in (Sampling.CYCLIC, Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT)
     }
     stated = (1.0 - 2000.0**-0.5) * (n - 1.0) ** (1.0 / n)
+
     return {
         "stated": stated,
         "cyclic": growths[Sampling.CYCLIC],
@@ -137,6 +140,7 @@ def _erratum11(_: Evidence) -> Measurements:
     k = np.arange(1, 10_001)
     product = np.full(len(k), 2.0)
     roots = product ** (1.0 / k)
+
     return {
         "least_root": float(roots.min()),
         "limit_of_root": float(roots[-1]),

@@ -22,6 +22,7 @@ def _figure2(evidence: Evidence) -> Measurements:
     data = evidence.figures["figure-2"]
     no_repeat = data.sel(sampling=Sampling.IID_NO_REPEAT.value)
     cyclic = data.sel(sampling=Sampling.CYCLIC.value)
+
     return {
         "n": data["n"].values.tolist(),
         "exact": no_repeat["almost_sure_exact"].values.tolist(),
@@ -37,6 +38,7 @@ def _zero(evidence: Evidence) -> Measurements:
     independent = data.sel(sampling=Sampling.IID.value)
     reshuffled = data.sel(sampling=Sampling.RESHUFFLE.value)
     steep = block(_PAPER.L, nesterov(_PAPER))
+
     return {
         "n": int(data["n"]),
         "iid": float(independent["zero_measured"]),
@@ -63,6 +65,7 @@ def _example(_: Evidence) -> Measurements:
     rate = float((second[400] / second[200] * linear) ** (1.0 / 200.0))
 
     zero_after = int(np.flatnonzero(first == 0.0)[0])
+
     return {
         "zero_after": zero_after,
         "stays_zero": bool((first[zero_after:] == 0.0).all()),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.options import Json, print_json
+from ravine.cli.options import BatchSize, Json, LargestTerm, LeastTerm, print_json
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
 from ravine.files import written_whole
+from ravine.theory.ladder.batches import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
@@ -35,12 +36,16 @@ def map_command(
     beta_range: Annotated[
         tuple[float, float], typer.Option("--beta-range", help="Smallest and largest beta.")
     ] = (-1.0, 1.0),
+    L_max: LargestTerm = None,
+    batch_size: BatchSize = None,
+    mu_min: LeastTerm = None,
     json: Json = False,
 ) -> None:
     """Map the (alpha, beta) plane of Nesterov's method for a condition number.
 
     A picture shows the nested regions in which each rung guarantees convergence, or one rung or
-    the noise floor in colour. A .nc (NetCDF) or .csv file holds all of them.
+    the noise floor in colour. A .nc (NetCDF) or .csv file holds all of them. The map is in units of
+    L = 1: --L-max and --mu-min are shares of L.
 
     For example:
 
@@ -57,7 +62,16 @@ def map_command(
     if quantity not in QUANTITIES:
         rule = f"one of {', '.join(QUANTITIES)}"
         raise Refusal("quantity", rule, quantity, "pick one of these names")
-    data = parameter_map(Q, resolution=resolution, alpha_range=alpha_range, beta_range=beta_range)
+    batches = Batches(
+        L_max=L_max, batch_size=1.0 if batch_size is None else batch_size, mu_min=mu_min
+    )
+    data = parameter_map(
+        Q,
+        resolution=resolution,
+        alpha_range=alpha_range,
+        beta_range=beta_range,
+        batches=batches,
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     _write(data, out, quantity)
     shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}
@@ -67,6 +81,7 @@ def map_command(
         typer.echo(f"wrote {out}: {resolution} x {resolution} pixels, Q = {Q:g}")
         typer.echo(
             f"of this plane {shares['spectral_radius']:.1%} converges for additive noise, "
+            f"{shares['iid_rate']:.1%} for random batches in mean square, "
             f"{shares['worst_case_rate']:.1%} for every finite sum in any order"
         )
 

@@ -21,6 +21,17 @@ Beta = Annotated[float | None, typer.Option("--beta", help="Momentum; may be neg
 Gamma = Annotated[
     float | None, typer.Option("--gamma", help="Look-ahead; left out: Nesterov's, gamma = beta.")
 ]
+LargestTerm = Annotated[
+    float | None,
+    typer.Option("--L-max", help="Largest curvature of a single sample, at least L."),
+]
+LeastTerm = Annotated[
+    float | None,
+    typer.Option("--mu-min", help="Least curvature of a single sample; 0 unless given."),
+]
+BatchSize = Annotated[
+    float | None, typer.Option("--batch-size", help="Samples in a mini-batch, at least 1.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON with documented keys.")]
 
 

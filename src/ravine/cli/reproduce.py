@@ -57,7 +57,7 @@ def reproduce(
     - `ravine reproduce --quick --out look/`
     """
     from ravine.reproduction.page import reproduction_page
-    from ravine.reproduction.plan import plan_reproduction
+    from ravine.reproduction.plan import counted, plan_reproduction
     from ravine.reproduction.run import carry_out
 
     plan = plan_reproduction(
@@ -69,11 +69,13 @@ def reproduce(
         seed=seed,
         device=device,
     )
+
     if names:
         _print_names(plan)
         return
 
     _say(plan.sentence)
+
     try:
         done = carry_out(plan, _say)
         reproduction_page(done).write(out / "report.html")
@@ -95,9 +97,9 @@ def reproduce(
         return
 
     counts = ", ".join(f"{judgement} {count}" for judgement, count in done.counts.items())
-    typer.echo(
-        f"{len(done.data)} figures and {len(done.judged)} claims in {done.total_seconds:.0f} s"
-    )
+    made = counted(len(done.data), "figure")
+    judged = counted(len(done.judged), "claim")
+    typer.echo(f"{made} and {judged} in {done.total_seconds:.0f} s")
     typer.echo(f"claims: {counts}")
     typer.echo(f"read {out / 'report.html'}")
 

@@ -9,10 +9,19 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.tables.finding import Finding
+from ravine.tables.finding import Finding, listed
 
 _SCALES = 100.0
 _CHUNK = 2**22
+_MOST_COLUMNS = 2000
+"""Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
+_ROWS_PER_COLUMN = 20
+"""Rows for each column that show full rank where there is one."""
+_RANK = 1e-12
+"""Eigenvalues below this share of the largest are rounding: their error is about 1e-16 d."""
+_TAKES_PART = 1e-6
+"""Entries of a null vector of length 1 above this are not rounding."""
+_NO_SINGLE_MINIMISER = "many weights fit alike; the least of them is meant, or add l2"
 
 
 def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
@@ -49,7 +58,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
             )
             remedy = "scale the columns to unit variance (--standardise)"
             findings.append(Finding("scale", what, remedy, (columns[high], columns[low])))
-    return findings + _duplicates(X, columns, size)
+    return [*findings, *_duplicates(X, columns, size), *_dependent(X, columns, size)]
 
 
 def _constants(
@@ -98,6 +107,53 @@ def _duplicates(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Find
     names = tuple(columns[j] for _, j in pairs)
     what = f"duplicated columns: {shown}{more} (equal up to a factor)"
     return [Finding("duplicate", what, "drop one of each pair", names)]
+
+
+def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Finding]:
+    """Columns that depend linearly on each other, all of them named.
+
+    With columns of length 1, G = XᵀX/n has trace d, and its null space is that of X. A column
+    takes part in a dependence if it is not zero in some vector of the null space.
+    """
+    rows = X.shape[0]
+    used = np.flatnonzero(size > 0.0)
+    if not 2 <= used.size <= _MOST_COLUMNS:
+        return []
+    if rows < used.size:
+        what = f"there are {rows} rows for {used.size} columns, so the columns depend on each other"
+        return [Finding("singular", what, _NO_SINGLE_MINIMISER, ())]
+    scaled = 1.0 / size[used]
+    # A part of the rows that is of full rank settles it: the rest can only add to the rank.
+    part = min(rows, _ROWS_PER_COLUMN * used.size)
+    values = _gram_eigenvalues(X[:part], used, scaled)[0]
+    if values[0] > _RANK * values[-1]:
+        return []
+    values, vectors = _gram_eigenvalues(X, used, scaled)
+    null = vectors[:, values <= _RANK * values[-1]]
+    which = used[np.abs(null).max(axis=1, initial=0.0) > _TAKES_PART]
+    if not which.size:
+        return []
+    names = tuple(columns[j] for j in which)
+    what = (
+        f"{listed(names)} depend on each other: the {which.size} of them span "
+        f"{which.size - null.shape[1]} dimensions"
+    )
+    return [Finding("singular", what, _NO_SINGLE_MINIMISER, names)]
+
+
+def _gram_eigenvalues(
+    X: Any, used: npt.NDArray[np.intp], scaled: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, the least first, and eigenvectors of the Gram matrix of scaled columns."""
+    G = np.zeros((used.size, used.size))
+    step = max(1, _CHUNK // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step]
+        dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+        block = dense[:, used] * scaled
+        G += block.T @ block
+    values, vectors = np.linalg.eigh(G / X.shape[0])
+    return values, vectors
 
 
 def _project(X: Any, weights: FloatArray) -> FloatArray:

@@ -61,9 +61,9 @@ def _connected(cluster: Any) -> Iterator[Any]:
         yield cluster
         return
     if not isinstance(cluster, str):
-        found = type(cluster).__name__
+        shown = type(cluster).__name__
         remedy = "e.g. cluster='tcp://localhost:8786'"
-        raise WrongType("cluster", "an address or a distributed.Client", found, remedy)
+        raise WrongType("cluster", "an address or a distributed.Client", shown, remedy)
     try:
         client = make(cluster, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError):
@@ -108,19 +108,19 @@ def _run(
 def _result(future: Any, tile: Tile) -> Part:
     """The tile that a worker computed, if the worker computes as the driver does."""
     try:
-        found, part = future.result()
+        theirs, part = future.result()
     except _distributed().KilledWorker as error:
         line = (
             f"every worker that ran pixels {tile[0]} to {tile[1] - 1} died, the last at "
             f"{error.last_worker.address}: perhaps for want of memory, give smaller tiles"
         )
         raise ChildProcessError(line) from None
-    address = found.pop("worker")
+    address = theirs.pop("worker")
     for name, here in numerics().items():
-        if found[name] != here:
+        if theirs[name] != here:
             rule = f"workers with the driver's {name}, {here}"
             remedy = "install the same versions on every machine"
-            raise Refusal("cluster", f"of {rule}", f"{found[name]} at {address}", remedy)
+            raise Refusal("cluster", f"of {rule}", f"{theirs[name]} at {address}", remedy)
     return part  # type: ignore[no-any-return]
 
 

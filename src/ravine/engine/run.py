@@ -223,10 +223,14 @@ class _Loop:
     def __init__(
         self, problem: Problem, x0: FloatArray, sampled: bool, alpha: float, kind: int, period: int
     ) -> None:
-        self.problem, self.sampled = problem, sampled
-        self.alpha, self.kind, self.period = alpha, kind, period
+        self.problem = problem
+        self.sampled = sampled
+        self.alpha = alpha
+        self.kind = kind
+        self.period = period
         self.x = self.x_prev = self.y = x0
-        self.ys, self.velocities = [x0], [np.zeros_like(x0)]
+        self.ys = [x0]
+        self.velocities = [np.zeros_like(x0)]
         self.gradients: list[FloatArray] = []
         self.objectives = [problem.objective(x0)]
         self.restarted: list[bool] = []
@@ -240,7 +244,8 @@ class _Loop:
         if not np.isfinite(ahead).all():
             return False
         again = self._restarts(k, drawn, ahead, g)
-        self.x_prev, self.x = (ahead if again else self.x), ahead
+        self.x_prev = ahead if again else self.x
+        self.x = ahead
         y = self.x + gamma * (self.x - self.x_prev)
         value = self.problem.objective(y) if np.isfinite(y).all() else np.inf
         if not np.isfinite(value):
@@ -286,16 +291,17 @@ class _Loop:
         made_by: dict[str, Any],
     ) -> Trace:
         """Gather the run, and judge how it ended."""
-        taken, best = len(self.gradients), self.problem.minimiser
+        taken = len(self.gradients)
+        best = self.problem.minimiser
         d = self.problem.dimension
         y = np.array(self.ys)
         squares = ((y - best) ** 2).sum(axis=1)
         full = np.full(made_by["steps"] + 1, np.inf)
         full[: len(squares)] = squares
-        found = _judge(full, noisy, force, float(best @ best))
-        if found["outcome"] != Outcome.DIVERGED:
+        measures = _judge(full, noisy, force, float(best @ best))
+        if measures["outcome"] != Outcome.DIVERGED:
             late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
-            found["floor_sup"] = float(late.mean()) if late.size else float("nan")
+            measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
         return Trace(
             y=y,
             minimiser=best,
@@ -306,10 +312,10 @@ class _Loop:
             gradient=np.array(self.gradients).reshape(taken, d),
             momentum=betas[:taken],
             restarted=np.array(self.restarted, dtype=bool),
-            outcome=Outcome(int(found["outcome"])),
-            diverged_at=int(found["diverged_at"]),
-            rate=found["rate"],
-            measures=found,
+            outcome=Outcome(int(measures["outcome"])),
+            diverged_at=int(measures["diverged_at"]),
+            rate=measures["rate"],
+            measures=measures,
             made_by=made_by,
         )
 
@@ -344,8 +350,9 @@ def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
         return problem.start
     x0 = np.asarray(real("start", start, remedy="give x_0"))
     if x0.shape != (problem.dimension,):
-        rule, found = f"a vector of {problem.dimension} coordinates", f"shape {x0.shape}"
-        raise Refusal("start", rule, found, "give one number for each dimension")
+        rule = f"a vector of {problem.dimension} coordinates"
+        shown = f"shape {x0.shape}"
+        raise Refusal("start", rule, shown, "give one number for each dimension")
     return x0
 
 

@@ -190,7 +190,8 @@ def _value(file: Path, name: str, value: Any) -> Any:
         try:
             return np.load(file.parent / value["file"], allow_pickle=False)
         except (OSError, ValueError, EOFError):
-            rule, remedy = "in an NPY file", "write one with numpy.save"
+            rule = "in an NPY file"
+            remedy = "write one with numpy.save"
             raise Refusal(name, rule, repr(value["file"]), remedy) from None
     if name == "curvature" and set(value) == {"mu", "L"}:
         return Curvature(value["mu"], value["L"])

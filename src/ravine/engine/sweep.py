@@ -120,8 +120,8 @@ def sweep(
     >>> from ravine.problems import worst_case_quadratic
     >>> problem = worst_case_quadratic(Q=16, d=20)
     >>> best = 1 / float(problem.curvature.L)
-    >>> found = sweep(problem, [best, 2.5 * best], [0.0, 0.6], steps=400, threads=1)
-    >>> found.outcome.values.tolist()
+    >>> plane = sweep(problem, [best, 2.5 * best], [0.0, 0.6], steps=400, threads=1)
+    >>> plane.outcome.values.tolist()
     [[0, 0], [3, 3]]
     """
     spec = checked_spec(

@@ -48,8 +48,18 @@ _LINEAR = 0.1
 _ROUNDING = 1e-12
 """Least half width of the limits of a logarithm: cyclic runs have no spread at all."""
 
-_EPOCHAL = (Sampling.CYCLIC, Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT)
+RULES = (
+    Sampling.IID,
+    Sampling.IID_NO_REPEAT,
+    Sampling.CYCLIC,
+    Sampling.RESHUFFLE,
+    Sampling.RESHUFFLE_NO_REPEAT,
+)
+"""The rules whose growths are measured: those with a closed form on this example."""
+
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
+"""Those of them under which two visits in a row to the bad term end a trajectory."""
+
 _PARTS = ("exact", "measured", "low", "high")
 
 
@@ -97,15 +107,15 @@ def inconsistent_batch(
             sampling=DRAWN, seed=seed)
         for terms in n
     ]  # fmt: skip
+
     third = np.stack([trace.y_errors[:, 2] for trace in traces])
     drawn = np.stack(
         [trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n, strict=True)]
     )
     opposed = np.stack([trace.opposed[:, 2] for trace in traces])
 
-    rules = list(Sampling)
     table: dict[str, FloatArray] = {
-        f"{name}_{part}": np.full((len(rules), len(n)), np.nan)
+        f"{name}_{part}": np.full((len(RULES), len(n)), np.nan)
         for name in ("almost_sure", "mean", "zero", "first")
         for part in _PARTS
     }
@@ -114,7 +124,7 @@ def inconsistent_batch(
     # shares the 5 % among all comparisons, and each among its two sides.
     comparisons = len(n) * (3 + 3 + 2 + 2)
     z = NormalDist().inv_cdf(1.0 - 0.025 / comparisons)
-    for i, rule in enumerate(rules):
+    for i, rule in enumerate(RULES):
         for j, terms in enumerate(n):
             turns = epochs or EPOCHS.get(terms, 20)
             for name, values in _measured(terms, rule, turns, trajectories, z, seed).items():
@@ -128,7 +138,7 @@ def inconsistent_batch(
             "opposed": (("n", "draw"), opposed.astype(np.float64)),
             **{name: (("sampling", "n"), values) for name, values in table.items()},
         },
-        coords={"n": list(n), "sampling": [rule.value for rule in rules]},
+        coords={"n": list(n), "sampling": [rule.value for rule in RULES]},
         attrs={"mu": MU, "L": L, "trajectories": trajectories, "seed": seed, "horizon": HORIZON},
     )
 
@@ -160,7 +170,7 @@ def _measured(
         mid = float(np.mean(logs))
         out["almost_sure"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
 
-    if rule in _EPOCHAL:
+    if rule.traits.by_epoch:
         exact = counterexample_growth(curvature, n, sampling=rule, sense="mean")
         # The ratio of two means from the same trajectories, by linearisation.
         ratio = late.mean() / early.mean()
@@ -172,6 +182,7 @@ def _measured(
         mean = horizon.mean()
         half = z * horizon.std() / np.sqrt(trajectories)
         out["first"] = (mean_after(n, rule, HORIZON), mean, mean - half, mean + half)
+
     return out
 
 
@@ -248,6 +259,7 @@ def mean_after(n: int, rule: Sampling, steps: int) -> float:
     mean = none(steps, p, 1) * abs(start[steps][0])
     for t in range(1, steps + 1):
         mean += weight[t] * none(steps - t, 0.0, soonest) * abs(after[steps - t][0])
+
     return float(mean)
 
 
@@ -270,6 +282,7 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
             known = np.isfinite(exact)
             compared += known.sum()
             inside += ((exact >= low) & (exact <= high))[known].sum()
+
     return {"compared": float(compared), "inside": float(inside)}
 
 
@@ -282,6 +295,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, count, height=2.9, sharey=True)
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         _draw_run(axis, data.sel(n=n), int(n))
+
     axes[0, 0].set_ylabel("third coordinate of y − x*", fontsize=8.0)
     ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
     runs = [
@@ -294,6 +308,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
         Line2D([], [], color=RED, marker="o", linestyle="", markersize=4, label="fₙ was sampled"),
         Patch(color=GREY, alpha=0.3, label="momentum and gradient oppose"),
     ]
+
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
     return figure
 

@@ -111,6 +111,7 @@ def noisy_logistic(
 
     dims = {"sgd_rate": ("Q", "alpha_L"), "mu": ("Q",), "L": ("Q",), "local_Q": ("Q",)}
     ratios = [row["L"] / row["mu"] for row in rows]
+
     return xr.Dataset(
         {
             name: (dims.get(name, ("Q", "alpha_L", "beta")), np.stack([row[name] for row in rows]))
@@ -174,6 +175,7 @@ def advantage(data: xr.Dataset) -> dict[str, list[float]]:
         out["momentum"].append(best)
         out["sgd"].append(plain)
         out["speed_up"].append(float(np.log(best) / np.log(plain)))
+
     return out
 
 
@@ -207,6 +209,7 @@ def draw_noisy_logistic(data: xr.Dataset) -> Figure:
         axis.axhline(0.0, color="white", linestyle="--", linewidth=1.0)
         axis.set_title(f"Q = {float(one['Q']):.1f}: {speed[i]:.2f} × SGD", fontsize=8.0)
         axis.set_xlabel("step size αL", fontsize=8.0)
+
     axes[0, 0].set_ylabel("momentum β", fontsize=8.0)
     bar = figure.colorbar(image, ax=axes, aspect=30, pad=0.01)
     bar.set_ticks([0.6, 0.7, 0.8, 0.9, 1.0])

@@ -103,6 +103,7 @@ def negative_momentum(
     momenta = np.linspace(-0.98, 0.9, 189)
     rates = np.array(_RATES)
     negative, critical = fixed_rate(rates)
+
     return xr.Dataset(
         {
             "exact": (("tail_beta", "length"), exact / without),
@@ -134,7 +135,9 @@ def _after(
             # y of the last step before the tail looked ahead with the usual momentum.
             shift = np.array([[1.0, float(tail.gamma) - float(usual.gamma)], [0.0, 1.0]])
             state = shift @ state @ shift.T
+
         state = _steps(eigenvalues, method, state, count)
+
     return np.asarray(state[:, 0, 0].sum())
 
 
@@ -234,6 +237,7 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
             place, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
             marker="o", markersize=2.5, elinewidth=0.7,
         )  # fmt: skip
+
     left.plot(place, data["sgd_step"], color=ORANGE, linestyle="--", label="SGD, α = 2/(μ+L)")
     left.set_xscale("log", base=2)
     ticks = [0.5, 2, 8, 32, 128]
@@ -256,6 +260,7 @@ def _draw_variances(middle: Axes, data: xr.Dataset) -> None:
         # Where Var y of one direction is least at a fixed h = alpha lambda.
         best = -1.0 / (1.0 + np.sqrt(h))
         middle.plot(best, float(data[name].interp(beta=best)), "v", color=colour, markersize=5)
+
     middle.axhline(1.0, color="grey", linewidth=0.5)
     middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
     middle.minorticks_off()
@@ -282,6 +287,7 @@ def _findings(data: xr.Dataset) -> list[str]:
     values = ", ".join(f"{left:.3f} at beta = {beta:g}" for beta, left in pairs)
 
     compared = data.sel(rate=COMPARED_RATE)
+
     return [
         f"Mean square after {int(longest['length'])} steps of the tail, over that without: "
         f"{values}; {float(longest['sgd_step']):.3f} for SGD at 2/(mu+L).",

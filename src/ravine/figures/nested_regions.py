@@ -76,6 +76,7 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
             rate = one[rung.key].values.T
             inside = [-1.0, 1.0]
             axis.contourf(one["alpha_L"], one["beta"], rate, levels=inside, colors=[rung.colour])
+
         axis.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, linewidth=1.1)
         curvature = Curvature(1.0 / Q, 1.0)
         for marker, colour, method in (("o", "white", nesterov), ("s", "#f2b134", sgd)):
@@ -83,10 +84,12 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
             axis.plot(
                 point.alpha, point.beta, marker, color=colour, markeredgecolor="black", markersize=5
             )
+
         axis.set_title(f"Q = {Q:g}", fontsize=8.0)
         axis.set_xlim(*cell_edges(one["alpha_L"]))
         axis.set_ylim(*cell_edges(one["beta"]))
         axis.set_xlabel("step αL", fontsize=8.0)
+
     axes[0, 0].set_ylabel("momentum β", fontsize=8.0)
     name_panels(axes)
     dot: dict[str, Any] = {"linestyle": "", "markeredgecolor": "black", "markersize": 5}
@@ -96,6 +99,7 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
         Line2D([], [], color="#f2b134", marker="s", label="SGD, α = 2/(μ+L)", **dot),
         Line2D([], [], color=ORANGE, linestyle="--", label="largest step safe for every μ"),
     ]
+
     figure.legend(
         handles=[*handles, *marks], loc="outside lower center", ncols=3, frameon=False, fontsize=7.0
     )

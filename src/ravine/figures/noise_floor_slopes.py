@@ -149,6 +149,7 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
         )  # fmt: skip
         right.loglog(ratios, one["objective"], color=colour, marker=marker, markersize=3.5,
                      label=words)  # fmt: skip
+
     left.loglog(
         ratios, data["paper"].sel(algorithm="nesterov"), color=RED, linestyle="--", linewidth=0.9,
         label="usual Nesterov by Theorem 1",
@@ -157,8 +158,10 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
     left.set_title("iterate: lines exact, points measured", fontsize=8.0)
     right.set(xlabel="condition number Q", ylabel="L (E f − f*) / σ²  in the worst direction")
     right.set_title("objective, exact", fontsize=8.0)
+
     for axis in axes[0]:
         axis.legend(fontsize=6.5, frameon=False, loc="upper left")
+
     name_panels(axes)
     return figure
 
@@ -171,6 +174,7 @@ def _findings(data: xr.Dataset) -> list[str]:
     largest = data.isel(Q=-1)
     floors = largest["variance"]
     ratio = float(floors.sel(algorithm="nesterov") / floors.sel(algorithm="sgd"))
+
     return [
         f"Slopes of the measured variance over Q >= 100: usual Nesterov {fitted['nesterov']:.3f} "
         f"(limit 3/2), SGD {fitted['sgd']:.3f} (limit 1).",

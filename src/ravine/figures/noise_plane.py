@@ -108,6 +108,7 @@ def noise_plane(
         )
         for i, problem in enumerate(problems)
     ]
+
     parts = [part for part, _ in swept]
 
     dims = ("Q", "alpha_L", "beta")
@@ -130,8 +131,10 @@ def noise_plane(
             "device": swept[0][1],
         },
     )
+
     for key, words in _LONG_NAMES.items():
         data[key].attrs["long_name"] = words
+
     return data
 
 
@@ -180,6 +183,7 @@ def _one_problem(
         "measured_coefficient_se": unit * square_se,
         "diverged": diverged.astype(np.float64),
     }
+
     return coefficients, str(rest.attrs["device"])
 
 
@@ -254,6 +258,7 @@ def _on_covariances(B: FloatArray) -> FloatArray:
         (a * c, a * d + b * c, b * d),
         (c * c, 2 * c * d, d * d),
     )
+
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 

@@ -63,6 +63,7 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
                 axis.set_title(words, fontsize=7.5)
             axis.set_xticks([0, 1, 2, 3])
             axis.set_yticks([-1, -0.5, 0, 0.5, 1])
+
         axes[row, 0].set_ylabel(f"Q = {Q:g}\nmomentum β", fontsize=8.0)
 
     for axis in axes[-1]:
@@ -86,6 +87,7 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
         Line2D([], [], color="black", linestyle="--", linewidth=0.9,
                label="up and left of it: above Theorem 1's coefficient"),
     ]  # fmt: skip
+
     figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=7.5)
     return figure
 

@@ -10,6 +10,7 @@ from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
+from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.noise.moments import exact_noise_coefficient
@@ -39,6 +40,7 @@ def parameter_map(
     resolution: int = 400,
     alpha_range: tuple[float, float] = (0.0, 2.5),
     beta_range: tuple[float, float] = (-1.0, 1.0),
+    batches: Batches = SINGLE_TERMS,
 ) -> xr.Dataset:
     """Every rung of the ladder and the noise floor over (alpha L, beta), for Nesterov's method.
 
@@ -52,6 +54,8 @@ def parameter_map(
         Smallest and largest alpha L, from zero up.
     beta_range
         Smallest and largest momentum.
+    batches
+        Curvature of single terms, in units of L, and size of the batches.
 
     Returns
     -------
@@ -77,10 +81,15 @@ def parameter_map(
     method = Method(alphas[:, None], betas[None, :])
     data = xr.Dataset(
         coords={"alpha_L": alphas, "beta": betas},
-        attrs={"Q": ratio, "method": "Nesterov (gamma = beta)", "ravine_version": __version__},
+        attrs={
+            "Q": ratio,
+            "method": "Nesterov (gamma = beta)",
+            "batch_size": batches.batch_size,
+            "ravine_version": __version__,
+        },
     )
     for rung in RUNGS:
-        rate = rung.rate(curvature, method)
+        rate = rung.rate(curvature, method, batches)
         if rung.bracketed:
             lower = rung.key.removesuffix("_rate") + "_lower"
             data[lower] = (_AXES, rate.lower, {"long_name": f"{rung.name}, lower bound"})

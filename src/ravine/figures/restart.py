@@ -122,10 +122,12 @@ def draw_restart(data: xr.Dataset) -> Figure:
                 data["step"], curve, color=colour, linestyle=line, linewidth=1.2,
                 label=f"{rate:.4f} a step",
             )  # fmt: skip
+
         axis.set_title(str(one["example"].item()), fontsize=7.0)
         axis.set_xlabel("step k", fontsize=8.0)
         axis.legend(fontsize=6.5, frameon=False, loc="best")
         axis.axhline(0.0, color="grey", linewidth=0.5)
+
     axes[0, 0].set_ylabel("log₁₀ of the typical ‖y − x*‖", fontsize=8.0)
     name_panels(axes)
     handles = [
@@ -148,6 +150,7 @@ def _findings(data: xr.Dataset) -> list[str]:
             for rule, growth in zip(data["rule"].values, growths, strict=True)
         )
         lines.append(f"{example}: {rules} a step.")
+
     return lines
 
 

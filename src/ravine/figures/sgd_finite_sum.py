@@ -94,6 +94,7 @@ def sgd_finite_sum(
         )
 
     dims = {"rms_floor": ("Q",), "bound_floor": ("Q",), "runs": ("Q", "run", "step")}
+
     return xr.Dataset(
         {
             name: (dims.get(name, ("Q", "step")), np.stack([row[name] for row in rows]))
@@ -149,6 +150,7 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
         axis.set_title(f"Q = {Q:g}", fontsize=8.0)
         axis.set_xlabel("step k", fontsize=8.0)
         axis.set_xlim(0, steps[-1])
+
     axes[0, 0].set_ylabel("distance ‖y − x*‖", fontsize=8.0)
     name_panels(axes)
     handles = [
@@ -157,6 +159,7 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
         Line2D([], [], color=SKY, linewidth=0.8, label="ten of the runs"),
         Line2D([], [], color=GREEN, linestyle=":", label="exact stationary rms"),
     ]
+
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5)
     return figure
 
@@ -166,6 +169,7 @@ def _findings(data: xr.Dataset) -> list[str]:
     closeness = tightness(data)
     mean = float((data["mean"] / data["bound"]).max())
     drawn = float((data["runs"] / data["bound"]).max())
+
     return [
         f"Largest mean distance over the bound: {mean:.4f}. Largest of the ten drawn runs: "
         f"{drawn:.4f}. Largest of all runs at any step: "

@@ -60,8 +60,10 @@ def panels(
     with mpl.rc_context(cast("Any", _SETTINGS)):
         figure = Figure(figsize=(WIDE, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **options)
+
     for axis in axes.flat:
         axis.tick_params(labelsize=7.0)
+
     return figure, np.asarray(axes)
 
 

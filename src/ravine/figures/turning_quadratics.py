@@ -57,9 +57,11 @@ def turning(
     if Q is None:
         beside = THRESHOLD * np.array([1.0 - _BESIDE, 1.0 + _BESIDE])
         Q = np.sort(np.concatenate([np.geomspace(4.0, 64.0, 22), beside])).tolist()
+
     ratios = np.asarray(Q, dtype=np.float64)
     curvature = Curvature(np.ones_like(ratios), ratios)
     usual = nesterov(curvature)
+
     return xr.Dataset(
         {
             "measured": ("Q", np.array([_measured(ratio, steps) for ratio in ratios])),
@@ -147,6 +149,7 @@ def _findings(data: xr.Dataset) -> list[str]:
     off = float(np.abs(data["measured"] / data["worst_case"] - 1.0).max())
     ratios = data["Q"].values
     growing = data["measured"].values > 1.0
+
     return [
         f"Measured growth agrees with √2 (1 - 1/√Q) to {off:.0e}.",
         f"Converges at Q = {ratios[~growing].max():.4f}, diverges at Q = "

@@ -34,7 +34,8 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     """
     curvature = _single(mu, L)
     terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
-    low, high = float(curvature.mu), float(curvature.L)
+    low = float(curvature.mu)
+    high = float(curvature.L)
     eigenvalues = np.tile([high, low, low], (terms, 1))
     eigenvalues[-1, 2] = high
     return QuadraticSum(
@@ -100,10 +101,12 @@ def divergent_sum(
     d = len(start)
     even = np.full(d, 1.0 / np.sqrt(d))
     U = reflection_between(even, away / np.linalg.norm(away))
-    low, high = float(curvature.mu), float(curvature.L)
+    low = float(curvature.mu)
+    high = float(curvature.L)
     eigenvalues = np.empty((terms, d))
     eigenvalues[:, :-1] = np.geomspace(high, low, d - 1)
-    eigenvalues[:-1, -1], eigenvalues[-1, -1] = low, high
+    eigenvalues[:-1, -1] = low
+    eigenvalues[-1, -1] = high
     gradients = None
     if not interpolate:
         gradients = size * np.random.default_rng(origin).standard_normal((terms, d))
@@ -150,7 +153,8 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """
     curvature = _single(mu, L)
     n = whole("terms", terms, 2, remedy="give a number of axes, e.g. 4")
-    low, high = float(curvature.mu), float(curvature.L)
+    low = float(curvature.mu)
+    high = float(curvature.L)
     angle = np.arange(n) * np.pi / n
     first = np.stack((np.cos(angle), np.sin(angle)), axis=-1)
     second = np.stack((-np.sin(angle), np.cos(angle)), axis=-1)

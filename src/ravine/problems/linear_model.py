@@ -75,7 +75,8 @@ class LinearModel(Problem):
 
         Refused where some batch is not strongly convex: then no positive mu holds for every one.
         """
-        mu, L = self.batch_curvatures[:, 0], self.batch_curvatures[:, 1]
+        mu = self.batch_curvatures[:, 0]
+        L = self.batch_curvatures[:, 1]
         return _bounds_or_refusal(float(mu.min()), float(L.max()), f"batch {int(mu.argmin())}")
 
     @cached_property
@@ -88,13 +89,15 @@ class LinearModel(Problem):
 
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Mean loss of the rows of batch i plus the regulariser at ``x``."""
-        w, rows = self._point(x), self._rows(i)
+        w = self._point(x)
+        rows = self._rows(i)
         loss = self.loss.values(self._scores(rows, w), rows).mean()
         return float(loss + 0.5 * self.l2 * (w @ w))
 
     def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
         """Gradient of the objective of batch i at ``x``, shape (d,)."""
-        w, rows = self._point(x), self._rows(i)
+        w = self._point(x)
+        rows = self._rows(i)
         slopes = self.loss.slopes(self._scores(rows, w), rows)
         return np.asarray((self.X[rows].T @ slopes).ravel() / len(slopes) + self.l2 * w)
 
@@ -135,12 +138,13 @@ class LinearModel(Problem):
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
     ) -> FloatArray:
         """Hessian of batch i (of the whole objective if None) at ``x`` times ``v``, unformed."""
-        w, direction = self._point(x), self._point(v, "v")
+        w = self._point(x)
+        direction = self._point(v, "v")
         V = direction.reshape(self.features, -1)
         total = self.l2 * direction
         for rows in self._chunks() if i is None else [self._rows(i)]:
             weights = self._row_weights[rows] * (1 if i is None else self.terms)
-            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V))
+            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V), rows)
             total = total + (self.X[rows].T @ (weights[:, None] * curved)).ravel()
         return np.asarray(total)
 
@@ -168,14 +172,15 @@ class LinearModel(Problem):
     def _hessian_of(
         self, rows: slice, weights: FloatArray, x: npt.ArrayLike | None, l2: float | None = None
     ) -> FloatArray:
-        K, block = self.loss.outputs, self.X[rows]
+        K = self.loss.outputs
+        block = self.X[rows]
         # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
         flat = self.loss.quadratic
         Z = np.zeros((len(weights), K)) if flat else self._scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
         for c in range(K):
             for e in range(c, K):
-                scale = weights * self.loss.pair(Z, c, e)
+                scale = weights * self.loss.pair(Z, c, e, rows)
                 part = _weighted_gram(block, scale)
                 H[:, c, :, e] = part
                 H[:, e, :, c] = part

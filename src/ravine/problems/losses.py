@@ -12,9 +12,14 @@ from ravine.arguments import FloatArray, Refusal, WrongType
 SQUARED, LOGISTIC, MULTINOMIAL = range(3)
 """The numbers by which compiled code knows the losses that it has gradients of."""
 
+ALL = slice(None)
+"""All rows."""
+
 
 class Loss(Protocol):
     """A convex loss of a row's scores z (one for each output) and its target.
+
+    ``rows`` are those of the targets that belong to the rows of ``Z``.
 
     To add one, write a class like those below and enter it in ``LOSSES``. It then runs everywhere,
     step by step in Python. For compiled sweeps give it a number as ``kernel_code``, and teach
@@ -42,10 +47,10 @@ class Loss(Protocol):
     def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Derivative in z of each row, shape (m, outputs)."""
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``, shape (m, outputs)."""
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
 
 
@@ -65,8 +70,8 @@ class Squared:
         self.target = raw.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(self.target))
         if bad.size:
-            found = f"{self.target[bad[0]]} in row {bad[0]}"
-            raise Refusal("y", "finite", found, "drop that row, or fill it in")
+            shown = f"{self.target[bad[0]]} in row {bad[0]}"
+            raise Refusal("y", "finite", shown, "drop that row, or fill it in")
 
     def kernel_target(self) -> FloatArray:
         """The numbers to be met."""
@@ -80,11 +85,11 @@ class Squared:
         """Derivative in z of each row."""
         return Z - self.target[rows, None]
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``."""
         return S
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row."""
         return np.ones(len(Z))
 
@@ -102,8 +107,8 @@ class Logistic:
     def __init__(self, target: npt.ArrayLike) -> None:
         labels, codes = _labels(target)
         if len(labels) != 2:
-            found = f"{len(labels)} distinct labels"
-            raise Refusal("y", "two labels for the logistic loss", found, "use loss='multinomial'")
+            shown = f"{len(labels)} distinct labels"
+            raise Refusal("y", "two labels for the logistic loss", shown, "use loss='multinomial'")
         self.sign = 2.0 * codes - 1.0
 
     def kernel_target(self) -> FloatArray:
@@ -119,11 +124,11 @@ class Logistic:
         sign = self.sign[rows, None]
         return np.asarray(-sign * _sigmoid(-sign * Z))
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``."""
         return np.asarray(_sigmoid(Z) * _sigmoid(-Z) * S)
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row."""
         return np.asarray(_sigmoid(Z[:, 0]) * _sigmoid(-Z[:, 0]))
 
@@ -161,12 +166,12 @@ class Multinomial:
         P[np.arange(len(Z)), self.codes[rows]] -= 1.0
         return P
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``."""
         P = _softmax(Z)
         return np.asarray(P * (S - (P * S).sum(axis=1, keepdims=True)))
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row."""
         P = _softmax(Z)
         return np.asarray(P[:, c] * (float(c == e) - P[:, e]))

@@ -144,6 +144,7 @@ def _cell(tag: str, cell: Cell | str) -> str:
         classes.append(cell.tone)
     if cell.number:
         classes.append("number")
+
     mark = f' class="{" ".join(classes)}"' if classes else ""
     return f"<{tag}{mark}>{escape(cell.text)}</{tag}>"
 
@@ -153,9 +154,11 @@ def _svg(figure: Figure, place: int) -> str:
     import matplotlib
 
     buffer = io.StringIO()
+
     with matplotlib.rc_context({"svg.hashsalt": f"ravine {place}", "svg.fonttype": "none",
                                 "font.family": "sans-serif"}):  # fmt: skip
         figure.savefig(buffer, format="svg", metadata={"Date": None})
+
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

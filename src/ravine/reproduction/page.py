@@ -36,6 +36,7 @@ def reproduction_page(done: Reproduction) -> Page:
         "Nesterov's Accelerated Gradient Method in Stochastic Settings (ICML 2020), run and judged",
         footer=f"Made by ravine {versions()['ravine']}. This page needs no other file.",
     )
+
     _lead(page, done)
 
     page.heading("What does not hold, or needs a correction")

@@ -55,6 +55,7 @@ class ReproductionPlan:
         """How large the figures are, in words."""
         if self.quick:
             return "quick settings"
+
         return f"{self.resolution} x {self.resolution} pixels"
 
     @property
@@ -63,7 +64,8 @@ class ReproductionPlan:
         there = f", {len(self.ready)} of them there already" if self.ready else ""
         claims = sum(set(claim.needs) <= set(self.arguments) for claim in CLAIMS)
         return (
-            f"{len(self.arguments)} figures at {self.size}{there}, and {claims} claims, "
+            f"{counted(len(self.arguments), 'figure')} at {self.size}{there}, "
+            f"and {counted(claims, 'claim')}, "
             f"into {self.out}{os.sep}: {self._duration()}"
         )
 
@@ -136,6 +138,7 @@ def plan_reproduction(
         for name in names
     }
     ready = [name for name in names if _is_ready(folder, name, arguments[name])]
+
     return ReproductionPlan(
         out=folder,
         resolution=pixels,
@@ -146,6 +149,17 @@ def plan_reproduction(
         ready=() if fresh else tuple(ready),
         last=_read_manifest(folder),
     )
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "claim"), counted(2, "claim")
+    ('1 claim', '2 claims')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def mark_of(name: str, arguments: dict[str, Any]) -> str:

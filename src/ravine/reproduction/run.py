@@ -122,8 +122,10 @@ def _make(done: Reproduction, name: str) -> None:
     # Pictures of other data go first: should the run end here, they are drawn again.
     for kind in PICTURES:
         (out / f"{name}.{kind}").unlink(missing_ok=True)
+
     with written_whole(out / f"{name}.nc") as part:
         data.to_netcdf(part, engine="scipy")
+
     _draw_missing(out, name, data)
 
     done.data[name] = data
@@ -152,6 +154,7 @@ def _draw_missing(out: Path, name: str, data: xr.Dataset) -> bool:
     figure = FIGURES[name].draw(data)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
+
     for kind in missing:
         with written_whole(out / f"{name}.{kind}") as part:
             save_picture(figure, part, kind)
@@ -164,6 +167,7 @@ def save_picture(figure: Figure, path: Path, kind: str) -> None:
     import matplotlib as mpl
 
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
+
     with mpl.rc_context({"svg.hashsalt": "ravine"}):
         figure.savefig(path, format=kind, dpi=DPI, metadata=metadata)
 
@@ -192,6 +196,7 @@ def _manifest(done: Reproduction) -> dict[str, Any]:
         }
         for name in done.data
     }
+
     return {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(done.total_seconds, 2),

@@ -143,8 +143,8 @@ def _refused(source: Source, message: str) -> Refusal:
         return Refusal("DATA", "a table with rows of one length", value, "mend it, or give --sep")
     if "straddl" in message:
         return long_line(source.name)
-    if "Empty CSV" in message:
-        return Refusal("DATA", "a file with rows", f"none in {source.name}", "fill it")
+    if "Empty CSV" in message or "Could not skip" in message:
+        return Refusal("DATA", "two rows or more", "0", "there is nothing to average over")
     return broken(source.name, "CSV", message)
 
 

@@ -187,6 +187,12 @@ def _useful(columns: list[Column], tidy: bool) -> tuple[list[Column], list[Findi
         else:
             kept.append(column)
     findings = []
+    if not kept and numbering:
+        # A series of one variable: its rows are numbered in time, and that is all there is.
+        kept = [column for column in columns if column.name in numbering]
+        what = f"{listed(numbering)}: kept, though it only numbers the rows, as no other is left"
+        findings.append(Finding("index", what, "", tuple(numbering)))
+        numbering = []
     for names, kind, why in (
         (numbering, "index", "it only numbers the rows"),
         (naming, "names", "nearly every row has a text of its own"),

@@ -29,7 +29,8 @@ _ORDERS = 1 << 31  # bytes of orders in a launch, at most
 
 def lacking(spec: Spec) -> str | None:
     """Name what the CPU's kernel can do and this one cannot, or return None."""
-    d, batch = spec.problem.dimension, spec.batch
+    d = spec.problem.dimension
+    batch = spec.batch
     if d > MOST_COORDINATES:
         return f"a finite sum of {d} coordinates, more than {MOST_COORDINATES}"
     if batch > MOST_COORDINATES:
@@ -72,7 +73,9 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     out = np.empty((count, len(FIELDS)))
     for start, stop in launches(count, plan.edges.size - 1, entries):
         some = slice(start, stop)
-        own, limit, identity = lanes.own[:, some], lanes.limit[some], lanes.identity[some]
+        own = lanes.own[:, some]
+        limit = lanes.limit[some]
+        identity = lanes.identity[some]
         out[some] = _run(terms, rules, plan, layout, own, limit, identity)
     shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
@@ -88,7 +91,9 @@ def _run(
     identity: npt.NDArray[np.uint64],
 ) -> FloatArray:
     """Run trajectories in one launch; return their measures, (trajectories, fields)."""
-    n, steps, size = len(limit), int(plan.edges[-1]), terms.curvatures.shape[1]
+    n = len(limit)
+    steps = int(plan.edges[-1])
+    size = terms.curvatures.shape[1]
     results = (
         cleared(((plan.edges.size - 1) * n,), np.float64),
         cleared((n,), np.float64),

@@ -46,7 +46,8 @@ class FiniteSumLayout(NamedTuple):
 def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
     """Make the kernel of a layout."""
     d, batch, sampling, kind, extras, with_noise, shared, with_slopes, single, with_sup = layout
-    real, room_size = np.float32 if single else np.float64, d * ROWS
+    real = np.float32 if single else np.float64
+    room_size = d * ROWS
     streams = 4 * d if with_noise else 4
     normals_size = 2 * d if with_noise else 2
 
@@ -85,8 +86,12 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
         for i in range(batch):
             state.picks[i] = np.uint32(0)
         largest[0] = 0.0
-        steps, bound, last, in_bin = edges[edges.size - 1], limit[at], 0.0, 0.0
-        b, diverged = 0, 0
+        steps = edges[edges.size - 1]
+        bound = limit[at]
+        last = 0.0
+        in_bin = 0.0
+        b = 0
+        diverged = 0
         edge = edges[1]
         for k in range(steps):
             total[0] = 0.0

@@ -27,7 +27,8 @@ _THREADS = 2 if SIMULATED else 128
 
 def lacking(spec: Spec) -> str | None:
     """Name what the CPU's kernel can do and this one cannot, or return None."""
-    d, batch = spec.problem.dimension, spec.batch
+    d = spec.problem.dimension
+    batch = spec.batch
     if spec.dtype != "float64":
         return f"dtype={spec.dtype!r} for linear models"
     if d > MOST_WEIGHTS:
@@ -83,7 +84,8 @@ def _run(
     start_square: float,
 ) -> FloatArray:
     """Run trajectories in one launch; return their measures, (trajectories, fields)."""
-    n, steps = len(identity), int(plan.edges[-1])
+    n = len(identity)
+    steps = int(plan.edges[-1])
     results = (
         cleared(((plan.edges.size - 1) * n,), np.float64),
         cleared((n,), np.float64),

@@ -57,8 +57,10 @@ class LinearModelLayout(NamedTuple):
 def linear_model_kernel(layout: LinearModelLayout) -> Any:
     """Make the kernel of a layout."""
     features, wide, outputs, loss, sampled, batch, sampling, kind, noisy, with_sup = layout
-    d, own_size = features * outputs, outputs * wide if sampled or kind != NEVER else 1
-    score_size, streams = ROWS * outputs, 4 * d if noisy else 4
+    d = features * outputs
+    own_size = outputs * wide if sampled or kind != NEVER else 1
+    score_size = ROWS * outputs
+    streams = 4 * d if noisy else 4
     spare_size = d if noisy else 1
     per_feature = () if sampled else (0,) * features
     per_class = () if sampled else (0,) * outputs
@@ -115,8 +117,15 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
                 state.noise_words[4 * j + 2], state.noise_words[4 * j + 3] = s2, s3
         if sampled == 1:
             gpu_seed(seed, mine, state.words, state.order)
-        steps, bound, last, in_bin, largest = edges[edges.size - 1], own[3, at], 0.0, 0.0, 0.0
-        b, diverged, size, edge = 0, 0, 0, edges[1]
+        steps = edges[edges.size - 1]
+        bound = own[3, at]
+        last = 0.0
+        in_bin = 0.0
+        largest = 0.0
+        b = 0
+        diverged = 0
+        size = 0
+        edge = edges[1]
         for k in range(steps):
             if sampled == 1:
                 size = gpu_draw(sampling, rows.size - 1, k, state.words, state.order, state.picks)

@@ -62,7 +62,8 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
     mode = noise_mode(spec)
     plan = new_plan(spec, mode)
-    d, single = plan.start.size, plan.start.dtype == np.float32
+    d = plan.start.size
+    single = plan.start.dtype == np.float32
     layout = layout_for(d, mode, single=bool(single), with_sup=plan.eigenvectors.size > 0)
     pixels = np.repeat(np.arange(first, last), spec.repeats)
     repeats = np.arange(len(pixels)) % spec.repeats
@@ -85,7 +86,8 @@ def _run(
     launch, results = prepared(spec, plan, layout, pixels, repeats)
     launch()
     bins, latest, when, sup = results
-    samples, steps = 0, plan.steps
+    samples = 0
+    steps = plan.steps
     if layout.with_sup:
         taken: Any = takes_sup_norm
         samples = sum(taken.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
@@ -101,7 +103,9 @@ def prepared(
 
     These are bins, last squares, steps of divergence and sums of sup-norms, all zero before.
     """
-    n, steps, noise = len(pixels), plan.steps, plan.noise
+    n = len(pixels)
+    steps = plan.steps
+    noise = plan.noise
     lanes = new_trajectories(spec, plan, pixels, repeats)
     # In the kernel's precision an overflow is infinite, and beyond the largest number there is.
     bound = np.minimum(lanes.limit / lanes.factor, np.finfo(plan.start.dtype).max)
@@ -152,7 +156,8 @@ def _shared_noise(plan: QuadraticPlan, layout: QuadraticLayout, repeat: int) -> 
     """Draw the noise that the trajectories of a repeat share, on the device."""
     if plan.noise != SHARED:
         return cleared((1,), plan.start.dtype)
-    width, chunks = layout.lanes * layout.coordinates, -(-plan.steps // STEPS)
+    width = layout.lanes * layout.coordinates
+    chunks = -(-plan.steps // STEPS)
     noise = cleared((chunks * width * STEPS,), plan.start.dtype)
     identity = np.uint64(repeat) << np.uint64(32)
     d = plan.start.size

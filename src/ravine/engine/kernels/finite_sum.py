@@ -301,14 +301,14 @@ def ensemble(
     >>> from ravine import nesterov
     >>> from ravine.problems import counterexample
     >>> problem = counterexample(mu=0.05, L=100, n=50)
-    >>> found = ensemble(problem, nesterov(problem.curvature), [0, 50, 100],
-    ...                  trajectories=1000, sampling="cyclic")
-    >>> found.errors.shape
+    >>> many = ensemble(problem, nesterov(problem.curvature), [0, 50, 100],
+    ...                 trajectories=1000, sampling="cyclic")
+    >>> many.errors.shape
     (3, 1000, 3)
     """
     if not isinstance(problem, QuadraticSum | Quadratic):
-        found = type(problem).__name__
-        raise WrongType("problem", "made of quadratics", found, "use run or sweep")
+        shown = type(problem).__name__
+        raise WrongType("problem", "made of quadratics", shown, "use run or sweep")
     given = real("visits", visits, "nonnegative", remedy="give numbers of steps, e.g. [0, 100]")
     at = np.atleast_1d(np.asarray(given)).astype(np.int64)
     if at.ndim != 1 or (at != np.atleast_1d(given)).any() or (np.diff(at) <= 0).any():

@@ -134,7 +134,8 @@ def _two_kinds(
         for u in range(TOGETHER):
             hit = drawn[u * LANES + lane] == term
             ahead = modal_step(x, before, b1 if hit else a1, b2 if hit else a2, none)
-            before, x = x, ahead
+            before = x
+            x = ahead
             if recording == 1:
                 y = look_ahead(x, before, gamma)
                 errors[u * LANES + lane] += y * y

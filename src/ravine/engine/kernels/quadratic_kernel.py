@@ -109,9 +109,11 @@ def add_largest(
     d = eigenvectors.shape[0]
     for i in range(d):
         for p in range(LANES):
-            newest, before = x[2 * i * LANES + p], x[(2 * i + 1) * LANES + p]
+            newest = x[2 * i * LANES + p]
+            before = x[(2 * i + 1) * LANES + p]
             y[i * LANES + p] = np.sqrt(own[FACTOR + p]) * (newest - g[p] * before)
-    largest, entry = y[d * LANES : (d + 1) * LANES], y[(d + 1) * LANES : (d + 2) * LANES]
+    largest = y[d * LANES : (d + 1) * LANES]
+    entry = y[(d + 1) * LANES : (d + 2) * LANES]
     for p in range(LANES):
         largest[p] = 0.0
     for r in range(d):
@@ -158,10 +160,20 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         sup: FloatArray,
         room: FloatArray,
     ) -> None:
-        own, x, row, squares = state.own, state.x, state.row, state.squares
-        noise, words, states, shared = state.noise, state.words, state.states, state.shared
-        latest, diverged_at = state.latest, state.diverged_at
-        d, steps, b, k = eigenvalues.size, edges[-1], 0, 0
+        own = state.own
+        x = state.x
+        row = state.row
+        squares = state.squares
+        noise = state.noise
+        words = state.words
+        states = state.states
+        shared = state.shared
+        latest = state.latest
+        diverged_at = state.diverged_at
+        d = eigenvalues.size
+        steps = edges[-1]
+        b = 0
+        k = 0
         running = LANES if fingerprint >= 0 else 0
         while k < steps and running > 0:
             for entry in range(squares.size):
@@ -179,7 +191,8 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                     chunk_shared(both, row, shared[at:], squares)
             for j in range(min(CHUNK, steps - k)):
                 b += k + j + 1 > edges[b + 1]
-                newest, sums = squares[j * LANES :], state.bins[b * LANES : (b + 1) * LANES]
+                newest = squares[j * LANES :]
+                sums = state.bins[b * LANES : (b + 1) * LANES]
                 record(newest, own[FACTOR:], own[LIMIT:], k + j + 1, sums, latest, diverged_at)
             k += CHUNK
             # Lanes whose outcome is certain rest at zero, where they cost nothing extra: no
@@ -216,7 +229,8 @@ def noise_mode(spec: Spec) -> int:
 
 def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     """Make room for a block."""
-    d, kind = plan.start.size, plan.start.dtype
+    d = plan.start.size
+    kind = plan.start.dtype
     groups = -(-d // LANES)
     rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[plan.noise]
     shared = aligned(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
@@ -245,7 +259,8 @@ def run_block(
     out: FloatArray,
 ) -> None:
     """Run a block of trajectories; write measures into ``out`` [lanes, fields]."""
-    some, mode = slice(block * LANES, (block + 1) * LANES), plan.noise
+    some = slice(block * LANES, (block + 1) * LANES)
+    mode = plan.noise
     rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
     np.concatenate([values[some] for values in rows], out=state.own)
     state.x.reshape(-1, 2, LANES)[...] = plan.start[:, None, None] / lanes.unit[some]
@@ -259,10 +274,14 @@ def run_block(
     elif mode == SHARED:
         all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
         fill_streams(plan.seed, all_of_repeat, True, NOISE, state.states)
-    noisy, with_sup, steps = mode != NO_NOISE, plan.eigenvectors.size > 0, plan.steps
-    sup, room = _NOTHING, _NOTHING
+    noisy = mode != NO_NOISE
+    with_sup = plan.eigenvectors.size > 0
+    steps = plan.steps
+    sup = _NOTHING
+    room = _NOTHING
     if with_sup:
-        sup, room = np.zeros(LANES), np.empty((len(plan.eigenvectors) + 2) * LANES)
+        sup = np.zeros(LANES)
+        room = np.empty((len(plan.eigenvectors) + 2) * LANES)
     _drivers[int(mode == INDEPENDENT), int(with_sup)](
         plan.eigenvalues, mode == SHARED, noisy, plan.tiny, plan.edges, state,
         plan.eigenvectors, sup, room,
@@ -296,7 +315,8 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     plan = new_plan(spec, mode)
     lanes = new_trajectories(spec, plan, pixels[fill], repeat[fill])
     out = np.empty((rows, padded, len(FIELDS)))
-    blocks, blocks_of_threads = padded // LANES, local()
+    blocks = padded // LANES
+    blocks_of_threads = local()
 
     def run(first: int, last: int) -> None:
         if not hasattr(blocks_of_threads, "own"):
@@ -317,7 +337,8 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
 def check(spec: Spec) -> None:
     """Refuse what this kernel cannot do."""
     if spec.sampling is not None:
-        rule, remedy = "left out for a quadratic, which is no sum", "give sigma2 for additive noise"
+        rule = "left out for a quadratic, which is no sum"
+        remedy = "give sigma2 for additive noise"
         raise Refusal("sampling", rule, spec.sampling.value, remedy)
     for name, usual in (("batch", 1), ("restart", None), ("schedule", None)):
         value = getattr(spec, name)

@@ -101,9 +101,9 @@ class TileStore:
             layout = _TileGrid.cut(spec.shape, pixels)
             with _clear_when_full(self.path):
                 _create(self.path, spec, self._names, layout, self._made_with)
-        found = _attributes(self.path)
-        _refuse_other(self.path, found["made_with"], self._made_with)
-        self._layout = _TileGrid(tuple(found["shape"]), tuple(found["chunk"]))
+        described = _attributes(self.path)
+        _refuse_other(self.path, described["made_with"], self._made_with)
+        self._layout = _TileGrid(tuple(described["shape"]), tuple(described["chunk"]))
         self.total = self._layout.total
         self._numbers = {self._layout.tile(number): number for number in range(self.total)}
         self._lock = _locked(self.path)
@@ -164,27 +164,29 @@ class TileStore:
 
 def store_status(path: str | os.PathLike[str]) -> StoreStatus:
     """Say how far the store of a sweep is, checking every finished tile against its sums."""
-    place, layout, found = _found(path)
+    place, layout, described = _opened(path)
     states = [_check(place, layout, number) for number in range(layout.total)]
-    return StoreStatus(layout.total, states.count(True), states.count(False), found["made_with"])
+    return StoreStatus(
+        layout.total, states.count(True), states.count(False), described["made_with"]
+    )
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, np.ndarray[Any, Any]]:
     """Open a store, finished or not; give its dataset and which pixels of it are there."""
-    place, layout, _ = _found(path)
+    place, layout, _ = _opened(path)
     there = np.zeros(layout.shape, dtype=bool)
     for number in range(layout.total):
         there[layout.box(number)] = _check(place, layout, number) is True
     return xr.open_zarr(place, chunks=None), there
 
 
-def _found(path: str | os.PathLike[str]) -> tuple[Path, _TileGrid, dict[str, Any]]:
+def _opened(path: str | os.PathLike[str]) -> tuple[Path, _TileGrid, dict[str, Any]]:
     _require_zarr()
     place = Path(path)
     if not place.exists():
         raise Refusal("store", "the store of a sweep", place, "there is none")
-    found = _attributes(place)
-    return place, _TileGrid(tuple(found["shape"]), tuple(found["chunk"])), found
+    described = _attributes(place)
+    return place, _TileGrid(tuple(described["shape"]), tuple(described["chunk"])), described
 
 
 def _require_zarr() -> None:
@@ -251,21 +253,21 @@ def _attributes(path: Path) -> dict[str, Any]:
     """What the store says about itself."""
     try:
         text = (path / _RECORDS / "zarr.json").read_text(encoding="utf-8")
-        found: dict[str, Any] = json.loads(text)["attributes"]
-        if found["format"] != _FORMAT:
+        described: dict[str, Any] = json.loads(text)["attributes"]
+        if described["format"] != _FORMAT:
             raise KeyError
     except (OSError, ValueError, KeyError):
         rule = "a new path, or the store of a sweep"
         remedy = "it holds something else, give another path"
         raise Refusal("store", rule, path, remedy) from None
-    return found
+    return described
 
 
-def _refuse_other(path: Path, found: dict[str, str], wanted: dict[str, str]) -> None:
-    names = [n for n in (*wanted, *found) if found.get(n) != wanted.get(n)]
+def _refuse_other(path: Path, described: dict[str, str], wanted: dict[str, str]) -> None:
+    names = [n for n in (*wanted, *described) if described.get(n) != wanted.get(n)]
     if names:
         shown = "; ".join(
-            f"{name} {found.get(name, 'unknown')}, not {wanted.get(name, 'unknown')}"
+            f"{name} {described.get(name, 'unknown')}, not {wanted.get(name, 'unknown')}"
             for name in dict.fromkeys(names)
         )
         remedy = "give the arguments and versions it was made with, or another path"

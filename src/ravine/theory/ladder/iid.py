@@ -117,6 +117,9 @@ def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
     from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
 
     sweep = compiled_sweep()
+    if out.size <= _CHUNK:
+        sweep(*columns, out)
+        return
 
     def work(first: int) -> None:
         part = slice(first, first + _CHUNK)

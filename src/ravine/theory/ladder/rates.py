@@ -25,7 +25,12 @@ def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     )
 
 
-def _discriminant(h: Real, unit: float, beta: Real, gamma: Real) -> Real:
+def _scale(h: Real) -> Real:
+    """1, or for a step whose square might overflow the step itself, to be its unit."""
+    return np.where(h > _HUGE, h, 1.0) if np.max(h) > _HUGE else np.float64(1.0)
+
+
+def _discriminant(h: Real, unit: Real, beta: Real, gamma: Real) -> Real:
     """(t² - 4d)/S², taken as zero where it is below its rounding: critical damping is meant.
 
     ``h`` is alpha λ/S and ``unit`` 1/S, for an S that keeps the squares of long steps finite.
@@ -48,9 +53,7 @@ def _discriminant(h: Real, unit: float, beta: Real, gamma: Real) -> Real:
 def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     """Spectral radius of the block B(λ), from its trace and determinant."""
     h = alpha * eigenvalue
-    # Traces and determinants of steps beyond this are taken in units of the longest one.
-    longest = np.max(h)
-    scale = longest if longest > _HUGE else 1.0
+    scale = _scale(h)
     unit = 1.0 / scale
     h = h * unit
     if gamma is beta or np.all(gamma == beta):
@@ -73,8 +76,7 @@ def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Re
 
 def _norm(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     h = alpha * eigenvalue
-    longest = np.max(h)
-    scale = longest if longest > _HUGE else 1.0
+    scale = _scale(h)
     unit = 1.0 / scale
     h = h * unit
     coupling = (beta * (1.0 + gamma) - gamma) * unit
