@@ -182,9 +182,7 @@ def use(table, scaled: bool) -> dict:
     seconds = []
     for epochs in HORIZONS:
         begun = time.perf_counter()
-        result = diagnose(
-            table, standardise=scaled, epochs=epochs, time=BUDGET, try_remedies=False
-        )
+        result = diagnose(table, standardise=scaled, epochs=epochs, time=BUDGET, try_remedies=False)
         seconds.append(time.perf_counter() - begun)
         if result.recommendation is None:
             out["horizons"][epochs] = None

@@ -98,7 +98,10 @@ class Model:
             return value, scale * slope
 
         answer = minimize(
-            scaled, np.zeros(self.dimension), jac=True, method="L-BFGS-B",
+            scaled,
+            np.zeros(self.dimension),
+            jac=True,
+            method="L-BFGS-B",
             options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-16, "gtol": 1e-10},
         )
         return scale * answer.x
@@ -155,7 +158,10 @@ def train(model: Model, configs, *, batch_size, epochs, seeds, start=None, best=
         late[s, :, 0] = np.where(lost, np.inf, late[s, :, 0] / max(taken, 1))
     begin = model.value(first[None])[0] - least
     return {
-        "excess": excess, "square": square, "start_excess": begin,
-        "start_square": float(((first - best) ** 2).sum()), "marked": marked,
+        "excess": excess,
+        "square": square,
+        "start_excess": begin,
+        "start_square": float(((first - best) ** 2).sum()),
+        "marked": marked,
         "late_square": late[:, :, 0],
     }

@@ -8,4 +8,3 @@ def test_the_verdict_comes_first_and_pictures_are_embedded(found):
     for heading in ("The methods", "Where it converges", "The data"):
         assert f"<h2>{heading}</h2>" in html
     assert "<c>" not in html
-

@@ -18,6 +18,7 @@ from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.tuning.fastest import fastest_on, fastest_step_on
+from ravine.theory.tuning.recommend import recommend
 
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
@@ -70,7 +71,7 @@ class Candidate:
 
 def candidates(survey: Survey, race: Race | None, *, yours: Method | None) -> list[Candidate]:
     """The user's method if given, the usual ones, and ravine's."""
-    return [*usual(survey, yours), *tuned_here(survey), *raced(race)]
+    return [*usual(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *raced(race)]
 
 
 def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
@@ -114,6 +115,18 @@ def tuned_here(survey: Survey) -> list[Candidate]:
         Candidate("fastest", "best rate", Recipe(fastest),
                   "least mean-square rate on these batches", True),
     ]  # fmt: skip
+
+
+def safe_for_draws(survey: Survey) -> list[Candidate]:
+    """Parameters that are safe in mean square for independent draws of rows of such curvature."""
+    if not survey.cut.recut or not math.isfinite(survey.heaviest_row):
+        return []
+    safe = recommend(
+        survey.curvature, batch_size=survey.cut.batch_size, L_max=survey.heaviest_row,
+        mu_min=min(survey.model.l2, float(survey.curvature.mu)),
+    )  # fmt: skip
+    reason = "mean-square safe for drawn batches of this size, on every problem of this curvature"
+    return [Candidate("iid", "safe for draws", Recipe(_as_typed(safe.method)), reason, True)]
 
 
 def raced(race: Race | None) -> list[Candidate]:

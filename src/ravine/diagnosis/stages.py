@@ -35,6 +35,8 @@ _LEAST_STEPS = 60
 """Steps of a run at least: a table of one batch has epochs of one step."""
 _SEEDS = (128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 """Runs of each recipe: as many as the time allows."""
+_ALWAYS_SHOWN = ("certified", "safe", "iid")
+"""Guarantees are shown whatever the runs made of them."""
 _RACE = 0.03
 _RUNS = 0.05
 _GROWTHS = 0.02
@@ -296,8 +298,8 @@ def _chosen(predictions: list[Prediction]) -> list[Prediction]:
     """Of the finalists of each kind the better one; ravine's own only where they converge."""
     kept: list[Prediction] = []
     for p in predictions:
-        mine = p.candidate.recommended and p.candidate.certificate is None
-        if mine and p.fate is not Fate.CONVERGES and p.candidate.key != "safe":
+        tuned = p.candidate.recommended and p.candidate.key not in _ALWAYS_SHOWN
+        if tuned and p.fate is not Fate.CONVERGES:
             continue
         twin = next((q for q in kept if q.candidate.key == p.candidate.key), None)
         if twin is None:

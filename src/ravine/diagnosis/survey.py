@@ -106,6 +106,14 @@ class Survey:
             return None
         return Curvature(mu * (1.0 - _MARGIN), L * (1.0 + _MARGIN))
 
+    @cached_property
+    def heaviest_row(self) -> float:
+        """Largest curvature that a single row can have, everywhere."""
+        top = float(row_sizes(self.model).max())
+        bound = self.model.loss.curvature_bound * top + self.model.l2
+        # Never below the whole objective's, of which it is part.
+        return max(bound, float(self.curvature.L))
+
     @property
     def complete(self) -> bool:
         """Whether ``moments`` holds everything that a step can draw, not a sample."""

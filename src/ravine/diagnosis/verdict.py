@@ -28,6 +28,7 @@ def verdict(result: Diagnosis) -> list[str]:
         sentences.append(_cause(result, subject))
     sentences += _advice(result, subject)
     sentences.append(_certain(result))
+    sentences.append(_safe_for_draws(result))
     sentences.append(_larger_batches(result, subject))
     sentences += _changes(result)
     sentences.append(_left_out(result))
@@ -146,7 +147,9 @@ def _opening(result: Diagnosis, subject: Prediction) -> str:
             f"{digits(high)} a step{_measured(result, subject, '; ')}."
         )
     if subject.fate is Fate.USELESS:
-        return f"{where} is of no use on this data: it stays bounded, but {_noise(result, subject)}."
+        return (
+            f"{where} is of no use on this data: it stays bounded, but {_noise(result, subject)}."
+        )
     return f"{where} converges{near} at {pace(subject.rate)}{_left(result, subject)}."
 
 
@@ -261,6 +264,18 @@ def _certain(result: Diagnosis) -> str:
     return (
         f"Certain in every order of the batches: {parameters(first.candidate.method)}, at "
         f"{pace(first.rate)}."
+    )
+
+
+def _safe_for_draws(result: Diagnosis) -> str:
+    """Parameters with momentum that are safe in mean square for batches drawn independently."""
+    safe = next((p for p in result.predictions if p.candidate.key == "iid"), None)
+    if safe is None or float(safe.candidate.method.beta) == 0.0:
+        return ""
+    size = result.survey.cut.batch_size
+    return (
+        f"Mean-square safe with momentum for independent batches of {size}: "
+        f"{parameters(safe.candidate.method)}, at {pace(safe.rate)}."
     )
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-
 from ravine.diagnosis.batches import survey
+
 from ravine.methods import Method, nesterov
 from ravine.problems import from_data
 from ravine.sampling import Sampling
