@@ -321,7 +321,8 @@ def _show_usefulness(lines: list[dict]) -> None:
         if rows:
             print(f"{epochs} epochs: {len(rows)} cases, gap to the best of the grid: median "
                   f"{np.median(gaps):.3g}, quartiles {np.quantile(gaps, 0.25):.3g} to "
-                  f"{np.quantile(gaps, 0.75):.3g}; worse than a default by 5 %: {worse}")  # fmt: skip
+                  f"{np.quantile(gaps, 0.75):.3g}; worse than a default by 5 %: "
+                  f"{worse}")  # fmt: skip
 
 
 def large() -> None:
