@@ -49,7 +49,6 @@ UNMIRRORED = {
     "engine/kernels/quadratic_lanes.py",
     "tables/arrays.py",
     "tables/finding.py",
-    "tables/quiet.py",
     "tables/table.py",
     "theory/finite_sums/deadline.py",
     "theory/finite_sums/deviations.py",
