@@ -106,6 +106,53 @@ def attained(count: int = 1000, seed: int = 2) -> float:
     return largest
 
 
+def threshold(trajectories: int = 48_000, groups: int = 48, seed: int = 3) -> dict[str, float]:
+    """Where measured mean-square divergence starts, by runs of the engine at Q = 1000.
+
+    One direction of mean curvature mu = 1: one sample in 10,000 has curvature L_max = 10 L, the
+    others next to none. For each batch size the growth of E y² from step 200 to step 500, in groups
+    of trajectories; a line through the growths of each group crosses zero at its own b*, and the
+    groups give the interval of 95 % (Student).
+    """
+    from scipy.stats import t as student
+
+    from ravine.engine.kernels.finite_sum import ensemble
+    from ravine.problems.quadratic_sum import QuadraticSum
+
+    curvature = ravine.Curvature(1.0, 1000.0)
+    method = ravine.nesterov(curvature)
+    flat = 1e-6
+    steep = 10_000.0 - 9_999 * flat
+    problem = QuadraticSum(
+        np.array([steep] + [flat] * 9_999)[:, None, None], start=[1.0], minimiser=[0.0]
+    )
+    sizes = np.array([65, 72, 79, 86, 93])
+    growths = []
+    for size in sizes:
+        runs = ensemble(
+            problem, method, [200, 500], trajectories=trajectories, sampling="iid",
+            batch=int(size), seed=seed + int(size),
+        )  # fmt: skip
+        squares = (runs.norms**2).reshape(2, groups, -1).mean(axis=2)
+        growths.append(np.log(squares[1] / squares[0]) / 300.0)
+    table = np.array(growths)
+    slopes, offsets = np.polyfit(1.0 / sizes, table, 1)
+    crossings = -slopes / offsets
+    half = float(student.ppf(0.975, groups - 1) * crossings.std(ddof=1) / np.sqrt(groups))
+    found = {
+        "predicted b*": float(critical_batch_size(curvature, method, L_max=10_000.0)),
+        "measured b*": float(crossings.mean()),
+        "95 % interval, half width": half,
+    }
+    for size, row in zip(sizes, table, strict=True):
+        predicted = 2.0 * np.log(iid_rate(curvature, method, L_max=10_000.0, batch_size=size))
+        found[f"b = {size}: growth of E y², predicted"] = float(predicted)
+        found[f"b = {size}: growth of E y², measured"] = float(row.mean())
+        error = student.ppf(0.975, groups - 1) * row.std(ddof=1) / np.sqrt(groups)
+        found[f"b = {size}: half width"] = float(error)
+    return found
+
+
 def measure() -> dict[str, dict[str, float]]:
     """All of it, with the seconds of a map of every closed-form rung."""
     curvature = ravine.Curvature(1 / 32, 1.0)
@@ -118,6 +165,7 @@ def measure() -> dict[str, dict[str, float]]:
         seconds[rung.__name__] = time.perf_counter() - began
         seconds[f"{rung.__name__}, processor"] = time.process_time() - worked
     return {
+        "threshold by the engine": threshold(),
         "search": search(),
         "nesting": nesting(),
         "attained in one dimension": {"largest relative difference": attained()},
@@ -130,7 +178,7 @@ def main() -> None:
     for title, rows in measure().items():
         print(title)
         for name, value in rows.items():
-            print(f"  {name:32} {value:.15g}")
+            print(f"  {name:36} {value:.15g}")
 
 
 if __name__ == "__main__":

@@ -179,13 +179,13 @@ def test_the_critical_batch_of_a_finite_population_is_where_it_crosses():
     assert below > 1.0 > above
 
 
-@pytest.mark.parametrize("objective", [False, True])
-def test_the_noise_floor_against_a_grid(objective):
+@pytest.mark.parametrize("quantity", ["distance", "objective"])
+def test_the_noise_floor_against_a_grid(quantity):
     rng = np.random.default_rng(8)
     mu, L_max, size, method = _parameters(rng, 400)
     curvature = Curvature(mu, 1.0)
     floor = iid_noise_floor(
-        curvature, method, sigma2=2.0, objective=objective, L_max=L_max, batch_size=size
+        curvature, method, sigma2=2.0, quantity=quantity, L_max=L_max, batch_size=size
     )
     safe = critical_batch_size(curvature, method, L_max=L_max) < size
     np.testing.assert_array_equal(np.isfinite(floor), safe)
@@ -193,7 +193,7 @@ def test_the_noise_floor_against_a_grid(objective):
     lam = mu ** (1.0 - grid)  # from mu to 1
     variance = np.where(safe, stationary_variance(lam, method).y, 0.0)
     amplified = 2.0 * variance / (1.0 - lam * (L_max - lam) / size * variance)
-    best = (0.5 * lam * amplified if objective else amplified).max(axis=0)
+    best = (0.5 * lam * amplified if quantity == "objective" else amplified).max(axis=0)
     assert np.all(best[safe] <= floor[safe] * (1.0 + 1e-9))
     assert np.all(best[safe] >= floor[safe] * (1.0 - 1e-2))
 
