@@ -106,11 +106,11 @@ def attained(count: int = 1000, seed: int = 2) -> float:
     return largest
 
 
-def threshold(trajectories: int = 48_000, groups: int = 48, seed: int = 3) -> dict[str, float]:
+def threshold(trajectories: int = 12_000, groups: int = 24, seed: int = 3) -> dict[str, float]:
     """Where measured mean-square divergence starts, by runs of the engine at Q = 1000.
 
     One direction of mean curvature mu = 1: one sample in 10,000 has curvature L_max = 10 L, the
-    others next to none. For each batch size the growth of E y² from step 200 to step 500, in groups
+    others next to none. For each batch size the growth of E y² from step 150 to step 350, in groups
     of trajectories; a line through the growths of each group crosses zero at its own b*, and the
     groups give the interval of 95 % (Student).
     """
@@ -130,11 +130,11 @@ def threshold(trajectories: int = 48_000, groups: int = 48, seed: int = 3) -> di
     growths = []
     for size in sizes:
         runs = ensemble(
-            problem, method, [200, 500], trajectories=trajectories, sampling="iid",
+            problem, method, [150, 350], trajectories=trajectories, sampling="iid",
             batch=int(size), seed=seed + int(size),
         )  # fmt: skip
         squares = (runs.norms**2).reshape(2, groups, -1).mean(axis=2)
-        growths.append(np.log(squares[1] / squares[0]) / 300.0)
+        growths.append(np.log(squares[1] / squares[0]) / 200.0)
     table = np.array(growths)
     slopes, offsets = np.polyfit(1.0 / sizes, table, 1)
     crossings = -slopes / offsets
