@@ -114,7 +114,7 @@ def test_reading_options_reach_the_table(ravine, tmp_path):
     )
     shown = ravine("diagnose", path, "--sep", "|", "--drop", "extra", "--target", "y", "--l2", 0.1,
                    "--batch-size", 8, "--epochs", 3, "--json")  # fmt: skip
-    assert json.loads(shown.out)["data"]["columns"] == 2
+    assert json.loads(shown.out)["data"]["features"] == 2
 
 
 def test_step_and_momentum_have_two_names(ravine, refused, table):

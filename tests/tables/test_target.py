@@ -16,6 +16,7 @@ from ravine.tables.target import pick, usual_target
         (np.arange(3).repeat(5), "labels"),
         (np.arange(1, 11).repeat(5), "labels"),
         (np.arange(3).repeat(4), "numbers"),
+        (np.array([0, 1, 2]).repeat([50, 20, 4]), "numbers"),
         (np.arange(21).repeat(5), "numbers"),
         (np.array([4, 6, 8]).repeat(9), "numbers"),
         (np.array([0, 1, 2, 7]).repeat(9), "numbers"),
@@ -47,6 +48,7 @@ def texts(name, words):
         ([numbers("a"), numbers("b"), numbers("c", (2, 2, 2))], set(), 1),
         ([numbers("a"), numbers("b"), numbers("c", (np.nan, np.nan, 2))], set(), 1),
         ([numbers("a"), numbers("b")], {1}, 0),
+        ([numbers("price"), numbers("x"), numbers("y"), numbers("z")], set(), 0),
         ([numbers("a"), texts("class", "pqr")], set(), 1),
     ],
 )

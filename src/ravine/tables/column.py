@@ -77,6 +77,30 @@ class Column:
         return replace(self, rows=len(numbers), numbers=numbers)
 
 
+class _Growing:
+    """Numbers that are appended to in place, with an eighth of room to spare.
+
+    The memory of a large array grows where it is, without a second copy beside it.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = np.empty(0)
+        self._size = 0
+
+    def extend(self, values: FloatArray) -> None:
+        """Append the values."""
+        size = self._size + len(values)
+        if size > len(self._buffer):
+            self._buffer.resize(size + size // 8, refcheck=False)
+        self._buffer[self._size : size] = values
+        self._size = size
+
+    def finish(self) -> FloatArray:
+        """All values, without the room."""
+        self._buffer.resize(self._size, refcheck=False)
+        return self._buffer
+
+
 class ColumnBuilder:
     """A column that grows by Arrow arrays, as they are read."""
 
@@ -85,8 +109,7 @@ class ColumnBuilder:
         self._comma = comma
         self._spelled = spelled
         self._kinds: set[ColumnKind] = set()
-        self._numbers: list[FloatArray] = []
-        self._codes: list[npt.NDArray[np.int32] | None] = []
+        self._parts: list[_Growing | npt.NDArray[np.int32]] = []
         self._index: dict[str, int] = {}
         self._rows = 0
 
@@ -97,8 +120,7 @@ class ColumnBuilder:
         self._rows += len(array)
         kind = array.type
         if pa.types.is_null(kind):
-            self._numbers.append(np.full(len(array), np.nan))
-            self._codes.append(None)
+            self._add_numbers(np.full(len(array), np.nan))
         elif pa.types.is_nested(kind):
             self._kinds.add(ColumnKind.NESTED)
         elif ColumnKind.NESTED in self._kinds:
@@ -108,8 +130,14 @@ class ColumnBuilder:
         else:
             word, values = _as_numbers(array)
             self._kinds.add(word)
-            self._numbers.append(values)
-            self._codes.append(None)
+            self._add_numbers(values)
+
+    def _add_numbers(self, values: FloatArray) -> None:
+        if not self._parts or not isinstance(self._parts[-1], _Growing):
+            self._parts.append(_Growing())
+        last = self._parts[-1]
+        if isinstance(last, _Growing):
+            last.extend(values)
 
     def _add_texts(self, array: Any) -> None:
         texts = [_text(value) for value in array.dictionary.to_pylist()]
@@ -124,25 +152,23 @@ class ColumnBuilder:
         for k, text in enumerate(texts):
             if text is not None:
                 table[k] = index.setdefault(text, len(index))
-        self._codes.append(table[codes])
-        self._numbers.append(np.empty(0))
+        self._parts.append(table[codes])
         if len(index) > _MOST_TEXTS:
             self._parse_all()
 
     def _add_parsed(self, texts: list[str | None], codes: npt.NDArray[Any]) -> None:
         values = numbers_in([text or "" for text in texts], comma=self._comma)
         table = np.append(values, np.nan)
-        self._numbers.append(table[codes])
-        self._codes.append(None)
+        self._add_numbers(table[codes])
 
     def _parse_all(self) -> None:
         """Keep only the numbers that the texts spell: there are too many texts for levels."""
         self._kinds.add(ColumnKind.NAMES)
         table = np.append(numbers_in(list(self._index), comma=self._comma), np.nan)
-        for k, codes in enumerate(self._codes):
-            if codes is not None:
-                self._numbers[k] = table[codes]
-                self._codes[k] = None
+        parts = self._parts
+        self._parts = []
+        for part in parts:
+            self._add_numbers(part.finish() if isinstance(part, _Growing) else table[part])
         self._index = {}
 
     def finish(self) -> Column:
@@ -163,19 +189,18 @@ class ColumnBuilder:
         return Column(self.name, kind, self._rows, numbers=self._joined())
 
     def _joined(self) -> FloatArray:
-        parts = self._numbers
-        numbers = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
-        self._numbers = []
-        return numbers
+        parts = [part.finish() for part in self._parts if isinstance(part, _Growing)]
+        self._parts = []
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
 
     def _finish_texts(self) -> Column:
         """Numbers among texts become texts too, so that one rule reads them all."""
         parts: list[npt.NDArray[np.int32]] = []
-        for codes, numbers in zip(self._codes, self._numbers, strict=True):
-            if codes is not None:
-                parts.append(codes)
+        for part in self._parts:
+            if not isinstance(part, _Growing):
+                parts.append(part)
                 continue
-            values, inverse = np.unique(numbers, return_inverse=True)
+            values, inverse = np.unique(part.finish(), return_inverse=True)
             spelled = [None if np.isnan(v) else f"{v:.17g}" for v in values]
             table = np.array(
                 [-1 if s is None else self._index.setdefault(s, len(self._index)) for s in spelled],
@@ -184,7 +209,7 @@ class ColumnBuilder:
             parts.append(table[inverse])
         codes = np.concatenate(parts) if len(parts) != 1 else parts[0]
         texts = tuple(self._index)
-        self._codes = []
+        self._parts = []
         return Column(
             self.name, ColumnKind.TEXTS, self._rows,
             codes=codes, texts=texts, spelled=self._spelled,

@@ -29,7 +29,8 @@ ASIDE = frozenset(
 )  # fmt: skip
 """Names of columns that say when, or for whom, which is not what is asked for."""
 ROWS_PER_LABEL = 5
-"""Whole numbers are labels if there are this many rows for each value on average."""
+"""Whole numbers are labels if every value has this many rows: a class that is rarer cannot be
+learned."""
 
 
 class TargetKind(StrEnum):
@@ -44,7 +45,7 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
 
     Texts and truth values are labels. Numbers are labels if they are whole and either there are
     two of them, or they are codes: at most 20 values without a gap between the least (0 or 1) and
-    the largest, with five rows or more for each value on average.
+    the largest, each in five rows or more. Counts have rare large values, so they stay numbers.
 
     Parameters
     ----------
@@ -73,12 +74,12 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
             if (part != np.floor(part)).any():
                 return TargetKind.NUMBERS
         values = present
-    different = np.unique(values)
+    different, rows = np.unique(values, return_counts=True)
     count = len(different)
     if count <= 2:
         return TargetKind.LABELS
     codes = different[0] in (0, 1) and different[-1] - different[0] == count - 1
-    if codes and count <= MOST_LABELS and len(values) >= ROWS_PER_LABEL * count:
+    if codes and count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL:
         return TargetKind.LABELS
     return TargetKind.NUMBERS
 
@@ -106,7 +107,7 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
     if not fit:
         # Nothing fits: the last column is taken, and what is wrong with it is said later.
         fit = free[-1:]
-    folded = {columns[k].name.strip().lower(): k for k in reversed(free)}
+    folded = _without_coordinates({columns[k].name.strip().lower(): k for k in reversed(free)})
     for name in NAMES:
         # What is called a target is meant, whatever is wrong with it: that is said later.
         if name in folded and (folded[name] in fit or name in _PLAIN_NAMES):
@@ -116,6 +117,13 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
     last = fit[-1] == free[-1]
     why = "the last column" if last else "the last column that can be one"
     return fit[-1], _finding(columns[fit[-1]].name, why)
+
+
+def _without_coordinates(folded: dict[str, int]) -> dict[str, int]:
+    """The names without y where it stands between x and z: there it is a length."""
+    if {"x", "y", "z"} <= folded.keys():
+        return {name: k for name, k in folded.items() if name != "y"}
+    return folded
 
 
 def _finding(name: str, why: str) -> Finding:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.pairs import response
+from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.rates import block_radius
 
@@ -106,11 +106,12 @@ def _growth(moments: SecondMoments, method: Method, least: FloatArray) -> FloatA
     high = np.full(least.size, _HIGHEST)
     size = moments.spread.largest * np.asarray(method.alpha)
     t = np.log(np.maximum(np.maximum(size, 1e-6), size**2 / base))
+    blocks = MeanBlocks(moments.eigenvalues, method)
     t_before = np.full(least.size, np.nan)
     excess_before = np.full(least.size, np.nan)
 
     for _ in range(_ROUNDS):
-        kappa = response(moments.eigenvalues, method, base * (1.0 + np.exp(t)))[:, 0]
+        kappa = noise_response(blocks, method, base * (1.0 + np.exp(t)))[:, 0]
         radius, M = _radii(moments, kappa, M, _POWERS)
         excess = np.log(np.maximum(radius, 1e-300))
         low = np.where(excess > 0.0, t, low)
