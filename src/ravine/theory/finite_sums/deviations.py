@@ -129,7 +129,7 @@ class MatrixDeviations:
         with it takes d⁴/2, term by term 2 k d³.
         """
         k, d, _ = self.matrices.shape
-        return d <= _TABLE_DIRECTIONS and 4 * k >= d and 2 * self._products >= d - _SMALL
+        return bool(d <= _TABLE_DIRECTIONS and 4 * k >= d and 2 * self._products >= d - _SMALL)
 
     @cached_property
     def _table(self) -> _Table:
