@@ -44,7 +44,6 @@ UNMIRRORED = {
     "engine/cuda/quadratic_steps.py",
     "tables/arrays.py",
     "tables/finding.py",
-    "tables/quiet.py",
     "tables/table.py",
     "theory/finite_sums/deadline.py",
     "theory/finite_sums/deviations.py",
