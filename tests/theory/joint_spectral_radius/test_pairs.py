@@ -17,8 +17,7 @@ def test_bracket_word_and_proof() -> None:
     assert proof.verify()
 
 
-def test_the_word_is_written_as_a_product() -> None:
-    """The last matrix written acts first; with a long word its mirror image would be wrong."""
+def test_the_word_has_the_radius_that_is_claimed() -> None:
     matrices = np.random.default_rng(5).normal(size=(2, 2, 2))
     lower, word, _ = bracket_by_polygon(matrices, 10.0, 1e-6)
     product = np.eye(2)

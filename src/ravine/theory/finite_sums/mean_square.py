@@ -32,7 +32,7 @@ def mean_square_growth(
         return _fastest_direction(terms, method, sampling, deadline)
 
     d = terms.hessians.shape[-1]
-    if sampling.traits.independent and 3 * d * d > DENSE:
+    if sampling.traits.independent and 2 * d * d + d > DENSE:
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
         return moments.growth_limits(one(method), tolerance=_TOLERANCE, deadline=deadline)
 

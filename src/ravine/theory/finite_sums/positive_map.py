@@ -21,15 +21,31 @@ from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
 
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
-Resolvent: TypeAlias = Callable[[float, FloatArray], FloatArray]
-"""(σ, B) to roughly (σ - Φ)⁻¹ B."""
 
-DENSE = 360
-"""Unknowns up to which the matrix is formed: its eigenvalues take a fifth of a second."""
+
+class Resolvent(NamedTuple):
+    """The inverse of σ - Φ, roughly: that of a map close to Φ whose spectral radius is known."""
+
+    apply: Callable[[float, FloatArray], FloatArray]
+    """(σ, B) to (σ - Φ₀)⁻¹ B."""
+    radius: float
+    """Spectral radius of Φ₀."""
+
+
+DENSE = 260
+"""Unknowns up to which the matrix is formed: its eigenvalues take a tenth of a second."""
+_LAST_DENSE = 1100
+"""Unknowns up to which it is formed where the iteration has not settled: two to three seconds."""
+_INDEFINITE = 1e-6
+"""Negative eigenvalue of an eigenvector, over its largest, that can be an error of iteration."""
+_AT_ONCE = 16
+"""Columns of the matrix that are computed together."""
 PRODUCTS = 400
 """Products after which the search is ended with a bracket."""
 _SUBSPACE = 40
 """Vectors kept between restarts: 24 suffice for eigenvalues that stand apart."""
+_FIRST_GAPS = (1.0, 1e-2, 1e-4, 1e-6)
+"""Distances from the known radius, over it, at which the first vectors are taken."""
 _KEPT = 6
 """Of these, Ritz vectors that survive a restart."""
 _BLENDS = 10.0 ** -np.arange(0.0, 13.0, 2.0)
@@ -68,21 +84,51 @@ def perron_root(
 
     ``apply`` takes further leading axes.
     """
-    size = math.prod(shape)
-    if size <= DENSE:
-        rows = [
-            apply(np.eye(size)[first : first + 16].reshape(-1, *shape)).reshape(-1, size)
-            for first in range(0, size, 16)
-        ]
-        return settled(float(np.abs(np.linalg.eigvals(np.concatenate(rows))).max()))
-
+    if _unknowns(shape) <= DENSE:
+        return settled(_by_matrix(apply, shape))
     value, X, residual = _davidson(
         apply, identity_moments(shape), tolerance, resolvent, products, deadline
     )
-    if residual <= tolerance * max(value, 1e-300) or value == 0.0:
+    if value == 0.0 or (residual <= tolerance * value and _is_positive(X)):
         return settled(value)
+    if _unknowns(shape) <= _LAST_DENSE and not deadline.passed:
+        return settled(_by_matrix(apply, shape))
     low, high = collatz_wielandt(apply, X)
     return Root(float(np.clip(value, low, high)), low, high, False)
+
+
+def _is_positive(X: FloatArray) -> bool:
+    """Whether moments are positive semidefinite, up to the error of an eigenvector.
+
+    The eigenvector of the spectral radius is; no other one is, as all others are orthogonal to a
+    positive eigenvector of the adjoint.
+    """
+    values = np.linalg.eigvalsh(_whole(X))
+    return bool(values.min() >= -_INDEFINITE * values.max())
+
+
+def _unknowns(shape: tuple[int, ...]) -> int:
+    """Free numbers of moments (..., 3, d, d): two symmetric matrices and one that is not."""
+    d = shape[-1]
+    return math.prod(shape[:-3]) * (2 * d * d + d)
+
+
+def _by_matrix(apply: Operator, shape: tuple[int, ...]) -> float:
+    """Spectral radius from the matrix of the map, on the free numbers alone."""
+    d = shape[-1]
+    upper = np.triu(np.ones((d, d), dtype=bool))
+    free = np.broadcast_to(np.stack([upper, np.ones_like(upper), upper]), shape).ravel()
+    where = np.flatnonzero(free)
+    rows = []
+    for first in range(0, where.size, _AT_ONCE):
+        part = where[first : first + _AT_ONCE]
+        unit = np.zeros((part.size, free.size))
+        unit[np.arange(part.size), part] = 1.0
+        unit = unit.reshape(-1, *shape)
+        # The mirror image of an entry above the diagonal goes with it.
+        unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
+        rows.append(apply(unit).reshape(part.size, -1)[:, where])
+    return float(np.abs(np.linalg.eigvals(np.concatenate(rows))).max())
 
 
 def _davidson(
@@ -100,7 +146,18 @@ def _davidson(
     new: FloatArray | None = start.ravel()
     value, X, size = 0.0, start, math.inf
 
-    for _ in range(products):
+    def smoothed(sigma: float, B: FloatArray) -> FloatArray:
+        """(σ - Φ)⁻¹B = (B + Φ(σ - Φ)⁻¹B)/σ: Φ adds what the rough inverse leaves out."""
+        assert resolvent is not None
+        return (B + apply(resolvent.apply(sigma, B))) / sigma
+
+    waiting: list[FloatArray] = []
+    if resolvent is not None:
+        # Near the radius of Φ₀ its resolvent turns the identity into the moments that last longest.
+        waiting = [smoothed(resolvent.radius * (1.0 + gap), start).ravel() for gap in _FIRST_GAPS]
+    for _ in range(products if resolvent is None else products // 3):
+        if waiting:
+            new = waiting.pop()
         assert new is not None
         new = _orthogonalised(new, V)
         if new is None:
@@ -124,9 +181,13 @@ def _davidson(
 
         new = residual
         if resolvent is not None:
-            # Just above the estimate, where the resolvent is positive.
-            shift = value + 0.1 * size
-            new = resolvent(shift, residual.reshape(shape)).ravel()
+            # Just above the estimate, where the resolvent is positive. An exact resolvent would
+            # turn the residual back into x; the part along x is taken out (Olsen's correction).
+            shift = value + max(0.1 * size, 1e-10 * abs(value))
+            turned = smoothed(shift, residual.reshape(shape)).ravel()
+            itself = smoothed(shift, X).ravel()
+            along = float(x @ itself)
+            new = turned if along == 0.0 else turned - (float(x @ turned) / along) * itself
         if len(V) == _SUBSPACE:
             kept = _real_basis(coefficients[:, order[:_KEPT]])
             V, W = kept.T @ V, kept.T @ W
@@ -148,8 +209,9 @@ def _orthogonalised(vector: FloatArray, V: FloatArray) -> FloatArray | None:
 
 def _real_basis(vectors: FloatArray) -> FloatArray:
     """Orthonormal real vectors that span the given complex ones."""
-    Q, R = np.linalg.qr(np.concatenate([vectors.real, vectors.imag], axis=1))
-    return np.asarray(Q[:, np.abs(np.diag(R)) > 1e-10])
+    both = np.concatenate([vectors.real, vectors.imag], axis=1)
+    U, sizes, _ = np.linalg.svd(both, full_matrices=False)
+    return np.asarray(U[:, sizes > 1e-10 * sizes[0]])
 
 
 def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:

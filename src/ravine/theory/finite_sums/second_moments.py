@@ -21,7 +21,7 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
 from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations, RowDeviations
-from ravine.theory.finite_sums.pairs import response
+from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
 from ravine.theory.finite_sums.positive_map import Root, matrix_limits
 from ravine.theory.finite_sums.terms import Scalars, one_method
 from ravine.theory.ladder.rates import block_radius
@@ -366,10 +366,11 @@ class SecondMoments:
         low, high = _LOWEST_EXCESS, math.inf
         trail: list[tuple[float, float]] = []
         done = False
+        blocks = MeanBlocks(self.eigenvalues, method)
 
         for _ in range(_GUESSES):
             value = base * (1.0 + math.exp(t))
-            kappa = response(self.eigenvalues, method, value)[0]
+            kappa = noise_response(blocks, method, value)[0]
             margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
             # A guess that is far off need not be judged sharply.
             doubt = 0.01 * abs(trail[-1][1]) if trail else 1e-2

@@ -203,7 +203,7 @@ def _no_repeat(
 
     def guide(B: FloatArray) -> FloatArray:
         """Roughly the solution: what the mean Hessian alone would answer."""
-        return np.asarray(turn @ resolve(1.0, turn.T @ B @ turn) @ turn.T)
+        return np.asarray(turn @ resolve.apply(1.0, turn.T @ B @ turn) @ turn.T)
 
     X = _solve(last_term, right, guide)
     return X.sum(axis=0), m.sum(axis=0)

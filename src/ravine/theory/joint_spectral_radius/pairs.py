@@ -30,6 +30,7 @@ def bracket_by_polygon(
     _, _, length = bracket_pair(pair, 1.0 + 1e-9, tolerance, room)
 
     # Words of polygons name the matrices in the order in which they act, products as written.
+    # (For 2x2 matrices the mirror image of a word has the same trace and determinant.)
     word = smallest_rotation(tuple(reversed(best_word(room, length))))
     lower = certain_radius(matrices, word)
     vertices = best_polygon(room)
