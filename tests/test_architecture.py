@@ -32,11 +32,6 @@ DRAWING = {"figures", "report", "reproduction", "diagnosis", "cli"}
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
-    "diagnosis/disagreement.py",
-    "diagnosis/prediction.py",
-    "diagnosis/record.py",
-    "diagnosis/remedies.py",
-    "diagnosis/verdict.py",
     "engine/cuda/finite_sum_kernel.py",
     "engine/cuda/group.py",
     "engine/cuda/linear_model_kernel.py",
@@ -45,18 +40,10 @@ UNMIRRORED = {
     "tables/arrays.py",
     "tables/finding.py",
     "tables/table.py",
-    "theory/finite_sums/deadline.py",
-    "theory/finite_sums/deviations.py",
     "theory/finite_sums/gap_laws.py",
-    "theory/finite_sums/growth_plane.py",
-    "theory/finite_sums/interval.py",
     "theory/finite_sums/mean_square.py",
-    "theory/finite_sums/moment_curve.py",
     "theory/finite_sums/moment_step.py",
-    "theory/finite_sums/pairs.py",
     "theory/finite_sums/path_growth.py",
-    "theory/finite_sums/positive_map.py",
-    "theory/finite_sums/rules.py",
     "theory/finite_sums/sense.py",
     "theory/finite_sums/terms.py",
 }
