@@ -11,7 +11,7 @@ import pytest
 import ravine
 
 SOURCE = Path(ravine.__file__).parent
-ROOTS = {"arguments", "curvature", "methods", "sampling"}
+ROOTS = {"arguments", "conventions", "curvature", "methods", "sampling"}
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),
     "theory": ROOTS,
