@@ -1,0 +1,12 @@
+"""Advice, warnings and an optimizer for PyTorch; needs the extra ``ravine[torch]``."""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "torch must be installed for ravine.torch, got none: pip install 'ravine[torch]'"
+    ) from error
+
+from ravine.torch.optimizer import ASG
+
+__all__ = ["ASG"]
