@@ -8,7 +8,7 @@ import numpy as np
 
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.commuting import commuting_rate
+from ravine.theory.ladder.commuting import commuting_rate
 
 TOLERANCE = 1e-3
 

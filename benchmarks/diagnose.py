@@ -18,7 +18,7 @@ from ravine.diagnosis.batches import Survey, survey
 from ravine.diagnosis.candidates import candidates
 from ravine.diagnosis.measurement import follow, on_data
 from ravine.diagnosis.remedies import standardised
-from ravine.engine.blas import one_blas_thread
+from ravine.engine.kernels.blas import one_blas_thread
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems import from_data
 from ravine.sampling import Sampling
@@ -93,7 +93,7 @@ def agreement() -> None:
 
 def _additive(found: Survey, method: Method) -> float:
     """Floor without disagreement of the batches; infinite where exact gradients diverge."""
-    from ravine.theory.moments import stationary_variance
+    from ravine.theory.noise.moments import stationary_variance
 
     m = found.moments
     noise = m.weights @ m.gradients**2

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.contest import Contender, Workload
 from ravine import nesterov
-from ravine.engine.finite_sum import ensemble
+from ravine.engine.kernels.finite_sum import ensemble
 from ravine.problems import counterexample
 
 TRAJECTORIES, STEPS, N = 100_000, 2000, 50

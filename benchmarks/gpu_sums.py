@@ -19,7 +19,8 @@ import numpy as np
 from numba import cuda
 
 from ravine import Sampling
-from ravine.engine import cuda_finite_sum, cuda_softmax
+from ravine.engine.cuda import finite_sum as cuda_finite_sum
+from ravine.engine.cuda import linear_model_tile as cuda_softmax
 from ravine.engine.sweep import Spec, kernel_for
 from ravine.problems import counterexample, multinomial_logistic
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from ravine.engine import cuda_quadratic
-from ravine.engine.quadratic_kernel import INDEPENDENT, SHARED, new_setting
+from ravine.engine.cuda import quadratic as cuda_quadratic
+from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, SHARED, new_setting
 from ravine.engine.sweep import Spec
 from ravine.problems import worst_case_quadratic
 

@@ -6,6 +6,7 @@ looked at when the rules of ``ravine.torch`` were chosen; those in ``KEPT_BACK``
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -58,8 +59,7 @@ class Task:
         """Batches epoch after epoch, as ``loader`` gives them."""
         loader = self.loader(batch, seed)
         while True:
-            for x, y in loader:
-                yield x, y
+            yield from loader
 
 
 def _draw(seed: int) -> torch.Generator:
@@ -222,7 +222,7 @@ class Residual(nn.Module):
 
 def _mlp(*sizes: int, act: type[nn.Module] = nn.ReLU, norm: bool = False) -> nn.Module:
     layers: list[nn.Module] = []
-    for i, (a, b) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (a, b) in enumerate(itertools.pairwise(sizes)):
         layers.append(nn.Linear(a, b))
         if i < len(sizes) - 2:
             layers += [nn.BatchNorm1d(b)] if norm else []

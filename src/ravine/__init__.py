@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.sampling import Sampling
-from ravine.theory.bounds import (
+from ravine.theory.bounds.additive_noise import (
     accelerated_bound,
     accelerated_estimate,
     additive_noise_bound,
@@ -16,22 +16,30 @@ from ravine.theory.bounds import (
     nesterov_bound,
     sgd_noise_bound,
 )
-from ravine.theory.bracket import Bracket
-from ravine.theory.certificate import Certificate, certificate
-from ravine.theory.commuting import commuting_rate
-from ravine.theory.counterexample_growth import counterexample_growth
-from ravine.theory.envelope import Envelope
-from ravine.theory.finite_sum_bounds import (
+from ravine.theory.bounds.envelope import Envelope
+from ravine.theory.bounds.finite_sum import (
     best_sgd_finite_sum_bound,
     contraction_bound,
     lyapunov_bound,
     sgd_finite_sum_bound,
     worst_case_bound,
 )
-from ravine.theory.growth import Growth, growth
-from ravine.theory.joint_spectral_radius import JointSpectralRadius, joint_spectral_radius
-from ravine.theory.ladder import Ladder, ladder
-from ravine.theory.moments import (
+from ravine.theory.bracket import Bracket
+from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.growth import Growth, growth
+from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.stationary_covariance import (
+    StationaryCovariance,
+    stationary_covariance,
+)
+from ravine.theory.joint_spectral_radius.radius import JointSpectralRadius, joint_spectral_radius
+from ravine.theory.ladder.certificate import Certificate, certificate
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rates import contraction, spectral_radius, stable
+from ravine.theory.ladder.safety import safe_momentum, safe_step
+from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
+from ravine.theory.noise.moments import (
     StationaryVariance,
     TransientPeak,
     exact_noise_coefficient,
@@ -41,12 +49,7 @@ from ravine.theory.moments import (
     stationary_variance,
     transient_peak,
 )
-from ravine.theory.rates import contraction, spectral_radius, stable
-from ravine.theory.recommend import Recommendation, Setting, recommend
-from ravine.theory.safety import safe_momentum, safe_step
-from ravine.theory.sense import Sense
-from ravine.theory.stationary_covariance import StationaryCovariance, stationary_covariance
-from ravine.theory.worst_case import turning_angle, worst_case_rate
+from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 __version__ = "0.1.0"
 

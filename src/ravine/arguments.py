@@ -21,9 +21,34 @@ _RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
 }
 
 
-def complaint(name: str, rule: str, value: object, remedy: str) -> str:
-    """One line for a refused argument."""
-    return f"{name} must be {rule}, got {value}: {remedy}"
+class Refusal(ValueError):
+    """An argument that cannot be used, in one line.
+
+    Attributes
+    ----------
+    name
+        The parameter.
+    rule
+        What must hold of it, as it continues "must be ...".
+    value
+        What was given, in words.
+    remedy
+        What to do about it.
+    """
+
+    def __init__(self, name: str, rule: str, value: object, remedy: str) -> None:
+        super().__init__(name, rule, value, remedy)
+        self.name = name
+        self.rule = rule
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.name} must be {self.rule}, got {self.value}: {self.remedy}"
+
+
+class WrongType(Refusal, TypeError):
+    """An argument of a kind that cannot be used."""
 
 
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
@@ -35,17 +60,15 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
         array = raw.astype(np.float64)
     except (TypeError, ValueError):
         shown = f"{type(value).__name__} {value!r:.60}"
-        raise TypeError(
-            complaint(name, "a real number or an array of them", shown, remedy)
-        ) from None
+        raise WrongType(name, "a real number or an array of them", shown, remedy) from None
     if array.size == 0:
-        raise ValueError(complaint(name, "non-empty", f"an array of shape {array.shape}", remedy))
+        raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
     holds, words = _RULES[rule]
     good = holds(array)
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])
         where = f" at index {index}" if array.ndim else ""
-        raise ValueError(complaint(name, words, f"{array[index]:g}{where}", remedy))
+        raise Refusal(name, words, f"{array[index]:g}{where}", remedy)
     return array[()]
 
 
@@ -57,9 +80,9 @@ def whole(name: str, value: Any, minimum: int, *, remedy: str) -> int:
         number = operator.index(value)
     except TypeError:
         shown = f"{type(value).__name__} {value!r:.60}"
-        raise TypeError(complaint(name, "a whole number", shown, remedy)) from None
+        raise WrongType(name, "a whole number", shown, remedy) from None
     if number < minimum:
-        raise ValueError(complaint(name, f"at least {minimum}", number, remedy))
+        raise Refusal(name, f"at least {minimum}", number, remedy)
     return number
 
 
@@ -67,9 +90,7 @@ def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> f
     """Return ``value`` as one float; refuse arrays."""
     number = real(name, value, rule, remedy=remedy)
     if np.ndim(number) != 0:
-        raise ValueError(
-            complaint(name, "a single number", f"an array of shape {np.shape(number)}", remedy)
-        )
+        raise Refusal(name, "a single number", f"an array of shape {np.shape(number)}", remedy)
     return float(number)
 
 

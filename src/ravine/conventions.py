@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ravine.arguments import complaint, one_number
+from ravine.arguments import Refusal, one_number
 from ravine.methods import Method
 
 _WORDS = {
@@ -150,9 +150,7 @@ def _read(source: str, parameters: dict[str, Any]) -> Rule:
         own = "learning_rate" if name == "lr" and "learning_rate" in words else name
         if own not in words:
             known = ", ".join(words)
-            raise ValueError(
-                complaint("parameters", f"among {known} for {source}", name, "drop it")
-            )
+            raise Refusal("parameters", f"among {known} for {source}", name, "drop it")
         words[own] = value
 
     numbers: dict[str, Any] = {}
@@ -164,17 +162,15 @@ def _read(source: str, parameters: dict[str, Any]) -> Rule:
 
     step = next(iter(words))
     if step not in numbers:
-        raise ValueError(complaint(step, "given", "none", f"add {step}=0.1"))
+        raise Refusal(step, "given", "none", f"add {step}=0.1")
     if numbers[step] < 0.0:
-        raise ValueError(complaint(step, "zero or more", f"{numbers[step]:g}", "drop the sign"))
+        raise Refusal(step, "zero or more", f"{numbers[step]:g}", "drop the sign")
     return _READERS[source](numbers)
 
 
 def _known(name: str, convention: str) -> None:
     if convention not in _WORDS:
-        raise ValueError(
-            complaint(name, f"one of {', '.join(_WORDS)}", repr(convention), "choose one of them")
-        )
+        raise Refusal(name, f"one of {', '.join(_WORDS)}", repr(convention), "choose one of them")
 
 
 def _read_paper(words: dict[str, Any]) -> Rule:
@@ -187,13 +183,11 @@ def _read_torch(words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     d = words["dampening"]
     if m < 0.0:
-        raise ValueError(complaint("momentum", "zero or more in torch", f"{m:g}", _NEGATIVE))
+        raise Refusal("momentum", "zero or more in torch", f"{m:g}", _NEGATIVE)
     if words["nesterov"] and (m == 0.0 or d != 0.0):
         found = f"momentum={m:g}, dampening={d:g}"
-        raise ValueError(
-            complaint("nesterov", "used with momentum and without dampening in torch", found,
-                      "drop nesterov or dampening")
-        )  # fmt: skip
+        raise Refusal("nesterov", "used with momentum and without dampening in torch", found,
+                      "drop nesterov or dampening")  # fmt: skip
     # Without momentum torch has no buffer, and dampening does nothing.
     if m == 0.0:
         return Rule(lr, 0.0, 0.0, weight_decay=words["weight_decay"])
@@ -217,7 +211,7 @@ def _read_optax(words: dict[str, Any]) -> Rule:
 def _read_keras(words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     if not 0.0 <= m <= 1.0:
-        raise ValueError(complaint("momentum", "between 0 and 1 in Keras", f"{m:g}", _NEGATIVE))
+        raise Refusal("momentum", "between 0 and 1 in Keras", f"{m:g}", _NEGATIVE)
     gamma = m if words["nesterov"] else 0.0
     decay = words["weight_decay"]
     # Without momentum a decoupled decay and l2 are the same step.
@@ -229,9 +223,7 @@ def _read_keras(words: dict[str, Any]) -> Rule:
 def _read_qhm(words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     if m >= 1.0:
-        raise ValueError(
-            complaint("momentum", "below 1 in QHM", f"{m:g}", "its buffer is an average")
-        )
+        raise Refusal("momentum", "below 1 in QHM", f"{m:g}", "its buffer is an average")
     gamma = m * (1.0 - words["nu"]) / (1.0 - m)
     return Rule(words["lr"] * (1.0 - m), m, gamma, weight_decay=words["weight_decay"])
 
@@ -245,18 +237,14 @@ def _look_ahead(rule: Rule, target: str) -> bool:
         return False
     if math.isclose(rule.gamma, rule.beta, rel_tol=_SAME):
         return True
-    raise ValueError(
-        complaint("gamma", f"0 or beta for {target}", f"{rule.gamma:g} with beta={rule.beta:g}",
-                  "use ravine.torch.ASG, or convert to qhm")
-    )  # fmt: skip
+    raise Refusal("gamma", f"0 or beta for {target}", f"{rule.gamma:g} with beta={rule.beta:g}",
+                  "use ravine.torch.ASG, or convert to qhm")  # fmt: skip
 
 
 def _refuse_decay(rule: Rule, target: str, decoupled: bool, remedy: str) -> None:
     if rule.weight_decay != 0.0 and rule.beta != 0.0 and rule.decoupled != decoupled:
         kind = "decoupled from the gradient" if decoupled else "part of the gradient (l2)"
-        raise ValueError(
-            complaint("weight_decay", f"{kind} for {target}", f"{rule.weight_decay:g}", remedy)
-        )
+        raise Refusal("weight_decay", f"{kind} for {target}", f"{rule.weight_decay:g}", remedy)
 
 
 def _write_paper(rule: Rule) -> dict[str, float | bool]:
@@ -265,7 +253,7 @@ def _write_paper(rule: Rule) -> dict[str, float | bool]:
 
 def _write_torch(rule: Rule) -> dict[str, float | bool]:
     if rule.beta < 0.0:
-        raise ValueError(complaint("beta", "zero or more for torch", f"{rule.beta:g}", _NEGATIVE))
+        raise Refusal("beta", "zero or more for torch", f"{rule.beta:g}", _NEGATIVE)
     _refuse_decay(rule, "torch", False, "multiply the weights by 1 - lr weight_decay yourself")
     nesterov = _look_ahead(rule, "torch")
 
@@ -293,9 +281,7 @@ def _write_optax(rule: Rule) -> dict[str, float | bool]:
 
 def _write_keras(rule: Rule) -> dict[str, float | bool]:
     if not 0.0 <= rule.beta <= 1.0:
-        raise ValueError(
-            complaint("beta", "between 0 and 1 for keras", f"{rule.beta:g}", _NEGATIVE)
-        )
+        raise Refusal("beta", "between 0 and 1 for keras", f"{rule.beta:g}", _NEGATIVE)
     remedy = f"use keras.regularizers.L2({rule.weight_decay / 2.0:g}) on the weights"
     _refuse_decay(rule, "keras", True, remedy)
     return {
@@ -308,11 +294,9 @@ def _write_keras(rule: Rule) -> dict[str, float | bool]:
 
 def _write_qhm(rule: Rule) -> dict[str, float | bool]:
     if rule.beta >= 1.0:
-        raise ValueError(complaint("beta", "below 1 for qhm", f"{rule.beta:g}", "lower it"))
+        raise Refusal("beta", "below 1 for qhm", f"{rule.beta:g}", "lower it")
     if rule.beta == 0.0 and rule.gamma != 0.0:
-        raise ValueError(
-            complaint("gamma", "0 for qhm without momentum", f"{rule.gamma:g}", "set gamma=0")
-        )
+        raise Refusal("gamma", "0 for qhm without momentum", f"{rule.gamma:g}", "set gamma=0")
     _refuse_decay(rule, "qhm", False, "multiply the weights by 1 - lr weight_decay yourself")
     nu = 1.0 if rule.beta == 0.0 else 1.0 - rule.gamma * (1.0 - rule.beta) / rule.beta
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, broadcast, complaint, real
+from ravine.arguments import Real, Refusal, broadcast, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Curvature:
             index = tuple(np.argwhere(swapped)[0])
             pair = [np.broadcast_to(v, swapped.shape)[index] for v in (low, high)]
             found = f"mu={pair[0]:g} with L={pair[1]:g}"
-            raise ValueError(complaint("mu", "at most L", found, "swap the two"))
+            raise Refusal("mu", "at most L", found, "swap the two")
         object.__setattr__(self, "mu", low)
         object.__setattr__(self, "L", high)
 

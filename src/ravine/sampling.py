@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import NamedTuple
 
-from ravine.arguments import complaint
+from ravine.choices import Choice
 
 
-class Sampling(StrEnum):
+class Traits(NamedTuple):
+    """What everything else asks of a sampling rule."""
+
+    by_epoch: bool
+    """Every epoch visits each term once."""
+    random: bool
+    """Two runs visit the terms in different orders."""
+    may_repeat: bool
+    """A term may be drawn twice in a row."""
+    independent: bool
+    """What is drawn does not depend on what was drawn before."""
+    phrase: str
+    """The rule in a few words that fit behind "batches"."""
+
+
+class Sampling(Choice):
     """How the next term, or mini-batch, of a finite sum is chosen.
 
     Every function that takes a sampling accepts a member or its value.
@@ -16,38 +31,68 @@ class Sampling(StrEnum):
     --------
     >>> Sampling("reshuffle").sentence
     'every epoch visits each term once, in a new random order'
+    >>> Sampling.CYCLIC.traits.random
+    False
     """
 
-    IID = "iid"
-    IID_NO_REPEAT = "iid-no-repeat"
-    CYCLIC = "cyclic"
-    RESHUFFLE = "reshuffle"
-    RESHUFFLE_NO_REPEAT = "reshuffle-no-repeat"
+    traits: Traits
 
-    @property
-    def sentence(self) -> str:
-        """What the rule does, in words."""
-        return _SENTENCES[self]
-
-    @classmethod
-    def parse(cls, value: Sampling | str) -> Sampling:
-        """Return the member for ``value``, or say which there are."""
-        try:
-            return cls(value)
-        except ValueError:
-            names = ", ".join(member.value for member in cls)
-            raise ValueError(
-                complaint("sampling", f"one of {names}", repr(value), "pick one of these names")
-            ) from None
-
-
-_SENTENCES = {
-    Sampling.IID: "each step draws any term, with replacement",
-    Sampling.IID_NO_REPEAT: "each step draws any term but the last one",
-    Sampling.CYCLIC: "the terms are visited in one fixed order, over and over",
-    Sampling.RESHUFFLE: "every epoch visits each term once, in a new random order",
-    Sampling.RESHUFFLE_NO_REPEAT: (
+    IID = (
+        "iid",
+        "each step draws any term, with replacement",
+        Traits(
+            by_epoch=False,
+            random=True,
+            may_repeat=True,
+            independent=True,
+            phrase="drawn with replacement",
+        ),
+    )
+    IID_NO_REPEAT = (
+        "iid-no-repeat",
+        "each step draws any term but the last one",
+        Traits(
+            by_epoch=False,
+            random=True,
+            may_repeat=False,
+            independent=False,
+            phrase="drawn without immediate repeat",
+        ),
+    )
+    CYCLIC = (
+        "cyclic",
+        "the terms are visited in one fixed order, over and over",
+        Traits(
+            by_epoch=True,
+            random=False,
+            may_repeat=True,  # a sum of a single term
+            independent=False,
+            phrase="in a fixed order",
+        ),
+    )
+    RESHUFFLE = (
+        "reshuffle",
+        "every epoch visits each term once, in a new random order",
+        Traits(
+            by_epoch=True,
+            random=True,
+            may_repeat=True,
+            independent=False,
+            phrase="reshuffled every epoch",
+        ),
+    )
+    RESHUFFLE_NO_REPEAT = (
+        "reshuffle-no-repeat",
         "every epoch visits each term once, in a new random order that does not begin "
-        "with the term the last epoch ended with"
-    ),
-}
+        "with the term the last epoch ended with",
+        Traits(
+            by_epoch=True,
+            random=True,
+            may_repeat=False,
+            independent=False,
+            phrase="reshuffled without immediate repeat",
+        ),
+    )
+
+    def _take(self, traits: Traits) -> None:
+        self.traits = traits

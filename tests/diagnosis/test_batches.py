@@ -7,7 +7,7 @@ from ravine.diagnosis.growths import mean_square
 from ravine.methods import Method
 from ravine.problems import from_data
 from ravine.sampling import Sampling
-from ravine.theory.growth import growth
+from ravine.theory.finite_sums.growth import growth
 
 
 def names(d: int) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from ravine.diagnosis.batches import survey
 from ravine.diagnosis.candidates import candidates, stabilised, tuned, tuned_sgd, typed
 from ravine.methods import Method
 from ravine.problems import from_data
-from ravine.theory.tuning import fastest_mean_square
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.tuning.fastest import fastest_mean_square
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from scipy.sparse import random as random_sparse
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.verdict import digits, pace, percent
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.ladder.worst_case import worst_case_rate
 
 
 def data(seed: int = 0, rows: int = 96, d: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from ravine.diagnosis.growths import both_growths, mean_square
 from ravine.methods import Method, nesterov
 from ravine.problems import from_data
 from ravine.sampling import Sampling
-from ravine.theory.growth import growth
+from ravine.theory.finite_sums.growth import growth
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 
 from ravine.diagnosis.second_moments import SecondMoments
 from ravine.methods import Method
-from ravine.theory.growth import growth
-from ravine.theory.stationary_covariance import stationary_covariance
+from ravine.theory.finite_sums.growth import growth
+from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 METHODS = [Method(0.05), Method(0.1, 0.8), Method(0.3, 0.9), Method(0.1, 0.5, gamma=0.0)]
 

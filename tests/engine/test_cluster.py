@@ -11,7 +11,7 @@ import xarray as xr
 from distributed import Client, LocalCluster
 
 import ravine.engine.cluster as clusters
-from ravine.engine.fingerprint import numerics
+from ravine.engine.storage.fingerprint import numerics
 from ravine.engine.sweep import sweep
 from ravine.problems import counterexample, worst_case_quadratic
 

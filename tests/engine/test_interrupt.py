@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 
-from ravine.engine.store import store_status
+from ravine.engine.storage.store import store_status
 
 # More tiles than it will ever finish, a file that only a finished sweep would write.
 SWEEP = """

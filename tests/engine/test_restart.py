@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine import nesterov
-from ravine.engine.finite_sum import ensemble
+from ravine.engine.kernels.finite_sum import ensemble
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.run import run
 from ravine.problems import Quadratic, counterexample, turning_quadratics

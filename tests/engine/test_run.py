@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, nesterov, sgd
-from ravine.engine.index_sampling import sampled_indices
+from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
 from ravine.problems import (

@@ -9,14 +9,18 @@ from ravine.claims.claim import Claim, Data, Evidence, either
 from ravine.curvature import Curvature
 from ravine.methods import nesterov, sgd
 from ravine.theory.blocks import block
-from ravine.theory.bounds import accelerated_bound, accelerated_estimate, sgd_noise_bound
-from ravine.theory.moments import (
+from ravine.theory.bounds.additive_noise import (
+    accelerated_bound,
+    accelerated_estimate,
+    sgd_noise_bound,
+)
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     second_moment,
     spectral_norms,
 )
-from ravine.theory.rates import spectral_radius
 
 _RATIOS = (8.0, 32.0, 128.0, 2000.0)
 _ROUNDING = 1e-9

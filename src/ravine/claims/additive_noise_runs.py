@@ -10,7 +10,7 @@ from ravine.figures.noise_floor_slopes import slopes
 from ravine.figures.noise_plane import agreement
 from ravine.methods import nesterov
 from ravine.problems.worst_case import worst_case_quadratic
-from ravine.theory.moments import paper_noise_coefficient
+from ravine.theory.noise.moments import paper_noise_coefficient
 
 _PLANE = (
     "outcome as rho < 1 says on {least_outcome:.2%} of the pixels away from the contour, fitted "

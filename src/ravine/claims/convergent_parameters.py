@@ -11,15 +11,15 @@ from ravine.methods import Method, sgd
 from ravine.problems.counterexample import turning_quadratics
 from ravine.problems.least_squares import partitioned_least_squares
 from ravine.theory.blocks import block, system
-from ravine.theory.finite_sum_bounds import contraction_bound, sgd_finite_sum_bound
-from ravine.theory.rates import contraction
+from ravine.theory.bounds.finite_sum import contraction_bound, sgd_finite_sum_bound
+from ravine.theory.ladder.rates import contraction
 
 _ROUNDING = 1e-9
 
 
 def _theorem4(_: Evidence) -> Data:
     """The bound on two sums, in random order, with parameters for which R < 1."""
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     largest = 0.0
     sums = [partitioned_least_squares(2000, 2, 20, Q=8.0), turning_quadratics(1.0, 8.0)]
@@ -80,7 +80,7 @@ def _erratum15(_: Evidence) -> Data:
 
 
 def _corollary41(_: Evidence) -> Data:
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     largest = 0.0
     for Q in (4.0, 16.0):

@@ -12,9 +12,9 @@ from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample, theorem2
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
-from ravine.theory.commuting import commuting_rate
-from ravine.theory.counterexample_growth import counterexample_growth
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.worst_case import worst_case_rate
 
 _PAPER = Curvature(0.05, 100.0)
 _ROUNDING = 1e-9
@@ -57,7 +57,7 @@ def _erratum1(_: Evidence) -> Data:
 
 def _theorem3(_: Evidence) -> Data:
     """Growth of E‖·‖ on the construction of the proof, and where no sum at all can diverge."""
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     growths = [
         float(counterexample_growth(_PAPER, n, sampling="iid-no-repeat", sense="mean"))
@@ -176,7 +176,7 @@ def _erratum11(_: Evidence) -> Data:
 
 def _erratum13(_: Evidence) -> Data:
     """Almost sure growth with mini-batches of one and of two terms, n = 250, Q = 2000."""
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     problem = counterexample(0.05, 100.0, 250)
     out = {}

@@ -11,8 +11,8 @@ from ravine.methods import Method, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.blocks import block, permutation, system
-from ravine.theory.bounds import gradient_descent_bound, lower_bound, nesterov_bound
-from ravine.theory.rates import spectral_radius
+from ravine.theory.bounds.additive_noise import gradient_descent_bound, lower_bound, nesterov_bound
+from ravine.theory.ladder.rates import spectral_radius
 
 _RATIOS = (2.0, 8.0, 32.0, 128.0)
 _ROUNDING = 1e-9

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ravine.arguments import complaint
+from ravine.arguments import Refusal
 from ravine.cli.options import Json, print_json
 from ravine.figures.sweep_map import draw_sweep_map, sweep_map
 
@@ -40,7 +40,7 @@ def plot_command(
     """
     if out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
-        raise ValueError(complaint("out", rule, out, "change its ending"))
+        raise Refusal("out", rule, out, "change its ending")
     data = sweep_map(_opened(store), measure)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.stem}.part{out.suffix}")
@@ -63,9 +63,9 @@ def _opened(store: Path) -> xr.Dataset:
 
     if store.suffix.lower() == ".nc":
         if not store.exists():
-            raise ValueError(complaint("store", "a file", store, "there is none"))
+            raise Refusal("store", "a file", store, "there is none")
         return xr.load_dataset(store, engine="scipy")
-    from ravine.engine.store import open_store
+    from ravine.engine.storage.store import open_store
 
     data, there = open_store(store)
     return data if there.all() else data.where(xr.DataArray(there, dims=tuple(data.sizes)))

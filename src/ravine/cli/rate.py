@@ -16,7 +16,7 @@ from ravine.cli.options import (
     method_json,
     print_json,
 )
-from ravine.theory.ladder import Ladder, ladder
+from ravine.theory.ladder.ladder import Ladder, ladder
 
 
 def rate_command(

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 from ravine.cli.options import (
     Condition,
     Json,
@@ -20,7 +20,7 @@ from ravine.cli.options import (
     print_json,
 )
 from ravine.cli.rate import rate_json
-from ravine.theory.recommend import Recommendation, Setting, recommend
+from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 
 def recommend_command(
@@ -84,7 +84,7 @@ def _read(path: Path) -> FloatArray:
         raise ValueError(f"hessians must be a file, got {path}: there is none") from None
     except (OSError, ValueError, EOFError):
         remedy = "write one with numpy.save"
-        raise ValueError(complaint("hessians", "an NPY file of numbers", path, remedy)) from None
+        raise Refusal("hessians", "an NPY file of numbers", path, remedy) from None
     return np.asarray(loaded)
 
 

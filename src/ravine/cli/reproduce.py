@@ -53,8 +53,8 @@ def reproduce(
 
     - `ravine reproduce --quick --out look/`
     """
-    from ravine.report.reproduction import carry_out, plan
-    from ravine.report.reproduction_page import reproduction_page
+    from ravine.reproduction.page import reproduction_page
+    from ravine.reproduction.run import carry_out, plan
 
     wish = plan(
         figures or (), out=out, resolution=resolution, quick=quick, fresh=fresh, seed=seed,

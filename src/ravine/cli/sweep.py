@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ravine.arguments import complaint
+from ravine.arguments import Refusal
 from ravine.cli.options import Json, print_json
 
 if TYPE_CHECKING:
@@ -56,18 +56,18 @@ def sweep_command(
         return
     if spec is None:
         remedy = "e.g. ravine sweep spec.toml --out sweep.zarr"
-        raise ValueError(complaint("spec", "given", "none", remedy))
+        raise Refusal("spec", "given", "none", remedy)
     _run(spec, out, resume, json, device=device, cluster=cluster, threads=threads)
 
 
 def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) -> None:
-    from ravine.engine.specification import read_specification
-    from ravine.engine.store import store_status
+    from ravine.engine.spec_file import read_specification
+    from ravine.engine.storage.store import store_status
 
     wanted = read_specification(spec)
     place = out if out is not None else wanted.arguments.get("store")
     if place is None:
-        raise ValueError(complaint("out", "given", "none", "add --out sweep.zarr"))
+        raise Refusal("out", "given", "none", "add --out sweep.zarr")
     store = Path(place)
     before = 0
     if store.exists():
@@ -75,7 +75,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
         if not resume:
             found = f"{store}, where {before} tiles are finished"
             remedy = "add --resume to go on with it, or give another path"
-            raise ValueError(complaint("out", "new", found, remedy))
+            raise Refusal("out", "new", found, remedy)
     given = {name: value for name, value in others.items() if value is not None}
     data = wanted.sweep(store=store, **given)
     shares = _outcomes(data)
@@ -103,7 +103,7 @@ def _outcomes(data: xr.Dataset) -> dict[str, float]:
 
 
 def _show_status(store: Path, json: bool) -> None:
-    from ravine.engine.store import store_status
+    from ravine.engine.storage.store import store_status
 
     state = store_status(store)
     if json:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.diagnosis.second_moments import SecondMoments
 from ravine.problems import LinearModel
@@ -173,7 +173,7 @@ def _spectrum(
     if problem.l2 <= 0.0:
         rule = f"positive for {problem.dimension} coordinates"
         remedy = "the least curvature of so large a problem is only known through it"
-        raise ValueError(complaint("l2", rule, "0", remedy))
+        raise Refusal("l2", rule, "0", remedy)
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     d = problem.dimension
@@ -230,10 +230,8 @@ def _refuse_singular(problem: LinearModel, flat: FloatArray, columns: tuple[str,
     named = ", ".join(repr(columns[j]) for j in involved if size[j] > 0.1 * size.max())
     rows, d = problem.X.shape
     why = f"{rows} rows for {d} columns" if rows < d else f"columns {named} depend on each other"
-    raise ValueError(
-        complaint("l2", "positive for this data", f"{problem.l2:g}, and {why}",
-                  "add some, e.g. --l2 1e-3, or drop a column")
-    )  # fmt: skip
+    raise Refusal("l2", "positive for this data", f"{problem.l2:g}, and {why}",
+                  "add some, e.g. --l2 1e-3, or drop a column")  # fmt: skip
 
 
 def _local(problem: LinearModel) -> FloatArray:

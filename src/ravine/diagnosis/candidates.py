@@ -12,11 +12,11 @@ from ravine.curvature import Curvature
 from ravine.diagnosis.batches import Survey
 from ravine.diagnosis.second_moments import SecondMoments
 from ravine.methods import Method, nesterov, sgd
-from ravine.theory.certificate import Certificate, certificate
-from ravine.theory.rates import spectral_radius
-from ravine.theory.safety import safe_step
-from ravine.theory.tuning import fastest_budget
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.ladder.certificate import Certificate, certificate
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.ladder.safety import safe_step
+from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.tuning.fastest import fastest_budget
 
 PYTORCH_STEP, PYTORCH_MOMENTUM = 0.01, 0.9
 _TUNING_DIRECTIONS = 20

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 from ravine.problems.extreme_eigenvalues import is_sparse
 
 _SCALES = 100.0
@@ -65,9 +65,7 @@ def _numbers(values: FloatArray, label: str, impute: bool, findings: list[Findin
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         found = f"{values[infinite[0]]} in row {infinite[0]}"
-        raise ValueError(
-            complaint(f"column {label!r}", "finite", found, "drop or correct that row")
-        )
+        raise Refusal(f"column {label!r}", "finite", found, "drop or correct that row")
     missing = np.isnan(values)
     if not missing.any():
         return values
@@ -75,10 +73,10 @@ def _numbers(values: FloatArray, label: str, impute: bool, findings: list[Findin
     if not impute:
         found = f"{count} missing, the first in row {int(missing.argmax())}"
         remedy = "fill them in, drop the rows, or ask for the median with --impute"
-        raise ValueError(complaint(f"column {label!r}", "without missing values", found, remedy))
+        raise Refusal(f"column {label!r}", "without missing values", found, remedy)
     if count == len(values):
         found = "no value at all"
-        raise ValueError(complaint(f"column {label!r}", "partly filled", found, "drop the column"))
+        raise Refusal(f"column {label!r}", "partly filled", found, "drop the column")
     filled = np.where(missing, np.nanmedian(values), values)
     findings.append(
         Finding(
@@ -97,7 +95,7 @@ def _categories(
     if missing.any() and not impute:
         found = f"{int(missing.sum())} missing, the first in row {int(missing.argmax())}"
         remedy = "fill them in, drop the rows, or ask for the most frequent with --impute"
-        raise ValueError(complaint(f"column {label!r}", "without missing values", found, remedy))
+        raise Refusal(f"column {label!r}", "without missing values", found, remedy)
     text = series.astype(str)
     as_numbers = pd.to_numeric(text.where(~missing), errors="coerce")
     numeric = as_numbers.notna().to_numpy()
@@ -106,7 +104,7 @@ def _categories(
         row = int(np.flatnonzero(present & ~numeric)[0]) if (present & ~numeric).any() else -1
         found = f"{text.iloc[row]!r:.40} in row {row}" if row >= 0 else "numbers stored as text"
         remedy = "correct it, or drop the column"
-        raise ValueError(complaint(f"column {label!r}", "all numbers or all text", found, remedy))
+        raise Refusal(f"column {label!r}", "all numbers or all text", found, remedy)
     if missing.any():
         common = str(text[present].mode().iloc[0])
         text = text.where(present, common)
@@ -116,7 +114,7 @@ def _categories(
     if len(values) > _CATEGORIES and len(values) > 0.5 * len(text):
         found = f"{len(values)} different texts in {len(text)} rows"
         remedy = "it looks like a name or an identifier: drop the column"
-        raise ValueError(complaint(f"column {label!r}", "a category", found, remedy))
+        raise Refusal(f"column {label!r}", "a category", found, remedy)
     return [str(v) for v in values], np.asarray(codes, dtype=np.intp).reshape(-1)
 
 

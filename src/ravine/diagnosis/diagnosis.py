@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.diagnosis.batches import ShuffledRows, Survey, survey
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import Finding, column_findings
@@ -16,7 +16,7 @@ from ravine.diagnosis.disagreement import Disagreement, disagreement
 from ravine.diagnosis.measurement import Runs, follow, marked_steps, on_data
 from ravine.diagnosis.prediction import Outcome, Prediction, hold, predict
 from ravine.diagnosis.remedies import Remedy, Setup, affordable, remedies, standardised
-from ravine.engine.blas import one_blas_thread
+from ravine.engine.kernels.blas import one_blas_thread
 from ravine.methods import Method
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
@@ -251,15 +251,13 @@ def _setup(
     checked = from_data(X, np.zeros(target.shape), batch_size=1)
     table = checked.X
     if table.shape[0] < 2:
-        raise ValueError(complaint("X", "two rows or more", table.shape[0], "nothing to average"))
+        raise Refusal("X", "two rows or more", table.shape[0], "nothing to average")
     if size > table.shape[0]:
         rule = f"at most the {table.shape[0]} rows"
-        raise ValueError(complaint("batch_size", rule, size, "use a smaller batch"))
+        raise Refusal("batch_size", rule, size, "use a smaller batch")
     if target.size and (target == target[0]).all():
         found = f"{target[0]!r:.40} in every row"
-        raise ValueError(
-            complaint("the target", "more than one value", found, "pick another column")
-        )
+        raise Refusal("the target", "more than one value", found, "pick another column")
     kind = loss or _usual_loss(target)
     if loss is None:
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
@@ -272,7 +270,7 @@ def _setup(
     names = columns or tuple(f"x{j}" for j in range(table.shape[1]))
     if len(names) != table.shape[1]:
         rule = f"{table.shape[1]} names"
-        raise ValueError(complaint("columns", rule, len(names), "one for each column of X"))
+        raise Refusal("columns", rule, len(names), "one for each column of X")
     if standardise:
         table = standardised(table)
     if intercept:

@@ -10,10 +10,10 @@ from ravine.diagnosis.batches import Survey
 from ravine.diagnosis.paths import almost_sure_on_data
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sum import one_method
-from ravine.theory.growth import Growth, growth
-from ravine.theory.rates import block_radius, spectral_radius
-from ravine.theory.sense import Sense
+from ravine.theory.finite_sums.growth import Growth, growth
+from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import one_method
+from ravine.theory.ladder.rates import block_radius, spectral_radius
 
 CALM = 0.2
 """Batches hardly disagree where they change 1 - growth by less than this share."""

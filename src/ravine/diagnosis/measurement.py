@@ -14,7 +14,7 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.problems import LinearModel
 from ravine.sampling import Sampling
-from ravine.theory.path_growth import Draws
+from ravine.theory.finite_sums.path_growth import Draws
 
 BatchGradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
 """Gradient of batch b at many points: (b, points (k, d)) to (k, d)."""

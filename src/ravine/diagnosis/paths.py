@@ -12,9 +12,9 @@ from ravine.diagnosis.measurement import BatchGradient, batch_order
 from ravine.methods import Method
 from ravine.problems import LinearModel
 from ravine.sampling import Sampling
-from ravine.theory.finite_sum import one_method
-from ravine.theory.growth import Growth
-from ravine.theory.sense import Sense
+from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import one_method
 
 
 def hessian_products(problem: LinearModel) -> BatchGradient:

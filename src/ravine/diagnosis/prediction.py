@@ -18,10 +18,10 @@ from ravine.diagnosis.growths import CALM, both_growths
 from ravine.diagnosis.measurement import follow, on_quadratics
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.growth import Growth
-from ravine.theory.rates import spectral_radius
-from ravine.theory.tuning import budget_error
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.tuning.fastest import budget_error
 
 _CURVE_WORK = 1e10
 _PATHS = 24
@@ -208,7 +208,7 @@ def iid_floor(
 
 def _additive_rest(survey: Survey, method: Method) -> tuple[float, float]:
     """Stationary variance, and its part of the objective, in the directions not followed."""
-    from ravine.theory.moments import stationary_variance
+    from ravine.theory.noise.moments import stationary_variance
 
     assert survey.vectors is not None
     outside = 1.0 - np.minimum(((survey.basis.T @ survey.vectors) ** 2).sum(axis=0), 1.0)

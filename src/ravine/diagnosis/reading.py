@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 from ravine.diagnosis.columns import Finding, encode
 
 NAMED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
@@ -79,20 +79,16 @@ def read_table(source: str | Path, *, target: str | None = None, impute: bool = 
     kind = _ENDINGS.get(path.suffix.lower())
     if not path.exists():
         names = ", ".join(NAMED)
-        raise ValueError(
-            complaint("DATA", f"a file or one of {names}", repr(str(source)), "check the name")
-        )
+        raise Refusal("DATA", f"a file or one of {names}", repr(str(source)), "check the name")
     if path.is_dir():
-        raise ValueError(complaint("DATA", "a file", f"the folder {path}", "name a file in it"))
+        raise Refusal("DATA", "a file", f"the folder {path}", "name a file in it")
     if kind is None:
         endings = ", ".join(_ENDINGS)
-        raise ValueError(
-            complaint(
-                "DATA", f"a file ending in {endings}", repr(path.name), "convert or rename it"
-            )
+        raise Refusal(
+            "DATA", f"a file ending in {endings}", repr(path.name), "convert or rename it"
         )
     if path.stat().st_size == 0:
-        raise ValueError(complaint("DATA", "a file with rows", f"the empty file {path}", "fill it"))
+        raise Refusal("DATA", "a file with rows", f"the empty file {path}", "fill it")
     readers = {"CSV": _csv, "Parquet": _parquet, "NPZ": _npz, "NPY": _npy, "LIBSVM": _libsvm}
     table = readers[kind](path, target, impute)
     _check(table)
@@ -102,18 +98,14 @@ def read_table(source: str | Path, *, target: str | None = None, impute: bool = 
 def _check(table: Table) -> None:
     rows, features = table.X.shape
     if rows < 2:
-        raise ValueError(complaint("DATA", "two rows or more", rows, "there is nothing to average"))
+        raise Refusal("DATA", "two rows or more", rows, "there is nothing to average")
     if features < 1:
-        raise ValueError(
-            complaint("DATA", "a target and at least one other column", "one column", "add columns")
-        )
+        raise Refusal("DATA", "a target and at least one other column", "one column", "add columns")
 
 
 def _broken(path: Path, kind: str, error: Exception) -> ValueError:
     reason = " ".join(str(error).split())[:120] or type(error).__name__
-    return ValueError(
-        complaint("DATA", f"a readable {kind} file", f"{path.name} ({reason})", "write it again")
-    )
+    return Refusal("DATA", f"a readable {kind} file", f"{path.name} ({reason})", "write it again")
 
 
 def _csv(path: Path, target: str | None, impute: bool) -> Table:
@@ -159,10 +151,10 @@ def _parquet(path: Path, target: str | None, impute: bool) -> Table:
 def _from_frame(frame: Any, name: str, target: str | None, impute: bool) -> Table:
     if frame.shape[1] < 2:
         remedy = "a target and at least one other column are needed"
-        raise ValueError(complaint("DATA", "two columns or more", frame.shape[1], remedy))
+        raise Refusal("DATA", "two columns or more", frame.shape[1], remedy)
     if len(frame) < 2:
         remedy = "there is nothing to average over"
-        raise ValueError(complaint("DATA", "two rows or more", len(frame), remedy))
+        raise Refusal("DATA", "two rows or more", len(frame), remedy)
     column = _pick(list(frame.columns), target)
     y = _target(frame[column], str(column))
     X, columns, findings = encode(frame.drop(columns=[column]), impute=impute)
@@ -178,7 +170,7 @@ def _pick(columns: list[Any], target: str | None) -> Any:
     if target.lstrip("-").isdigit() and -len(columns) <= int(target) < len(columns):
         return columns[int(target)]
     shown = ", ".join(list(names)[:8]) + (", ..." if len(names) > 8 else "")
-    raise ValueError(complaint("target", f"one of the columns {shown}", repr(target), "pick one"))
+    raise Refusal("target", f"one of the columns {shown}", repr(target), "pick one")
 
 
 def _target(series: Any, name: str) -> npt.NDArray[Any]:
@@ -186,7 +178,7 @@ def _target(series: Any, name: str) -> npt.NDArray[Any]:
     if missing.any():
         found = f"{int(missing.sum())} missing, the first in row {int(missing.argmax())}"
         remedy = "drop those rows: a target is never guessed"
-        raise ValueError(complaint(f"target {name!r}", "without missing values", found, remedy))
+        raise Refusal(f"target {name!r}", "without missing values", found, remedy)
     if series.dtype.kind in "fiub":
         return np.asarray(series.to_numpy())
     return np.asarray(series.astype(str).to_numpy(dtype=str))
@@ -199,10 +191,10 @@ def _npy(path: Path, target: str | None, impute: bool) -> Table:
         raise _broken(path, "NPY", error) from None
     if not isinstance(data, np.ndarray) or data.ndim != 2 or data.dtype.kind not in "fiub":
         found = f"{getattr(data, 'dtype', type(data).__name__)}, {np.ndim(data)} dimensions"
-        raise ValueError(complaint("DATA", "a table of numbers", found, "save a 2-d array"))
+        raise Refusal("DATA", "a table of numbers", found, "save a 2-d array")
     if data.shape[1] < 2:
         remedy = "a target and at least one other column are needed"
-        raise ValueError(complaint("DATA", "two columns or more", data.shape[1], remedy))
+        raise Refusal("DATA", "two columns or more", data.shape[1], remedy)
     column = _pick([str(j) for j in range(data.shape[1])], target)
     kept = [j for j in range(data.shape[1]) if j != int(column)]
     names = tuple(f"column {j}" for j in kept)
@@ -212,9 +204,7 @@ def _npy(path: Path, target: str | None, impute: bool) -> Table:
 
 def _npz(path: Path, target: str | None, impute: bool) -> Table:
     if target is not None:
-        raise ValueError(
-            complaint("target", "left out for NPZ files", repr(target), "their array y is it")
-        )
+        raise Refusal("target", "left out for NPZ files", repr(target), "their array y is it")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
@@ -223,7 +213,7 @@ def _npz(path: Path, target: str | None, impute: bool) -> Table:
     sparse = {"data", "indices", "indptr", "shape"} <= arrays.keys()
     if "y" not in arrays or not (sparse or "X" in arrays):
         found = ", ".join(arrays) or "nothing"
-        raise ValueError(complaint("DATA", "an NPZ file with arrays X and y", found, "rename them"))
+        raise Refusal("DATA", "an NPZ file with arrays X and y", found, "rename them")
     y = arrays["y"].ravel()
     if sparse:
         from scipy.sparse import csr_matrix
@@ -234,19 +224,17 @@ def _npz(path: Path, target: str | None, impute: bool) -> Table:
         X = arrays["X"]
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             found = f"{X.dtype}, shape {X.shape}"
-            raise ValueError(complaint("X", "a table of numbers", found, "save a 2-d array"))
+            raise Refusal("X", "a table of numbers", found, "save a 2-d array")
     if X.shape[0] != len(y):
-        raise ValueError(complaint("y", f"{X.shape[0]} long", len(y), "one target for each row"))
+        raise Refusal("y", f"{X.shape[0]} long", len(y), "one target for each row")
     names = tuple(f"x{j}" for j in range(X.shape[1]))
     return _from_arrays(X, y, names, "y", path.name, impute)
 
 
 def _libsvm(path: Path, target: str | None, impute: bool) -> Table:
     if target is not None:
-        raise ValueError(
-            complaint(
-                "target", "left out for LIBSVM files", repr(target), "each line begins with it"
-            )
+        raise Refusal(
+            "target", "left out for LIBSVM files", repr(target), "each line begins with it"
         )
     datasets = _scikit_learn()
     try:

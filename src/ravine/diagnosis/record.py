@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.measurement import Runs
 from ravine.diagnosis.prediction import Estimate, Prediction
-from ravine.theory.growth import Growth
+from ravine.theory.finite_sums.growth import Growth
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis

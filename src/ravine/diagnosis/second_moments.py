@@ -15,9 +15,9 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sum import Scalars, one_method
-from ravine.theory.mean_square import advance
-from ravine.theory.rates import block_radius
+from ravine.theory.finite_sums.mean_square import advance
+from ravine.theory.finite_sums.terms import Scalars, one_method
+from ravine.theory.ladder.rates import block_radius
 
 _CHUNK = 2**22
 _POWERS = 12

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 
-from ravine.arguments import complaint
-from ravine.engine.blas import one_blas_thread
-from ravine.engine.fingerprint import numerics
+from ravine.arguments import Refusal, WrongType
+from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.progress import Part, RunTile, Tile
+from ravine.engine.storage.fingerprint import numerics
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -64,13 +64,13 @@ def _connected(cluster: Any) -> Iterator[Any]:
     if not isinstance(cluster, str):
         found = type(cluster).__name__
         remedy = "e.g. cluster='tcp://localhost:8786'"
-        raise TypeError(complaint("cluster", "an address or a distributed.Client", found, remedy))
+        raise WrongType("cluster", "an address or a distributed.Client", found, remedy)
     try:
         client = make(cluster, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError):
         rule = "the address of a Dask scheduler that answers"
         remedy = "start one with 'dask scheduler' and give the address it prints"
-        raise ValueError(complaint("cluster", rule, cluster, remedy)) from None
+        raise Refusal("cluster", rule, cluster, remedy) from None
     with client:
         yield client
 
@@ -121,9 +121,7 @@ def _result(future: Any, tile: Tile) -> Part:
         if found[name] != here:
             rule = f"workers with the driver's {name}, {here}"
             remedy = "install the same versions on every machine"
-            raise ValueError(
-                complaint("cluster", f"of {rule}", f"{found[name]} at {address}", remedy)
-            )
+            raise Refusal("cluster", f"of {rule}", f"{found[name]} at {address}", remedy)
     return part  # type: ignore[no-any-return]
 
 

@@ -11,16 +11,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ravine.arguments import complaint
+from ravine.arguments import Refusal
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
 
 DEVICES = ("cpu", "cuda", "auto")
 CUDA_KERNELS: dict[str, str] = {
-    "Quadratic": "ravine.engine.cuda_quadratic:run_tile",
-    "QuadraticSum": "ravine.engine.cuda_finite_sum:run_tile",
-    "LinearModel": "ravine.engine.cuda_linear_model:run_tile",
+    "Quadratic": "ravine.engine.cuda.quadratic:run_tile",
+    "QuadraticSum": "ravine.engine.cuda.finite_sum:run_tile",
+    "LinearModel": "ravine.engine.cuda.linear_model:run_tile",
 }
 """Kernel by class name of the problem, or of a class it inherits from; imported when needed.
 
@@ -31,7 +31,7 @@ do and this one cannot, or returns None.
 _INSTALL = "pip install 'ravine[cuda]'"
 
 
-class DeviceError(ValueError):
+class DeviceError(Refusal):
     """A device was asked for that is not there; the message says how to get it."""
 
 
@@ -43,7 +43,7 @@ def missing_cuda() -> str | None:
     if find_spec("numba_cuda") is None and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") != "1":
         return "the package numba-cuda is not installed"
     try:
-        return str(import_module("ravine.engine.cuda_source").why_unavailable() or "") or None
+        return str(import_module("ravine.engine.cuda.source").why_unavailable() or "") or None
     except (ImportError, AttributeError) as error:
         # NumPy 2.5 took away names that numba-cuda imports.
         return f"numba-cuda cannot be imported ({error})"
@@ -62,7 +62,7 @@ def choose_device(device: str, problem: Any, spec: Spec | None = None) -> str:
     """
     if device not in DEVICES:
         rule = f"one of {', '.join(DEVICES)}"
-        raise ValueError(complaint("device", rule, repr(device), "pick one of these names"))
+        raise Refusal("device", rule, repr(device), "pick one of these names")
     if device == "cpu":
         return "cpu"
     kernels = [CUDA_KERNELS.get(kind.__name__, "") for kind in type(problem).__mro__]
@@ -73,22 +73,22 @@ def choose_device(device: str, problem: Any, spec: Spec | None = None) -> str:
     if why is not None:
         found = f"'cuda', but {why}"
         remedy = f"install it with {_INSTALL} on a machine with an NVIDIA GPU, or use device='cpu'"
-        raise DeviceError(complaint("device", "one that is there", found, remedy))
+        raise DeviceError("device", "one that is there", found, remedy)
     if kernel is None:
         found = f"'cuda' for {type(problem).__name__}"
         rule = f"'cpu' except for {', '.join(CUDA_KERNELS)}"
-        raise DeviceError(complaint("device", rule, found, "use device='cpu'"))
+        raise DeviceError("device", rule, found, "use device='cpu'")
     lack = None if spec is None else import_module(kernel.partition(":")[0]).lacking(spec)
     if lack is None:
         return "cuda"
     if device == "auto":
         return "cpu"
     rule = "'cpu' for what the GPU's kernels do not have"
-    raise DeviceError(complaint("device", rule, f"'cuda' for {lack}", "use device='cpu'"))
+    raise DeviceError("device", rule, f"'cuda' for {lack}", "use device='cpu'")
 
 
 def device_name(device: str) -> str:
     """Return what to write into a result: "cpu", or "cuda" with the name of the GPU."""
     if device == "cpu":
         return "cpu"
-    return f"cuda ({import_module('ravine.engine.cuda_source').gpu_name()})"
+    return f"cuda ({import_module('ravine.engine.cuda.source').gpu_name()})"

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.compiled import compiled, inner
+from ravine.engine.kernels.compiled import compiled, inner
 
 Integers = npt.NDArray[np.int64]
 

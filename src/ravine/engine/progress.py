@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numba
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 
 if TYPE_CHECKING:
     from ravine.engine.sweep import Spec
@@ -30,7 +30,7 @@ def run_here(
         most = numba.config.NUMBA_NUM_THREADS
         if threads > most:
             remedy = "give fewer, or set NUMBA_NUM_THREADS before Python starts"
-            raise ValueError(complaint("threads", f"at most {most}", threads, remedy))
+            raise Refusal("threads", f"at most {most}", threads, remedy)
         numba.set_num_threads(threads)
     try:
         for first, last in tiles:

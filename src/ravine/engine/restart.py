@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ravine.arguments import complaint, whole
+from ravine.arguments import Refusal, whole
 
 
 class Restart(StrEnum):
@@ -57,6 +57,6 @@ def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
         except ValueError:
             names = ", ".join(member.value for member in Restart)
             rule = f"one of {names}, a number of steps, or None"
-            raise ValueError(complaint("restart", rule, repr(restart), "pick one")) from None
+            raise Refusal("restart", rule, repr(restart), "pick one") from None
     remedy = "give a name, e.g. 'gradient', or a number of steps between two restarts"
     return EVERY, whole("restart", restart, 1, remedy=remedy)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, one_number, real, whole
-from ravine.engine.compiled import FINGERPRINT, compiled
-from ravine.engine.index_sampling import sampled_indices
+from ravine.arguments import FloatArray, Refusal, one_number, real, whole
+from ravine.engine.draws.index_sampling import sampled_indices
+from ravine.engine.draws.normals import normal_pair
+from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.kernels.compiled import FINGERPRINT, compiled
 from ravine.engine.measures import DIVERGENCE, FIELDS, Outcome, bin_edges, summarise, vanished
-from ravine.engine.normals import normal_pair
-from ravine.engine.random import NOISE, advance, output, stream
 from ravine.engine.restart import (
     EVERY,
     NEVER,
@@ -337,7 +337,7 @@ def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
     x0 = np.asarray(real("start", start, remedy="give x_0"))
     if x0.shape != (problem.dimension,):
         rule, found = f"a vector of {problem.dimension} coordinates", f"shape {x0.shape}"
-        raise ValueError(complaint("start", rule, found, "give one number for each dimension"))
+        raise Refusal("start", rule, found, "give one number for each dimension")
     return x0
 
 

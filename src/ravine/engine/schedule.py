@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, one_number, real, whole
+from ravine.arguments import FloatArray, Refusal, one_number, real, whole
 
 
 @dataclass(frozen=True)
@@ -73,5 +73,5 @@ def momenta(schedule: Schedule | None, steps: int) -> Momenta:
         table = np.full(steps, float(table))
     if table.shape != (steps,):
         found = f"an array of shape {table.shape}"
-        raise ValueError(complaint("schedule", f"{steps} momenta", found, remedy))
+        raise Refusal("schedule", f"{steps} momenta", found, remedy)
     return Momenta(np.zeros(steps + 1), np.append(table, table[-1]))

@@ -29,11 +29,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from ravine.arguments import FloatArray, broadcast, complaint, one_number, real, whole
-from ravine.engine.blas import one_blas_thread
-from ravine.engine.compiled import announced_compilation
+from ravine.arguments import FloatArray, Refusal, WrongType, broadcast, one_number, real, whole
 from ravine.engine.dataset import MEASURES, assemble, reduce_repeats
 from ravine.engine.device import CUDA_KERNELS, choose_device
+from ravine.engine.kernels.blas import one_blas_thread
+from ravine.engine.kernels.compiled import announced_compilation
 from ravine.engine.progress import Part, Progress, Tile, run_here
 from ravine.sampling import Sampling
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 Kernel = Callable[["Spec", int, int], dict[str, FloatArray]]
 
 KERNELS: dict[str, str] = {
-    "Quadratic": "ravine.engine.quadratic_kernel:run_tile",
-    "QuadraticSum": "ravine.engine.finite_sum:run_tile",
-    "LinearModel": "ravine.engine.linear_model_kernel:run_tile",
-    "Problem": "ravine.engine.stepwise_kernel:run_tile",
+    "Quadratic": "ravine.engine.kernels.quadratic_kernel:run_tile",
+    "QuadraticSum": "ravine.engine.kernels.finite_sum:run_tile",
+    "LinearModel": "ravine.engine.kernels.linear_model:run_tile",
+    "Problem": "ravine.engine.kernels.stepwise:run_tile",
 }
 """Kernel by class name of the problem, or of a class it inherits from; imported when needed."""
 
@@ -111,7 +111,7 @@ def _kernel_name(problem: Any, table: dict[str, str]) -> str:
         if kind.__name__ in table:
             return table[kind.__name__]
     found, rule = type(problem).__name__, f"one of {', '.join(table)}"
-    raise TypeError(complaint("problem", rule, found, "see ravine.problems"))
+    raise WrongType("problem", rule, found, "see ravine.problems")
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
@@ -255,7 +255,7 @@ def _in_store(
     cluster: str | Client | None,
 ) -> xr.Dataset:
     """Run the tiles that a store does not hold yet, and put them there."""
-    from ravine.engine.store import TileStore
+    from ravine.engine.storage.store import TileStore
 
     first, last = tiles(spec, tile)[0]
     with TileStore(path, spec, last - first) as store:
@@ -308,13 +308,13 @@ def _checked(
     momentum = _axis("betas", betas, "finite", "give momenta, e.g. np.linspace(-0.5, 1, 64)")
     if pairs and len(step) != len(momentum):
         found = f"{len(step)} alphas and {len(momentum)} betas"
-        raise ValueError(complaint("pairs", "lists of equal length", found, "or leave pairs out"))
+        raise Refusal("pairs", "lists of equal length", found, "or leave pairs out")
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     for name in names:
         _one_of("measure", name, tuple(MEASURES))
     seed = whole("seed", seed, 0, remedy="give a whole number, e.g. seed=0")
     if seed >= 2**64:
-        raise ValueError(complaint("seed", "below 2**64", seed, "give a smaller number"))
+        raise Refusal("seed", "below 2**64", seed, "give a smaller number")
     spec = Spec(
         problem=problem,
         alphas=step,
@@ -341,9 +341,9 @@ def _checked(
         if np.broadcast_shapes(spec.gammas.shape, spec.shape) != spec.shape:
             found = f"shape {spec.gammas.shape}"
             rule = f"of a shape that broadcasts to {spec.shape}"
-            raise ValueError(complaint("gammas", rule, found, "give one a pixel, or one number"))
+            raise Refusal("gammas", rule, found, "give one a pixel, or one number")
     if spec.pixels > 2**32:
-        raise ValueError(complaint("alphas x betas", "at most 2**32 pixels", spec.pixels, "split"))
+        raise Refusal("alphas x betas", "at most 2**32 pixels", spec.pixels, "split")
     check = getattr(import_module(kernel_for(spec).__module__), "check", None)
     if check is not None:
         check(spec)
@@ -354,14 +354,14 @@ def _axis(name: str, values: npt.ArrayLike, rule: str, remedy: str) -> FloatArra
     axis = np.atleast_1d(np.asarray(real(name, values, rule, remedy=remedy)))
     if axis.ndim != 1:
         found = f"an array of shape {axis.shape}"
-        raise ValueError(complaint(name, "a number or a list", found, "ravel it, and set pairs"))
+        raise Refusal(name, "a number or a list", found, "ravel it, and set pairs")
     return axis
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         rule = f"one of {', '.join(allowed)}"
-        raise ValueError(complaint(name, rule, repr(value), "pick one of these names"))
+        raise Refusal(name, rule, repr(value), "pick one of these names")
     return value
 
 
@@ -369,7 +369,7 @@ def _variance(problem: Any, sigma2: float | None, total_variance: float | None) 
     if sigma2 is not None and total_variance is not None:
         found = f"sigma2={sigma2} and total_variance={total_variance}"
         rule = "given either a coordinate or in total"
-        raise ValueError(complaint("the noise", rule, found, "leave one of them out"))
+        raise Refusal("the noise", rule, found, "leave one of them out")
     if total_variance is not None:
         remedy = "give the variance of the whole gradient's noise, e.g. total_variance=1"
         total = one_number("total_variance", total_variance, "nonnegative", remedy=remedy)
@@ -391,5 +391,5 @@ def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
     if given.shape != best.shape:
         rule = f"a number or a vector of {len(best)} coordinates"
         found = f"an array of shape {given.shape}"
-        raise ValueError(complaint("start", rule, found, "give one entry a coordinate"))
+        raise Refusal("start", rule, found, "give one entry a coordinate")
     return given

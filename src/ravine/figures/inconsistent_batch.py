@@ -16,7 +16,7 @@ from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block
-from ravine.theory.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -115,7 +115,7 @@ def _measured(
     n: int, rule: Sampling, epochs: int, trajectories: int, z: float, seed: int
 ) -> dict[str, tuple[float, float, float, float]]:
     """Exact value, measured value and limits of what can be measured under a rule."""
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     curvature = Curvature(MU, L)
     problem = counterexample(MU, L, n)

@@ -19,7 +19,7 @@ from ravine.figures.style import (
 from ravine.methods import Method, nesterov
 from ravine.problems.logistic import multinomial_logistic
 from ravine.problems.problem import Problem
-from ravine.theory.rates import spectral_radius
+from ravine.theory.ladder.rates import spectral_radius
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -21,7 +21,7 @@ from ravine.figures.style import (
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.blocks import block, noise_gain_vector
-from ravine.theory.moments import stationary_variance
+from ravine.theory.noise.moments import stationary_variance
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -135,7 +135,7 @@ def _steps(eigenvalues: FloatArray, method: Method, state: FloatArray, count: in
 def _measured(
     betas: Sequence[float], lengths: Sequence[int], steps: int, trajectories: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
     from ravine.engine.schedule import Tail
 
     problem = worst_case_quadratic(Q, DIMENSION)

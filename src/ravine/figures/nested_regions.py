@@ -12,7 +12,7 @@ from ravine.curvature import Curvature
 from ravine.figures.parameter_map import parameter_map
 from ravine.figures.style import ORANGE, cell_edges, name_panels, panels
 from ravine.methods import nesterov, sgd
-from ravine.theory.safety import safe_step
+from ravine.theory.ladder.safety import safe_step
 
 if TYPE_CHECKING:
     import xarray as xr

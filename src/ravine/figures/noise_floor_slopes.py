@@ -12,7 +12,7 @@ from ravine.curvature import Curvature
 from ravine.figures.style import BLUE, GREEN, RED, name_panels, panels
 from ravine.methods import Method, gradient_descent, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
-from ravine.theory.moments import (
+from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     stationary_variance,

@@ -20,12 +20,12 @@ from ravine.figures.style import CONTOUR, NOTHING, cell_centres, cell_edges, pan
 from ravine.methods import Method
 from ravine.problems.quadratic import Quadratic
 from ravine.theory.blocks import block
-from ravine.theory.moments import (
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     stationary_variance,
 )
-from ravine.theory.rates import spectral_radius
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -190,7 +190,7 @@ def mean_square_from_rest(
 
     Examples
     --------
-    >>> from ravine.theory.moments import second_moment
+    >>> from ravine.theory.noise.moments import second_moment
     >>> method = Method(np.array([0.3]), np.array([0.5]))
     >>> exact = second_moment(1.0, method, start=0.0, steps=20)[11:].mean()
     >>> bool(abs(mean_square_from_rest(np.array([1.0]), method, 11, 20)[0] - exact) < 1e-12)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine import __version__
-from ravine.arguments import FloatArray, complaint, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
-from ravine.theory.commuting import commuting_rate
-from ravine.theory.moments import exact_noise_coefficient
-from ravine.theory.rates import contraction, spectral_radius
-from ravine.theory.safety import safe_step
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.safety import safe_step
+from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.noise.moments import exact_noise_coefficient
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,7 +86,7 @@ def parameter_map(
 
     ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
     if ratio < 1.0:
-        raise ValueError(complaint("Q", "at least 1", f"{ratio:g}", "it is L/mu"))
+        raise Refusal("Q", "at least 1", f"{ratio:g}", "it is L/mu")
     pixels = whole("resolution", resolution, 2, remedy="give pixels along an axis, e.g. 400")
     alphas = _centres("alpha_range", alpha_range, pixels)
     betas = _centres("beta_range", beta_range, pixels)
@@ -119,7 +119,7 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
     high = one_number(name, ends[1], remedy="give two numbers, the smaller first")
     if not low < high:
         rule = "two numbers, the smaller first"
-        raise ValueError(complaint(name, rule, f"{low:g}, {high:g}", "swap or widen them"))
+        raise Refusal(name, rule, f"{low:g}, {high:g}", "swap or widen them")
     return low + (high - low) * (np.arange(pixels) + 0.5) / pixels
 
 

@@ -63,7 +63,7 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
     """
     import xarray as xr
 
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     visits = np.unique(np.linspace(0, steps, 101).astype(np.int64))
     middle = int(np.searchsorted(visits, steps // 2))

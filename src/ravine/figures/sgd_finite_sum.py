@@ -11,8 +11,8 @@ from ravine.figures.style import BLUE, GREEN, RED, SKY, name_panels, panels
 from ravine.methods import sgd
 from ravine.problems.least_squares import partitioned_least_squares
 from ravine.sampling import Sampling
-from ravine.theory.finite_sum_bounds import best_sgd_finite_sum_bound
-from ravine.theory.stationary_covariance import stationary_covariance
+from ravine.theory.bounds.finite_sum import best_sgd_finite_sum_bound
+from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +55,7 @@ def sgd_finite_sum(
     """
     import xarray as xr
 
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     bounds, means, largest, few, floors, mean_floors = [], [], [], [], [], []
     for ratio in Q:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.commuting import commuting_rate
-from ravine.theory.rates import contraction, spectral_radius
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.worst_case import worst_case_rate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,11 +62,11 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
     if "pair" in data.sizes or min(data.sizes.values()) < 2:
         found = " x ".join(str(n) for n in data.sizes.values())
         remedy = "sweep over two axes"
-        raise ValueError(complaint("the sweep", "a plane of at least 2 x 2 pixels", found, remedy))
+        raise Refusal("the sweep", "a plane of at least 2 x 2 pixels", found, remedy)
     name = str(next(iter(data.data_vars))) if measure is None else measure
     if name not in data.data_vars:
         rule = f"one of {', '.join(str(n) for n in data.data_vars)}"
-        raise ValueError(complaint("measure", rule, name, "or sweep with that measure"))
+        raise Refusal("measure", rule, name, "or sweep with that measure")
     plane = data.sortby(["alpha", "beta"])
     curvature = Curvature(plane.attrs["mu"], plane.attrs["L"])
     alphas, betas, gammas = _fine_grid(plane)

@@ -14,9 +14,9 @@ from ravine.figures.style import BLACK, BLUE, CONTOUR, GREEN, ORANGE, RED, name_
 from ravine.methods import nesterov
 from ravine.problems.counterexample import turning_quadratics
 from ravine.sampling import Sampling
-from ravine.theory.commuting import commuting_rate
-from ravine.theory.growth import growth
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.finite_sums.growth import growth
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.worst_case import worst_case_rate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,7 +71,7 @@ def turning(
 
 
 def _distances(ratio: float, visits: npt.ArrayLike, cyclic: bool) -> FloatArray:
-    from ravine.engine.finite_sum import ensemble
+    from ravine.engine.kernels.finite_sum import ensemble
 
     problem = turning_quadratics(1.0, ratio)
     order = Sampling.CYCLIC if cyclic else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.curvature import Curvature
 from ravine.problems.orthogonal import reflection_between
 from ravine.problems.problem import vector
@@ -177,5 +177,5 @@ def _other_point(start: FloatArray, minimiser: npt.ArrayLike | None) -> FloatArr
     place = vector("minimiser", minimiser, remedy="give a point other than x0")
     if place.shape != start.shape or np.array_equal(place, start):
         rule = f"a vector of {len(start)} coordinates other than x0"
-        raise ValueError(complaint("minimiser", rule, place.tolist(), "leave it out"))
+        raise Refusal("minimiser", rule, place.tolist(), "leave it out")
     return place

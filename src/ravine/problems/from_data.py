@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import complaint, one_number, whole
+from ravine.arguments import Refusal, WrongType, one_number, whole
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.losses import make_loss
@@ -61,12 +61,10 @@ def from_data(
     target = np.asarray(y)
     if target.shape != (rows,):
         found = f"an array of shape {target.shape}"
-        raise ValueError(complaint("y", f"of shape ({rows},)", found, "one target for each row"))
+        raise Refusal("y", f"of shape ({rows},)", found, "one target for each row")
     size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 32")
     if size > rows:
-        raise ValueError(
-            complaint("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
-        )
+        raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
     weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
     if shuffle is not None:
         seed = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
@@ -75,7 +73,7 @@ def from_data(
     chosen = make_loss(loss, target)
     if weight == 0.0 and chosen.name != "squared":
         rule = f"positive for the {chosen.name} loss"
-        raise ValueError(complaint("l2", rule, "0", "add some, e.g. l2=1e-3"))
+        raise Refusal("l2", rule, "0", "add some, e.g. l2=1e-3")
     parameters = {
         "rows": rows,
         "features": table.shape[1],
@@ -98,18 +96,16 @@ def _table(X: Any) -> Any:
         raw = np.asarray(X)
         if raw.dtype.kind not in "fiub":
             found = f"values of type {raw.dtype}"
-            raise TypeError(complaint("X", "a table of real numbers", found, "encode the text"))
+            raise WrongType("X", "a table of real numbers", found, "encode the text")
         table = values = np.ascontiguousarray(raw, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape:
         found = f"an array of shape {table.shape}"
-        raise ValueError(complaint("X", "a table with rows and columns", found, "one row a sample"))
+        raise Refusal("X", "a table with rows and columns", found, "one row a sample")
     # Sums tell of a bad value without an array as large as the data.
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = not np.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():
-        raise ValueError(
-            complaint("X", "finite", _first_bad(table), "drop that row, or fill it in")
-        )
+        raise Refusal("X", "finite", _first_bad(table), "drop that row, or fill it in")
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, whole
+from ravine.arguments import FloatArray, Refusal, WrongType, whole
 from ravine.curvature import Curvature
 from ravine.problems.newton import newton
 from ravine.problems.problem import Problem, vector
@@ -57,9 +57,7 @@ class FunctionSum(Problem):
         scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(found)))
         if not left <= 1e-7 * scale:
             rule = "found from the start"
-            raise ValueError(
-                complaint("minimiser", rule, f"a gradient of {left:.3g} left", "pass minimiser=")
-            )
+            raise Refusal("minimiser", rule, f"a gradient of {left:.3g} left", "pass minimiser=")
         return found
 
     def _solve(self, x: FloatArray, g: FloatArray) -> FloatArray:
@@ -83,7 +81,7 @@ class FunctionSum(Problem):
         if g.shape != (self.dimension,):
             rule = f"a function that returns {self.dimension} numbers"
             found = f"an array of shape {g.shape}"
-            raise ValueError(complaint("gradient", rule, found, "return one slope a coordinate"))
+            raise Refusal("gradient", rule, found, "return one slope a coordinate")
         return g
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
@@ -150,9 +148,7 @@ def from_functions(
     d = whole("dimension", dimension, 1, remedy="give the number of coordinates")
     if (gradient is None) == (gradients is None):
         found = "both" if gradient is not None else "neither"
-        raise ValueError(
-            complaint("gradient or gradients", "given, one of them", found, "pass exactly one")
-        )
+        raise Refusal("gradient or gradients", "given, one of them", found, "pass exactly one")
     single = gradients is None
     n, slope = _indexed("gradient" if single else "gradients", gradient or gradients, terms, single)
     value = None
@@ -163,17 +159,17 @@ def from_functions(
             raise ValueError(f"{label} must be given in the form of the gradients: pass {label}=")
         m, value = _indexed(label, chosen, n if callable(chosen) else None, single)
         if m != n:
-            raise ValueError(complaint(label, f"{n} functions", m, "one for each gradient"))
+            raise Refusal(label, f"{n} functions", m, "one for each gradient")
     if not isinstance(curvature, Curvature) or np.ndim(curvature.Q) != 0:
         found = type(curvature).__name__
-        raise TypeError(complaint("curvature", "one Curvature", found, "pass Curvature(mu, L)"))
+        raise WrongType("curvature", "one Curvature", found, "pass Curvature(mu, L)")
     points = {}
     for label, given in (("minimiser", minimiser), ("start", start)):
         if given is not None:
             points[label] = vector(label, given, remedy=f"give {d} coordinates")
             if len(points[label]) != d:
                 found = f"{len(points[label])} coordinates"
-                raise ValueError(complaint(label, f"a vector of {d}", found, "match dimension"))
+                raise Refusal(label, f"a vector of {d}", found, "match dimension")
     problem = FunctionSum(
         slope,
         dimension=d,
@@ -193,21 +189,19 @@ def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[in
     if single:
         if not callable(given):
             found = type(given).__name__
-            raise TypeError(complaint(name, "a function of x", found, "pass a function"))
+            raise WrongType(name, "a function of x", found, "pass a function")
         if terms not in (None, 1):
             remedy = "pass gradients= for a sum"
-            raise ValueError(complaint("terms", "left out for one function", terms, remedy))
+            raise Refusal("terms", "left out for one function", terms, remedy)
         return 1, lambda i, x: given(x)
     if callable(given):
         if terms is None:
-            raise ValueError(
-                complaint("terms", "given with one function of (i, x)", None, "e.g. 50")
-            )
+            raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")
         return whole("terms", terms, 1, remedy="give the number of terms"), given
     functions = list(given)
     if not functions or not all(callable(f) for f in functions):
         found = f"{len(functions)} items"
-        raise TypeError(complaint(name, "a list of functions of x", found, "pass functions"))
+        raise WrongType(name, "a list of functions of x", found, "pass functions")
     if terms not in (None, len(functions)):
-        raise ValueError(complaint("terms", f"{len(functions)}", terms, "leave it out"))
+        raise Refusal("terms", f"{len(functions)}", terms, "leave it out")
     return len(functions), lambda i, x: functions[i](x)

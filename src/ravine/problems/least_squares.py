@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import FloatArray, complaint, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.curvature import Curvature
 from ravine.problems.orthogonal import random_orthogonal
 from ravine.problems.quadratic import Quadratic
@@ -107,7 +107,7 @@ def partitioned_least_squares(
     m = rows // parts
     if m * parts != rows or m < columns:
         rule = f"a divisor of {rows} that leaves at least {columns} rows a batch"
-        raise ValueError(complaint("batches", rule, parts, "choose another number of batches"))
+        raise Refusal("batches", rule, parts, "choose another number of batches")
     low, spread = _scales(mu, noise)
     rng = _generator(seed)
     truth = rng.standard_normal(columns)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues, is_sparse
 from ravine.problems.losses import Loss
@@ -222,5 +222,5 @@ def _bounds_or_refusal(mu: float, L: float, where: str) -> Curvature:
     if mu <= 64 * np.finfo(float).eps * L:
         rule = "positive for this data"
         remedy = "its columns are linearly dependent there; add l2, e.g. l2=1e-3"
-        raise ValueError(complaint("mu", rule, f"{mu:.3g} in {where}", remedy))
+        raise Refusal("mu", rule, f"{mu:.3g} in {where}", remedy)
     return Curvature(mu, L)

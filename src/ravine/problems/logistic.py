@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ravine.arguments import complaint, one_number, whole
+from ravine.arguments import Refusal, one_number, whole
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.losses import Multinomial
 
@@ -56,12 +56,12 @@ def multinomial_logistic(
     telling = whole("informative", informative, 1, remedy="give a number of features, e.g. 5")
     if telling > columns or 2**telling < kinds:
         rule = f"at most {columns} and at least log2 of the {kinds} classes"
-        raise ValueError(complaint("informative", rule, telling, "give each class a corner"))
+        raise Refusal("informative", rule, telling, "give each class a corner")
     distance = one_number("separation", separation, "positive", remedy="give a distance, e.g. 1")
     weight = one_number("l2", l2, "positive", remedy="give a weight, e.g. l2=0.01")
     size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 10")
     if size > rows:
-        raise ValueError(complaint("batch_size", f"at most {rows}", size, "use a smaller batch"))
+        raise Refusal("batch_size", f"at most {rows}", size, "use a smaller batch")
     origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
     X, y = make_classification(
         n_samples=rows,

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint
+from ravine.arguments import FloatArray, Refusal, WrongType
 
 
 class Loss(Protocol):
@@ -41,14 +41,12 @@ class Squared:
     def __init__(self, target: npt.ArrayLike) -> None:
         raw = np.asarray(target)
         if raw.dtype.kind not in "fiub":
-            raise TypeError(
-                complaint("y", "real numbers", f"values of type {raw.dtype}", "pass numbers")
-            )
+            raise WrongType("y", "real numbers", f"values of type {raw.dtype}", "pass numbers")
         self.target = raw.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(self.target))
         if bad.size:
             found = f"{self.target[bad[0]]} in row {bad[0]}"
-            raise ValueError(complaint("y", "finite", found, "drop that row, or fill it in"))
+            raise Refusal("y", "finite", found, "drop that row, or fill it in")
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Loss of each row."""
@@ -78,9 +76,7 @@ class Logistic:
         labels, codes = _labels(target)
         if len(labels) != 2:
             found = f"{len(labels)} distinct labels"
-            raise ValueError(
-                complaint("y", "two labels for the logistic loss", found, "use loss='multinomial'")
-            )
+            raise Refusal("y", "two labels for the logistic loss", found, "use loss='multinomial'")
         self.sign = 2.0 * codes - 1.0
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
@@ -111,10 +107,8 @@ class Multinomial:
     def __init__(self, target: npt.ArrayLike) -> None:
         labels, self.codes = _labels(target)
         if len(labels) < 2:
-            raise ValueError(
-                complaint(
-                    "y", "at least two labels", f"only {labels[0]!r}", "nothing to tell apart"
-                )
+            raise Refusal(
+                "y", "at least two labels", f"only {labels[0]!r}", "nothing to tell apart"
             )
         self.outputs = len(labels)
 
@@ -147,7 +141,7 @@ LOSSES: dict[str, Any] = {"squared": Squared, "logistic": Logistic, "multinomial
 def make_loss(name: str, target: npt.ArrayLike) -> Loss:
     """The loss called ``name``, with its target."""
     if name not in LOSSES:
-        raise ValueError(complaint("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one"))
+        raise Refusal("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one")
     loss: Loss = LOSSES[name](target)
     return loss
 
@@ -156,12 +150,12 @@ def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.int
     raw = np.asarray(target)
     if raw.dtype.kind == "f" and not np.isfinite(raw).all():
         row = int(np.flatnonzero(~np.isfinite(raw))[0])
-        raise ValueError(complaint("y", "finite", f"{raw[row]} in row {row}", "drop that row"))
+        raise Refusal("y", "finite", f"{raw[row]} in row {row}", "drop that row")
     try:
         labels, codes = np.unique(raw, return_inverse=True)
     except TypeError:
-        raise TypeError(
-            complaint("y", "labels of one type", f"mixed types, {raw.dtype}", "convert them first")
+        raise WrongType(
+            "y", "labels of one type", f"mixed types, {raw.dtype}", "convert them first"
         ) from None
     return labels, codes.astype(np.intp)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, real
+from ravine.arguments import FloatArray, Refusal, real
 from ravine.curvature import Curvature
 
 HESSIAN_BYTES = 2**30
@@ -161,26 +161,24 @@ class Problem(ABC):
         if array.shape != (self._dimension,):
             rule = f"a vector of {self._dimension} coordinates"
             found = f"an array of shape {array.shape}"
-            raise ValueError(complaint(name, rule, found, "one number for each dimension"))
+            raise Refusal(name, rule, found, "one number for each dimension")
         return array
 
     def _term(self, i: int) -> int:
         if not 0 <= i < self._terms:
             rule = f"a term from 0 to {self._terms - 1}"
-            raise ValueError(complaint("i", rule, i, "count the terms from zero"))
+            raise Refusal("i", rule, i, "count the terms from zero")
         return i
 
     def _refuse_large(self, matrices: int) -> None:
         size = 8 * matrices * self.dimension**2
         if size > HESSIAN_BYTES:
             what = "1 Hessian" if matrices == 1 else f"{matrices} Hessians"
-            raise ValueError(
-                complaint(
-                    "dense Hessians",
-                    "at most 1 GiB together",
-                    f"{what} of {self.dimension} x {self.dimension}, {size / 2**30:.1f} GiB",
-                    "use hessian_product(i, v), which forms none of them",
-                )
+            raise Refusal(
+                "dense Hessians",
+                "at most 1 GiB together",
+                f"{what} of {self.dimension} x {self.dimension}, {size / 2**30:.1f} GiB",
+                "use hessian_product(i, v), which forms none of them",
             )
 
 
@@ -188,7 +186,7 @@ def vector(name: str, value: npt.ArrayLike, *, remedy: str) -> FloatArray:
     """Return ``value`` as a float64 vector of at least one coordinate."""
     array = np.asarray(real(name, value, remedy=remedy))
     if array.ndim != 1:
-        raise ValueError(complaint(name, "a vector", f"an array of shape {array.shape}", remedy))
+        raise Refusal(name, "a vector", f"an array of shape {array.shape}", remedy)
     return array
 
 
@@ -198,11 +196,9 @@ def symmetric(name: str, value: npt.ArrayLike, ndim: int) -> FloatArray:
     array = np.asarray(real(name, value, remedy=remedy))
     if array.ndim != ndim or array.shape[-1] != array.shape[-2]:
         found = f"an array of shape {array.shape}"
-        raise ValueError(complaint(name, "square", found, remedy))
+        raise Refusal(name, "square", found, remedy)
     turned = np.swapaxes(array, -1, -2)
     scale = float(np.abs(array).max())
     if float(np.abs(array - turned).max()) > 1e-10 * scale:
-        raise ValueError(
-            complaint(name, "symmetric", "a matrix that differs from its own transpose", remedy)
-        )
+        raise Refusal(name, "symmetric", "a matrix that differs from its own transpose", remedy)
     return np.asarray((array + turned) / 2)

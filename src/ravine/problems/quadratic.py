@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, one_number
+from ravine.arguments import FloatArray, Refusal, one_number
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
 
@@ -112,12 +112,12 @@ def enclosing_curvature(name: str, eigenvalues: FloatArray, given: Curvature | N
     low, high = float(eigenvalues.min()), float(eigenvalues.max())
     if low <= 0.0:
         found = f"an eigenvalue of {low:.3g}"
-        raise ValueError(complaint(name, "positive definite", found, "add l2 times the identity"))
+        raise Refusal(name, "positive definite", found, "add l2 times the identity")
     if given is None:
         return Curvature(low, high)
     room = 1e-9 * high
     if low < float(given.mu) - room or high > float(given.L) + room:
         rule = f"bounds on the spectrum, [{low:.6g}, {high:.6g}]"
         found = f"mu={float(given.mu):g}, L={float(given.L):g}"
-        raise ValueError(complaint("curvature", rule, found, "leave it out to have it computed"))
+        raise Refusal("curvature", rule, found, "leave it out to have it computed")
     return given

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, complaint, real
+from ravine.arguments import FloatArray, Refusal, real
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
 from ravine.problems.quadratic import enclosing_curvature
@@ -83,7 +83,7 @@ class QuadraticSum(Problem):
         array = np.asarray(real(name, value, remedy=f"give an array of shape {shape}"))
         if array.shape != shape:
             found = f"an array of shape {array.shape}"
-            raise ValueError(complaint(name, f"of shape {shape}", found, "one row for each term"))
+            raise Refusal(name, f"of shape {shape}", found, "one row for each term")
         return array
 
     def _set_from_minimisers(self, places: FloatArray) -> None:
@@ -109,18 +109,14 @@ class QuadraticSum(Problem):
         drift = float(np.abs(self._gradients.mean(axis=0)).max())
         if drift > 1e-9 * float(np.abs(self._gradients).max(initial=1e-300)):
             found = f"a mean of size {drift:.3g}"
-            raise ValueError(
-                complaint("gradients", "zero in the mean", found, "subtract their mean, or move x*")
-            )
+            raise Refusal("gradients", "zero in the mean", found, "subtract their mean, or move x*")
         if values is None:
             steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
             self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))
             return
         self._values = vector("values", values, remedy=f"give {n} values")
         if len(self._values) != n:
-            raise ValueError(
-                complaint("values", f"{n} long", len(self._values), "one for each term")
-            )
+            raise Refusal("values", f"{n} long", len(self._values), "one for each term")
 
     @property
     def curvature(self) -> Curvature:

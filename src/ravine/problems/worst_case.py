@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import complaint, one_number, whole
+from ravine.arguments import Refusal, one_number, whole
 from ravine.curvature import Curvature
 from ravine.problems.quadratic import Quadratic
 
@@ -64,5 +64,5 @@ def condition_number(Q: float) -> float:
     """Return ``Q`` as a float that is more than 1."""
     ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
     if ratio <= 1.0:
-        raise ValueError(complaint("Q", "more than 1", f"{ratio:g}", "give L / mu, e.g. Q=32"))
+        raise Refusal("Q", "more than 1", f"{ratio:g}", "give L / mu, e.g. Q=32")
     return ratio

@@ -10,7 +10,7 @@ from ravine.diagnosis.prediction import Outcome, Prediction
 from ravine.diagnosis.verdict import digits, share_of_start, verdict
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
 from ravine.report.page import Cell, Page
-from ravine.theory.growth import Growth
+from ravine.theory.finite_sums.growth import Growth
 
 _TONES = {
     Outcome.CONVERGES: "good",

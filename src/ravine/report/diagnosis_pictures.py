@@ -12,8 +12,8 @@ from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
 from ravine.diagnosis.verdict import share_of_start
 from ravine.methods import Method
-from ravine.theory.rates import spectral_radius
-from ravine.theory.worst_case import worst_case_rate
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.ladder.worst_case import worst_case_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

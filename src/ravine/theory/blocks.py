@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, broadcast, complaint, one_number, real, whole
+from ravine.arguments import FloatArray, Refusal, broadcast, one_number, real, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 
@@ -144,11 +144,11 @@ def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
     H = np.asarray(real("hessian", hessian, remedy="give a symmetric matrix"))
     if H.ndim != 2 or H.shape[0] != H.shape[1]:
         shown = f"an array of shape {H.shape}"
-        raise ValueError(complaint("hessian", "a square matrix", shown, "give shape (d, d)"))
+        raise Refusal("hessian", "a square matrix", shown, "give shape (d, d)")
     gap = float(np.max(np.abs(H - H.T)))
     if gap > 1e-8 * float(np.max(np.abs(H))):
         shown = f"entries that differ by {gap:g}"
-        raise ValueError(complaint("hessian", "symmetric", shown, "pass (H + H.T) / 2"))
+        raise Refusal("hessian", "symmetric", shown, "pass (H + H.T) / 2")
     remedy = "give one method with scalar parameters"
     alpha = one_number("alpha", method.alpha, remedy=remedy)
     beta = one_number("beta", method.beta, remedy=remedy)
@@ -193,7 +193,7 @@ def _scalar_curvature(curvature: Curvature) -> Curvature:
 def _gaps(gaps: Sequence[int]) -> list[int]:
     remedy = "give the numbers of steps with mu between two steps with L, e.g. (3, 1)"
     if len(gaps) == 0:
-        raise ValueError(complaint("gaps", "non-empty", "no number", remedy))
+        raise Refusal("gaps", "non-empty", "no number", remedy)
     return [whole("gaps", k, 1, remedy=remedy) for k in gaps]
 
 

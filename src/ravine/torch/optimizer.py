@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, overload
 import torch
 from torch import Tensor
 
-from ravine.arguments import complaint, one_number, whole
+from ravine.arguments import Refusal, one_number, whole
 
 Group: TypeAlias = dict[str, Any]
 
@@ -72,7 +72,7 @@ class ASG(torch.optim.Optimizer):
         fused: bool | None = None,
     ) -> None:
         if foreach and fused:
-            raise ValueError(complaint("fused", "given without foreach", "both", "drop one"))
+            raise Refusal("fused", "given without foreach", "both", "drop one")
         self._restart_period = _restart_period(restart)
         self._restart_on_gradient = restart == "gradient"
         self._steps = 0
@@ -156,9 +156,7 @@ class ASG(torch.optim.Optimizer):
             if p.grad is None:
                 continue
             if p.grad.is_sparse:
-                raise ValueError(
-                    complaint("gradients", "dense", "a sparse one", "use sparse=False")
-                )
+                raise Refusal("gradients", "dense", "a sparse one", "use sparse=False")
             state = self.state[p]
             if "velocity" not in state:
                 state["velocity"] = torch.zeros_like(p, memory_format=torch.preserve_format)
@@ -173,7 +171,7 @@ def _restart_period(restart: str | int | None) -> int:
         return 0
     if isinstance(restart, str):
         rule = "'gradient', a number of steps, or None"
-        raise ValueError(complaint("restart", rule, repr(restart), "pick one"))
+        raise Refusal("restart", rule, repr(restart), "pick one")
     return whole("restart", restart, 1, remedy="give a number of steps between two restarts")
 
 

@@ -1,0 +1,45 @@
+"""Names to choose from: each member is a word that people type and a sentence that explains it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Self
+
+from ravine.arguments import Refusal
+
+
+class Choice(StrEnum):
+    """One of a few names, each with what it means in words.
+
+    A member is written as ``NAME = "value", "the sentence"``. Functions that take a choice accept
+    a member or its value, and hand it to ``parse``.
+    """
+
+    sentence: str
+    """What the choice means, in words."""
+
+    def __new__(cls, value: str, sentence: str = "", *traits: Any) -> Self:
+        """Make a member; ``traits`` are for the classes that have more to say of each."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        member._take(*traits)
+        return member
+
+    def _take(self, *traits: Any) -> None:
+        """Keep what a class knows of each member besides its sentence."""
+
+    @classmethod
+    def parse(cls, value: Self | str, name: str | None = None) -> Self:
+        """Return the member for ``value``, or say which there are.
+
+        ``name`` is the parameter that a refusal names, the class's own name unless given.
+        """
+        try:
+            return cls(value)
+        except ValueError:
+            names = ", ".join(member.value for member in cls)
+            parameter = name or cls.__name__.lower()
+            raise Refusal(
+                parameter, f"one of {names}", repr(value), "pick one of these names"
+            ) from None

@@ -1,0 +1,1 @@
+"""The same kernels on a GPU. Nothing else imports numba.cuda."""

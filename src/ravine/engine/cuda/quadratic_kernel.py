@@ -1,0 +1,225 @@
+"""The kernel for quadratics with additive noise.
+
+A group of 8, 16 or 32 threads runs a trajectory; thread l holds the coordinates l, l + lanes, ...
+in registers. Independent noise is drawn where it is used and never touches memory. Noise that all
+trajectories share is drawn once for the whole launch and read through the nearest cache. State,
+units and what is recorded are those of the CPU's ``ravine.engine.kernels.quadratic_kernel``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ravine.engine.cuda.group import (
+    STEPS,
+    earliest,
+    everyone,
+    in_step,
+    largest_entry,
+    record_steps,
+    sum_steps,
+)
+from ravine.engine.cuda.quadratic_steps import (
+    all_coordinates,
+    given_four,
+    given_pair,
+    new_coordinates,
+    no_noise,
+    own_noise,
+)
+from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
+from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, NO_NOISE, takes_sup_norm
+from ravine.engine.kernels.quadratic_lanes import CHUNK
+
+ALPHA, BETA, GAMMA, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(8)
+"""Rows of what is each trajectory's own."""
+
+gpu_takes_sup_norm = on_device(takes_sup_norm)
+
+
+class Layout(NamedTuple):
+    """How trajectories are spread over threads; known when a kernel is compiled."""
+
+    threads: int  # of a block
+    lanes: int  # threads of a group: 8, 16 or 32
+    coordinates: int  # of a thread
+    pairs: int  # of steps in a row: 1, 2 or 4; more make longer code
+    single: bool  # whether the state is in single precision
+    with_sup: bool  # whether the sup-norm is wanted
+    registers: int | None  # of a thread, at most
+
+    @property
+    def piece(self) -> int:
+        """Steps of noise that are read at a time: 16 bytes."""
+        return 4 if self.single else 2
+
+    @property
+    def real(self) -> Any:
+        """Type of the state."""
+        return np.float32 if self.single else np.float64
+
+
+@cache
+def zero_sums(pairs: int, real: Any) -> Any:
+    """Make a function that returns 2 ``pairs`` zeros."""
+    zero = real(0.0)
+
+    @device_function
+    def two() -> Any:
+        return zero, zero
+
+    if pairs == 1:
+        return two
+    others = zero_sums(pairs - 1, real)
+
+    @device_function
+    def some() -> Any:
+        return two() + others()
+
+    return some
+
+
+@cache
+def writes_ahead(count: int, lanes: int) -> Any:
+    """Make a function that writes y of ``count`` coordinates of a trajectory, from i on."""
+
+    @device_function
+    def one(state: Any, g: Any, size: float, y: Any, i: int) -> None:
+        if i < y.size:
+            y[i] = size * (state[0] - g * state[1])
+
+    if count == 1:
+
+        @device_function
+        def last(states: Any, g: Any, size: float, y: Any, i: int) -> None:
+            one(states[0], g, size, y, i)
+
+        return last
+    others = writes_ahead(count - 1, lanes)
+
+    @device_function
+    def some(states: Any, g: Any, size: float, y: Any, i: int) -> None:
+        one(states[0], g, size, y, i)
+        others(states[1:], g, size, y, i + lanes)
+
+    return some
+
+
+@cache
+def _chunk(layout: Layout, one: Any) -> Any:
+    """Make a function that takes eight steps, and one that returns the square of a thread's step.
+
+    What the first returns besides the state is for the second, which may run later.
+    """
+    lanes, count, pairs, real = layout.lanes, layout.coordinates, layout.pairs, layout.real
+    go_on = all_coordinates(count, lanes * layout.piece, one)
+    zeros = zero_sums(pairs, real)
+    fold, turns, zero = sum_steps(pairs, lanes), STEPS // (2 * pairs), real(0.0)
+    row = lanes * count * layout.piece
+
+    if turns == 1:
+
+        @device_function
+        def straight(
+            states: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any, lane: Any
+        ) -> Any:
+            return go_on(states, zeros(), g, scale, last_scale, noise, place)
+
+        return straight, fold, zeros
+
+    @device_function
+    def looping(
+        states: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any, lane: Any
+    ) -> Any:
+        square = zero
+        for turn in range(turns):
+            here = place + turn * row
+            states, sums = go_on(states, zeros(), g, scale, last_scale, noise, here)
+            total = fold(sums, lane)
+            square = total if (lane & 7) // (2 * pairs) == turn else square
+        return states, (square,)
+
+    @device_function
+    def same(parts: Any, lane: Any) -> Any:
+        return parts[0]
+
+    @device_function
+    def nothing() -> Any:
+        return (zero,)
+
+    return looping, same, nothing
+
+
+@cache
+def quadratic_kernel(layout: Layout, mode: int) -> Any:
+    """Make the kernel for NO_NOISE, INDEPENDENT or SHARED noise; the last in pieces of noise.
+
+    The errors of eight steps are recorded while the next eight are under way.
+    """
+    threads, lanes, count, pairs, _, with_sup, registers = layout
+    drawing, vanishing = mode == INDEPENDENT, mode == NO_NOISE
+    given = given_four if layout.single else given_pair
+    one = own_noise(pairs) if drawing else no_noise(pairs) if vanishing else given
+    real, zero = layout.real, layout.real(0.0)
+    groups, width, piece = threads // lanes, lanes * count, layout.piece
+    begin = new_coordinates(count, lanes, real, drawing)
+    go_on, finish, nothing = _chunk(layout, one)
+    look = writes_ahead(count, lanes)
+
+    @kernel_function(registers)
+    def kernel(
+        eigenvalues: Any, start: Any, vectors: Any, seed: Any, steps: Any, tiny: Any, levels: Any,
+        bin_of: Any, own: Any, identity: Any, noise: Any, bins: Any, latest: Any, when: Any,
+        sup: Any,
+    ) -> None:  # fmt: skip
+        lane = np.int32(cuda.threadIdx.x % lanes)
+        group = cuda.threadIdx.x // lanes
+        at = cuda.blockIdx.x * groups + group
+        n = identity.size
+        p = min(at, n - 1)
+        its = own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[UNIT, p], seed, identity[p]
+        states = begin(eigenvalues, start, lane, its)
+        g, factor, bound = real(own[AHEAD, p]), own[FACTOR, p], real(own[BOUND, p])
+        scale = np.float32(own[SCALE, p])
+        inside = lane + lanes * (count - 1) < start.size
+        last_scale = scale if inside else np.float32(0.0)
+        record, sup_sum = (np.int32(0), np.int32(-1), 0.0), 0.0
+        if with_sup:
+            room = cuda.shared.array((groups, width), np.float64)
+        k, square, parts = np.int32(0), zero, nothing()
+        settled: Any = False
+        while k < steps and not everyone(settled):
+            square = finish(parts, lane)
+            record = record_steps(
+                square, lane, np.int32(k - STEPS), steps, at, n, factor, bound, zero, levels,
+                bin_of, bins, record,
+            )  # fmt: skip
+            place = np.int64(k * width + lane * piece)
+            states, parts = go_on(states, g, scale, last_scale, noise, place, lane)
+            settled = record[0] > 0
+            if vanishing:
+                settled = settled or (k > 0 and factor * square < tiny)
+            k = np.int32(k + STEPS)
+            if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
+                y = room[group, : start.size]
+                look(states, g, sqrt(factor), y, lane)
+                in_step()
+                sup_sum += largest_entry(vectors, y, lane, lanes)
+                in_step()
+        square = finish(parts, lane)
+        record = record_steps(
+            square, lane, np.int32(k - STEPS), steps, at, n, factor, bound, zero, levels,
+            bin_of, bins, record,
+        )  # fmt: skip
+        if lane < 8 and k - STEPS + 1 + lane == steps and at < n:
+            latest[at] = factor * square
+        first = earliest(record[0])
+        if lane == 0 and at < n:
+            when[at] = first
+            sup[at] = sup_sum
+
+    return kernel

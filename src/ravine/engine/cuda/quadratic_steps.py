@@ -1,0 +1,191 @@
+"""Eight steps of a quadratic in registers: the inner part of the GPU's quadratic kernels.
+
+A thread holds some coordinates of a trajectory as nested tuples. A function for n coordinates is
+made of one for the first and one for the other n - 1, so that the compiler sees straight code and
+keeps the state in registers.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ravine.engine.cuda.source import (
+    FAST_NUMPY,
+    cuda,
+    device_function,
+    kernel_function,
+    on_device,
+    piece_of,
+)
+from ravine.engine.draws.normals import cosine, radius, sine
+from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.kernels.step import modal_coefficients, modal_step
+
+gpu_output, gpu_advance, gpu_stream = on_device(output), on_device(advance), on_device(stream)
+gpu_radius, gpu_sine = on_device(radius, np=FAST_NUMPY), on_device(sine)
+gpu_cosine, gpu_step = on_device(cosine), on_device(modal_step)
+gpu_coefficients = on_device(modal_coefficients)
+
+
+@device_function
+def draw_pair(s0: Any, s1: Any, s2: Any, s3: Any, scale: Any) -> Any:
+    """Draw the scaled normals of two steps; return them and the state of the stream after it."""
+    first = gpu_output(s0, s3)
+    s0, s1, s2, s3 = gpu_advance(s0, s1, s2, s3)
+    second = gpu_output(s0, s3)
+    s0, s1, s2, s3 = gpu_advance(s0, s1, s2, s3)
+    r = scale * gpu_radius(first)
+    return r * gpu_cosine(second), r * gpu_sine(second), s0, s1, s2, s3
+
+
+@device_function
+def two_steps(
+    x: Any, x_prev: Any, c1: Any, c2: Any, g: Any, z1: Any, z2: Any, a1: Any, a2: Any
+) -> Any:
+    """Take two steps with noise z1 and z2; add the squares of x - g x₋ to a1 and a2."""
+    x1 = gpu_step(x, x_prev, c1, c2, z1)
+    y1 = x1 - g * x
+    x2 = gpu_step(x1, x, c1, c2, z2)
+    y2 = x2 - g * x1
+    return x2, x1, a1 + y1 * y1, a2 + y2 * y2
+
+
+@cache
+def own_noise(pairs: int) -> Any:
+    """Make a function that takes 2 ``pairs`` steps in one coordinate with noise of its own."""
+
+    @device_function
+    def one(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+        x, x_prev, c1, c2, s0, s1, s2, s3 = state
+        z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, scale)
+        x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z1, z2, sums[0], sums[1])
+        return (x, x_prev, c1, c2, s0, s1, s2, s3), (a1, a2)
+
+    return one if pairs == 1 else _and_more(one, own_noise(pairs - 1))
+
+
+@cache
+def no_noise(pairs: int) -> Any:
+    """Make a function that takes 2 ``pairs`` steps in one coordinate without noise."""
+
+    @device_function
+    def one(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+        x, x_prev, c1, c2 = state
+        x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, scale, scale, sums[0], sums[1])
+        return (x, x_prev, c1, c2), (a1, a2)
+
+    return one if pairs == 1 else _and_more(one, no_noise(pairs - 1))
+
+
+def _and_more(one: Any, others: Any) -> Any:
+    @device_function
+    def some(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+        state, first = one(state, sums[:2], g, scale, noise, place)
+        state, rest = others(state, sums[2:], g, scale, noise, place)
+        return state, first + rest
+
+    return some
+
+
+@device_function
+def given_pair(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+    """Take two steps in one coordinate with noise in double precision that was drawn before."""
+    x, x_prev, c1, c2 = state
+    z = piece_of(noise, place)
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], sums[0], sums[1])
+    return (x, x_prev, c1, c2), (a1, a2)
+
+
+@device_function
+def given_four(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
+    """Take four steps in one coordinate with noise in single precision that was drawn before."""
+    x, x_prev, c1, c2 = state
+    z = piece_of(noise, place)
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], sums[0], sums[1])
+    x, x_prev, a3, a4 = two_steps(x, x_prev, c1, c2, g, z[2], z[3], sums[2], sums[3])
+    return (x, x_prev, c1, c2), (a1, a2, a3, a4)
+
+
+@cache
+def all_coordinates(count: int, stride: int, one: Any) -> Any:
+    """Make a function of ``count`` coordinates, whose noise is ``stride`` apart, of one above.
+
+    The last of a thread's coordinates may lie beyond the dimension; it has a scale of its own.
+    """
+    if count == 1:
+
+        @device_function
+        def last(
+            states: Any, sums: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any
+        ) -> Any:
+            state, sums = one(states[0], sums, g, last_scale, noise, place)
+            return (state,), sums
+
+        return last
+    others = all_coordinates(count - 1, stride, one)
+
+    @device_function
+    def some(
+        states: Any, sums: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any
+    ) -> Any:
+        state, sums = one(states[0], sums, g, scale, noise, place)
+        rest, sums = others(states[1:], sums, g, scale, last_scale, noise, place + stride)
+        return (state, *rest), sums
+
+    return some
+
+
+@cache
+def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
+    """Make a function that puts ``count`` coordinates at their start, from coordinate i on."""
+
+    @device_function
+    def one(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
+        alpha, beta, gamma, per_unit, seed, identity = given
+        inside = i < start.size
+        place = real(start[i] * per_unit) if inside else real(0.0)
+        eigenvalue = eigenvalues[i] if inside else real(0.0)
+        c1, c2 = gpu_coefficients(alpha * eigenvalue, beta, gamma)
+        if not drawing:
+            return place, place, real(c1), real(c2)
+        s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
+        return place, place, real(c1), real(c2), s0, s1, s2, s3
+
+    if count == 1:
+
+        @device_function
+        def last(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
+            return (one(eigenvalues, start, i, given),)
+
+        return last
+    others = new_coordinates(count - 1, lanes, real, drawing)
+
+    @device_function
+    def some(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
+        state = one(eigenvalues, start, i, given)
+        return (state, *others(eigenvalues, start, i + lanes, given))
+
+    return some
+
+
+@kernel_function()
+def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> None:
+    """Draw noise that trajectories share, eight steps by piece_of, laid out for ``piece_of``.
+
+    A row is a piece of 16 bytes for each of ``width`` coordinates; those beyond the dimension stay
+    as they are.
+    """
+    i = cuda.grid(1)
+    if i >= d:
+        return
+    piece = 16 // noise.itemsize
+    s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
+    for chunk in range(0, noise.size, 8 * width):
+        for j in range(0, 8, 2):
+            z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, np.float32(1.0))
+            place = chunk + (j // piece * width + i) * piece + j % piece
+            noise[place] = z1
+            noise[place + 1] = z2

@@ -1,0 +1,1 @@
+"""Random numbers: streams, normals and the terms that each trajectory visits."""

@@ -1,0 +1,224 @@
+"""Which terms of a finite sum each trajectory visits, from a stream of its own.
+
+The stream of (seed, trajectory) gives 32-bit words, ``below(n, word)`` an index. In step k:
+
+- iid: one word, any of the n terms.
+- iid without immediate repeat: one word, any of the n - 1 others.
+- cyclic: term k mod n, no word.
+- reshuffling: position p = k mod n of a Fisher-Yates shuffle that is carried out as it is read:
+  one word swaps a later entry of the trajectory's order into place p. The order is carried from
+  epoch to epoch, which leaves every shuffle uniform.
+- reshuffling without repeat: the same, but the first place of an epoch is drawn among all but the
+  last place, where the term that ended the last epoch stands.
+
+A mini-batch of m terms takes m words and never holds a term twice. Cyclic and reshuffled epochs are
+cut into consecutive batches, the last one shorter where m does not divide n. Without repeat, a
+batch (reshuffling: the first of an epoch) holds no term of the batch before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import Refusal, whole
+from ravine.engine.draws.random import INDEX, advance, below, output, stream
+from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
+from ravine.sampling import Sampling
+
+IID, IID_NO_REPEAT, CYCLIC, RESHUFFLE, RESHUFFLE_NO_REPEAT = range(5)
+RULES = {
+    Sampling.IID: IID,
+    Sampling.IID_NO_REPEAT: IID_NO_REPEAT,
+    Sampling.CYCLIC: CYCLIC,
+    Sampling.RESHUFFLE: RESHUFFLE,
+    Sampling.RESHUFFLE_NO_REPEAT: RESHUFFLE_NO_REPEAT,
+}
+"""The numbers by which the kernels know the rules."""
+
+LANES = 128
+"""Trajectories in a block.
+
+Buffers are flat, ``LANES`` entries a row: the compiler then knows how far apart the rows are and
+needs no checks for overlap.
+"""
+
+Words = npt.NDArray[np.uint32]
+
+
+@inner
+def seed_lanes(
+    seed: np.uint64, identity: npt.NDArray[np.uint64], words: Words, order: Words
+) -> None:
+    """Set the streams (5 rows, the last for draws) and orders of the trajectories of a block."""
+    for lane in range(LANES):
+        s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(0), INDEX)
+        words[lane], words[LANES + lane] = s0, s1
+        words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+    for entry in range(order.size):
+        order[entry] = np.uint32(entry // LANES)
+
+
+@inner
+def draw_row(words: Words, bound: int) -> None:
+    """Put one index below ``bound`` into the last row for each lane, and advance the streams."""
+    top = np.uint32(bound)
+    for lane in range(LANES):
+        s0, s1 = words[lane], words[LANES + lane]
+        s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
+        words[4 * LANES + lane] = below(top, output(s0, s3))
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        words[lane], words[LANES + lane] = s0, s1
+        words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+
+
+@inner
+def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: Words) -> int:
+    """Put the terms of ``step`` into the m rows of ``picks`` and return how many there are.
+
+    Steps are drawn in turn from 0; ``picks`` still holds the terms of the step before. ``order``
+    has n rows; it is not read for single terms drawn iid, and may then be empty.
+    """
+    m = picks.size // LANES
+    first, free = 0, n
+    size: int = m
+    if rule >= CYCLIC:
+        batches = (n + m - 1) // m
+        first = (step % batches) * m
+        size = min(m, n - first)
+        free = n - first
+        if rule == RESHUFFLE_NO_REPEAT and first == 0 and step > 0:
+            free = (batches - 1) * m
+    elif rule == IID_NO_REPEAT and step > 0:
+        free = n - m
+        if m > 1:
+            # The last batch stands in the first m places: exchange it with the last m.
+            for entry in range(m * LANES):
+                other = (n - m) * LANES + entry
+                order[entry], order[other] = order[other], order[entry]
+    terms = np.uint32(n)
+    for b in range(size):
+        row = picks[b * LANES : (b + 1) * LANES]
+        if rule == CYCLIC:
+            for lane in range(LANES):
+                row[lane] = np.uint32(first + b)
+            continue
+        draw_row(words, free - b)
+        if m > 1 or rule > CYCLIC:
+            # Swap the drawn entry, counted from its place, into that place.
+            here = np.uint64((first + b) * LANES)
+            for lane in range(LANES):
+                at = here + np.uint64(lane)
+                there = at + np.uint64(words[4 * LANES + lane]) * np.uint64(LANES)
+                term = order[there]
+                order[there] = order[at]
+                order[at] = term
+                row[lane] = term
+        elif free == n:
+            for lane in range(LANES):
+                row[lane] = words[4 * LANES + lane]
+        else:
+            for lane in range(LANES):
+                ahead = np.uint32(row[lane] + np.uint32(1) + words[4 * LANES + lane])
+                row[lane] = np.uint32(ahead - terms) if ahead >= terms else ahead
+    return size
+
+
+def new_draws(rule: int, n: int, batch: int) -> tuple[Words, Words, Words]:
+    """Make room for the words, the orders and the picks of a block."""
+    ordered = n if rule >= CYCLIC or batch > 1 else 0
+    return (
+        np.zeros(5 * LANES, np.uint32),
+        np.zeros(ordered * LANES, np.uint32),
+        np.zeros(batch * LANES, np.uint32),
+    )
+
+
+def _new_indices(fingerprint: int) -> Callable[..., None]:
+    @compiled
+    def indices(
+        rule: int,
+        n: int,
+        seed: np.uint64,
+        identity: npt.NDArray[np.uint64],
+        words: Words,
+        order: Words,
+        picks: Words,
+        out: npt.NDArray[np.int64],
+    ) -> None:
+        steps, m = out.shape
+        seed_lanes(seed, identity, words, order)
+        for k in range(steps if fingerprint >= 0 else 0):
+            size = draw_batch(rule, n, k, words, order, picks)
+            for b in range(m):
+                out[k, b] = np.int64(picks[b * LANES]) if b < size else np.int64(-1)
+
+    return indices
+
+
+_indices = _new_indices(FINGERPRINT)
+
+
+def check_batch(rule: Sampling, n: int, batch: int) -> int:
+    """Return the mini-batch size, or say which sizes the rule allows for n terms."""
+    m = whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1")
+    limit, reason = n, f"at most the {n} terms"
+    if rule is Sampling.IID_NO_REPEAT:
+        limit, reason = n // 2, f"at most half of the {n} terms without repeat"
+    elif rule is Sampling.RESHUFFLE_NO_REPEAT and n < 2 * m:
+        # The first batch must fit beside the last one of the epoch before.
+        limit, reason = n // 2, f"at most half of the {n} terms without repeat"
+    if m > limit:
+        raise Refusal("batch", reason, m, "use a smaller batch, or another sampling")
+    return m
+
+
+def sampled_indices(
+    n: int,
+    steps: int,
+    *,
+    sampling: Sampling | str,
+    seed: int = 0,
+    trajectory: int = 0,
+    batch: int = 1,
+) -> npt.NDArray[np.int64]:
+    """The terms that a trajectory visits, the same that every kernel of the engine draws.
+
+    Parameters
+    ----------
+    n
+        Number of terms in the sum, at least 1 (2 without repeat).
+    steps
+        Number of steps, at least 1.
+    sampling
+        One of :class:`ravine.Sampling`.
+    seed, trajectory
+        Name the stream; each from 0 to 2⁶⁴ - 1.
+    batch
+        Terms drawn in a step, without replacement.
+
+    Returns
+    -------
+    array of shape (steps, batch)
+        Terms from 0 to n - 1; -1 fills up batches that are shorter at the end of an epoch.
+
+    Examples
+    --------
+    >>> sampled_indices(3, 6, sampling="cyclic").ravel().tolist()
+    [0, 1, 2, 0, 1, 2]
+    >>> sorted(sampled_indices(5, 5, sampling="reshuffle", seed=3).ravel().tolist())
+    [0, 1, 2, 3, 4]
+    """
+    rule = Sampling.parse(sampling)
+    terms = whole("n", n, 1, remedy="give the number of terms")
+    m = check_batch(rule, terms, batch)
+    count = whole("steps", steps, 1, remedy="give a number of steps, e.g. 100")
+    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    pixel = whole("trajectory", trajectory, 0, remedy="count the trajectories from 0")
+    out = np.empty((count, m), np.int64)
+    identity = np.full(LANES, pixel, np.uint64)
+    draws = new_draws(RULES[rule], terms, m)
+    _indices(RULES[rule], terms, np.uint64(origin), identity, *draws, out)
+    return out

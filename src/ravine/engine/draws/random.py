@@ -1,0 +1,117 @@
+"""Random streams whose draws depend on (seed, pixel, step, coordinate) alone.
+
+Every stream is a xoshiro128++ generator (Blackman and Vigna 2021) whose 128-bit state is one
+Philox4x32-10 block (Salmon et al. 2011): key = the 64-bit seed, counter = (pixel's low word,
+pixel's high word, coordinate, purpose). Philox makes the streams of different pixels, coordinates
+and purposes unrelated; xoshiro makes the draws inside one cheap. Threads, tiles and the order of
+work cannot change a draw.
+
+The functions take and return scalars, and use operators that mean the same in Python, in Numba and
+in CUDA: sums of words are formed in 64 bits and cut, so that nothing overflows anywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.engine.kernels.compiled import compiled, inner
+
+NOISE = np.uint32(0)
+"""Purpose of a stream of additive noise, one a coordinate."""
+INDEX = np.uint32(1)
+"""Purpose of a stream of sampled indices, one a trajectory, coordinate 0."""
+
+_WORD = np.uint64(0xFFFFFFFF)
+_SHIFT = np.uint64(32)
+_MULTIPLIER_0 = np.uint64(0xD2511F53)
+_MULTIPLIER_1 = np.uint64(0xCD9E8D57)
+_WEYL_0 = np.uint64(0x9E3779B9)
+_WEYL_1 = np.uint64(0xBB67AE85)
+_7, _9, _11, _21, _25 = (np.uint32(n) for n in (7, 9, 11, 21, 25))
+
+State = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
+
+
+@inner
+def philox(
+    c0: np.uint32, c1: np.uint32, c2: np.uint32, c3: np.uint32, k0: np.uint32, k1: np.uint32
+) -> State:
+    """Return the Philox4x32-10 block of a counter and a key."""
+    key_0, key_1 = np.uint64(k0), np.uint64(k1)
+    for _ in range(10):
+        p0 = _MULTIPLIER_0 * np.uint64(c0)
+        p1 = _MULTIPLIER_1 * np.uint64(c2)
+        c0 = np.uint32((p1 >> _SHIFT) ^ np.uint64(c1) ^ key_0)
+        c1 = np.uint32(p1 & _WORD)
+        c2 = np.uint32((p0 >> _SHIFT) ^ np.uint64(c3) ^ key_1)
+        c3 = np.uint32(p0 & _WORD)
+        key_0 = (key_0 + _WEYL_0) & _WORD
+        key_1 = (key_1 + _WEYL_1) & _WORD
+    return c0, c1, c2, c3
+
+
+@inner
+def stream(seed: np.uint64, pixel: np.uint64, coordinate: np.uint32, purpose: np.uint32) -> State:
+    """Return the first state of the stream of (seed, pixel, coordinate) for a purpose.
+
+    xoshiro must not start from four zeros; a Philox block is that with probability 2⁻¹²⁸.
+    """
+    return philox(
+        np.uint32(np.uint64(pixel) & _WORD),
+        np.uint32(np.uint64(pixel) >> _SHIFT),
+        np.uint32(coordinate),
+        np.uint32(purpose),
+        np.uint32(np.uint64(seed) & _WORD),
+        np.uint32(np.uint64(seed) >> _SHIFT),
+    )
+
+
+@inner
+def output(s0: np.uint32, s3: np.uint32) -> np.uint32:
+    """Return the 32 random bits that a xoshiro128++ state stands for."""
+    total = np.uint32((np.uint64(s0) + np.uint64(s3)) & _WORD)
+    turned = np.uint32((total << _7) & np.uint32(_WORD)) | np.uint32(total >> _25)
+    return np.uint32((np.uint64(turned) + np.uint64(s0)) & _WORD)
+
+
+@inner
+def advance(s0: np.uint32, s1: np.uint32, s2: np.uint32, s3: np.uint32) -> State:
+    """Return the xoshiro128++ state that follows."""
+    shifted = np.uint32((s1 << _9) & np.uint32(_WORD))
+    s2 = np.uint32(s2 ^ s0)
+    s3 = np.uint32(s3 ^ s1)
+    s1 = np.uint32(s1 ^ s2)
+    s0 = np.uint32(s0 ^ s3)
+    s2 = np.uint32(s2 ^ shifted)
+    s3 = np.uint32((s3 << _11) & np.uint32(_WORD)) | np.uint32(s3 >> _21)
+    return s0, s1, s2, np.uint32(s3)
+
+
+@inner
+def below(n: np.uint32, bits: np.uint32) -> np.uint32:
+    """Return floor(n · bits / 2³²), an index in 0..n-1; its bias is at most n / 2³²."""
+    return np.uint32((np.uint64(bits) * np.uint64(n)) >> _SHIFT)
+
+
+@compiled
+def fill_streams(
+    seed: np.uint64,
+    identity: npt.NDArray[np.uint64],
+    across: bool,
+    purpose: np.uint32,
+    words: npt.NDArray[np.uint32],
+) -> None:
+    """Write first states into ``words``, flat, four rows of ``identity.size`` lanes for each group.
+
+    A group holds the streams of one coordinate, a lane for each identity; or, where ``across``, of
+    as many coordinates as there are lanes.
+    """
+    lanes = identity.size
+    for group in range(words.size // (4 * lanes)):
+        for p in range(lanes):
+            coordinate = group * lanes + p if across else group
+            state = stream(seed, identity[p], np.uint32(coordinate), purpose)
+            at = 4 * group * lanes + p
+            words[at], words[at + lanes] = state[0], state[1]
+            words[at + 2 * lanes], words[at + 3 * lanes] = state[2], state[3]

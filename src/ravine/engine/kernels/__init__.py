@@ -1,0 +1,1 @@
+"""Compiled kernels: the scalar step, and how tiles of each kind of problem are run."""

@@ -1,0 +1,79 @@
+"""How every kernel of the engine is compiled, cached and announced."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from numba import njit
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Decorator(Protocol):
+    """What ``njit`` is to the type checker: a function stays what it was."""
+
+    def __call__(self, function: Function, /) -> Function:
+        """Return the compiled function."""
+
+
+# "contract" lets the compiler fuse a*b + c; nothing is reassociated, and infinities and NaNs keep
+# their meaning. Division by zero gives an infinity instead of an exception.
+OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "fastmath": {"contract"},
+    "error_model": "numpy",
+    "nogil": True,
+}
+
+compiled: Decorator = njit(**OPTIONS)
+"""For a function that Python calls too."""
+
+_INNER = OPTIONS | {"cache": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+inner: Decorator = njit(**_INNER)
+"""For a part of a kernel that only compiled code calls: half the time to compile.
+
+Python must not call it, except its ``py_func``: there is nothing behind it to call.
+"""
+
+
+def _fingerprint() -> int:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    return int.from_bytes(digest.digest()[:7], "little")
+
+
+FINGERPRINT = _fingerprint()
+"""A digest of the engine's sources.
+
+Numba's disk cache looks only at the file of the function that is called. A driver that is made in
+a closure over this number is compiled anew when any source of the engine has changed.
+"""
+
+_announced = False
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    def on_start(self, event: Any) -> None:
+        global _announced
+        if not _announced:
+            _announced = True
+            line = "ravine: compiling the kernels, a few seconds; later runs take them from disk"
+            print(line, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def announced_compilation() -> Iterator[None]:
+    """Say once, in one line on standard error, that a call has to compile first."""
+    with event.install_listener("numba:compile", _Announcement()):
+        yield

@@ -1,0 +1,350 @@
+"""Finite sums of quadratics in bulk: tiles of a sweep, and ensembles of trajectories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
+from ravine.engine.draws.index_sampling import LANES, RULES, check_batch
+from ravine.engine.kernels.compiled import announced_compilation
+from ravine.engine.kernels.finite_sum_kernel import CHUNK, Plan, Trajectories, Watch, driver_for
+from ravine.engine.kernels.finite_sum_lanes import Rules, Sum, new_lanes
+from ravine.engine.kernels.threads import spread
+from ravine.engine.measures import DIVERGENCE, FIELDS, bin_edges, summarise, vanished
+from ravine.engine.restart import Restart, restart_rule
+from ravine.engine.schedule import Schedule, momenta
+from ravine.methods import Method
+from ravine.problems.problem import Problem
+from ravine.problems.quadratic import Quadratic
+from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.sampling import Sampling
+
+if TYPE_CHECKING:
+    from ravine.engine.sweep import Spec
+
+_OPTIONS = ("batch", "restart", "schedule")
+_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
+
+
+def sum_terms(
+    problem: Problem, sampling: Sampling | None, dtype: npt.DTypeLike = np.float64
+) -> tuple[Sum, FloatArray]:
+    """Lay out the terms of a problem, and give the basis (d, d) of their coordinates.
+
+    Without a sampling the whole objective is the only term.
+    """
+    d = problem.dimension
+    hessians = problem.hessian()[None] if sampling is None else problem.batch_hessians()
+    slopes = np.zeros((1, d)) if sampling is None else problem.batch_gradients()
+    shared = None
+    if isinstance(problem, QuadraticSum) and sampling is not None:
+        shared = problem.shared_eigenvectors
+    elif len(hessians) == 1:
+        values, vectors = np.linalg.eigh(hessians[0])
+        shared = vectors, values[None, :]
+    if shared is not None:
+        basis, rows = shared[0], shared[1].T
+        slopes = slopes @ basis
+    else:
+        basis, rows = np.eye(d), hessians.reshape(len(hessians), d * d).T
+    rows = np.ascontiguousarray(rows, dtype=dtype)
+    kept = np.ascontiguousarray(slopes.T, dtype=dtype)
+    if not slopes.any():
+        kept = kept[:0]
+    same, odd = _structure(rows)
+    terms = Sum(rows, kept, rows.mean(axis=1), same, odd, shared is not None)
+    return terms, np.ascontiguousarray(basis, dtype=np.float64)
+
+
+def _structure(
+    rows: npt.NDArray[np.floating[Any]],
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Which rows are constant, and the one entry that differs from the others in a row, or -1."""
+    n = rows.shape[1]
+    same = (rows == rows[:, :1]).all(axis=1)
+    odd = np.full(len(rows), -1, np.int64)
+    if n > 2:
+        middle = np.sort(rows, axis=1)[:, n // 2]
+        differs = rows != middle[:, None]
+        alone = differs.sum(axis=1) == 1
+        odd[alone] = differs[alone].argmax(axis=1)
+    return same, odd
+
+
+def sum_rules(
+    terms: int,
+    steps: int,
+    *,
+    sampling: Sampling | None,
+    batch: int,
+    restart: Restart | str | int | None,
+    schedule: Schedule | None,
+    nesterov: bool,
+    sigma: float,
+    dtype: npt.DTypeLike = np.float64,
+) -> Rules:
+    """Gather what happens in a step."""
+    kind, period = restart_rule(restart)
+    plan = momenta(schedule, steps)
+    rule = Sampling.CYCLIC if sampling is None else sampling
+    ones, zeros = np.ones(steps + 1), np.zeros(steps + 1)
+    return Rules(
+        RULES[rule],
+        check_batch(rule, terms, batch),
+        kind,
+        period,
+        float(sigma),
+        plan.steady,
+        plan.scale.astype(dtype),
+        plan.shift.astype(dtype),
+        (plan.scale if nesterov else ones).astype(dtype),
+        (plan.shift if nesterov else zeros).astype(dtype),
+    )
+
+
+def check(spec: Spec) -> None:
+    """Refuse what the kernel cannot do."""
+    for name in spec.options:
+        if name not in _OPTIONS:
+            rule = f"one of {', '.join(_OPTIONS)}"
+            raise WrongType("an option", rule, name, "leave it out")
+    order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
+    terms = 1 if spec.sampling is None else spec.problem.terms
+    check_batch(order, terms, spec.options.get("batch", 1))
+    restart_rule(spec.options.get("restart"))
+    momenta(spec.options.get("schedule"), spec.steps)
+
+
+def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Trajectories]:
+    """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
+    dtype = np.dtype(spec.dtype)
+    terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
+    rules = sum_rules(
+        terms.curvatures.shape[1],
+        spec.steps,
+        sampling=spec.sampling,
+        batch=spec.options.get("batch", 1),
+        restart=spec.options.get("restart"),
+        schedule=spec.options.get("schedule"),
+        nesterov=spec.gammas is None,
+        sigma=float(np.sqrt(spec.sigma2)),
+        dtype=dtype,
+    )
+    start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
+    plan = Plan(
+        start,
+        np.uint64(spec.seed),
+        bin_edges(spec.steps),
+        spec.sigma2 > 0.0 or len(terms.slopes) > 0,
+        vanished(dtype),
+        basis if "floor_sup" in spec.measures else np.empty((0, 0)),
+    )
+    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
+    force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
+    lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), start, force)
+    return terms, rules, plan, lanes
+
+
+def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
+    """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``.
+
+    Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
+    """
+    terms, rules, plan, lanes = new_tile(spec, first, last)
+    out = np.empty((len(lanes.limit), len(FIELDS)))
+    _measure(terms, rules, plan, lanes, out)
+    shaped = out[: (last - first) * spec.repeats].reshape(last - first, spec.repeats, len(FIELDS))
+    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+
+
+def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
+    """Identities of the streams of the pixels first..last-1, repeat by repeat.
+
+    Where noise is shared all pixels have those of pixel 0: the same terms, and the same noise.
+    """
+    pixels = np.repeat(np.arange(first, last, dtype=np.uint64), spec.repeats)
+    repeat = np.arange(len(pixels), dtype=np.uint64) % np.uint64(spec.repeats)
+    return (pixels * np.uint64(spec.noise != "shared")) | (repeat << np.uint64(32))
+
+
+def sup_samples(steps: int) -> int:
+    """How often the sup-norm is taken: after each chunk of the second half."""
+    ends = np.minimum(np.arange(CHUNK, steps + CHUNK, CHUNK), steps)
+    return int((2 * ends > steps).sum())
+
+
+def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: FloatArray) -> None:
+    """Run all blocks; write measures into ``out`` [trajectories, fields]."""
+    drive = driver_for(terms, rules, recording=True)
+    bins, steps = len(plan.edges) - 1, int(plan.edges[-1])
+    d, kind = plan.start.size, plan.start.dtype
+    start_square = float((plan.start.astype(np.float64) ** 2).sum())
+    samples = sup_samples(steps)
+    visits, nowhere = plan.edges[-1:].copy(), np.empty((0, 0, 0))
+
+    def run(first: int, last: int) -> None:
+        state = new_lanes(d, terms.curvatures.shape[1], rules, kind)
+        watch = Watch(
+            np.empty(CHUNK * LANES, kind),
+            np.empty((bins, LANES)),
+            np.empty(LANES),
+            np.empty(LANES, np.int64),
+            np.ones(LANES),
+            np.empty(LANES),
+        )
+        for block in range(first, last):
+            for each in (watch.bins, watch.latest, watch.diverged_at, watch.sup):
+                each.fill(0)
+            drive(terms, rules, plan, lanes, state, watch, visits, nowhere, block, block + 1)
+            here = out[block * LANES : (block + 1) * LANES]
+            summarise(
+                watch.bins, plan.edges, start_square, watch.latest, watch.diverged_at,
+                plan.noisy, plan.tiny, here,
+            )  # fmt: skip
+            known = ~np.isnan(here[:, _FLOOR]) if len(plan.basis) else np.zeros(LANES, bool)
+            here[:, _SUP] = np.where(known, watch.sup / samples, np.nan)
+
+    spread(run, len(lanes.limit) // LANES)
+
+
+def _trajectories(
+    alpha: FloatArray,
+    beta: FloatArray,
+    gamma: FloatArray,
+    identity: npt.NDArray[np.uint64],
+    start: npt.NDArray[np.floating[Any]],
+    force: float,
+) -> Trajectories:
+    """Pad to whole blocks; a lane has diverged beyond ``DIVERGENCE`` times its scale."""
+    fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
+    scale = float(np.linalg.norm(start.astype(np.float64))) + alpha * force
+    limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
+    own = np.stack([alpha, beta, gamma])[:, fill].astype(start.dtype)
+    return Trajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Errors of many trajectories of one method, at some of their steps.
+
+    Attributes
+    ----------
+    steps
+        After how many steps the errors were taken, shape (visits,).
+    errors
+        y - x*, in the coordinates of the problem, shape (visits, trajectories, d).
+    made_by
+        What made it.
+    """
+
+    steps: npt.NDArray[np.int64]
+    errors: FloatArray
+    made_by: dict[str, Any] = field(repr=False)
+
+    @property
+    def norms(self) -> FloatArray:
+        """‖y - x*‖, shape (visits, trajectories)."""
+        return np.asarray(np.linalg.norm(self.errors, axis=-1))
+
+
+def ensemble(
+    problem: QuadraticSum | Quadratic,
+    method: Method,
+    visits: npt.ArrayLike,
+    *,
+    trajectories: int,
+    sampling: Sampling | str | None,
+    batch: int = 1,
+    restart: Restart | str | int | None = None,
+    schedule: Schedule | None = None,
+    sigma2: float = 0.0,
+    seed: int = 0,
+    start: npt.ArrayLike | None = None,
+) -> Ensemble:
+    """Run many trajectories of one method on a sum of quadratics; keep y - x* after some steps.
+
+    Trajectory t draws what ``run(..., trajectory=t)`` with the same seed draws.
+
+    Parameters
+    ----------
+    problem
+        A quadratic, or a finite sum of them.
+    method
+        One method: alpha, beta and gamma are single numbers.
+    visits
+        Numbers of steps, increasing, after which the errors are kept; the last ends the run.
+    trajectories
+        How many, at least 1.
+    sampling, batch, restart, schedule, sigma2, seed, start
+        As in ``ravine.engine.run.run``.
+
+    Examples
+    --------
+    >>> from ravine import nesterov
+    >>> from ravine.problems import counterexample
+    >>> problem = counterexample(mu=0.05, L=100, n=50)
+    >>> found = ensemble(problem, nesterov(problem.curvature), [0, 50, 100],
+    ...                  trajectories=1000, sampling="cyclic")
+    >>> found.errors.shape
+    (3, 1000, 3)
+    """
+    if not isinstance(problem, QuadraticSum | Quadratic):
+        found = type(problem).__name__
+        raise WrongType("problem", "made of quadratics", found, "use run or sweep")
+    given = real("visits", visits, "nonnegative", remedy="give numbers of steps, e.g. [0, 100]")
+    at = np.atleast_1d(np.asarray(given)).astype(np.int64)
+    if at.ndim != 1 or (at != np.atleast_1d(given)).any() or (np.diff(at) <= 0).any():
+        raise Refusal("visits", "increasing whole numbers", f"{at.tolist()}", "sort them")
+    count = whole("trajectories", trajectories, 1, remedy="give a number, e.g. 1000")
+    rule = None if sampling is None else Sampling.parse(sampling)
+    variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
+    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    alpha, beta, gamma = (
+        one_number(name, getattr(method, name), remedy="give one method, not a plane of them")
+        for name in ("alpha", "beta", "gamma")
+    )
+    terms, basis = sum_terms(problem, rule)
+    rules = sum_rules(
+        terms.curvatures.shape[1],
+        max(1, int(at[-1])),
+        sampling=rule,
+        batch=batch,
+        restart=restart,
+        schedule=schedule,
+        nesterov=method.is_nesterov,
+        sigma=float(np.sqrt(variance)),
+    )
+    x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
+    away = basis.T @ (x0 - problem.minimiser)
+    plan = Plan(away, np.uint64(origin), bin_edges(1), False, 0.0, np.empty((0, 0)))
+    ones, names = np.ones(count), np.arange(count, dtype=np.uint64)
+    lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
+    out = np.empty((len(at), problem.dimension, len(lanes.limit)))
+    drive = driver_for(terms, rules, recording=False)
+
+    def go(first: int, last: int) -> None:
+        state = new_lanes(len(away), terms.curvatures.shape[1], rules, away.dtype)
+        none, whole_numbers = np.empty(0), np.empty(0, np.int64)
+        watch = Watch(np.empty(CHUNK * LANES), np.empty((0, 0)), none, whole_numbers, none, none)
+        drive(terms, rules, plan, lanes, state, watch, at, out, first, last)
+
+    with announced_compilation():
+        spread(go, len(lanes.limit) // LANES)
+    errors = np.einsum("ij,vjt->vti", basis, out[:, :, :count], optimize=True)
+    made_by = {
+        "problem": problem.name,
+        **problem.parameters,
+        "alpha": alpha,
+        "beta": beta,
+        "gamma": gamma,
+        "sampling": "full gradient" if rule is None else rule.value,
+        "batch": batch,
+        "restart": str(restart),
+        "sigma2": variance,
+        "seed": origin,
+    }
+    return Ensemble(at, errors, made_by)

@@ -1,0 +1,259 @@
+"""Quadratic finite sums, a trajectory a vector lane: the state of a block, and parts of a step.
+
+The state is the error x - x*, in the eigenbasis where the Hessians share one (then a term is a row
+of eigenvalues), else in the given coordinates (then a term is a dense matrix).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.engine.draws.index_sampling import LANES, new_draws, seed_lanes
+from ravine.engine.draws.normals import cosine, radius, sine
+from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.kernels.compiled import inner
+from ravine.engine.kernels.quadratic_lanes import aligned
+from ravine.engine.kernels.step import descend, look_ahead
+from ravine.engine.restart import ON_GRADIENT, ON_SAMPLED
+
+X, X_PREV, Y, G, SLOPE, MID = range(6)
+ROWS = 6
+"""Rows of a coordinate in ``Lanes.room``; the last four hold what one step needs."""
+ALPHA, BETA, GAMMA, TEST = range(4)
+TOGETHER = 8
+"""Steps that are taken at once where coordinates do not meet."""
+
+Floats = npt.NDArray[np.floating[Any]]
+Words = npt.NDArray[np.uint32]
+
+
+class Sum(NamedTuple):
+    """The terms, laid out for look-ups: one row an entry, one column a term."""
+
+    curvatures: Floats  # (d, n) eigenvalues, or (d * d, n) entries of H_i
+    slopes: Floats  # (d, n) gradients at the minimiser, or (0, n) where all are zero
+    mean: Floats  # (d,) or (d * d,): the mean of curvatures over the terms
+    same: npt.NDArray[np.bool_]  # which rows of curvatures are equal for all terms
+    odd: npt.NDArray[np.int64]  # the one term that differs from the others in a row, or -1
+    shared: bool  # whether rows are eigenvalues
+
+
+class Rules(NamedTuple):
+    """What happens in a step besides descending."""
+
+    sampling: int
+    batch: int
+    restart: int
+    period: int
+    sigma: float  # standard deviation of the additive noise of each coordinate
+    steady: bool  # whether scale is 1 and the shifts are 0 throughout
+    scale: Floats  # (steps + 1,) the momentum in step k is scale[k] beta + shift[k]
+    shift: Floats
+    look_scale: Floats  # (steps + 1,) likewise for the look-ahead
+    look_shift: Floats
+
+
+class Lanes(NamedTuple):
+    """The state of a block of trajectories, in flat buffers of ``LANES`` entries a row."""
+
+    room: Floats  # d times the rows of a coordinate
+    each: Floats  # alpha, beta, gamma and the restart criterion of every lane
+    words: Words  # 5 rows, streams of indices and the last draw
+    order: Words  # n rows, or none where no rule reads it
+    picks: Words  # a row for each term of a mini-batch
+    drawn: Words  # a row for each of the steps that are taken together
+    noise_words: Words  # 4 rows a coordinate, streams of noise, or none
+    normals: npt.NDArray[np.float32]  # 2 rows a coordinate: an even and an odd step
+
+
+def new_lanes(d: int, n: int, rules: Rules, dtype: npt.DTypeLike) -> Lanes:
+    """Make room for a block."""
+    noisy = d if rules.sigma > 0.0 else 0
+    words, order, picks = new_draws(rules.sampling, n, rules.batch)
+    return Lanes(
+        aligned(d * ROWS * LANES, dtype),
+        aligned(4 * LANES, dtype),
+        words,
+        order,
+        picks,
+        aligned(TOGETHER * LANES, np.uint32),
+        aligned(4 * noisy * LANES, np.uint32),
+        aligned(2 * noisy * LANES, np.float32),
+    )
+
+
+@inner
+def begin(
+    state: Lanes,
+    start: Floats,
+    own: Floats,
+    seed: np.uint64,
+    identity: npt.NDArray[np.uint64],
+) -> None:
+    """Put all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
+    for j in range(start.size):
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        for entry in range(3 * LANES):
+            block[entry] = start[j]
+    for row in range(3):
+        for lane in range(LANES):
+            state.each[row * LANES + lane] = own[row, lane]
+    seed_lanes(seed, identity, state.words, state.order)
+
+
+@inner
+def seed_noise(seed: np.uint64, identity: npt.NDArray[np.uint64], noise_words: Words) -> None:
+    """Set the streams of noise of a block."""
+    for j in range(noise_words.size // (4 * LANES)):
+        block = noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
+        for lane in range(LANES):
+            s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
+            block[lane], block[LANES + lane] = s0, s1
+            block[2 * LANES + lane], block[3 * LANES + lane] = s2, s3
+
+
+@inner
+def multiply_rows(
+    row: Floats, same: bool, picks: Words, size: int, room: Floats, source: int, target: int
+) -> None:
+    """Add to row ``target`` of ``room`` the drawn terms' mean entry times row ``source``."""
+    v, out = room[source : source + LANES], room[target : target + LANES]
+    if same:
+        entry = row[0]
+        for lane in range(LANES):
+            out[lane] += entry * v[lane]
+        return
+    share = out.dtype.type(1.0) / out.dtype.type(size)
+    for b in range(size):
+        drawn = picks[b * LANES : (b + 1) * LANES]
+        for lane in range(LANES):
+            out[lane] += share * row[drawn[lane]] * v[lane]
+
+
+@inner
+def sampled_gradient(
+    terms: Sum, picks: Words, size: int, room: Floats, source: int, target: int
+) -> None:
+    """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
+    wide = ROWS * LANES
+    d = room.shape[0] // wide
+    for j in range(d):
+        to = j * wide + target * LANES
+        out = room[to : to + LANES]
+        for lane in range(LANES):
+            out[lane] = 0.0
+        if terms.shared:
+            at = j * wide + source * LANES
+            multiply_rows(terms.curvatures[j], terms.same[j], picks, size, room, at, to)
+        else:
+            for i in range(d):
+                e, at = j * d + i, i * wide + source * LANES
+                multiply_rows(terms.curvatures[e], terms.same[e], picks, size, room, at, to)
+        if terms.slopes.shape[0] > 0:
+            share = out.dtype.type(1.0) / out.dtype.type(size)
+            row = terms.slopes[j]
+            for b in range(size):
+                drawn = picks[b * LANES : (b + 1) * LANES]
+                for lane in range(LANES):
+                    out[lane] += share * row[drawn[lane]]
+
+
+@inner
+def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
+    """Put the gradient of the whole objective at row ``source`` into row ``target``."""
+    wide = ROWS * LANES
+    d = room.shape[0] // wide
+    for j in range(d):
+        out = room[j * wide + target * LANES : j * wide + (target + 1) * LANES]
+        for lane in range(LANES):
+            out[lane] = 0.0
+        for i in range(j if terms.shared else 0, j + 1 if terms.shared else d):
+            entry = terms.mean[j if terms.shared else j * d + i]
+            v = room[i * wide + source * LANES : i * wide + (source + 1) * LANES]
+            for lane in range(LANES):
+                out[lane] += entry * v[lane]
+
+
+@inner
+def add_noise(state: Lanes, k: int, sigma: float) -> None:
+    """Add the normals of step k to the gradient; a pair of words serves two steps."""
+    for j in range(state.room.size // (ROWS * LANES)):
+        normals = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
+        words = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
+        if k % 2 == 0:
+            for lane in range(LANES):
+                s0, s1 = words[lane], words[LANES + lane]
+                s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
+                r = radius(output(s0, s3))
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                angle = output(s0, s3)
+                normals[lane] = r * cosine(angle)
+                normals[LANES + lane] = r * sine(angle)
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+                words[lane], words[LANES + lane] = s0, s1
+                words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+        drawn = normals[(k % 2) * LANES : (k % 2 + 1) * LANES]
+        g = state.room[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
+        for lane in range(LANES):
+            g[lane] += sigma * drawn[lane]
+
+
+@inner
+def look_rows(block: Floats, each: Floats, scale: float, shift: float, total: Floats) -> None:
+    """Form the look-ahead of a coordinate and add its square to ``total``."""
+    for lane in range(LANES):
+        gamma = scale * each[GAMMA * LANES + lane] + shift
+        y = look_ahead(block[lane], block[LANES + lane], gamma)
+        block[Y * LANES + lane] = y
+        total[lane] += y * y
+
+
+@inner
+def descend_rows(block: Floats, each: Floats, scale: float, shift: float) -> None:
+    """Take the step of a coordinate, and remember the middle of it."""
+    for lane in range(LANES):
+        x, x_prev, g = block[lane], block[LANES + lane], block[G * LANES + lane]
+        beta = scale * each[BETA * LANES + lane] + shift
+        ahead = descend(x, x_prev, each[ALPHA * LANES + lane], beta, g)
+        block[lane] = ahead
+        block[LANES + lane] = x
+        block[MID * LANES + lane] = 0.5 * (ahead + x)
+
+
+@inner
+def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
+    """Set the momentum of those lanes to zero whose last step went uphill."""
+    room, test = state.room, state.each[TEST * LANES : (TEST + 1) * LANES]
+    row = G
+    if kind != ON_GRADIENT:
+        # f(b) - f(a) = ∇f((a + b)/2)·(b - a) is exact for a quadratic.
+        row = SLOPE
+        if kind == ON_SAMPLED:
+            sampled_gradient(terms, state.picks, size, room, MID, SLOPE)
+        else:
+            full_gradient(terms, room, MID, SLOPE)
+    for lane in range(LANES):
+        test[lane] = 0.0
+    d = room.shape[0] // (ROWS * LANES)
+    for j in range(d):
+        block = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        slope = block[row * LANES : (row + 1) * LANES]
+        for lane in range(LANES):
+            test[lane] += slope[lane] * (block[lane] - block[LANES + lane])
+    for j in range(d):
+        block = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        for lane in range(LANES):
+            x, x_prev = block[lane], block[LANES + lane]
+            block[LANES + lane] = x if test[lane] > 0.0 else x_prev
+
+
+@inner
+def restart_all(state: Lanes) -> None:
+    """Set the momentum of all lanes to zero."""
+    for j in range(state.room.shape[0] // (ROWS * LANES)):
+        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        for lane in range(LANES):
+            block[LANES + lane] = block[lane]

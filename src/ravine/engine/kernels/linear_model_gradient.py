@@ -1,0 +1,286 @@
+"""Gradients of logistic and multinomial regression, a pixel a lane.
+
+The rows of the data are taken four at a time: for each class the four scores of a lane come from
+one pass over its weights, and the gradient of each weight takes up four rows at once. The numbers
+of features and classes are lengths of tuples, which are part of a type: constants of the compiled
+code, which unrolls the loops over them, and a key of the cache on disk. Where every lane has drawn
+mini-batches of its own, the lanes have no rows in common and are taken one by one, with sizes that
+are numbers at run time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.engine.kernels.compiled import inner
+from ravine.engine.measures import Integers
+
+LANES = 64
+"""Trajectories in a block: weights and gradients of 50 coordinates stay in the near caches."""
+ROWS = 4
+"""Rows of the data that are taken at once."""
+
+_LOG2E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+_ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest whole number in the low bits
+_52 = np.int64(52)
+_C3, _C4, _C5, _C6, _C7 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040
+_C8, _C9, _C10, _C11, _C12 = 1 / 40320, 1 / 362880, 1 / 3628800, 1 / 39916800, 1 / 479001600
+
+
+@inner
+def exponential(x: float) -> float:
+    """Return exp(x) for -700 <= x <= 700, to 3e-16, without branches; below -700 exp(-700)."""
+    x = max(x, -700.0)
+    shifted = np.float64(x * _LOG2E + _ROUND)
+    whole = shifted - _ROUND
+    r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
+    p = _C9 + r * (_C10 + r * (_C11 + r * _C12))
+    p = _C5 + r * (_C6 + r * (_C7 + r * (_C8 + r * p)))
+    p = np.float64(1.0 + r * (1.0 + r * (0.5 + r * (_C3 + r * (_C4 + r * p)))))
+    return np.int64(p.view(np.int64) + np.int64(shifted.view(np.int64) << _52)).view(np.float64)
+
+
+SQUARED, LOGISTIC, MULTINOMIAL = range(3)
+"""The numbers by which the kernel knows the losses."""
+
+
+class Data(NamedTuple):
+    """The problem: zero rows fill up the last four, zero columns the last eight of ``wide``."""
+
+    X: FloatArray  # (rows, features)
+    wide: FloatArray  # (rows, features in whole eights)
+    target: FloatArray  # (rows * outputs,): one-hot, or 0 and 1, or numbers
+    weights: FloatArray  # (rows,) of each row's loss in the whole objective
+    l2: float
+    loss: int
+    outputs: int
+    minimiser: FloatArray  # (d,)
+    start: FloatArray  # (d,)
+    edges: Integers  # rows at which the mini-batches begin, and where the last one ends
+    features: tuple[int, ...]  # as long as there are features; empty where not needed
+    classes: tuple[int, ...]  # as long as there are classes; one is the logistic loss
+
+
+@inner
+def softmax(scores: FloatArray, classes: tuple[int, ...]) -> None:
+    """Turn the scores of four rows, class by class, into probabilities."""
+    wide = len(classes) * LANES
+    for r in range(ROWS):
+        row = scores[r * wide :]
+        for p in range(LANES):
+            top = row[p]
+            for c in range(1, len(classes)):
+                top = max(top, row[c * LANES + p])
+            for c in range(len(classes)):
+                row[c * LANES + p] -= top
+    for entry in range(ROWS * wide):
+        scores[entry] = exponential(scores[entry])
+    for r in range(ROWS):
+        row = scores[r * wide :]
+        for p in range(LANES):
+            total = 0.0
+            for c in range(len(classes)):
+                total += row[c * LANES + p]
+            share = 1.0 / total
+            for c in range(len(classes)):
+                row[c * LANES + p] *= share
+
+
+@inner
+def sigmoid(scores: FloatArray) -> None:
+    """Turn the scores of four rows into the probability of the second label."""
+    for entry in range(ROWS * LANES):
+        z = scores[entry]
+        e = exponential(-abs(z))
+        scores[entry] = (1.0 if z >= 0.0 else e) / (1.0 + e)
+
+
+@inner
+def score(
+    X: FloatArray,
+    first: int,
+    y: FloatArray,
+    scores: FloatArray,
+    features: tuple[int, ...],
+    classes: tuple[int, ...],
+) -> None:
+    """Put x_rᵀ W of the rows r = first, ..., first + 3 into ``scores``."""
+    wide = len(classes) * LANES
+    x0, x1, x2, x3 = X[first], X[first + 1], X[first + 2], X[first + 3]
+    for c in range(len(classes)):
+        own, z = y[c * LANES :], scores[c * LANES :]
+        for p in range(LANES):
+            z0 = z1 = z2 = z3 = 0.0
+            for j in range(len(features)):
+                w = own[j * wide + p]
+                z0 += x0[j] * w
+                z1 += x1[j] * w
+                z2 += x2[j] * w
+                z3 += x3[j] * w
+            z[p] = z0
+            z[wide + p] = z1
+            z[2 * wide + p] = z2
+            z[3 * wide + p] = z3
+
+
+@inner
+def collect(
+    X: FloatArray,
+    first: int,
+    scores: FloatArray,
+    g: FloatArray,
+    features: tuple[int, ...],
+    classes: tuple[int, ...],
+) -> None:
+    """Add the slopes of four rows, in ``scores``, to the gradient of every weight."""
+    wide = len(classes) * LANES
+    for j in range(len(features)):
+        a0, a1, a2, a3 = X[first, j], X[first + 1, j], X[first + 2, j], X[first + 3, j]
+        slope = g[j * wide :]
+        for entry in range(wide):
+            part = a0 * scores[entry] + a1 * scores[wide + entry]
+            part += a2 * scores[2 * wide + entry] + a3 * scores[3 * wide + entry]
+            slope[entry] += part
+
+
+@inner
+def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
+    """Put the gradient of the whole objective at ``y`` into ``g``."""
+    features, classes = data.features, data.classes
+    for entry in range(g.shape[0]):
+        g[entry] = data.l2 * y[entry]
+    for first in range(0, data.X.shape[0], ROWS):
+        score(data.X, first, y, scores, features, classes)
+        if len(classes) > 1:
+            softmax(scores, classes)
+        else:
+            sigmoid(scores)
+        for r in range(ROWS):
+            weight = data.weights[first + r]
+            for c in range(len(classes)):
+                hit = data.target[(first + r) * len(classes) + c]
+                row = scores[(r * len(classes) + c) * LANES :]
+                for p in range(LANES):
+                    row[p] = weight * (row[p] - hit)
+        collect(data.X, first, scores, g, features, classes)
+
+
+@inner
+def visit_rows(
+    data: Data, first: int, last: int, own: FloatArray, scores: FloatArray, slopes: FloatArray
+) -> float:
+    """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
+
+    Their gradient is added to ``slopes``, which is laid out like ``own``, unless it is empty.
+    """
+    outputs, wide, loss = data.outputs, data.wide.shape[1], 0.0
+    for r in range(first, last):
+        row, top = data.wide[r], 0.0
+        for c in range(outputs):
+            w = own[c * wide : (c + 1) * wide]
+            z0 = z1 = z2 = z3 = z4 = z5 = z6 = z7 = 0.0
+            for j in range(0, wide, 8):
+                z0 += row[j] * w[j]
+                z1 += row[j + 1] * w[j + 1]
+                z2 += row[j + 2] * w[j + 2]
+                z3 += row[j + 3] * w[j + 3]
+                z4 += row[j + 4] * w[j + 4]
+                z5 += row[j + 5] * w[j + 5]
+                z6 += row[j + 6] * w[j + 6]
+                z7 += row[j + 7] * w[j + 7]
+            z = ((z0 + z1) + (z2 + z3)) + ((z4 + z5) + (z6 + z7))
+            scores[c] = z
+            # The logistic loss is a softmax of (0, z).
+            top = z if c == 0 and data.loss == MULTINOMIAL else max(top, z)
+        hits = data.target[r * outputs : (r + 1) * outputs]
+        if data.loss == SQUARED:
+            scores[0] -= hits[0]
+            loss += 0.5 * scores[0] * scores[0]
+        else:
+            total = exponential(-top) if data.loss == LOGISTIC else 0.0
+            for c in range(outputs):
+                loss -= hits[c] * (scores[c] - top)
+                scores[c] = exponential(scores[c] - top)
+                total += scores[c]
+            if slopes.size == 0:
+                # With a reference score of zero the second label alone counts its own score.
+                loss += np.log(total) + (top * (1.0 - hits[0]) if data.loss == LOGISTIC else 0.0)
+            for c in range(outputs):
+                scores[c] = scores[c] / total - hits[c]
+        for c in range(outputs if slopes.size > 0 else 0):
+            slope, g = scores[c], slopes[c * wide : (c + 1) * wide]
+            for j in range(wide):
+                g[j] += slope * row[j]
+    return loss
+
+
+@inner
+def take_lane(data: Data, x: FloatArray, p: int, own: FloatArray) -> float:
+    """Copy the weights of lane p to ``own``, output by output, and return l2/2 ‖W‖²."""
+    outputs, wide, square = data.outputs, data.wide.shape[1], 0.0
+    for j in range(data.X.shape[1]):
+        for c in range(outputs):
+            w = x[(j * outputs + c) * LANES + p]
+            own[c * wide + j] = w
+            square += w * w
+    return 0.5 * data.l2 * square
+
+
+@inner
+def drawn_gradient(
+    data: Data,
+    picks: npt.NDArray[np.uint32],
+    stride: int,
+    size: int,
+    y: FloatArray,
+    g: FloatArray,
+    scores: FloatArray,
+    own: FloatArray,
+    slopes: FloatArray,
+) -> None:
+    """Put the mean gradient of each lane's own mini-batches at ``y`` into ``g``.
+
+    ``picks`` holds ``size`` batches of each lane, rows of ``stride``.
+    """
+    outputs, wide = data.outputs, data.wide.shape[1]
+    for p in range(LANES):
+        take_lane(data, y, p, own)
+        for entry in range(data.start.size):
+            g[entry * LANES + p] = data.l2 * y[entry * LANES + p]
+        for b in range(size):
+            batch = picks[b * stride + p]
+            first, last = data.edges[batch], data.edges[batch + 1]
+            for entry in range(slopes.size):
+                slopes[entry] = 0.0
+            visit_rows(data, first, last, own, scores, slopes)
+            share = 1.0 / ((last - first) * size)
+            for j in range(data.X.shape[1]):
+                for c in range(outputs):
+                    g[(j * outputs + c) * LANES + p] += share * slopes[c * wide + j]
+
+
+@inner
+def objective_of(
+    data: Data,
+    picks: npt.NDArray[np.uint32],
+    stride: int,
+    size: int,
+    x: FloatArray,
+    p: int,
+    scores: FloatArray,
+    own: FloatArray,
+) -> float:
+    """Return the objective of lane p at ``x``: of its own mini-batches, of all where size is 0."""
+    total, nothing = take_lane(data, x, p, own), scores[:0]
+    count = size if size > 0 else data.edges.size - 1
+    for b in range(count):
+        batch = np.int64(picks[b * stride + p]) if size > 0 else b
+        first, last = data.edges[batch], data.edges[batch + 1]
+        loss = visit_rows(data, first, last, own, scores, nothing)
+        total += loss / ((last - first) * count)
+    return total

@@ -1,0 +1,53 @@
+"""Any problem at all, one run after the other, in plain Python; a user's own gradient, say.
+
+A thousand times slower than the compiled kernels, and the same in every other respect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ravine.arguments import FloatArray, Refusal, WrongType
+from ravine.engine.measures import FIELDS
+from ravine.engine.run import run
+from ravine.methods import Method
+
+if TYPE_CHECKING:
+    from ravine.engine.sweep import Spec
+
+OPTIONS = ("batch", "restart", "schedule")
+
+
+def check(spec: Spec) -> None:
+    """Refuse what a run cannot do."""
+    for name in spec.options:
+        if name not in OPTIONS:
+            rule = f"one of {', '.join(OPTIONS)}"
+            raise WrongType("an option", rule, name, "leave it out")
+    if spec.dtype != "float64":
+        rule, found = "float64 for this problem", repr(spec.dtype)
+        raise Refusal("dtype", rule, found, "leave it out")
+
+
+def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
+    """Run the pixels first..last-1 of a sweep; see ``ravine.engine.sweep``."""
+    out = np.empty((last - first, spec.repeats, len(FIELDS)))
+    alpha, beta, gamma = spec.parameters(np.arange(first, last))
+    for p in range(last - first):
+        method = Method(alpha[p], beta[p], None if spec.gammas is None else gamma[p])
+        for r in range(spec.repeats):
+            trace = run(
+                spec.problem,
+                method,
+                spec.steps,
+                sampling=spec.sampling,
+                sigma2=spec.sigma2,
+                seed=spec.seed,
+                trajectory=(0 if spec.noise == "shared" else first + p) | (r << 32),
+                start=spec.start,
+                **spec.options,
+            )
+            out[p, r] = [trace.measures[name] for name in FIELDS]
+    return {name: out[:, :, i] for i, name in enumerate(FIELDS)}

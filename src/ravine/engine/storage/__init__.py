@@ -1,0 +1,1 @@
+"""Finished tiles on disk, and what their bits depend on."""

@@ -1,0 +1,1 @@
+"""Error envelopes over the steps of a run: what each theorem and corollary promises."""

@@ -1,0 +1,1 @@
+"""A given finite sum under a given sampling: growth and stationary moments."""

@@ -1,0 +1,110 @@
+"""A finite sum as its mini-batch Hessians: the distinct ones, how often and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, one_number, real
+from ravine.methods import Method
+
+_SHAPES = "of shape (n, d, d), or (n, d) when all terms share eigenvectors"
+_REMEDY = "stack one symmetric Hessian for each mini-batch"
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The distinct Hessians of a sum, (m, d, d), or (m, d) when they share eigenvectors."""
+
+    hessians: FloatArray
+    counts: FloatArray
+    order: npt.NDArray[np.intp]
+
+    @property
+    def n(self) -> int:
+        """Number of terms."""
+        return int(self.order.size)
+
+    @property
+    def shared(self) -> bool:
+        """Whether the terms share eigenvectors, so that every direction is a problem of its own."""
+        return self.hessians.ndim == 2
+
+    @property
+    def weights(self) -> FloatArray:
+        """Share of every distinct Hessian among the terms."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    def directions(self) -> Iterator[Terms]:
+        """One-dimensional sums, one for each distinct direction of shared eigenvectors."""
+        for column in np.unique(self.hessians, axis=1).T:
+            yield _gather(column[self.order][:, None, None])
+
+
+class Scalars(NamedTuple):
+    """A method with one value for each parameter."""
+
+    alpha: float
+    beta: float
+    gamma: float
+
+    @property
+    def c(self) -> float:
+        """Upper right entry of the block: beta (1 + gamma) - gamma."""
+        return self.beta * (1.0 + self.gamma) - self.gamma
+
+
+def one_method(method: Method) -> Scalars:
+    """Refuse a method that stands for a whole plane of parameters."""
+    remedy = "give one method at a time"
+    return Scalars(
+        one_number("alpha", method.alpha, remedy=remedy),
+        one_number("beta", method.beta, remedy=remedy),
+        one_number("gamma", method.gamma, remedy=remedy),
+    )
+
+
+def hessian_stack(hessians: npt.ArrayLike) -> FloatArray:
+    """Check the Hessians; return (n, d, d), or (n, d) where they are all diagonal."""
+    stack = np.asarray(real("hessians", hessians, remedy=_REMEDY))
+    if stack.ndim == 3 and stack.shape[1] == stack.shape[2]:
+        flipped = np.swapaxes(stack, 1, 2)
+        skew = np.abs(stack - flipped).max()
+        if skew > 1e-10 * np.abs(stack).max():
+            raise Refusal("hessians", "symmetric", f"a difference of {skew:.3g}", _REMEDY)
+        diagonal = np.diagonal(stack, axis1=1, axis2=2)
+        if np.count_nonzero(stack) == np.count_nonzero(diagonal):
+            return np.ascontiguousarray(diagonal)
+        return 0.5 * (stack + flipped)
+    if stack.ndim != 2:
+        raise Refusal("hessians", _SHAPES, f"shape {stack.shape}", _REMEDY)
+    return stack
+
+
+def finite_sum(hessians: npt.ArrayLike) -> Terms:
+    """Check the Hessians and gather equal ones."""
+    return _gather(hessian_stack(hessians))
+
+
+def _gather(stack: FloatArray) -> Terms:
+    flat, order, counts = np.unique(
+        stack.reshape(stack.shape[0], -1), axis=0, return_inverse=True, return_counts=True
+    )
+    distinct = flat.reshape(-1, *stack.shape[1:])
+    return Terms(distinct, counts.astype(np.float64), np.asarray(order).reshape(-1))
+
+
+def blocks(hessians: FloatArray, method: Scalars) -> FloatArray:
+    """Blocks [[I - alpha(1+gamma)H, cI], [-alpha H, beta I]] of a stack (m, d, d), on (r, v)."""
+    d = hessians.shape[-1]
+    identity = np.eye(d)
+    A = np.zeros((*hessians.shape[:-2], 2 * d, 2 * d))
+    A[..., :d, :d] = identity - method.alpha * (1.0 + method.gamma) * hessians
+    A[..., :d, d:] = method.c * identity
+    A[..., d:, :d] = -method.alpha * hessians
+    A[..., d:, d:] = method.beta * identity
+    return A

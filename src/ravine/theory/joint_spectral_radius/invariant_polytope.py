@@ -1,0 +1,251 @@
+"""Symmetric polytopes as norms: how long a vector is, and how a set of matrices grows one.
+
+The polytope of the columns v_j of V is the set of all V c with |c_1| + ... + |c_m| <= 1; the norm
+of x is the least such sum with V c = x, a linear programme. All right-hand sides are solved at
+once by a simplex method whose every step is feasible: stopped early it still bounds the norm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.theory.joint_spectral_radius.products import EPS, Word, product
+
+_STEPS = 120
+_ELLIPSE = 12
+
+
+def first_basis(vertices: FloatArray) -> npt.NDArray[np.intp]:
+    """Columns of n vertices that are far from dependent, picked greedily."""
+    n = len(vertices)
+    left, picked = vertices.copy(), []
+    for _ in range(n):
+        sizes = np.linalg.norm(left, axis=0)
+        j = int(np.argmax(sizes))
+        picked.append(j)
+        direction = left[:, j] / max(sizes[j], 1e-300)
+        left = left - np.outer(direction, direction @ left)
+    return np.array(picked, dtype=np.intp)
+
+
+def norms(vertices: FloatArray, points: FloatArray, stop: float = 0.0) -> FloatArray:
+    """Upper bounds of the polytope norms of the columns of ``points``, least ones when converged.
+
+    A point is left alone once its norm is known to be at most ``stop``, or to exceed it.
+    """
+    basis = _bases(vertices, points, stop)
+    return weight_bounds(vertices, basis, _weights(vertices, points, basis), points)
+
+
+def _bases(vertices: FloatArray, points: FloatArray, stop: float) -> npt.NDArray[np.intp]:
+    """For each point the n vertices of its shortest representation, by the simplex method."""
+    count = points.shape[1]
+    start = first_basis(vertices)
+    basis = np.tile(start, (count, 1))
+    inverse = np.tile(np.linalg.inv(vertices[:, start]), (count, 1, 1))
+    weights = np.einsum("kij,jk->ki", inverse, points)
+    signs = np.where(weights < 0.0, -1.0, 1.0)
+    weights, inverse = np.abs(weights), inverse * signs[:, :, None]
+    active = np.arange(count)
+    for _ in range(_STEPS):
+        dual = inverse[active].sum(axis=1)
+        reduced = dual @ vertices
+        entering = np.argmax(np.abs(reduced), axis=1)
+        rows = np.arange(len(active))
+        price = reduced[rows, entering]
+        total = weights[active].sum(axis=1)
+        largest = np.maximum(np.abs(price), 1.0)
+        goes_on = (np.abs(price) > 1.0 + 1e-13) & (total > stop)
+        if stop > 0.0:
+            goes_on &= total / largest <= stop
+        if not goes_on.any():
+            break
+        active, entering, price = active[goes_on], entering[goes_on], price[goes_on]
+        rows = np.arange(len(active))
+        sign = np.sign(price)
+        direction = np.einsum("kij,jk->ki", inverse[active], vertices[:, entering] * sign)
+        positive = direction > 1e-11
+        ratio = np.where(positive, weights[active] / np.where(positive, direction, 1.0), np.inf)
+        leaving = np.argmin(ratio, axis=1)
+        theta = ratio[rows, leaving]
+        usable = np.isfinite(theta)
+        active, rows = active[usable], np.arange(int(usable.sum()))
+        direction, leaving, theta = direction[usable], leaving[usable], theta[usable]
+        weights[active] = np.maximum(weights[active] - theta[:, None] * direction, 0.0)
+        weights[active, leaving] = theta
+        pivot = inverse[active, leaving] / direction[rows, leaving][:, None]
+        inverse[active] -= direction[:, :, None] * pivot[:, None, :]
+        inverse[active, leaving] = pivot
+        basis[active, leaving] = entering[usable]
+        if active.size == 0:
+            break
+    return basis
+
+
+def _weights(vertices: FloatArray, points: FloatArray, basis: npt.NDArray[np.intp]) -> FloatArray:
+    """Weights of the vertices ``basis[k]`` that make point k, solved afresh."""
+    columns = vertices[:, basis].transpose(1, 0, 2)
+    weights: FloatArray
+    try:
+        weights = np.linalg.solve(columns, points.T[:, :, None])[:, :, 0].astype(np.float64)
+    except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
+        weights = np.einsum("kij,jk->ki", np.linalg.pinv(columns), points)
+    return weights
+
+
+def weight_bounds(
+    vertices: FloatArray,
+    basis: npt.NDArray[np.intp],
+    weights: FloatArray,
+    points: FloatArray,
+) -> FloatArray:
+    """Bounds of the norms of points that ``weights`` of ``basis`` make, up to a rest paid for."""
+    n = len(points)
+    columns = vertices[:, basis].transpose(1, 0, 2)
+    made = np.einsum("kij,kj->ki", columns, weights)
+    rest = np.linalg.norm(points.T - made, axis=1)
+    size = np.einsum("kij,kj->ki", np.abs(columns), np.abs(weights))
+    rest += (n + 2) * EPS * np.linalg.norm(size, axis=1)
+    bounds: FloatArray = np.abs(weights).sum(axis=1) + rest / inner_radius(vertices)
+    return bounds
+
+
+def inner_radius(vertices: FloatArray) -> float:
+    """Radius of a ball that the polytope contains: ‖x‖ <= √n ‖B⁻¹‖ |x| for any n vertices B."""
+    basis = vertices[:, first_basis(vertices)]
+    smallest = float(np.linalg.svd(basis, compute_uv=False)[-1])
+    return smallest / float(np.sqrt(len(vertices)))
+
+
+def represent(
+    matrices: FloatArray, vertices: FloatArray
+) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """How every image A_i v_k is made of vertices: n indices and n weights, i the slower index."""
+    images = np.concatenate(list(matrices @ vertices), axis=1)
+    basis = _bases(vertices, images, 0.0)
+    return basis, _weights(vertices, images, basis)
+
+
+def operator_norm(
+    matrices: FloatArray,
+    vertices: FloatArray,
+    basis: npt.NDArray[np.intp],
+    weights: FloatArray,
+) -> float:
+    """Bound of the matrices' norms in the norm of the polytope, rounding included."""
+    images = np.concatenate(list(matrices @ vertices), axis=1)
+    spread = np.concatenate(list(np.abs(matrices) @ np.abs(vertices)), axis=1)
+    rounding = (len(vertices) + 2) * EPS * np.linalg.norm(spread, axis=0) / inner_radius(vertices)
+    sizes = weight_bounds(vertices, basis, weights, images)
+    return float(np.max(sizes + rounding)) * (1.0 + 8.0 * EPS)
+
+
+def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
+    """Leading eigenvectors of the words' products as columns; an ellipse of them if complex."""
+    columns = []
+    for word in words:
+        values, vectors = np.linalg.eig(product(matrices, word))
+        lead = int(np.argmax(np.abs(values)))
+        vector = vectors[:, lead] / np.linalg.norm(vectors[:, lead])
+        if abs(values[lead].imag) <= 1e-12 * abs(values[lead]):
+            turn = np.exp(-1j * np.angle(vector[np.argmax(np.abs(vector))]))
+            columns.append((vector * turn).real)
+        else:
+            turns = np.exp(1j * np.pi * np.arange(_ELLIPSE) / _ELLIPSE)
+            columns += list((vector[None, :] * turns[:, None]).real)
+    return np.stack(columns, axis=1)
+
+
+class Polytope:
+    """A polytope that grows under matrices given in units of the target rate.
+
+    ``closed`` says that every image of a vertex is inside, up to ``slack``; ``spent`` counts the
+    linear programmes. Each vertex remembers the vertex and the letter that led to it.
+    """
+
+    def __init__(self, matrices: FloatArray, start: FloatArray, slack: float = 1e-12) -> None:
+        self.matrices = matrices
+        self.vertices = start
+        self.limit = 1.0 + slack
+        self.closed = False
+        self.spent = 0
+        columns = start.shape[1]
+        self._parent, self._letter = [-1] * columns, [0] * columns
+        self._node = list(range(columns))  # the node that each column stands for
+        self._fresh = list(range(columns))  # the columns whose images are still to be tested
+        self._last_pruned = 4 * len(start)
+
+    def grow(self, budget: int) -> None:
+        """Add images of vertices until none is outside, or ``budget`` would be exceeded."""
+        if not self._span():
+            return
+        while self._fresh:
+            if self.spent + len(self.matrices) * len(self._fresh) > budget:
+                return
+            columns, self._fresh = self._fresh, []
+            images = np.concatenate(list(self.matrices @ self.vertices[:, columns]), axis=1)
+            for k in self._outside(images):
+                self._append(images[:, k], columns[k % len(columns)], int(k // len(columns)))
+            if self._fresh and self.vertices.shape[1] > 1.5 * self._last_pruned:
+                self._prune()
+        self.closed = True
+
+    def words(self, longest: int = 64) -> list[Word]:
+        """Endings, up to ``longest`` letters, of the words that led to the newest vertices."""
+        out: set[Word] = set()
+        for node in self._node[-24:]:
+            word: Word = ()
+            while self._parent[node] >= 0 and len(word) < longest:
+                word = (*word, self._letter[node])
+                out.add(word)
+                node = self._parent[node]
+        return sorted(out, key=lambda word: (len(word), word))
+
+    def _append(self, vector: FloatArray, column: int, letter: int) -> None:
+        self._parent.append(self._node[column])
+        self._letter.append(letter)
+        self._node.append(len(self._parent) - 1)
+        self._fresh.append(self.vertices.shape[1])
+        self.vertices = np.column_stack([self.vertices, vector])
+
+    def _span(self) -> bool:
+        """Add images until the vertices span; False if they never do."""
+        n = len(self.vertices)
+        column = 0
+        while column < self.vertices.shape[1]:
+            for letter, matrix in enumerate(self.matrices):
+                basis = np.linalg.svd(self.vertices, full_matrices=False)
+                frame = basis[0][:, basis[1] > 1e-9 * basis[1][0]]
+                if frame.shape[1] == n:
+                    return True
+                image = matrix @ self.vertices[:, column]
+                across = image - frame @ (frame.T @ image)
+                if np.linalg.norm(across) > 1e-6 * np.linalg.norm(image):
+                    self._append(image, column, letter)
+            column += 1
+        return bool(np.linalg.matrix_rank(self.vertices, rtol=1e-9) == n)
+
+    def _outside(self, images: FloatArray) -> list[int]:
+        """Indices of the images that have to become vertices."""
+        self.spent += images.shape[1]
+        sizes = norms(self.vertices, images, self.limit)
+        order = np.argsort(-sizes, kind="stable")
+        order = order[sizes[order] > self.limit]
+        head, tail = order[: len(order) // 4 + 1], order[len(order) // 4 + 1 :]
+        if tail.size:  # the farthest often cover the others
+            self.spent += tail.size
+            wider = np.column_stack([self.vertices, images[:, head]])
+            tail = tail[norms(wider, images[:, tail], self.limit) > self.limit]
+        return [int(k) for k in (*head, *tail)]
+
+    def _prune(self) -> None:
+        """Drop the columns that are inside the hull of the others."""
+        self.spent += self.vertices.shape[1]
+        keep = norms(self.vertices, self.vertices) > 1.0 - 1e-10
+        place = np.cumsum(keep) - 1
+        self._fresh = [int(place[k]) for k in self._fresh if keep[k]]
+        self._node = [node for node, kept in zip(self._node, keep, strict=True) if kept]
+        self.vertices = self.vertices[:, keep]
+        self._last_pruned = self.vertices.shape[1]

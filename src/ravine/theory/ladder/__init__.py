@@ -1,0 +1,1 @@
+"""The ladder of rates: from exact gradients to every finite sum in every order."""

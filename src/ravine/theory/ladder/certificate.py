@@ -1,0 +1,219 @@
+"""A worst-case rate with its proof: a quadratic norm checked in exact rational arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ravine.arguments import FloatArray, Refusal, one_number
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.ladder.worst_case import worst_case_rate
+
+_J = np.array([[0.0, 1.0], [-1.0, 0.0]])
+_LARGEST_MARGIN = 1e-3
+_NILPOTENT = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A rate that holds on every finite sum in every order, with the norm that proves it.
+
+    With σ_P = p₁₁ - p₁₂²/p₂₂ and g = (1 + gamma, 1), for every k >= 0 (theorem T1)::
+
+        E‖y_{k+1} - x*‖ <= transient_gain · rate^k · ‖y_1 - x*‖ + noise_gain · σ
+
+    where σ is the mean of ‖∇f_i(x*)‖ over the sum.
+    """
+
+    curvature: Curvature
+    method: Method
+    rate: float
+    """The certified growth per step r."""
+    P: FloatArray
+    """Positive definite 2x2 matrix with B(λ)ᵀ P B(λ) ⪯ r² P at λ = mu and λ = L."""
+
+    @property
+    def transient_gain(self) -> float:
+        """√(p₁₁/σ_P): how far the error may rise above rate^k before it falls."""
+        return float(np.sqrt(self.P[0, 0] / self._schur))
+
+    @property
+    def noise_gain(self) -> float:
+        """Asymptotic error per unit of σ: alpha √(gᵀPg)/(√σ_P (1 - r)), infinite if r >= 1."""
+        if self.rate >= 1.0:
+            return float("inf")
+        g = np.array([1.0 + float(self.method.gamma), 1.0])
+        step = float(self.method.alpha)
+        return float(step * np.sqrt(g @ self.P @ g / self._schur) / (1.0 - self.rate))
+
+    @property
+    def _schur(self) -> float:
+        return float(self.P[0, 0] - self.P[0, 1] ** 2 / self.P[1, 1])
+
+    def verify(self) -> bool:
+        """Prove P ≻ 0 and both matrix inequalities in exact rational arithmetic.
+
+        Every float is a rational number, so nothing is rounded: ``True`` is a proof for exactly
+        the stored alpha, beta, gamma, mu, L, rate and P.
+        """
+        p11, p12, p22 = (Fraction(float(self.P[i])) for i in ((0, 0), (0, 1), (1, 1)))
+        if not (p11 > 0 and p11 * p22 - p12 * p12 > 0 and self.P[0, 1] == self.P[1, 0]):
+            return False
+        return all(
+            a >= 0 and c >= 0 and a * c - b * b >= 0 for a, b, c in self._slack(p11, p12, p22)
+        )
+
+    def _slack(
+        self, p11: Fraction, p12: Fraction, p22: Fraction
+    ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+        """Entries of r² P - B(λ)ᵀ P B(λ) at both ends of the curvature."""
+        alpha, beta, gamma = (
+            Fraction(float(v)) for v in (self.method.alpha, self.method.beta, self.method.gamma)
+        )
+        square = Fraction(self.rate) ** 2
+        for eigenvalue in (self.curvature.mu, self.curvature.L):
+            h = alpha * Fraction(float(eigenvalue))
+            a, b, c, d = 1 - h * (1 + gamma), beta * (1 + gamma) - gamma, -h, beta
+            yield (
+                square * p11 - (p11 * a * a + 2 * p12 * a * c + p22 * c * c),
+                square * p12 - (p11 * a * b + p12 * (a * d + b * c) + p22 * c * d),
+                square * p22 - (p11 * b * b + 2 * p12 * b * d + p22 * d * d),
+            )
+
+    def __str__(self) -> str:
+        p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))
+        method = f"alpha={float(self.method.alpha)!r}, beta={float(self.method.beta)!r}"
+        if not self.method.is_nesterov:
+            method += f", gamma={float(self.method.gamma)!r}"
+        mu, L = float(self.curvature.mu), float(self.curvature.L)
+        return (
+            f"rate {self.rate!r} for every finite sum with mu={mu!r}, L={L!r}, in every order,\n"
+            f"by {method},\n"
+            f"in the norm P = [[{p11!r}, {p12!r}], [{p12!r}, {p22!r}]]"
+        )
+
+
+def certificate(
+    curvature: Curvature, method: Method, *, rate: float | None = None, margin: float = 1e-9
+) -> Certificate:
+    """Certify a worst-case rate: the exact r* up to ``margin``, or a ``rate`` of your choice.
+
+    In the norm P = JY with traceless Y and X_i the traceless part of block i,
+    ‖B_i‖_P <= r iff tr(Y X_i)²/det Y <= (r + d_i/r)² - t_i². The best Y lies in the plane of
+    X₁ and X₂, or across it where both terms vanish together, so a handful of candidates suffices.
+
+    Parameters
+    ----------
+    curvature, method
+        Single values, no arrays.
+    rate
+        Rate to certify, larger than r*. By default r*(1 + margin).
+    margin
+        Relative distance above r*, positive: at r* itself the proof has no slack for rounding.
+        Where the proof does not go through in floating point it is raised tenfold at a time.
+        Below r* = 1e-3 it counts as absolute.
+
+    Returns
+    -------
+    Certificate
+        Already verified in rational arithmetic.
+
+    Examples
+    --------
+    >>> from ravine import Curvature, nesterov
+    >>> c = Curvature(1, 8)
+    >>> proof = certificate(c, nesterov(c))
+    >>> proof.verify(), round(proof.rate, 6)
+    (True, 0.914214)
+    """
+    remedy = "certificates are for one curvature and one method at a time"
+    mu = one_number("mu", curvature.mu, remedy=remedy)
+    L = one_number("L", curvature.L, remedy=remedy)
+    alpha = one_number("alpha", method.alpha, remedy=remedy)
+    beta = one_number("beta", method.beta, remedy=remedy)
+    gamma = one_number("gamma", method.gamma, remedy=remedy)
+    single = Curvature(mu, L), Method(alpha, beta, gamma)
+    step = one_number("margin", margin, "positive", remedy="give a small number, e.g. margin=1e-9")
+    exact = float(worst_case_rate(*single))
+    if rate is not None:
+        wished = one_number(
+            "rate", rate, "positive", remedy="leave it out to certify the best rate"
+        )
+        proof = _attempt(*single, wished) if wished > exact else None
+        if proof is None:
+            rule = f"above the exact worst-case rate {exact!r}"
+            raise Refusal("rate", rule, repr(wished), "raise it or leave it out")
+        return proof
+    while step <= _LARGEST_MARGIN:
+        # Near a nilpotent pair r* is itself uncertain by more than a share of it.
+        proof = _attempt(*single, exact + step * (exact if exact > _NILPOTENT else 1.0))
+        if proof is not None:
+            return proof
+        step *= 10.0
+    raise ArithmeticError(
+        f"no norm for alpha={alpha!r}, beta={beta!r}, gamma={gamma!r}, mu={mu!r}, L={L!r} passed "
+        f"the exact check within {_LARGEST_MARGIN:g} of r* = {exact!r}: scale the problem to L = 1"
+    )
+
+
+def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate | None:
+    """The first candidate norm whose proof goes through at this rate."""
+    blocks = _blocks(curvature, method)
+    for P in sorted(_candidates(blocks, rate), key=lambda P: _excess(P, blocks)):
+        proof = Certificate(curvature, method, rate, P / P.max())
+        if proof.verify():
+            return proof
+    return None
+
+
+def _blocks(curvature: Curvature, method: Method) -> list[FloatArray]:
+    alpha, beta, gamma = (float(v) for v in (method.alpha, method.beta, method.gamma))
+    steps = [alpha * float(v) for v in (curvature.mu, curvature.L)]
+    coupling = beta * (1.0 + gamma) - gamma
+    return [np.array([[1.0 - h * (1.0 + gamma), coupling], [-h, beta]]) for h in steps]
+
+
+def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
+    """Positive definite matrices among which the best norm is found."""
+    X = [B - 0.5 * np.trace(B) * np.eye(2) for B in blocks]
+    room = [max((rate + np.linalg.det(B) / rate) ** 2 - np.trace(B) ** 2, 0.0) for B in blocks]
+    gram = np.array([[np.trace(a @ b) for b in X] for a in X])
+    pencil = [(1.0, 0.0), (0.0, 1.0), (-gram[0, 1], gram[0, 0]), (gram[1, 1], -gram[0, 1])]
+    one, two = np.sqrt(room)
+    for target in (two, -two):
+        # The form on which both terms are as large as the rate allows, up to its scale.
+        x = gram[1, 1] * one - gram[0, 1] * target
+        pencil.append((x, gram[0, 0] * target - gram[0, 1] * one))
+    forms = [x * X[0] + y * X[1] for x, y in pencil] + [X[0] @ X[1] - X[1] @ X[0]]
+    for Y in forms:
+        P = _J @ Y
+        P = 0.5 * (P + P.T)
+        P = P if np.trace(P) > 0.0 else -P
+        if np.linalg.det(P) > 0.0:
+            yield P
+    yield from _lyapunov(blocks, rate)
+
+
+def _lyapunov(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
+    """Norms of single blocks: what is left when both blocks are the same up to a multiple of I.
+
+    The sum over k of ((B/r)^k)ᵀ (B/r)^k, by doubling the number of its terms.
+    """
+    for B in blocks:
+        P, power = np.eye(2), B / rate
+        with np.errstate(all="ignore"):
+            for _ in range(64):
+                P, power = P + power.T @ P @ power, power @ power
+        P = 0.5 * (P + P.T)
+        if np.all(np.isfinite(P)) and P[0, 0] * P[1, 1] > P[0, 1] ** 2:
+            yield P
+
+
+def _excess(P: FloatArray, blocks: list[FloatArray]) -> float:
+    """Largest squared norm of the blocks in the norm P, up to what they have in common."""
+    adjugate = np.array([[P[1, 1], -P[0, 1]], [-P[0, 1], P[0, 0]]])
+    return max(float(np.trace(adjugate @ B.T @ P @ B)) for B in blocks) / float(np.linalg.det(P))

@@ -1,0 +1,1 @@
+"""Exact second moments under additive noise."""

@@ -1,0 +1,165 @@
+"""Largest powers of B(lambda) over every eigenvalue in [mu, L], as guaranteed upper bounds.
+
+An entry of B(lambda)^j is a polynomial of degree j in lambda. A polynomial p of degree n on an
+interval, sampled at the N + 1 points c + w cos(i π/N), obeys
+max |p| <= max_i |p_i| / cos(n π / 2N) for n < N: near its largest value a trigonometric
+polynomial of degree n falls no faster than cos(n φ), and some sample is within π/2N of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.blocks import block, noise_gain_vector
+from ravine.theory.ladder.rates import stable
+from ravine.theory.noise.moments import spectral_norms
+
+_LENGTHS = (256, 2048)
+_POINTS_PER_POWER = 4
+_POINTS_FOR_LAST = 32
+_NEGLIGIBLE = 1e-9
+
+
+@dataclass(frozen=True)
+class WorstPowers:
+    """Upper bounds, for j = 0, ..., J-1, of maxima over lambda in [mu, L].
+
+    Norms are spectral ones in the state (r, τv), where B and g = (1+gamma, τ) are taken too.
+    """
+
+    norm2: FloatArray
+    """max ‖B^j‖²"""
+    start2: FloatArray
+    """max w(lambda) ((B^j)_{11})², with weight w = 1 or lambda/2"""
+    noise2: FloatArray
+    """max w(lambda) ((B^j g)_1)²"""
+    block2: float
+    """max ‖B^J‖²"""
+    weight: float
+    """max w(lambda)"""
+    gain2: float
+    """‖g‖²"""
+
+    def start(self, steps: int) -> FloatArray:
+        """Bounds of w ((B^k)_{11})² for k = 0, ..., steps."""
+        return self._extended(self.start2, self.weight, steps + 1)
+
+    def noise(self, steps: int) -> FloatArray:
+        """Bounds of sum_{j<k} w ((B^j g)_1)² for k = 0, ..., steps."""
+        terms = self._extended(self.noise2, self.weight * self.gain2, steps)
+        return np.concatenate([[0.0], np.cumsum(terms)])
+
+    def norms(self, steps: int) -> FloatArray:
+        """Bounds of ‖B^k‖² for k = 0, ..., steps."""
+        return self._extended(self.norm2, 1.0, steps + 1)
+
+    def noise_limit(self) -> float:
+        """Bound of the whole sum of w ((B^j g)_1)²; infinite if ‖B^J‖ does not fall below 1."""
+        if not self.block2 < 1.0:
+            return np.inf
+        later = self.block2 / (1.0 - self.block2) * float(np.sum(self.norm2))
+        return float(np.sum(self.noise2)) + self.weight * self.gain2 * later
+
+    def _extended(self, first: FloatArray, scale: float, count: int) -> FloatArray:
+        """Continue past J by ‖B^{qJ+i}‖ <= ‖B^J‖^q ‖B^i‖."""
+        J = len(first)
+        out = np.empty(count)
+        out[:J] = first[:count]
+        if count > J:
+            q, i = np.divmod(np.arange(J, count), J)
+            out[J:] = scale * np.float64(self.block2) ** q * self.norm2[i]
+        return np.where(np.isnan(out), np.inf, out)
+
+
+def worst_powers(
+    curvature: Curvature, method: Method, *, objective: bool, scaled: bool = True
+) -> WorstPowers:
+    """Scan the powers of B over [mu, L]; weight lambda/2 if ``objective``, else 1.
+
+    With ``scaled`` the norms are those of the state (r, τv), for a τ that makes them decay early.
+    """
+    settles = bool(stable(curvature, method))
+    with np.errstate(all="ignore"):
+        for length in _LENGTHS:
+            tau = _scaling(curvature, method, length) if scaled else 1.0
+            found = _scan(curvature, method, objective, length, tau)
+            if found.block2 <= _NEGLIGIBLE**2 or not settles:
+                break
+    return found
+
+
+def _scaling(curvature: Curvature, method: Method, length: int) -> float:
+    """Pick τ for a small continuation past ``length``; any τ gives a valid bound."""
+    lam = np.geomspace(curvature.mu, curvature.L, 65)
+    power = np.linalg.matrix_power(block(lam, method), length)
+    g = noise_gain_vector(method)
+    candidates = np.logspace(-6, 6, 49)
+    costs = []
+    for tau in candidates:
+        scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
+        norm2 = float(np.max(spectral_norms(power * scale)) ** 2)
+        gain2 = g[0] ** 2 + (tau * g[1]) ** 2
+        costs.append(gain2 * norm2 / (1.0 - norm2) if norm2 < 1.0 else np.inf)
+    best = int(np.argmin(costs))
+    return float(candidates[best]) if np.isfinite(costs[best]) else 1.0
+
+
+def _scan(
+    curvature: Curvature, method: Method, objective: bool, length: int, tau: float
+) -> WorstPowers:
+    points = _POINTS_PER_POWER * length
+    lam = _samples(curvature, points)
+    weight = 0.5 * lam if objective else np.ones_like(lam)
+    B, g = block(lam, method), noise_gain_vector(method) * np.array([1.0, tau])
+    a, b, c, d = B[:, 0, 0], B[:, 0, 1] / tau, B[:, 1, 0] * tau, B[:, 1, 1]
+    power = np.zeros((4, lam.size))  # the entries of B^j, row by row
+    power[0] = power[3] = 1.0
+    norm2, start2, noise2 = [], [], []
+    for j in range(length + 1):
+        p, q, s, t = power
+        angle = j * np.pi / (2 * points)
+        square = 1.0 / np.cos(angle) ** 2
+        # lambda p² has degree 2j + 1, one more than p²
+        weighted = 1.0 / np.cos(2 * angle + np.pi / (2 * points)) if objective else square
+        norm2.append(square * float(np.max(_squared_norms(p, q, s, t))))
+        start2.append(weighted * float(np.max(weight * p * p)))
+        noise2.append(weighted * float(np.max(weight * (g[0] * p + g[1] * q) ** 2)))
+        if j and norm2[-1] <= _NEGLIGIBLE**2:
+            break
+        power = np.stack([p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d])
+    return WorstPowers(
+        norm2=np.array(norm2[:-1]),
+        start2=np.array(start2[:-1]),
+        noise2=np.array(noise2[:-1]),
+        block2=min(norm2[-1], _largest_block(curvature, method, len(norm2) - 1, tau)),
+        weight=float(np.max(weight)),
+        gain2=float(g @ g),
+    )
+
+
+def _samples(curvature: Curvature, points: int) -> FloatArray:
+    middle, half = 0.5 * (curvature.L + curvature.mu), 0.5 * (curvature.L - curvature.mu)
+    lam: FloatArray = middle + half * np.cos(np.arange(points + 1) * np.pi / points)
+    lam[0], lam[-1] = curvature.L, curvature.mu
+    return lam
+
+
+def _largest_block(curvature: Curvature, method: Method, length: int, tau: float) -> float:
+    """Bound of ‖B^J‖² from more samples: the continuation past J hangs on it."""
+    points = _POINTS_FOR_LAST * length
+    power = np.linalg.matrix_power(block(_samples(curvature, points), method), length)
+    scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
+    excess = 1.0 / np.cos(np.pi * length / (2 * points)) ** 2
+    return float(np.max(spectral_norms(power * scale)) ** 2 * excess)
+
+
+def _squared_norms(p: FloatArray, q: FloatArray, s: FloatArray, t: FloatArray) -> FloatArray:
+    size, twice_det = p * p + q * q + s * s + t * t, 2.0 * np.abs(p * t - q * s)
+    gap = np.maximum(size - twice_det, 0.0) * (size + twice_det)
+    norms: FloatArray = 0.5 * (size + np.sqrt(gap))
+    return norms

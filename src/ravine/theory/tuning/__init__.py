@@ -1,0 +1,1 @@
+"""The best step size and momentum, and the reason for them."""

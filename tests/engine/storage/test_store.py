@@ -1,0 +1,262 @@
+"""A store ends with the bits of an uninterrupted run, whatever happened on the way."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import ravine.engine.sweep as sweeping
+from ravine.engine.storage.store import TileStore, open_store, store_status
+from ravine.engine.sweep import sweep
+from ravine.problems import Quadratic, worst_case_quadratic
+
+TILES = 24
+
+
+def run(store=None, **others):
+    given = {"steps": 200, "repeats": 2, "sigma2": 0.1, "seed": 7, "tile": 100} | others
+    plane = np.linspace(0.0, 0.15, 47), np.linspace(-0.5, 1.0, 50)
+    return sweep(worst_case_quadratic(16, 10), *plane, store=store, threads=1, **given)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nothing interrupted: its store, and its dataset without a store."""
+    store = tmp_path_factory.mktemp("whole") / "sweep.zarr"
+    run(store)
+    return store, run()
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Tiles that were computed, as they are."""
+    computed = []
+    original = sweeping.run_tile
+
+    def counting(spec, first, last):
+        computed.append((first, last))
+        return original(spec, first, last)
+
+    monkeypatch.setattr(sweeping, "run_tile", counting)
+    return computed
+
+
+def files(store: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(store)): path.read_bytes()
+        for path in store.rglob("*")
+        if path.is_file()
+    }
+
+
+def same_bits(a: xr.Dataset, b: xr.Dataset) -> None:
+    xr.testing.assert_identical(a, b)
+    assert a.attrs == b.attrs
+    assert list(a.data_vars) == list(b.data_vars)
+    for name in a.variables:
+        assert a[name].dtype == b[name].dtype
+        assert a[name].attrs == b[name].attrs
+        assert a[name].values.tobytes() == b[name].values.tobytes(), name
+
+
+def records(store: Path) -> int:
+    return len(list((store / "tiles").glob("*.json"))) - 1
+
+
+def test_a_store_holds_the_dataset_of_a_sweep_without_one(whole):
+    store, expected = whole
+    same_bits(xr.open_zarr(store).load(), expected)
+    same_bits(open_store(store)[0].load(), expected)
+    assert store_status(store).is_complete
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"pairs": True},
+        {"gammas": 0.25, "measure": ("floor_sup", "rate"), "sigma2": 0.0},
+        {"tile": 3, "repeats": 1},
+        {"dtype": "float32", "noise": "shared"},
+    ],
+)
+def test_every_kind_of_sweep_is_kept_bit_for_bit(tmp_path, others):
+    problem, axis = worst_case_quadratic(4, 3), np.linspace(0.0, 0.6, 7)
+    given = {"steps": 40, "sigma2": 0.01, "repeats": 2, "tile": 16} | others
+    expected = sweep(problem, axis, axis - 0.2, **given)
+    same_bits(sweep(problem, axis, axis - 0.2, **given, store=tmp_path / "s").load(), expected)
+
+
+def test_killed_at_five_random_tiles_it_ends_with_the_same_bytes(whole, tmp_path):
+    store = tmp_path / "sweep.zarr"
+    rng = random.Random(4)
+    for target in sorted(rng.sample(range(1, TILES - 3), 5)):
+        # What a process writes after its last record is cut off anywhere by the kill.
+        child = subprocess.Popen([sys.executable, __file__, str(store)])
+        try:
+            while child.poll() is None and records(store) < target:
+                time.sleep(0.0005)
+            time.sleep(rng.uniform(0.0, 0.01))
+        finally:
+            child.send_signal(signal.SIGKILL)
+        assert child.wait() == -signal.SIGKILL, "it must not end by itself"
+        assert target <= records(store) < TILES
+    before = records(store)
+    resumed = run(store)
+    same_bits(resumed.load(), whole[1])
+    assert files(store) == files(whole[0])
+    assert before < TILES == records(store)
+
+
+def test_a_finished_store_is_read_not_computed(whole, counted):
+    same_bits(run(whole[0]).load(), whole[1])
+    assert counted == []
+
+
+def test_damaged_tiles_are_noticed_and_computed_again(whole, tmp_path, counted):
+    store = tmp_path / "sweep.zarr"
+    run(store)
+    counted.clear()
+    cut = store / "rate" / "c" / "3" / "0"
+    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
+    flipped = store / "outcome" / "c" / "5" / "0"
+    flipped.write_bytes(flipped.read_bytes()[:-1] + bytes([flipped.read_bytes()[-1] ^ 1]))
+    (store / "floor" / "c" / "7" / "0").unlink()
+    (store / "tiles" / "00000009.json").write_text('{"tile": [')
+    (store / "tiles" / "00000011.json").unlink()
+    status = store_status(store)
+    assert (status.total, status.done, status.damaged) == (TILES, TILES - 5, 4)
+    there = open_store(store)[1]
+    assert there.sum() == 47 * 50 - 5 * 100
+    same_bits(run(store).load(), whole[1])
+    assert counted == [(100 * n, 100 * n + 100) for n in (3, 5, 7, 9, 11)]
+    assert files(store) == files(whole[0])
+
+
+@pytest.mark.parametrize(
+    ("others", "named"),
+    [
+        ({"steps": 201}, "steps 200, not 201"),
+        ({"seed": 8}, "seed 7, not 8"),
+        ({"dtype": "float32"}, "dtype 'float64', not 'float32'"),
+        ({"repeats": 3, "sigma2": 0.2}, "repeats 2, not 3; sigma2 0.1, not 0.2"),
+        ({"start": 2.0}, "start 10 numbers, 0 to 0 ["),
+    ],
+)
+def test_a_store_of_another_sweep_is_refused(whole, others, named):
+    before = files(whole[0])
+    with pytest.raises(ValueError, match="store must be of this very sweep") as refusal:
+        run(whole[0], **others)
+    assert named in str(refusal.value)
+    assert files(whole[0]) == before
+
+
+def test_a_problem_that_differs_in_one_bit_is_refused(tmp_path):
+    hessian = np.diag([1.0, 2.0])
+    sweep(Quadratic(hessian), [0.1], [0.0], steps=5, store=tmp_path / "s")
+    hessian[1, 1] = np.nextafter(2.0, 3.0)
+    with pytest.raises(ValueError, match=r"made with problem quadratic\(dimension=2\) \["):
+        sweep(Quadratic(hessian), [0.1], [0.0], steps=5, store=tmp_path / "s")
+
+
+def test_another_version_of_the_engine_is_refused(whole, monkeypatch):
+    import ravine.engine.storage.fingerprint as prints
+
+    older = prints.numerics() | {"numba": "0.1"}
+    monkeypatch.setattr(prints, "numerics", lambda: older)
+    with pytest.raises(ValueError, match=r"made with numba .*, not 0\.1: give the arguments"):
+        run(whole[0])
+
+
+def test_what_is_no_store_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    for path in (tmp_path, tmp_path / "letter.txt"):
+        with pytest.raises(ValueError, match="it holds something else"):
+            run(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+    with pytest.raises(ValueError, match="there is none"):
+        store_status(tmp_path / "nothing")
+
+
+def test_two_runs_do_not_write_to_one_store(whole, monkeypatch):
+    specs = []
+    monkeypatch.setattr(sweeping, "_in_store", lambda spec, *_: specs.append(spec))
+    run(whole[0])
+    monkeypatch.undo()
+    with (
+        TileStore(whole[0], specs[0], 100),
+        pytest.raises(ValueError, match="which a run writes to now"),
+    ):
+        run(whole[0])
+
+
+@pytest.mark.parametrize("call", [0, 3, 60])
+def test_a_full_disk_is_one_line_and_loses_nothing(whole, tmp_path, monkeypatch, call):
+    """File systems say that they are full when data are flushed, or before."""
+    store = tmp_path / "sweep.zarr"
+    flush, calls = os.fsync, iter(range(10_000))
+
+    def full(handle):
+        if next(calls) >= call:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"no space left for .*: make room and run it again") as error:
+        run(store)
+    assert error.value.errno == errno.ENOSPC
+    assert "\n" not in str(error.value)
+    monkeypatch.undo()
+    status = store_status(store)
+    assert status.damaged == 0
+    assert status.done == records(store) == call // 12  # eleven variables and a record a tile
+    assert not [*store.rglob("*.part"), *store.rglob("*.partial")]
+    same_bits(run(store).load(), whole[1])
+    assert files(store) == files(whole[0])
+
+
+def test_a_full_disk_at_the_very_beginning_leaves_no_trace(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(xr.Dataset, "to_zarr", full)
+    with pytest.raises(OSError, match="no space left for"):
+        run(tmp_path / "new" / "sweep.zarr")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_interrupted_it_says_how_far_it_came_and_can_go_on(whole, tmp_path, monkeypatch, capsys):
+    original = sweeping.run_tile
+
+    def interrupted(spec, first, last):
+        if first == 700:
+            raise KeyboardInterrupt
+        return original(spec, first, last)
+
+    monkeypatch.setattr(sweeping, "run_tile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "sweep.zarr")
+    monkeypatch.undo()
+    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to go on\n"
+    assert capsys.readouterr().err.endswith(line)
+    same_bits(run(tmp_path / "sweep.zarr").load(), whole[1])
+
+
+def test_a_store_keeps_its_own_tiles(tmp_path, counted):
+    store = tmp_path / "sweep.zarr"
+    run(store)
+    first = list(counted)
+    (store / "tiles" / "00000002.json").unlink()
+    run(store, tile=1000)
+    assert counted[len(first) :] == [(200, 300)]
+
+
+if __name__ == "__main__":
+    run(sys.argv[1])

@@ -1,0 +1,46 @@
+"""The report: one file with every picture and every verdict."""
+
+import re
+
+import pytest
+
+from ravine.reproduction import run as reproduction
+from ravine.reproduction.run import carry_out, plan
+from ravine.reproduction.page import reproduction_page
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    kept = tuple(claim for claim in reproduction.CLAIMS if claim.needs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "CLAIMS", kept)
+        out = tmp_path_factory.mktemp("reproduction")
+        done = carry_out(plan(("nested-regions", "turning-quadratics"), out=out, quick=True))
+        reproduction_page(done).write(out / "report.html")
+    return done, (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_needs_no_other_file(report):
+    _, page = report
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert "<script" not in page
+    assert page.count("data:image/png;base64,") == 2
+
+
+def test_shows_every_verdict_with_its_numbers(report):
+    done, page = report
+    assert "Of 2 claims 1 hold, 1 hold with a correction, 0 do not hold." in page
+    assert done.judged[1].claim.statement in page
+    assert '<td class="unsure">holds with a correction</td>' in page
+    assert '<td class="good">holds</td>' in page
+
+
+def test_says_what_made_it_and_what_is_missing(report):
+    done, page = report
+    assert "Seed 0." in page
+    assert "resolution = 24" in page
+    assert (
+        f"{len(done.left_out)} more claims are judged from figures that were not asked for" in page
+    )
+    assert "scikit-learn" in page
+    assert "The four rungs are in order on 100.0% of the pixels." in page

@@ -1,0 +1,170 @@
+"""Tuned parameters: known optima, and that nothing nearby or simpler is better."""
+
+import numpy as np
+import pytest
+
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.finite_sums.growth import growth
+from ravine.theory.noise.moments import second_moment
+from ravine.theory.tuning.fastest import budget_error, fastest_budget, fastest_mean_square
+
+
+def example(n, Q):
+    """Eigenvalues of the paper's example."""
+    return np.array([[Q, 1.0, 1.0]] * (n - 1) + [[Q, 1.0, Q]])
+
+
+def test_momentum_beats_sgd_on_the_papers_example():
+    # Q = 32, n = 5, iid: rms rate .9272811 at alpha L = .5739, beta = .7114; SGD has 31/33.
+    found = fastest_mean_square(example(5, 32.0))
+    assert found.rate == pytest.approx(0.9272811, abs=5e-8)
+    assert float(found.method.alpha) * 32 == pytest.approx(0.5739, abs=5e-5)
+    assert float(found.method.beta) == pytest.approx(0.7114, abs=5e-5)
+    assert found.method.is_nesterov
+    assert found.rate < 31 / 33
+
+
+def test_the_rate_is_the_mean_square_growth_of_the_method():
+    H = example(7, 50.0)
+    found = fastest_mean_square(H)
+    assert growth(H, found.method).rate == pytest.approx(found.rate, rel=1e-12)
+
+
+def test_rotated_terms_reach_the_same_rate_as_diagonal_ones():
+    lam = example(3, 20.0)
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    one, two = fastest_mean_square(lam), fastest_mean_square(Q @ (lam[:, :, None] * Q.T))
+    # The simplex for matrices stops at 1e-6.
+    assert two.rate == pytest.approx(one.rate, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_point_of_a_random_cloud_is_better(seed):
+    rng = np.random.default_rng(seed)
+    lam = np.exp(rng.uniform(0, 4, (6, 4)))
+    found = fastest_mean_square(lam)
+    alpha = float(found.method.alpha) * np.exp(rng.normal(0, [[0.01]] * 40 + [[1.0]] * 40)[:, 0])
+    beta = float(found.method.beta) + rng.normal(0, [[0.01]] * 40 + [[0.3]] * 40)[:, 0]
+    rates = [growth(lam, Method(a, b)).rate for a, b in zip(alpha, beta, strict=True)]
+    assert min(rates) >= found.rate * (1 - 1e-9)
+
+
+def test_equal_terms_have_the_fastest_deterministic_rate():
+    # One eigenvalue: alpha = 1/lambda, beta = 0 solves it in a step.
+    assert fastest_mean_square([[4.0]] * 3).rate < 1e-5
+    # Two eigenvalues: Nesterov's optimum is alpha = 4/(3L+mu), rate 1 - 2/√(3Q+1).
+    found = fastest_mean_square([[1.0, 30.0]] * 2)
+    # Near a double eigenvalue the rate is known to the root of the rounding.
+    assert found.rate == pytest.approx(1 - 2 / np.sqrt(91), rel=1e-5)
+
+
+def test_never_worse_than_sgd():
+    # Opposite curvatures, each direction half mu and half L: T6's κ is within reach only of SGD.
+    lam = np.array([[1.0, 25.0], [25.0, 1.0]])
+    found = fastest_mean_square(lam)
+    assert found.rate <= growth(lam, Method(2 / 26)).rate * (1 + 1e-12)
+
+
+def test_refuses_a_flat_direction():
+    with pytest.raises(ValueError, match="hessians must be positive definite in the mean"):
+        fastest_mean_square([[1.0, 0.0], [2.0, 0.0]])
+    flat = np.array([[[1.0, 1.0], [1.0, 1.0]], [[2.0, 2.0], [2.0, 2.0]]])
+    with pytest.raises(ValueError, match="hessians must be positive definite in the mean"):
+        fastest_mean_square(flat - 1e-9 * np.eye(2))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("beta", [-0.6, 0.0, 0.9])
+def test_doubling_is_the_recursion(steps, beta):
+    lam, sigma2, start = np.array([0.3, 2.0, 9.0]), np.array([1.0, 0.2, 0.5]), np.array([1, 2, 0.5])
+    found = budget_error(np.array([0.1]), np.array([beta]), lam, sigma2, start, steps)[0]
+    expected = second_moment(lam, Method(0.1, beta), sigma2=sigma2, start=start, steps=steps)[-1]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_overflow_is_infinite_without_a_warning():
+    one = np.ones(1)
+    assert budget_error(9 * one, 5 * one, one, np.float64(1), np.float64(1), 10**6)[0, 0] == np.inf
+
+
+def test_one_step_in_one_direction_is_wiener_s_filter():
+    # (1 - c lambda)² s² + c² sigma² is least at c = lambda s²/(lambda² s² + sigma²).
+    found = fastest_budget([3.0], sigma2=2.0, start=0.7, steps=1)
+    assert found.value == pytest.approx(0.49 * 2.0 / (9 * 0.49 + 2.0), rel=1e-10)
+
+
+def test_without_noise_many_steps_reach_nesterovs_rate():
+    # The worst of [mu, L] shrinks with at best 1 - 2/√(3Q+1) a step, times a polynomial.
+    short, long = (fastest_budget(Curvature(1, 30), sigma2=0, steps=K).value for K in (40, 80))
+    rate = (long / short) ** (1 / 80)
+    assert rate == pytest.approx(1 - 2 / np.sqrt(91), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("Q", "steps", "sigma2"), [(10.0, 5, 1.0), (32.0, 50, 0.1), (100.0, 30, 10.0)]
+)
+def test_no_point_of_a_random_cloud_beats_the_budget(Q, steps, sigma2):
+    found = fastest_budget(Curvature(1, Q), sigma2=sigma2, steps=steps)
+    lam = np.geomspace(1, Q, 3000)
+    rng = np.random.default_rng(2)
+    size = np.repeat([1e-3, 0.03, 1.0], 200)
+    alpha = float(found.method.alpha) * np.exp(size * rng.standard_normal(600))
+    beta = float(found.method.beta) + 0.4 * size * rng.standard_normal(600)
+    one = np.float64(1)
+    cloud = budget_error(alpha, beta, lam, np.float64(sigma2), one, steps).max(axis=-1)
+    # Two sets of eigenvalues stand for [mu, L]; they differ in the sixth digit of the worst.
+    assert cloud.min() >= found.value * (1 - 1e-5)
+    errors = second_moment(lam, found.method, sigma2=sigma2, steps=steps)[-1]
+    assert errors.max() == pytest.approx(found.value, rel=1e-5)
+
+
+@pytest.mark.parametrize("steps", [3, 60])
+@pytest.mark.parametrize("sigma2", [0.0, 0.1, 100.0])
+def test_the_budget_is_never_worse_than_the_best_sgd(steps, sigma2):
+    lam = np.array([1.0, 3.0, 40.0])
+    found = fastest_budget(lam, sigma2=sigma2, start=[1.0, 0.5, 2.0], steps=steps)
+    alpha = np.geomspace(1e-7, 0.1, 4000)
+    start = np.array([1.0, 0.5, 2.0])
+    sgd = budget_error(alpha, 0 * alpha, lam, np.float64(sigma2), start, steps).sum(axis=-1)
+    assert found.value <= sgd.min() * (1 + 1e-9)
+    again = second_moment(lam, found.method, sigma2=sigma2, start=start, steps=steps)[-1].sum()
+    assert again == pytest.approx(found.value, rel=1e-8)
+
+
+def test_negative_momentum_is_found_where_it_is_best():
+    # Two steps are a polynomial of degree 2 in lambda: with beta = -.68 it is small at 1 and at 10.
+    lam, start = np.array([1.0, 10.0]), np.ones(2)
+    found = fastest_budget(lam, sigma2=0.01, start=start, steps=2)
+    alpha, beta = np.meshgrid(np.geomspace(1e-3, 1, 300), np.linspace(0, 0.999, 200))
+    positive = budget_error(alpha, beta, lam, np.float64(0.01), start, 2).sum(axis=-1).min()
+    assert float(found.method.beta) == pytest.approx(-0.6825, abs=1e-4)
+    assert found.value < positive / 10
+
+
+def test_momentum_stays_below_one():
+    # beta = -1.76 would be better still.
+    found = fastest_budget([1.0, 1.5, 2.0], sigma2=0.0, steps=2)
+    assert abs(float(found.method.beta)) < 1
+
+
+def test_a_start_at_the_minimiser_is_left_alone():
+    found = fastest_budget(Curvature(1, 5), sigma2=1.0, start=0.0, steps=10)
+    assert (found.value, float(found.method.alpha)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "message"),
+    [
+        ([1.0, -2.0], {"steps": 5}, "eigenvalues must be positive"),
+        ([[1.0, 2.0]], {"steps": 5}, "eigenvalues must be one row"),
+        ([1.0, 2.0], {"steps": 0}, "steps must be at least 1"),
+        ([1.0, 2.0], {"steps": 5, "start": [1, 2, 3]}, "broadcast"),
+        (Curvature(1, [2, 3]), {"steps": 5}, "L must be a single number"),
+        (Curvature(1, 2), {"steps": 5, "sigma2": -1}, "sigma2 must be zero or more"),
+    ],
+)
+def test_refusals_take_one_line(problem, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        fastest_budget(problem, **options)
+    assert "\n" not in str(caught.value)
