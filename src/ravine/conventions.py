@@ -114,7 +114,7 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     >>> convert("paper", "torch", alpha=0.1, beta=-0.5)
     Traceback (most recent call last):
     ...
-    ValueError: beta must be zero or more for torch, got -0.5: use ravine.torch.ASG or optax
+    ravine.arguments.Refusal: beta must be zero or more for torch, got -0.5: use ravine.torch.ASG or optax
     """
     rule = _read(source, parameters)
     _known("target", target)

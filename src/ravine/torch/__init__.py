@@ -7,6 +7,9 @@ except ImportError as error:
         "torch must be installed for ravine.torch, got none: pip install 'ravine[torch]'"
     ) from error
 
+from ravine.torch.advice import Advice, advise
+from ravine.torch.curvature import LocalCurvature
+from ravine.torch.monitor import Monitor, Reading
 from ravine.torch.optimizer import ASG
 
-__all__ = ["ASG"]
+__all__ = ["ASG", "Advice", "LocalCurvature", "Monitor", "Reading", "advise"]

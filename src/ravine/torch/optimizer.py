@@ -73,9 +73,7 @@ class ASG(torch.optim.Optimizer):
     ) -> None:
         if foreach and fused:
             raise Refusal("fused", "given without foreach", "both", "drop one")
-        self._restart_period = _restart_period(restart)
-        self._restart_on_gradient = restart == "gradient"
-        self._steps = 0
+        _restart_period(restart)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -83,6 +81,8 @@ class ASG(torch.optim.Optimizer):
             "weight_decay": weight_decay,
             "foreach": foreach,
             "fused": fused,
+            "restart": restart,
+            "steps": 0,
             # The state s is the velocity in other units: v = -unit s. See _take.
             "unit": 1.0,
             # The look-ahead that the parameters carry: y = x + carried v.
@@ -119,21 +119,24 @@ class ASG(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
 
+        restart = self.defaults["restart"]
         uphill: list[Tensor] = []
         for group in self.param_groups:
             params, grads, states = self._gather(group)
             if not params:
                 continue
             _take(group, params, grads, states)
-            if self._restart_on_gradient:
+            if restart == "gradient":
                 # v⁺ = -unit s⁺: the step went against g where g·v⁺ > 0, that is g·s⁺ < 0.
                 sums = [torch.sum(g * s) for g, s in zip(grads, states, strict=True)]
                 uphill.append(-torch.stack(sums).sum() * group["unit"])
 
-        self._steps += 1
+        leader = self.param_groups[0]
+        leader["steps"] += 1
         if uphill and float(torch.stack([u.cpu() for u in uphill]).sum()) > 0.0:
             self.restart()
-        if self._restart_period and self._steps % self._restart_period == 0:
+        period = _restart_period(restart)
+        if period and leader["steps"] % period == 0:
             self.restart()
         return loss
 
