@@ -111,10 +111,8 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     ({'alpha': 0.1, 'beta': 0.9, 'gamma': 0.9}, 'y')
     >>> convert("torch", "qhm", lr=0.125, momentum=0.75, nesterov=True).parameters
     {'lr': 0.5, 'momentum': 0.75, 'nu': 0.75, 'weight_decay': 0.0}
-    >>> convert("paper", "torch", alpha=0.1, beta=-0.5)
-    Traceback (most recent call last):
-    ...
-    ravine.arguments.Refusal: beta must be zero or more for torch, got -0.5: use ravine.torch.ASG or optax
+    >>> convert("paper", "optax", alpha=0.1, beta=-0.5).code  # torch and Keras refuse it
+    'optax.sgd(learning_rate=0.1, momentum=-0.5, nesterov=True)'
     """
     rule = _read(source, parameters)
     _known("target", target)

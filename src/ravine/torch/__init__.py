@@ -8,8 +8,18 @@ except ImportError as error:
     ) from error
 
 from ravine.torch.advice import Advice, advise
+from ravine.torch.callbacks import lightning_callback, transformers_callback
 from ravine.torch.curvature import LocalCurvature
 from ravine.torch.monitor import Monitor, Reading
 from ravine.torch.optimizer import ASG
 
-__all__ = ["ASG", "Advice", "LocalCurvature", "Monitor", "Reading", "advise"]
+__all__ = [
+    "ASG",
+    "Advice",
+    "LocalCurvature",
+    "Monitor",
+    "Reading",
+    "advise",
+    "lightning_callback",
+    "transformers_callback",
+]

@@ -132,14 +132,14 @@ def untouched(model: nn.Module, loader: Any) -> Iterator[None]:
     generators = {id(g): g for g in sources if isinstance(g, torch.Generator)}
     states = [(g, g.get_state()) for g in generators.values()]
     python = random.getstate()
-    numpy = np.random.get_state()
+    numpy = np.random.get_state()  # noqa: NPY002 - users draw from it
     devices = sorted({p.device.index or 0 for p in model.parameters() if p.is_cuda})
     try:
         with torch.random.fork_rng(devices=devices):
             yield
     finally:
         random.setstate(python)
-        np.random.set_state(numpy)
+        np.random.set_state(numpy)  # noqa: NPY002
         for generator, state in states:
             generator.set_state(state)
 

@@ -231,7 +231,7 @@ def _leading(
         images.append(torch.stack([root * one(root * u) for u in U.T], dim=1))
     stack = torch.stack(images).double().cpu()
     deviations = stack - stack.mean(dim=0)
-    # Deviations of single samples: a batch's, times the square root of its size; n - 1 for the mean.
+    # Squares of single samples are a batch's times its size; n - 1 for the estimated mean.
     single = size * len(images) / max(len(images) - 1, 1)
     spread = single * deviations.square().sum(dim=1).mean(dim=0).numpy()
     inside = torch.einsum("di,ndj->nij", U.double().cpu(), deviations).numpy()

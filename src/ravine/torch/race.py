@@ -69,7 +69,7 @@ class Race:
     """By exponent: lr = unit 2^exponent."""
     winner: int | None
     """None where every run blew up."""
-    chosen: int | None
+    chosen: float | None
     """The winner's exponent, lowered where it was near its edge."""
 
     @property
@@ -112,16 +112,21 @@ def race(setting: Setting, unit: float, momentum: float | None, budget: str) -> 
     if not field.trials[winner].alive:
         return field
     field.winner = winner
-    field.chosen = winner - plan.halvings * int(long_memory) - int(_near_edge(field, plan, winner))
+    field.chosen = (
+        winner - plan.halvings * int(long_memory) - _distance_from_edge(field, plan, winner)
+    )
     return field
 
 
-def _near_edge(field: Race, plan: Plan, winner: int) -> bool:
-    """Whether another order of the batches might blow the winner up: its loss had risen already,
-    or the lr above it did blow up."""
+def _distance_from_edge(field: Race, plan: Plan, winner: int) -> float:
+    """Powers of two to go down, for another order of the batches might blow the winner up.
+
+    One where its loss had risen already; a half where the lr above it did blow up.
+    """
+    if field.trials[winner].rise(plan.looks) > plan.rise:
+        return 1.0
     above = field.trials.get(winner + 1)
-    dead_above = above is not None and not above.alive
-    return dead_above or field.trials[winner].rise(plan.looks) > plan.rise
+    return 0.5 if above is not None and not above.alive else 0.0
 
 
 def _lower_until_alive(setting: Setting, field: Race, exponent: int, steps: int, plan: Plan) -> int:

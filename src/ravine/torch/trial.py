@@ -156,4 +156,3 @@ def lr_ratios(optimizer: torch.optim.Optimizer) -> list[float]:
     """The lr of each group over that of the first; all 1 where the first is zero."""
     lrs = [float(group["lr"]) for group in optimizer.param_groups]
     return [lr / lrs[0] if lrs[0] > 0.0 else 1.0 for lr in lrs]
-
