@@ -380,8 +380,8 @@ def _advice(
     any_trial = next(iter(best.trials.values()))
     start = any_trial.checks[0]
     won = best.trials[best.winner] if best.winner is not None else None
-    exponent = best.chosen if best.chosen is not None else min(best.trials)
-    lr = best.unit * 2.0**exponent
+    power = best.chosen if best.chosen is not None else float(min(best.trials))
+    lr = best.unit * 2.0**power
     return Advice(
         lr=lr,
         momentum=best.momentum,

@@ -17,9 +17,9 @@ from ravine.torch.monitor import Monitor
 def lightning_callback(every: int = 20, **options: Any) -> Any:
     """A callback for ``lightning.Trainer(callbacks=[...])`` that watches its optimizer.
 
-    The module's ``training_step(batch, index)`` is called once more on a batch that is checked; with
-    several optimizers the first is watched. Readings are logged as ``ravine/margin`` and
-    ``ravine/risk``, and are in ``callback.monitor.readings``.
+    ``training_step(batch, index)`` is called once more on a batch that is checked; with several
+    optimizers the first is watched. Readings are in ``callback.monitor.readings``, and the last
+    ones in ``trainer.callback_metrics`` as ``ravine/margin`` and ``ravine/risk``.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ def _kernel(deviations: FloatArray) -> FloatArray:
     rows = deviations.reshape(count, d * d)
     # E[D N D]_ij = Σ_kl E[D_ik D_jl] N_kl.
     fourth = (rows.T @ rows / count).reshape(d, d, d, d)
-    return fourth.transpose(0, 2, 1, 3).reshape(d * d, d * d)
+    return np.asarray(fourth.transpose(0, 2, 1, 3).reshape(d * d, d * d))
 
 
 def _leading(

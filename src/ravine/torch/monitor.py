@@ -306,7 +306,7 @@ class Monitor:
         self, params: list[Tensor], move: Tensor, closure: Callable[[], Tensor]
     ) -> tuple[Tensor, Tensor]:
         kept = [p.detach().clone() for p in params]
-        parts = move.split([p.numel() for p in params])
+        parts = torch.split(move, [p.numel() for p in params])
         still = nullcontext() if self._model is None else quiet(self._model)
         try:
             with torch.no_grad():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import torch
@@ -13,15 +13,15 @@ from ravine.torch.copies import BatchLoss
 Product: TypeAlias = Callable[[Tensor], Tensor]
 
 
-def flat(tensors: list[Tensor]) -> Tensor:
+def flat(tensors: Sequence[Tensor]) -> Tensor:
     """All entries in one vector."""
     return torch.cat([t.reshape(-1) for t in tensors])
 
 
-def shaped(vector: Tensor, like: list[Tensor]) -> list[Tensor]:
+def shaped(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     """A vector cut into the shapes of ``like``."""
     sizes = [t.numel() for t in like]
-    return [part.view_as(t) for part, t in zip(vector.split(sizes), like, strict=True)]
+    return [part.view_as(t) for part, t in zip(torch.split(vector, sizes), like, strict=True)]
 
 
 def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Product:
@@ -48,7 +48,7 @@ def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Pr
     return product
 
 
-def _second_backward(params: list[Tensor], grads: list[Tensor]) -> Product:
+def _second_backward(params: Sequence[Tensor], grads: list[Tensor]) -> Product:
     live = [g for g in grads if g.requires_grad]
 
     def product(vector: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def _second_backward(params: list[Tensor], grads: list[Tensor]) -> Product:
     return product
 
 
-def _difference(params: list[Tensor], mean_loss: Callable[[], Tensor]) -> Product:
+def _difference(params: Sequence[Tensor], mean_loss: Callable[[], Tensor]) -> Product:
     def gradient() -> Tensor:
         grads = torch.autograd.grad(mean_loss(), params, allow_unused=True)
         return flat(
@@ -84,7 +84,8 @@ def _difference(params: list[Tensor], mean_loss: Callable[[], Tensor]) -> Produc
                     p.add_(part, alpha=sign * step)
             if len(sides) < 2:
                 sides.append(gradient())
-        return (sides[0] - sides[1]) / (2.0 * step)
+        difference: Tensor = (sides[0] - sides[1]) / (2.0 * step)
+        return difference
 
     return product
 

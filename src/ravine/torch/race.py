@@ -20,7 +20,7 @@ SMALLEST = -24
 """Below 2⁻²⁴ times it a float32 weight hardly moves."""
 
 FLAT = 0.002
-"""Relative gain below which a smaller lr is not taken for better: on a plateau stay where one is."""
+"""Relative gain below which a smaller lr is not taken for better: on a plateau one stays."""
 
 LONG_MEMORY = 0.95
 """Momentum from which a run of 80 steps is shorter than four memories 1/(1 - momentum)."""
