@@ -3,11 +3,11 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from ravine.diagnosis.batches import ShuffledRows, survey
-from ravine.diagnosis.growths import mean_square
 from ravine.methods import Method
 from ravine.problems import from_data
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
+from ravine.theory.finite_sums.known_sum import mean_square_of
 
 
 def names(d: int) -> tuple[str, ...]:
@@ -81,13 +81,13 @@ def test_a_sample_of_many_batches_estimates_all_of_them(monkeypatch):
     method = Method(0.08, 0.6)
     whole = survey(problem, names(4))
     assert whole.every_batch
-    exact = mean_square(whole, method, Sampling.IID, 0)
+    exact = mean_square_of(whole.known_sum, method, Sampling.IID)
     monkeypatch.setattr("ravine.diagnosis.batches._EVERY_WORK", 1e4)
     monkeypatch.setattr("ravine.diagnosis.batches._SAMPLE_WORK", 1e4)
     part = survey(problem, names(4))
     assert 96 <= len(part.sample) < 750
     assert 17 // 4 in part.sample[: part.sure]
-    found = mean_square(part, method, Sampling.IID, 0)
+    found = mean_square_of(part.known_sum, method, Sampling.IID)
     assert not found.exact
     # Twice the half width of the 95 % limits: four standard errors.
     assert abs(found.value - exact.value) <= 2.0 * (found.high - found.value) + 1e-4
@@ -98,14 +98,14 @@ def test_many_directions_are_followed_in_part(monkeypatch):
     X[40] *= 6.0
     problem = from_data(X, y, l2=0.05, batch_size=10)
     method = Method(0.03, 0.5)
-    exact = mean_square(survey(problem, names(30)), method, Sampling.IID, 0)
+    exact = mean_square_of(survey(problem, names(30)).known_sum, method, Sampling.IID)
     monkeypatch.setattr("ravine.diagnosis.batches.MOMENT_DIRECTIONS", 10)
     monkeypatch.setattr("ravine.diagnosis.batches._PROJECTED_TOP", 8)
     monkeypatch.setattr("ravine.diagnosis.batches._PROJECTED_BATCHES", 6)
     part = survey(problem, names(30))
     assert not part.every_direction
     assert part.moments.dimension <= 8 + 8 + 6
-    found = mean_square(part, method, Sampling.IID, 0)
+    found = mean_square_of(part.known_sum, method, Sampling.IID)
     assert found.diverges == exact.diverges
     assert found.value == pytest.approx(exact.value, rel=0.05)
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis.batches import survey
-from ravine.diagnosis.candidates import candidates, stabilised, tuned, tuned_sgd, typed
+from ravine.diagnosis.candidates import candidates, stabilised, tuned, typed
 from ravine.methods import Method
 from ravine.problems import from_data
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.tuning.fastest import fastest_mean_square
+from ravine.theory.tuning.fastest import fastest_mean_square, fastest_step_on
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def found():
 
 def test_tuning_finds_what_the_theory_finds(found):
     best = fastest_mean_square(found.hessians)
-    plain = tuned_sgd(found.moments)
+    plain = fastest_step_on(found.moments).method
     mine = tuned(found.moments, plain)
     assert found.moments.growth(mine) ** 0.5 <= best.rate + 0.02 * (1.0 - best.rate)
     assert found.moments.growth(mine) <= found.moments.growth(plain) * (1.0 + 1e-6)

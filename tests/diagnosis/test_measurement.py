@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
 
-from ravine.diagnosis.measurement import follow, marked_steps, on_data, on_quadratics
-from ravine.diagnosis.paths import hessian_products
+from ravine.diagnosis.measurement import (
+    follow,
+    hessian_products,
+    marked_steps,
+    on_data,
+    on_quadratics,
+)
 from ravine.engine.run import run
 from ravine.methods import Method
 from ravine.problems import from_data

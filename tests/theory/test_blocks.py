@@ -7,7 +7,6 @@ from ravine.curvature import Curvature
 from ravine.methods import Method, heavy_ball, nesterov, triple_momentum
 from ravine.theory.blocks import (
     block,
-    companion_block,
     lemma1_product,
     lemma1_radius,
     noise_gain_vector,
@@ -62,13 +61,13 @@ def test_nesterovs_block_is_the_papers():
 
 
 @given(parameters)
-def test_block_and_companion_share_their_characteristic_polynomial(p):
+def test_the_characteristic_polynomial_is_that_of_two_consecutive_x(p):
+    # x⁺ - x* = (1 + beta - h (1 + gamma)) (x - x*) - (beta - h gamma) (x₋ - x*).
     alpha, beta, gamma, lam = p
     h = alpha * lam
-    method = Method(alpha, beta, gamma)
-    for matrix in (block(lam, method), companion_block(lam, method)):
-        assert np.trace(matrix) == pytest.approx(1 + beta - h * (1 + gamma), abs=1e-12)
-        assert np.linalg.det(matrix) == pytest.approx(beta - h * gamma, abs=1e-12)
+    matrix = block(lam, Method(alpha, beta, gamma))
+    assert np.trace(matrix) == pytest.approx(1 + beta - h * (1 + gamma), abs=1e-12)
+    assert np.linalg.det(matrix) == pytest.approx(beta - h * gamma, abs=1e-12)
 
 
 @given(parameters)
@@ -150,10 +149,9 @@ def test_a_trailing_steep_block_makes_lemma_1s_product_nilpotent(curvature, gaps
 def test_everything_broadcasts():
     method = Method(np.array([0.1, 0.2])[:, None], np.array([0.0, 0.5, 0.9]))
     lam = np.array([1.0, 2.0])[:, None, None]
-    for function in (block, companion_block):
-        stacked = function(lam, method)
-        assert stacked.shape == (2, 2, 3, 2, 2)
-        np.testing.assert_array_equal(stacked[1, 0, 2], function(2.0, Method(0.1, 0.9)))
+    stacked = block(lam, method)
+    assert stacked.shape == (2, 2, 3, 2, 2)
+    np.testing.assert_array_equal(stacked[1, 0, 2], block(2.0, Method(0.1, 0.9)))
     assert noise_gain_vector(method).shape == (3, 2)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import typer
 
+from ravine.cli.batch import batch_command
 from ravine.cli.convert import convert_command
 from ravine.cli.diagnose import diagnose_command
 from ravine.cli.map import map_command
@@ -27,6 +28,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "rate": rate_command,
     "recommend": recommend_command,
+    "batch": batch_command,
     "map": map_command,
     "diagnose": diagnose_command,
     "reproduce": reproduce,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ravine.cli.options import Alpha, Beta, Gamma, Json, print_json
+from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of, print_json
+from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -20,23 +21,30 @@ if TYPE_CHECKING:
 _WIDTH = 80
 
 
-class LossName(StrEnum):
-    """The losses of linear models."""
+class Missing(StrEnum):
+    """What becomes of missing values."""
 
-    SQUARED = "squared"
-    LOGISTIC = "logistic"
-    MULTINOMIAL = "multinomial"
+    DROP_ROWS = "drop-rows"
+    FILL = "fill"
+    REFUSE = "refuse"
 
 
 def diagnose_command(
     data: Annotated[
-        str, typer.Argument(help="A CSV, Parquet, NPY, NPZ or LIBSVM file, or e.g. diabetes.")
+        str, typer.Argument(help="A table in any usual format (docs/tables.md), or e.g. diabetes.")
     ],
     target: Annotated[
-        str | None, typer.Option("--target", help="Target column; left out: the last one.")
+        str | None, typer.Option("--target", help="Target column; left out: chosen, and said.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="A column to leave out; may be repeated.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option("--weights", help="The column with the weight of each row.")
     ] = None,
     loss: Annotated[
-        LossName | None, typer.Option("--loss", help="Left out: chosen by the target.")
+        str | None,
+        typer.Option("--loss", help=f"{', '.join(LOSSES)}; left out: chosen by the target."),
     ] = None,
     l2: Annotated[
         float | None, typer.Option("--l2", help="Weight of the regulariser l2/2 ‖w‖².")
@@ -48,6 +56,10 @@ def diagnose_command(
     alpha: Alpha = None,
     beta: Beta = None,
     gamma: Gamma = None,
+    lr: Annotated[float | None, typer.Option("--lr", help="The same as --alpha.")] = None,
+    momentum: Annotated[
+        float | None, typer.Option("--momentum", help="The same as --beta.")
+    ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle/--in-order", help="Shuffle rows before cutting batches.")
     ] = True,
@@ -57,9 +69,33 @@ def diagnose_command(
     intercept: Annotated[
         bool, typer.Option("--intercept", help="Append a column of ones.")
     ] = False,
-    impute: Annotated[
-        bool, typer.Option("--impute", help="Fill missing values instead of refusing them.")
-    ] = False,
+    missing: Annotated[
+        Missing, typer.Option("--missing", help="What becomes of rows with missing values.")
+    ] = Missing.DROP_ROWS,
+    levels: Annotated[
+        int, typer.Option("--levels", help="Levels of a text column that are kept apart.")
+    ] = 20,
+    sep: Annotated[
+        str | None, typer.Option("--sep", help="Separator of a text file; left out: guessed.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of a text file; left out: guessed.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", help="Decimal mark, point or comma; guessed.")
+    ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option("--max-rows", help="Refuse more rows; left out: 5e7.")
+    ] = None,
+    max_columns: Annotated[
+        int | None, typer.Option("--max-columns", help="Refuse more columns; left out: 1e5.")
+    ] = None,
+    max_classes: Annotated[
+        int | None, typer.Option("--max-classes", help="Refuse more classes; left out: 100.")
+    ] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option("--max-bytes", help="Refuse larger data; left out: 4 GiB.")
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", help="Length of the runs; left out: by the data.")
     ] = None,
@@ -80,18 +116,25 @@ def diagnose_command(
 
     - `ravine diagnose diabetes`
 
-    - `ravine diagnose train.csv --target price --batch-size 64 --alpha 0.01 --beta 0.9`
+    - `ravine diagnose train.csv --target price --batch-size 64 --lr 0.01 --momentum 0.9`
 
     - `ravine diagnose breast_cancer --standardise --l2 0.01 --sampling iid --out report.html`
     """
-    from ravine.diagnosis import diagnose, read_table
+    from ravine.diagnosis import diagnose
+    from ravine.tables import read_table
 
+    step = one_of("--alpha", alpha, "--lr", lr)
+    inertia = one_of("--beta", beta, "--momentum", momentum)
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"out must be a file ending in .html, got {out}: change its ending")
-    table = read_table(data, target=target, impute=impute)
+    table = read_table(
+        data, target=target, drop=drop or (), weights=weights, missing=missing.value,
+        levels=levels, sep="\t" if sep == "\\t" else sep, encoding=encoding, decimal=decimal,
+        max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes,
+    )  # fmt: skip
     found = diagnose(
-        table.X, table.y, loss=None if loss is None else loss.value, l2=l2, batch_size=batch_size,
-        sampling=sampling, alpha=alpha, beta=beta, gamma=gamma, shuffle=0 if shuffle else None,
+        table.X, table.y, loss=loss, l2=l2, batch_size=batch_size,
+        sampling=sampling, alpha=step, beta=inertia, gamma=gamma, shuffle=0 if shuffle else None,
         standardise=standardise, intercept=intercept, epochs=epochs, seed=seed,
         columns=table.columns, name=table.name, findings=table.findings, try_remedies=remedies,
     )  # fmt: skip

@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
-from ravine.diagnosis.second_moments import SecondMoments
+from ravine.diagnosis.measurement import hessian_products
 from ravine.problems import LinearModel
 from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues, is_sparse
+from ravine.theory.finite_sums.known_sum import KnownSum
+from ravine.theory.finite_sums.second_moments import SecondMoments
 
 MOMENT_DIRECTIONS = 128
 """Up to this many coordinates second moments are followed in full."""
@@ -133,6 +135,18 @@ class Survey:
             z = self.vectors.T @ self.problem.batch_gradient(b, self.problem.minimiser)
             total += z * z / self.problem.terms
         return total
+
+    @cached_property
+    def known_sum(self) -> KnownSum:
+        """The batches as theory sees them."""
+        return KnownSum(
+            self.moments,
+            hessian_products(self.problem),
+            self.problem.terms,
+            self.problem.dimension,
+            self.curvature,
+            self.sure,
+        )
 
     @cached_property
     def hessians(self) -> FloatArray:

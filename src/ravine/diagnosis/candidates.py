@@ -10,17 +10,16 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.diagnosis.batches import Survey
-from ravine.diagnosis.second_moments import SecondMoments
 from ravine.methods import Method, nesterov, sgd
+from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.tuning.fastest import fastest_budget
+from ravine.theory.tuning.fastest import fastest_budget, fastest_on, fastest_step_on
 
 PYTORCH_STEP, PYTORCH_MOMENTUM = 0.01, 0.9
 _TUNING_DIRECTIONS = 20
-_MOMENTA = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
 
@@ -71,7 +70,7 @@ def candidates(
     if yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov:
         found = [c for c in found if c.key != "pytorch"]
     tuning = tuning_moments(survey.moments)
-    plain = stabilised(survey.moments, tuned_sgd(tuning))
+    plain = stabilised(survey.moments, fastest_step_on(tuning).method)
     found.append(
         Candidate("tuned-sgd", "SGD, best step", plain, "least mean-square rate without momentum")
     )
@@ -96,63 +95,16 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     return moments.restricted(np.unique(np.array(picked, dtype=np.intp)))
 
 
-def natural_step(moments: SecondMoments) -> float:
-    """Least E[H]/E[H²] over directions: the scale of the step that sampled curvature allows."""
-    lam = moments.eigenvalues
-    square = np.diag(lam**2) + moments.sandwich(np.eye(lam.size))
-    root = 1.0 / np.sqrt(lam)
-    return float(1.0 / np.linalg.eigvalsh(root[:, None] * square * root[None, :])[-1])
-
-
 def speed(moments: SecondMoments, alpha: float, beta: float) -> float:
     """Logarithm of the growth of E‖s‖², negative if it falls: what tuning minimises."""
     value = moments.growth(Method(alpha, beta), tolerance=1e-3)
     return math.log(value) if 0.0 < value < math.inf else math.inf
 
 
-def tuned_sgd(moments: SecondMoments) -> Method:
-    """The step without momentum whose mean-square rate is least."""
-    from scipy.optimize import minimize_scalar
-
-    scale = natural_step(moments)
-    found = minimize_scalar(
-        lambda t: speed(moments, scale * math.exp(t), 0.0),
-        bounds=(math.log(0.1), math.log(4.0)),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    return Method(scale * math.exp(found.x))
-
-
 def tuned(moments: SecondMoments, plain: Method) -> Method:
-    """Step and momentum whose mean-square rate is least: a grid, then a simplex from its best."""
-    from scipy.optimize import minimize
-
-    scale = natural_step(moments)
-    grid = [
-        (speed(moments, scale * factor, beta), math.log(factor), beta)
-        for beta in _MOMENTA
-        for factor in np.geomspace(0.02, 2.0, 8)
-        if moments.is_stable(Method(scale * factor, beta))
-    ]
-    grid.append(
-        (speed(moments, float(plain.alpha), 0.0), math.log(float(plain.alpha) / scale), 0.0)
-    )
-    _, t, beta = min(grid)
-
-    def objective(p: FloatArray) -> float:
-        if not -0.9 < p[1] < 0.9999 or abs(p[0]) > 12.0:
-            return 1.0
-        return speed(moments, scale * math.exp(p[0]), float(p[1]))
-
-    gap = 0.3 * (1.0 - beta)
-    simplex = np.array([[t, beta], [t - 0.3, beta], [t, beta + gap]])
-    found = minimize(
-        objective, simplex[0], method="Nelder-Mead",
-        options={"initial_simplex": simplex, "maxfev": 60, "xatol": 1e-3, "fatol": 1e-9},
-    )  # fmt: skip
-    alpha, momentum = scale * math.exp(found.x[0]), float(found.x[1])
-    return typed(alpha, momentum)
+    """Step and momentum whose mean-square rate is least, as a user types them."""
+    best = fastest_on(moments, plain=plain).method
+    return typed(float(best.alpha), float(best.beta))
 
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:

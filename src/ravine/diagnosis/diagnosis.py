@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.diagnosis.batches import ShuffledRows, Survey, survey
 from ravine.diagnosis.candidates import Candidate, candidates
-from ravine.diagnosis.columns import Finding, column_findings
+from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.disagreement import Disagreement, disagreement
 from ravine.diagnosis.measurement import Runs, follow, marked_steps, on_data
 from ravine.diagnosis.prediction import Outcome, Prediction, hold, predict
@@ -22,10 +22,10 @@ from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.losses import make_loss
 from ravine.sampling import Sampling
+from ravine.tables import Finding, TargetKind, target_kind
 
 _RUN_WORK = 4e9
 _USUAL_STEPS = 2000
-_LABELS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def diagnose(
         Data as in :func:`ravine.from_data`: an array or a scipy sparse matrix, and a target.
     loss
         "squared", "logistic" or "multinomial"; by the target unless given: numbers are squared,
-        two labels logistic, up to 20 labels or integers multinomial.
+        two labels logistic, more multinomial, as :func:`ravine.tables.target_kind` tells.
     l2
         Weight of the regulariser; unless given 0 for the squared loss and 1/rows otherwise.
     batch_size
@@ -279,12 +279,9 @@ def _setup(
 
 
 def _usual_loss(target: npt.NDArray[Any]) -> str:
-    if target.dtype.kind == "f" and not (target == np.floor(target)).all():
+    if target_kind(target) is TargetKind.NUMBERS:
         return "squared"
-    labels = len(np.unique(target))
-    if target.dtype.kind in "fiu" and labels > _LABELS:
-        return "squared"
-    return "logistic" if labels == 2 else "multinomial"
+    return "logistic" if len(np.unique(target)) == 2 else "multinomial"
 
 
 def _with_intercept(table: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.problems import LinearModel
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.path_growth import Draws
+from ravine.theory.finite_sums.rules import Draws
 
 BatchGradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
 """Gradient of batch b at many points: (b, points (k, d)) to (k, d)."""
@@ -115,9 +114,6 @@ def batch_order(
     batches: int, sampling: Sampling, seeds: int, rng: np.random.Generator
 ) -> Iterator[npt.NDArray[np.intp]]:
     """The batch of every seed, step after step."""
-    if sampling is Sampling.CYCLIC:
-        for k in count():
-            yield np.full(seeds, k % batches, dtype=np.intp)
     draws = Draws(batches, sampling, seeds, rng)
     while True:
         yield draws.next()
@@ -146,6 +142,31 @@ def on_data(problem: LinearModel) -> BatchGradient:
         return np.asarray(G + problem.l2 * points)
 
     return gradient
+
+
+def hessian_products(problem: LinearModel) -> BatchGradient:
+    """Batch Hessians at x* times many vectors: (b, vectors (k, d)) to (k, d)."""
+    features, outputs = problem.features, problem.loss.outputs
+    w = problem.minimiser.reshape(features, -1)
+
+    def product(b: int, vectors: FloatArray) -> FloatArray:
+        block = problem.X[problem._rows(b)]
+        m, k = block.shape[0], len(vectors)
+        scores = np.asarray(block @ w)
+        V = np.moveaxis(vectors.reshape(k, features, outputs), 0, 1).reshape(features, -1)
+        along = np.asarray(block @ V)
+        if outputs == 1:
+            curved = problem.loss.pair(scores, 0, 0)[:, None] * along
+        else:
+            parts = along.reshape(m, k, outputs)
+            curved = np.stack(
+                [problem.loss.curve(scores, parts[:, j]) for j in range(k)], axis=1
+            ).reshape(m, -1)
+        G = np.asarray(block.T @ curved) / m
+        G = np.moveaxis(G.reshape(features, k, outputs), 1, 0).reshape(k, -1)
+        return np.asarray(G + problem.l2 * vectors)
+
+    return product
 
 
 def on_quadratics(hessians: FloatArray, gradients: FloatArray) -> BatchGradient:

@@ -14,11 +14,13 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.diagnosis.batches import Survey
 from ravine.diagnosis.candidates import Candidate, typed
-from ravine.diagnosis.growths import CALM, both_growths
 from ravine.diagnosis.measurement import follow, on_quadratics
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.interval import interval
+from ravine.theory.finite_sums.known_sum import CALM, both_growths
+from ravine.theory.finite_sums.moment_curve import constant, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.tuning.fastest import budget_error
@@ -131,7 +133,7 @@ def predict(
     seed: int,
 ) -> list[Prediction]:
     """Predict every candidate; ``marks`` are the steps at which curves are wanted."""
-    senses = [both_growths(survey, c.method, sampling, seed) for c in candidates]
+    senses = [both_growths(survey.known_sum, c.method, sampling, seed=seed) for c in candidates]
     paths = None
     if sampling is not Sampling.IID and survey.exact:
         paths = _path_errors(survey, candidates, senses, sampling, start, marks, seed)
@@ -175,7 +177,10 @@ def hold(survey: Survey, candidate: Candidate, *, sampling: Sampling, seed: int)
     if tuned_for_it or candidate.certificate is not None:
         return candidate
     for _ in range(_SHORTER):
-        if both_growths(survey, candidate.method, sampling, seed)[0].diverges is False:
+        if (
+            both_growths(survey.known_sum, candidate.method, sampling, seed=seed)[0].diverges
+            is False
+        ):
             break
         by = candidate.method
         factor = 0.5 if survey.every_direction else 0.25
@@ -234,7 +239,9 @@ def _iid_curve(
     work = 4.0 * len(moments.deviations) * moments.dimension**3
     limit = int(max(50, _CURVE_WORK / max(work, 1e5)))
     away = survey.basis.T @ (start - survey.problem.minimiser)
-    values = moments.curve(method, away, int(marks[-1]), product_limit=limit)
+    values = moment_curve(
+        moments, constant(method, max(int(marks[-1]), 1)), away, products=limit
+    ).distance[: int(marks[-1]) + 1]
     if limit < marks[-1] and np.isfinite(values[limit]):
         later = np.arange(limit, int(marks[-1]) + 1)
         rest = 0.0 if floor is None else floor.value
@@ -304,10 +311,7 @@ def _path_errors(
 
 
 def _interval(values: FloatArray) -> Estimate | None:
-    from scipy.special import stdtrit
-
     if not np.isfinite(values).all():
         return None
-    mean = float(values.mean())
-    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / math.sqrt(len(values)))
-    return Estimate(mean, max(0.0, mean - reach), mean + reach, False)
+    mean, low, high = interval(values)
+    return Estimate(mean, max(0.0, low), high, False)

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from ravine.diagnosis.batches import Survey, survey
 from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.disagreement import disagreement
-from ravine.diagnosis.growths import both_growths
 from ravine.diagnosis.prediction import Outcome, outcome
 from ravine.methods import Method, nesterov
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.known_sum import both_growths
 
 REMEDY_ENTRIES = 4_000_000
 """Data with more entries are not diagnosed again for every remedy."""
@@ -155,7 +155,7 @@ def _judge(setup: Setup, method: Method | None, sampling: Sampling, seed: int) -
         ):  # fmt: skip
             rule = Sampling.CYCLIC
         by = nesterov(after.curvature) if method is None else method
-        square, sure = both_growths(after, by, rule, seed)
+        square, sure = both_growths(after.known_sum, by, rule, seed=seed)
         return Remedy(kind, action, square.rate, outcome(square, sure)), after
 
     return judge

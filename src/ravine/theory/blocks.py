@@ -17,26 +17,24 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, broadcast, one_number, real, whole
+from ravine.arguments import FloatArray, Real, Refusal, broadcast, one_number, real, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 
 _EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 0.5"
 
 
-def _matrices(
-    top_left: npt.ArrayLike,
-    top_right: npt.ArrayLike,
-    bottom_left: npt.ArrayLike,
-    bottom_right: npt.ArrayLike,
-    shape: tuple[int, ...],
-) -> FloatArray:
-    out = np.empty((*shape, 2, 2))
-    out[..., 0, 0] = top_left
-    out[..., 0, 1] = top_right
-    out[..., 1, 0] = bottom_left
-    out[..., 1, 1] = bottom_right
-    return out
+def coupling(beta: Real, gamma: Real) -> Real:
+    """Upper right entry of the block, beta (1+gamma) - gamma: what a velocity adds to y - x*.
+
+    For gamma = beta the sum cancels to beta², and is written so, without rounding.
+
+    Examples
+    --------
+    >>> float(coupling(np.float64(0.5), np.float64(0.0)))
+    0.5
+    """
+    return np.where(gamma == beta, beta * beta, beta * (1.0 + gamma) - gamma)[()]
 
 
 def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
@@ -66,39 +64,13 @@ def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
     alpha, beta, gamma = method.alpha, method.beta, method.gamma
     shape = broadcast(eigenvalue=lam, alpha=alpha, beta=beta, gamma=gamma)
     h = alpha * lam
-    # For gamma = beta the sum beta (1+gamma) - gamma cancels to beta²; say so without rounding.
-    coupling = np.where(gamma == beta, beta * beta, beta * (1.0 + gamma) - gamma)
-    return _matrices(1.0 - (1.0 + gamma) * h, coupling, -h, beta, shape)
 
-
-def companion_block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
-    """Block C(lambda) of one eigen-direction, acting on (x_k - x*, x_{k-1} - x*).
-
-    C(lambda) = [[1 + beta - h (1+gamma), -(beta - h gamma)], [1, 0]] with h = alpha lambda.
-    It is similar to ``block(eigenvalue, method)``: the same trace, determinant and spectrum.
-
-    Parameters
-    ----------
-    eigenvalue
-        Any finite numbers; they broadcast against the parameters of ``method``.
-    method
-        The whole family; arrays broadcast.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape ``(..., 2, 2)``.
-
-    Examples
-    --------
-    >>> companion_block(1.0, Method(0.5, 0.5)).tolist()
-    [[0.75, -0.25], [1.0, 0.0]]
-    """
-    lam = real("eigenvalue", eigenvalue, remedy=_EIGENVALUE)
-    alpha, beta, gamma = method.alpha, method.beta, method.gamma
-    shape = broadcast(eigenvalue=lam, alpha=alpha, beta=beta, gamma=gamma)
-    h = alpha * lam
-    return _matrices(1.0 + beta - (1.0 + gamma) * h, gamma * h - beta, 1.0, 0.0, shape)
+    out = np.empty((*shape, 2, 2))
+    out[..., 0, 0] = 1.0 - (1.0 + gamma) * h
+    out[..., 0, 1] = coupling(beta, gamma)
+    out[..., 1, 0] = -h
+    out[..., 1, 1] = beta
+    return out
 
 
 def noise_gain_vector(method: Method) -> FloatArray:
@@ -153,9 +125,25 @@ def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
     alpha = one_number("alpha", method.alpha, remedy=remedy)
     beta = one_number("beta", method.beta, remedy=remedy)
     gamma = one_number("gamma", method.gamma, remedy=remedy)
-    coupling = beta * beta if gamma == beta else beta * (1.0 + gamma) - gamma
-    eye = np.eye(H.shape[0])
-    return np.block([[eye - alpha * (1.0 + gamma) * H, coupling * eye], [-alpha * H, beta * eye]])
+    return systems(H, alpha, beta, gamma)
+
+
+def systems(hessians: FloatArray, alpha: float, beta: float, gamma: float) -> FloatArray:
+    """Matrices A of many quadratics, shape (..., 2d, 2d) for Hessians (..., d, d), unchecked.
+
+    Examples
+    --------
+    >>> systems(np.full((3, 1, 1), 2.0), 0.25, 0.0, 0.0)[0].tolist()
+    [[0.5, 0.0], [-0.5, 0.0]]
+    """
+    d = hessians.shape[-1]
+    identity = np.eye(d)
+    A = np.empty((*hessians.shape[:-2], 2 * d, 2 * d))
+    A[..., :d, :d] = identity - alpha * (1.0 + gamma) * hessians
+    A[..., :d, d:] = coupling(np.float64(beta), np.float64(gamma)) * identity
+    A[..., d:, :d] = -alpha * hessians
+    A[..., d:, d:] = beta * identity
+    return A
 
 
 def permutation(d: int) -> FloatArray:

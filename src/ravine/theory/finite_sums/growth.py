@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, whole
+from ravine.arguments import Refusal, one_number, whole
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.deadline import Deadline
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
-from ravine.theory.finite_sums.path_growth import almost_sure_growth, moment_growth
+from ravine.theory.finite_sums.path_growth import PathGrowth, almost_sure_growth, moment_growth
 from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.finite_sums.terms import finite_sum, one_method
+from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
+from ravine.theory.ladder.rates import block_radius
 
-__all__ = ["Growth", "Sense", "growth"]
+__all__ = ["Growth", "Sense", "consistent", "growth"]
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,17 @@ class Growth:
     value
         Growth per step: of ‖·‖ along almost every path, of E‖·‖, or **of E‖·‖²** in mean square.
     low, high
-        95 % confidence limits; equal to ``value`` when ``exact``.
+        Limits. Equal to ``value`` when ``exact``; proven where a computation was ended before it
+        had settled; with 95 % confidence where paths were simulated.
     exact
-        Whether the value is computed, not estimated from random paths.
+        Whether the value is computed and settled, not estimated from random paths.
     sense, sampling
         What was asked.
+    decided
+        False where paths were shorter than the memory 1/(1 - rate) of the method: they then show
+        how it begins, not how it goes on.
+    note
+        What was done to the number that its reader should know, in words; empty if nothing.
     """
 
     value: float
@@ -40,6 +49,8 @@ class Growth:
     exact: bool
     sense: Sense
     sampling: Sampling
+    decided: bool = True
+    note: str = ""
 
     @property
     def rate(self) -> float:
@@ -48,7 +59,9 @@ class Growth:
 
     @property
     def diverges(self) -> bool | None:
-        """Whether the growth exceeds 1; None when the confidence limits lie on both sides of 1."""
+        """Whether the growth exceeds 1; None when the limits lie on both sides, or undecided."""
+        if not self.decided:
+            return None
         if self.low > 1.0:
             return True
         return False if self.high <= 1.0 else None
@@ -64,6 +77,7 @@ def growth(
     replicas: int = 32,
     population: int = 512,
     seed: int = 0,
+    seconds: float | None = None,
 ) -> Growth:
     """Growth per step of a method on a finite sum of quadratics with a common minimiser.
 
@@ -73,10 +87,11 @@ def growth(
 
     Mean square: the spectral radius of X ↦ mean_b A_b X A_bᵀ for iid sampling, of the Markov-jump
     lift X_j ↦ A_j (Σ_{i≠j} X_i) A_jᵀ / (n - 1) without immediate repeat, and of the mean over the
-    orders of an epoch for reshuffling; all matrix-free. One product with the operator takes about
-    2 n d³ multiplications for iid and 3 n d³ without repeat (and memory for 3 n d² numbers). An
-    epoch is averaged over the multisets of visited terms, 2^n of them when all terms differ: exact
-    up to 4096 of these (n = 12, or more when terms are equal), estimated as the mean is beyond.
+    orders of an epoch for reshuffling. Independent draws are solved in the eigenvectors of the mean
+    Hessian, whose slow part is inverted exactly: how close to 1 the growth is makes no difference.
+    The others are matrix-free, 3 n d³ multiplications a product without repeat. An epoch is
+    averaged over the multisets of visited terms, 2^n of them when all terms differ: exact up to
+    4096 of these (n = 12, or more when terms are equal), estimated as the mean is beyond.
 
     Almost sure: the exponential of the top Lyapunov exponent, estimated from independent paths.
 
@@ -99,6 +114,8 @@ def growth(
         ``"almost-sure"``, ``"mean"`` or ``"mean-square"``.
     steps, replicas, population, seed
         For estimates: steps of a path, independent paths (or populations), paths in a population.
+    seconds
+        Time after which to hand over what is known, with wider limits; no limit if left out.
 
     Returns
     -------
@@ -116,36 +133,145 @@ def growth(
     >>> from ravine.methods import nesterov
     >>> third = [[0.05]] * 49 + [[100.0]]
     >>> method = nesterov(Curvature(0.05, 100))
-    >>> found = growth(third, method, sampling="iid", sense="mean-square")
-    >>> round(found.value, 9), found.exact, found.diverges
+    >>> answer = growth(third, method, sampling="iid", sense="mean-square")
+    >>> round(answer.value, 9), answer.exact, answer.diverges
     (1.277649042, True, True)
     """
-    rule, kind = Sampling.parse(sampling), Sense.parse(sense)
-    terms, by = finite_sum(hessians), one_method(method)
+    rule = Sampling.parse(sampling)
+    kind = Sense.parse(sense)
+    terms = finite_sum(hessians)
+    scalars = one_method(method)
     steps = whole("steps", steps, 1, remedy="give the steps of a path, e.g. steps=2000")
     replicas = whole("replicas", replicas, 2, remedy="an interval needs two at least")
     population = whole("population", population, 2, remedy="e.g. population=512")
     seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
-    if rule in (Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT) and terms.n < 2:
+    if seconds is not None:
+        seconds = one_number("seconds", seconds, "nonnegative", remedy="give a time, e.g. 10.0")
+    deadline = Deadline(seconds)
+    if not rule.traits.may_repeat and terms.n < 2:
         raise Refusal("hessians", "two terms or more without repeat", "one", "use sampling='iid'")
-    if rule is Sampling.CYCLIC or terms.counts.size == 1:
-        value = cyclic_growth(terms, by) ** kind.power
+
+    if not rule.traits.random or terms.counts.size == 1:
+        value = cyclic_growth(terms, scalars) ** kind.power
         return Growth(value, value, value, True, kind, rule)
+    mean_rate = _mean_rate(terms, scalars)
     if kind is Sense.ALMOST_SURE:
-        found = almost_sure_growth(terms, by, rule, steps=steps, replicas=replicas, seed=seed)
-        return Growth(*found, False, kind, rule)
+        path = almost_sure_growth(
+            terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
+        )
+        return from_paths(path, kind, rule, mean_rate)
     if kind is Sense.MEAN_SQUARE:
-        exact = mean_square_growth(terms, by, rule)
-        if exact is not None:
-            return Growth(exact, exact, exact, True, kind, rule)
-    found = moment_growth(
-        terms,
-        by,
-        rule,
-        kind.power,
-        steps=steps,
-        replicas=replicas,
-        population=population,
-        seed=seed,
+        root = mean_square_growth(terms, scalars, rule, deadline)
+        if root is not None:
+            note = "" if root.settled else "ended before it had settled; the limits hold"
+            return Growth(root.value, root.low, root.high, root.settled, kind, rule, note=note)
+    path = moment_growth(
+        terms, scalars, rule, kind.power, steps=steps, replicas=replicas, population=population,
+        seed=seed, deadline=deadline,
+    )  # fmt: skip
+    estimate = from_paths(path, kind, rule, mean_rate)
+    return at_least_the_mean(estimate, mean_rate)
+
+
+def _mean_rate(terms: Terms, method: Scalars) -> float:
+    """Spectral radius with exact gradients."""
+    mean = np.tensordot(terms.weights, terms.hessians, axes=1)
+    eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
+    return float(np.max(block_radius(eigenvalues, *(np.float64(value) for value in method))))
+
+
+def from_paths(path: PathGrowth, sense: Sense, sampling: Sampling, mean_rate: float) -> Growth:
+    """A growth estimated along paths, undecided where they are shorter than the memory.
+
+    A method with rate ρ forgets where it began within 1/|1 - ρ| steps; up to then transients,
+    which grow even where the method converges, are all that a path shows. Both the rate with exact
+    gradients and the rate that was seen have to fit.
+    """
+    rate = path.value ** (1.0 / sense.power)
+    distance = min(abs(1.0 - mean_rate), abs(1.0 - rate))
+    decided = path.steps * distance >= 1.0
+    note = ""
+    if not decided:
+        memory = 1.0 / distance if distance > 0.0 else math.inf
+        note = f"undecided: {path.steps} steps are fewer than the memory of {memory:.3g}"
+    return Growth(path.value, path.low, path.high, False, sense, sampling, decided, note)
+
+
+def at_least_the_mean(growth: Growth, mean_rate: float) -> Growth:
+    """Raise a mean, or mean-square, growth to that with exact gradients, for independent draws.
+
+    E s of independent draws moves by the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
+    """
+    if not growth.sampling.traits.independent or growth.sense is Sense.ALMOST_SURE:
+        return growth
+    least = mean_rate**growth.sense.power
+    if growth.low >= least:
+        return growth
+    note = growth.note
+    if growth.value < least:
+        note = _and(note, "raised to the rate with exact gradients")
+    return replace(
+        growth,
+        value=max(growth.value, least),
+        low=least,
+        high=max(growth.high, least),
+        note=note,
     )
-    return Growth(*found, False, kind, rule)
+
+
+def consistent(
+    square: Growth, sure: Growth, mean_rate: float | None = None
+) -> tuple[Growth, Growth]:
+    """Growth in mean square and along paths, made to agree with what holds between them.
+
+    Along almost every path growth is at most the root of the mean-square growth (Jensen), and for
+    independent draws that is at least the rate ``mean_rate`` with exact gradients. An exact number
+    is kept, an estimate moves to its limit; where both are estimates the limits are cut at each
+    other. What was changed is in ``note``.
+
+    Examples
+    --------
+    >>> rule = Sampling.IID
+    >>> square = Growth(0.81, 0.81, 0.81, True, Sense.MEAN_SQUARE, rule)
+    >>> paths = Growth(0.92, 0.9, 0.94, False, Sense.ALMOST_SURE, rule)
+    >>> consistent(square, paths)[1].high
+    0.9
+    """
+    if mean_rate is not None:
+        square = at_least_the_mean(square, mean_rate)
+    if sure.decided and not square.exact and sure.low**2 > square.low:
+        # The paths show growth that the estimate of the mean square has missed.
+        low = sure.low**2
+        note = square.note
+        if low > square.value:
+            note = _and(note, "raised to what paths show")
+        square = replace(
+            square,
+            value=max(square.value, low),
+            low=low,
+            high=max(square.high, low),
+            note=note,
+        )
+
+    top = math.sqrt(square.high)
+    if square.decided and sure.high > top:
+        note = sure.note
+        if sure.value > top:
+            note = _and(note, "lowered to the root of the mean-square growth")
+        sure = replace(
+            sure,
+            value=min(sure.value, top),
+            low=min(sure.low, top),
+            high=top,
+            # Where the mean square falls so does almost every path, however short the runs were.
+            decided=sure.decided or top <= 1.0,
+            note=note,
+        )
+    if sure.value > square.rate:
+        sure = replace(sure, value=max(square.rate, sure.low))
+        square = replace(square, value=max(square.value, sure.value**2))
+    return square, sure
+
+
+def _and(note: str, more: str) -> str:
+    return f"{note}; {more}" if note else more

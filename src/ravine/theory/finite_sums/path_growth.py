@@ -3,113 +3,166 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.terms import Scalars, Terms, blocks
+from ravine.theory.blocks import systems
+from ravine.theory.finite_sums.deadline import NEVER, Deadline
+from ravine.theory.finite_sums.interval import means_and_reaches
+from ravine.theory.finite_sums.rules import Draws
+from ravine.theory.finite_sums.terms import Scalars, Terms
 
 Indices = npt.NDArray[np.intp]
+Product: TypeAlias = Callable[[int, FloatArray], FloatArray]
+"""Hessian of term b times many vectors: (b, vectors (k, d)) to (k, d)."""
 
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
+"""Relative size of what is left of an exact zero."""
 _GATHER = 1 << 22
+"""Numbers up to which every walker gets a Hessian of its own, 32 MB."""
+_BURN = 0.1
+"""Share of the steps that is left out at the beginning, while the direction settles."""
+_UNEVEN = 2.0
+"""Mean of the squared weights, of mean one, at which walkers are drawn again."""
 
 
-class Draws:
-    """The next term of many independent walkers under one sampling rule."""
+class PathGrowth(NamedTuple):
+    """Growth a step with its 95 % limits, and the steps it was taken over."""
 
-    def __init__(self, n: int, sampling: Sampling, walkers: int, rng: np.random.Generator) -> None:
-        self.n, self.sampling, self.rng = n, sampling, rng
-        self.last = np.full(walkers, -1, dtype=np.intp)
-        self.orders = np.tile(np.arange(n, dtype=np.intp), (walkers, 1))
-        self.position = 0
-
-    def next(self) -> Indices:
-        """Draw one term for every walker."""
-        walkers = self.last.size
-        if self.sampling is Sampling.IID:
-            self.last = self.rng.integers(self.n, size=walkers)
-        elif self.sampling is Sampling.IID_NO_REPEAT:
-            fresh = self.last[0] < 0
-            jump = self.rng.integers(0 if fresh else 1, self.n, size=walkers)
-            self.last = (np.maximum(self.last, 0) + jump) % self.n
-        else:
-            if self.position == 0:
-                self._begin_epoch()
-            self.last = self.orders[:, self.position].copy()
-            self.position = (self.position + 1) % self.n
-        return self.last
-
-    def _begin_epoch(self) -> None:
-        self.orders = self.rng.permuted(self.orders, axis=1)
-        if self.sampling is Sampling.RESHUFFLE_NO_REPEAT:
-            while (again := np.flatnonzero(self.orders[:, 0] == self.last)).size:
-                self.orders[again] = self.rng.permuted(self.orders[again], axis=1)
-
-    def keep(self, parents: Indices) -> None:
-        """Replace walkers by copies of ``parents``, each free to go on in its own way."""
-        self.last = self.last[parents]
-        if self.sampling in (Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT):
-            self.orders = self.orders[parents]
-            if self.position:
-                rest = self.rng.permuted(self.orders[:, self.position :], axis=1)
-                self.orders[:, self.position :] = rest
+    value: float
+    low: float
+    high: float
+    steps: int
 
 
 class Walkers:
     """States (r, v) of many walkers, of length one after every step.
 
-    In a sum with shared eigenvectors every direction is normalised by itself.
+    They start from rest: a random velocity would take 1/(1 - beta) steps to fade. In a sum with
+    shared eigenvectors every direction is normalised by itself.
     """
 
-    def __init__(self, terms: Terms, by: Scalars, walkers: int, rng: np.random.Generator) -> None:
-        self.by, self.hessians, self.order = by, terms.hessians, terms.order
-        d = terms.hessians.shape[-1]
-        self.r, self.v = rng.standard_normal((2, walkers, d))
-        self.shared = terms.shared
-        square = (
-            terms.hessians**2
-            if terms.shared
-            else (terms.hessians**2).sum(axis=2).max(axis=1, keepdims=True)
-        )
-        # Above this, a norm after the step is more than the rounding of an exact zero.
-        self.floor = _ROUNDING * (1.0 + abs(by.beta) + by.alpha * np.sqrt(square))
-        self.scale()
+    def __init__(
+        self,
+        pull: Callable[[Indices, FloatArray], FloatArray],
+        method: Scalars,
+        start: FloatArray,
+        *,
+        shared: bool = False,
+        floor: FloatArray | None = None,
+    ) -> None:
+        self.pull = pull
+        self.method = method
+        self.shared = shared
+        self.floor = floor
+        self.r = start
+        self.v = np.zeros_like(start)
+        self.scale(None)
 
-    def _pull(self, b: Indices) -> FloatArray:
-        if self.shared:
-            return np.asarray(self.hessians[b] * self.r)
-        if self.r.size * self.r.shape[1] <= _GATHER:
-            return np.asarray((self.hessians[b] @ self.r[..., None])[..., 0])
-        out: FloatArray = np.empty(self.r.shape)
-        for term in np.unique(b):
-            rows = b == term
-            out[rows] = self.r[rows] @ self.hessians[term]
-        return out
+    @classmethod
+    def on_terms(
+        cls, terms: Terms, method: Scalars, walkers: int, rng: np.random.Generator
+    ) -> Walkers:
+        """Walkers on Hessians that are at hand."""
+        H, order = terms.hessians, terms.order
+        square = H**2
+        if not terms.shared:
+            square = square.sum(axis=2).max(axis=1, keepdims=True)
+        # Above this, a norm after the step is more than the rounding of an exact zero.
+        floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * np.sqrt(square))
+
+        def pull(drawn: Indices, r: FloatArray) -> FloatArray:
+            b = order[drawn]
+            if terms.shared:
+                return np.asarray(H[b] * r)
+            if r.size * r.shape[1] <= _GATHER:
+                return np.asarray((H[b] @ r[..., None])[..., 0])
+            return _by_term(b, r, lambda term, vectors: vectors @ H[term])
+
+        start = rng.standard_normal((walkers, H.shape[-1]))
+        return cls(pull, method, start, shared=terms.shared, floor=floor[order])
+
+    @classmethod
+    def on_products(
+        cls, product: Product, dimension: int, method: Scalars, walkers: int,
+        rng: np.random.Generator,
+    ) -> Walkers:  # fmt: skip
+        """Walkers on Hessians that are known through their products alone."""
+        start = rng.standard_normal((walkers, dimension))
+        return cls(lambda drawn, r: _by_term(drawn, r, product), method, start)
 
     def step(self, drawn: Indices) -> FloatArray:
         """Move with the drawn terms; return the factors by which the norms changed."""
-        b = self.order[drawn]
-        by, g = self.by, 1.0 + self.by.gamma
-        push = by.alpha * self._pull(b)
-        self.r, self.v = self.r + by.c * self.v - g * push, by.beta * self.v - push
-        return self.scale(self.floor[b])
+        method = self.method
+        push = method.alpha * self.pull(drawn, self.r)
+        ahead = (1.0 + method.gamma) * push
+        self.r, self.v = self.r + method.c * self.v - ahead, method.beta * self.v - push
+        return self.scale(None if self.floor is None else self.floor[drawn])
 
-    def scale(self, floor: FloatArray | float = 0.0) -> FloatArray:
+    def scale(self, floor: FloatArray | None) -> FloatArray:
         """Divide by the norm and return it, zero where it is at most ``floor``."""
         square = self.r**2 + self.v**2
         norm = np.sqrt(square if self.shared else square.sum(axis=1, keepdims=True))
-        norm = np.where(norm <= floor, 0.0, norm)
+        if floor is not None:
+            norm = np.where(norm <= floor, 0.0, norm)
         divisor = np.where(norm > 0.0, norm, np.inf)
-        self.r, self.v = self.r / divisor, self.v / divisor
+        self.r = self.r / divisor
+        self.v = self.v / divisor
         return norm
 
 
+def _by_term(drawn: Indices, r: FloatArray, product: Product) -> FloatArray:
+    """Products of each row with the Hessian it drew, one call for each term."""
+    out = np.empty_like(r)
+    for term in np.unique(drawn):
+        rows = np.flatnonzero(drawn == term)
+        out[rows] = product(int(term), r[rows])
+    return out
+
+
+def _whole_epochs(steps: int, n: int, sampling: Sampling) -> tuple[int, int]:
+    """Steps left out and steps counted, in whole epochs where the rule has epochs."""
+    epoch = n if sampling.traits.by_epoch else 1
+    burn = epoch * math.ceil(_BURN * steps / epoch)
+    return burn, epoch * math.ceil(steps / epoch)
+
+
+def _logs(
+    walkers: Walkers, draws: Draws, burn: int, steps: int, deadline: Deadline
+) -> tuple[FloatArray, int]:
+    """Sums of the logarithms of the factors after the first ``burn`` steps, and their number.
+
+    A path that ends at zero exactly has -inf, whenever it does. Past the deadline the sums are cut
+    short; a third of the steps that were taken are then left out instead, at the most.
+    """
+    total = np.zeros_like(walkers.r if walkers.shared else walkers.r[:, :1])
+    taken = 0
+    with np.errstate(divide="ignore"):
+        for k in range(burn + steps):
+            norm = np.log(walkers.step(draws.next()))
+            if k >= burn or np.isneginf(norm).any():
+                total += norm
+            taken += k >= burn
+            if taken and deadline.passed:
+                break
+    return total, taken
+
+
 def almost_sure_growth(
-    terms: Terms, by: Scalars, sampling: Sampling, *, steps: int, replicas: int, seed: int
-) -> tuple[float, float, float]:
+    terms: Terms,
+    method: Scalars,
+    sampling: Sampling,
+    *,
+    steps: int,
+    replicas: int,
+    seed: int,
+    deadline: Deadline = NEVER,
+) -> PathGrowth:
     """Exponential of the top Lyapunov exponent: value and 95 % limits from independent replicas.
 
     The first tenth of the steps is left out. A direction in which some path ends at zero exactly
@@ -117,30 +170,47 @@ def almost_sure_growth(
     can do that, it is known beforehand.
     """
     rng = np.random.default_rng(seed)
-    draws, walkers = Draws(terms.n, sampling, replicas, rng), Walkers(terms, by, replicas, rng)
-    epoch = terms.n if sampling in (Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT) else 1
-    burn, steps = (epoch * math.ceil(k / epoch) for k in (0.1 * steps, steps))
-    total = np.zeros_like(walkers.scale())
-    with np.errstate(divide="ignore"):
-        for k in range(burn + steps):
-            norm = np.log(walkers.step(draws.next()))
-            if k >= burn or np.isneginf(norm).any():
-                total += norm
+    draws = Draws(terms.n, sampling, replicas, rng)
+    walkers = Walkers.on_terms(terms, method, replicas, rng)
+    burn, steps = _whole_epochs(steps, terms.n, sampling)
+    total, taken = _logs(walkers, draws, burn, steps, deadline)
     if terms.shared:
-        total[:, [annihilated(terms, by, sampling, i) for i in range(total.shape[1])]] = -np.inf
-    return _interval(total / steps)
+        ends = [annihilated(terms, method, sampling, i) for i in range(total.shape[1])]
+        total[:, ends] = -np.inf
+    return _growth_interval(total / taken, taken)
 
 
-def annihilated(terms: Terms, by: Scalars, sampling: Sampling, direction: int) -> bool:
+def almost_sure_by_products(
+    product: Product,
+    method: Scalars,
+    sampling: Sampling,
+    *,
+    terms: int,
+    dimension: int,
+    steps: int,
+    replicas: int,
+    seed: int,
+    deadline: Deadline = NEVER,
+) -> PathGrowth:
+    """The same on ``terms`` Hessians that are known through their products alone."""
+    rng = np.random.default_rng(seed)
+    draws = Draws(terms, sampling, replicas, rng)
+    walkers = Walkers.on_products(product, dimension, method, replicas, rng)
+    # A quarter left out: in many dimensions the direction takes longer to settle.
+    total, taken = _logs(walkers, draws, steps // 4, steps, deadline)
+    return _growth_interval(total / taken, taken)
+
+
+def annihilated(terms: Terms, method: Scalars, sampling: Sampling, direction: int) -> bool:
     """Whether two blocks that the sampling lets follow each other multiply to zero."""
     lam = terms.hessians[:, direction]
-    determinant = by.beta - by.alpha * lam * by.gamma
-    singular = np.flatnonzero(np.abs(determinant) <= _ROUNDING * (1.0 + np.abs(by.beta)))
-    A = blocks(lam[singular, None, None], by)
+    determinant = method.beta - method.alpha * lam * method.gamma
+    singular = np.flatnonzero(np.abs(determinant) <= _ROUNDING * (1.0 + np.abs(method.beta)))
+    A = systems(lam[singular, None, None], *method)
     size = np.linalg.norm(A, axis=(1, 2))
     product = np.linalg.norm(A[:, None] @ A[None, :], axis=(2, 3))
     zero = product <= _ROUNDING * size[:, None] * size[None, :]
-    if sampling in (Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT):
+    if not sampling.traits.may_repeat:
         alone = (lam[terms.order] == lam[singular, None]).sum(axis=1) < 2
         zero[np.diag(alone)] = False
     return bool(zero.any())
@@ -148,7 +218,7 @@ def annihilated(terms: Terms, by: Scalars, sampling: Sampling, direction: int) -
 
 def moment_growth(
     terms: Terms,
-    by: Scalars,
+    method: Scalars,
     sampling: Sampling,
     power: int,
     *,
@@ -156,7 +226,8 @@ def moment_growth(
     replicas: int,
     population: int,
     seed: int,
-) -> tuple[float, float, float]:
+    deadline: Deadline = NEVER,
+) -> PathGrowth:
     """Growth of E‖s‖^power: value and 95 % limits from independent populations of walkers.
 
     Walkers carry the weight ‖s‖^power; when the weights of a population become uneven, walkers are
@@ -164,54 +235,63 @@ def moment_growth(
     The bias of order 1/population is removed with populations of half the size.
     """
     if terms.shared:
-        found = [
+        directions = [
             moment_growth(
-                one,
-                by,
-                sampling,
-                power,
-                steps=steps,
-                replicas=replicas,
-                population=population,
-                seed=seed,
+                alone, method, sampling, power, steps=steps, replicas=replicas,
+                population=population, seed=seed, deadline=deadline,
             )
-            for one in terms.directions()
-        ]
-        return (max(f[0] for f in found), max(f[1] for f in found), max(f[2] for f in found))
-    epoch = terms.n if sampling in (Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT) else 1
-    burn, steps = (epoch * math.ceil(k / epoch) for k in (0.1 * steps, steps))
-    logs = []
+            for alone in terms.directions()
+        ]  # fmt: skip
+        return PathGrowth(
+            max(one.value for one in directions),
+            max(one.low for one in directions),
+            max(one.high for one in directions),
+            min(one.steps for one in directions),
+        )
+    burn, steps = _whole_epochs(steps, terms.n, sampling)
+    rates = []
+    taken = steps
     for size, stream in zip((population, population // 2), (0, 1), strict=True):
         rng = np.random.default_rng([seed, stream])
         draws = Draws(terms.n, sampling, replicas * size, rng)
-        walkers = Walkers(terms, by, replicas * size, rng)
+        walkers = Walkers.on_terms(terms, method, replicas * size, rng)
         weights = np.ones((replicas, size))
-        settled = _follow(walkers, draws, weights, power, burn)
-        counted = _follow(walkers, draws, weights, power, steps)
-        if np.isneginf(settled + counted).any():
-            return (0.0, 0.0, 0.0)
-        logs.append(counted)
-    return _interval((2.0 * logs[0] - logs[1])[:, None] / steps)
+        before, _ = _follow(walkers, draws, weights, power, burn, NEVER)
+        counted, taken = _follow(walkers, draws, weights, power, taken, deadline)
+        if np.isneginf(before + counted).any():
+            return PathGrowth(0.0, 0.0, 0.0, taken)
+        rates.append(counted / taken)
+    return _growth_interval((2.0 * rates[0] - rates[1])[:, None], taken)
 
 
 def _follow(
-    walkers: Walkers, draws: Draws, weights: FloatArray, power: int, steps: int
-) -> FloatArray:
-    """Move weighted populations (rows); return the growth of the logarithm of their moments."""
+    walkers: Walkers,
+    draws: Draws,
+    weights: FloatArray,
+    power: int,
+    steps: int,
+    deadline: Deadline,
+) -> tuple[FloatArray, int]:
+    """Move weighted populations (rows); growth of the logarithms of their moments, and steps."""
     total = np.zeros(len(weights))
+    taken = 0
     for _ in range(steps):
         weights *= walkers.step(draws.next()).reshape(weights.shape) ** power
         mean = weights.mean(axis=1, keepdims=True)
         if not (mean > 0.0).all():
-            return np.full(len(weights), -np.inf)
+            return np.full(len(weights), -np.inf), steps
         weights /= mean
         total += np.log(mean[:, 0])
-        if (np.mean(weights**2, axis=1) > 2.0).any():
+        taken += 1
+        if (np.mean(weights**2, axis=1) > _UNEVEN).any():
             parents = _resample(weights, draws.rng)
-            walkers.r, walkers.v = walkers.r[parents], walkers.v[parents]
+            walkers.r = walkers.r[parents]
+            walkers.v = walkers.v[parents]
             draws.keep(parents)
             weights[:] = 1.0
-    return total
+        if deadline.passed:
+            break
+    return total, taken
 
 
 def _resample(weights: FloatArray, rng: np.random.Generator) -> Indices:
@@ -221,20 +301,16 @@ def _resample(weights: FloatArray, rng: np.random.Generator) -> Indices:
     cumulative *= population / cumulative[:, -1:]
     offset = population * np.arange(replicas)[:, None]
     marks = np.arange(population) + rng.random((replicas, 1))
-    found = np.searchsorted((cumulative + offset).ravel(), (marks + offset).ravel(), side="right")
-    return np.asarray(np.minimum(found, weights.size - 1), dtype=np.intp)
+    chosen = np.searchsorted((cumulative + offset).ravel(), (marks + offset).ravel(), side="right")
+    return np.asarray(np.minimum(chosen, weights.size - 1), dtype=np.intp)
 
 
-def _interval(logs: FloatArray) -> tuple[float, float, float]:
+def _growth_interval(logs: FloatArray, steps: int) -> PathGrowth:
     """Growth of the fastest direction, with Student's 95 % limits over the replicas (rows)."""
-    from scipy.special import stdtrit
-
     alive = np.isfinite(logs).all(axis=0)
     if not alive.any():
-        return (0.0, 0.0, 0.0)
-    kept = logs[:, alive]
-    mean = kept.mean(axis=0)
-    error = kept.std(axis=0, ddof=1) / math.sqrt(len(kept))
-    reach = float(stdtrit(len(kept) - 1, 0.975)) * error
-    low, high = (mean - reach).max(), (mean + reach).max()
-    return (math.exp(mean.max()), math.exp(low), math.exp(high))
+        return PathGrowth(0.0, 0.0, 0.0, steps)
+    mean, reach = means_and_reaches(logs[:, alive])
+    low = float((mean - reach).max())
+    high = float((mean + reach).max())
+    return PathGrowth(math.exp(float(mean.max())), math.exp(low), math.exp(high), steps)

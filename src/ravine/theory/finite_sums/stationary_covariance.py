@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +10,18 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, real
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.mean_square import (
-    Operator,
-    iid_operator,
-    mean_square_growth,
-    no_repeat_operator,
-)
-from ravine.theory.finite_sums.terms import Scalars, Terms, blocks, hessian_stack, one_method
+from ravine.theory.blocks import systems
+from ravine.theory.finite_sums.mean_square import mean_square_growth
+from ravine.theory.finite_sums.pairs import mean_resolvent, response
+from ravine.theory.finite_sums.positive_map import Operator
+from ravine.theory.finite_sums.rules import last_term_map
+from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.terms import Scalars, Terms, hessian_stack, one_method
 
 _DENSE = 400
+"""Unknowns up to which the linear system is written out: a hundredth of a second."""
+_ZERO_MEAN = 1e-8
+"""Mean of the gradients, over the largest, up to which it is rounding of a zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +36,14 @@ class StationaryCovariance:
         E[s], shape (2d,). Zero for iid sampling, for which ``full`` is the covariance.
     growth
         Mean-square growth per step of E‖s‖² without the gradients at x*; below 1 if stationary.
+    excess
+        E f(y) - f* = ½ tr(H E[(y - x*)(y - x*)ᵀ]), H the mean Hessian.
     """
 
     full: FloatArray
     mean: FloatArray
     growth: float
+    excess: float
 
     @property
     def y(self) -> FloatArray:
@@ -93,44 +98,52 @@ def stationary_covariance(
     Returns
     -------
     StationaryCovariance
-        With ``y``, ``velocity``, ``full``, ``mean`` and ``error`` = E‖y - x*‖². All moments are
-        infinite when the mean-square growth is 1 or more.
+        With ``y``, ``velocity``, ``full``, ``mean``, ``error`` = E‖y - x*‖² and ``excess`` =
+        E f(y) - f*. All moments are infinite when the mean-square growth is 1 or more.
 
     Notes
     -----
-    Solved by GMRES with products of about 2 n d³ multiplications (iid) or 3 n d³ (no repeat); small
-    problems, and iid sampling of diagonal terms, directly.
+    Independent draws are solved in the eigenvectors of the mean Hessian, where the slow part is
+    inverted exactly; without repeat, GMRES is guided by it. Small problems, and independent draws
+    of diagonal terms, are solved directly.
 
     Examples
     --------
-    >>> found = stationary_covariance([[1.0], [1.0]], [[1.0], [-1.0]], Method(0.5))
-    >>> round(found.error, 12)
-    0.333333333333
+    >>> left = stationary_covariance([[1.0], [1.0]], [[1.0], [-1.0]], Method(0.5))
+    >>> round(left.error, 12), round(left.excess, 12)
+    (0.333333333333, 0.166666666667)
     """
-    rule, by = Sampling.parse(sampling), one_method(method)
+    rule = Sampling.parse(sampling)
+    scalars = one_method(method)
     stack = hessian_stack(hessians)
     z = _checked_gradients(gradients, stack)
-    if rule not in (Sampling.IID, Sampling.IID_NO_REPEAT):
-        raise Refusal("sampling", "iid or iid-no-repeat", rule.value, "simulate the other orders")
     n, d = z.shape
-    if rule is Sampling.IID_NO_REPEAT and n < 2:
-        raise Refusal("hessians", "two terms or more", "one", "use sampling='iid'")
     # Equal Hessians may come with different gradients, so that every term stands for itself.
     terms = Terms(stack, np.ones(n), np.arange(n))
-    rate = mean_square_growth(terms, by, rule)
-    assert rate is not None
-    if rate >= 1.0:
-        return StationaryCovariance(np.full((2 * d, 2 * d), np.inf), np.full(2 * d, np.inf), rate)
-    if rule is Sampling.IID:
-        X = _iid(terms, z, by)
-        return StationaryCovariance(_full(X), np.zeros(2 * d), rate)
-    dense = terms if not terms.shared else Terms(stack[:, :, None] * np.eye(d), *_each(n))
-    X, mean = _no_repeat(dense, z, by)
-    return StationaryCovariance(_full(X), mean, rate)
+    lifted = terms if not terms.shared else replace(terms, hessians=stack[:, :, None] * np.eye(d))
+    last_term = last_term_map(lifted, scalars, rule)
+    if last_term is None and not rule.traits.independent:
+        raise Refusal("sampling", "iid or iid-no-repeat", rule.value, "simulate the other orders")
+    if not rule.traits.may_repeat and n < 2:
+        raise Refusal("hessians", "two terms or more", "one", "use sampling='iid'")
 
-
-def _each(n: int) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-    return np.ones(n), np.arange(n)
+    root = mean_square_growth(terms, scalars, rule)
+    assert root is not None
+    nothing = StationaryCovariance(
+        np.full((2 * d, 2 * d), np.inf), np.full(2 * d, np.inf), root.value, np.inf
+    )
+    if root.value >= 1.0:
+        return nothing
+    whole = np.diag(stack.mean(axis=0)) if terms.shared else stack.mean(axis=0)
+    if last_term is None:
+        X = _shared(terms, z, method) if terms.shared else _independent(terms, z, method)
+        if X is None:
+            return nothing
+        mean = np.zeros(2 * d)
+    else:
+        X, mean = _no_repeat(lifted, z, scalars, last_term)
+    excess = float(0.5 * np.sum(whole * X[0]))
+    return StationaryCovariance(_full(X), mean, root.value, excess)
 
 
 def _checked_gradients(gradients: npt.ArrayLike, stack: FloatArray) -> FloatArray:
@@ -138,58 +151,43 @@ def _checked_gradients(gradients: npt.ArrayLike, stack: FloatArray) -> FloatArra
     z = np.asarray(real("gradients", gradients, remedy=remedy))
     if z.shape != stack.shape[:2]:
         raise Refusal("gradients", f"of shape {stack.shape[:2]}", f"shape {z.shape}", remedy)
-    mean, size = np.linalg.norm(z.mean(axis=0)), np.linalg.norm(z, axis=1).max()
-    if mean > 1e-8 * size:
+    mean = np.linalg.norm(z.mean(axis=0))
+    size = np.linalg.norm(z, axis=1).max()
+    if mean > _ZERO_MEAN * size:
         raise Refusal("gradients", "zero in the mean", f"a mean of norm {mean:.3g}", remedy)
     return np.asarray(z - z.mean(axis=0))
 
 
-def _noise(z: FloatArray, by: Scalars) -> FloatArray:
-    """Blocks of alpha² (G z)(G z)ᵀ, shape (..., 3, d, d)."""
-    g = 1.0 + by.gamma
-    outer = by.alpha**2 * z[..., :, None] * z[..., None, :]
-    return np.stack([g**2 * outer, g * outer, outer], axis=-3)
+def _independent(terms: Terms, z: FloatArray, method: Method) -> FloatArray | None:
+    """Moments under independent draws, in the eigenvectors of the mean Hessian and back."""
+    moments = SecondMoments.of(terms.hessians, z)
+    X = moments.stationary_state(method)
+    return None if X is None else np.asarray(moments.basis @ X @ moments.basis.T)
 
 
-def _iid(terms: Terms, z: FloatArray, by: Scalars) -> FloatArray:
-    C = _noise(z, by).mean(axis=0)
-    if not terms.shared:
-        return _solve(iid_operator(terms, by), C)
-    # Diagonal terms: every pair of directions is a system of four equations of its own.
+def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
+    """Moments of diagonal terms: every pair of directions for itself.
+
+    The gradients' second moment of a pair is M = S + C κ M, with C the covariance of the two
+    curvatures and κ what unit noise leaves.
+    """
     first = terms.hessians.mean(axis=0)
-    second = terms.hessians.T @ terms.hessians / terms.n
-    d = first.size
-    T = np.empty((d, d, 4, 4))
-    for column in range(4):
-        unit = np.zeros((4, d, d))
-        unit[column] = 1.0
-        T[..., column] = np.moveaxis(_pairs(unit, first, second, by), 0, -1)
-    right = np.stack([C[0], C[1], C[1].T, C[2]], axis=-1)
-    found = np.linalg.solve(np.eye(4) - T, right[..., None])[..., 0]
-    return np.stack([found[..., 0], found[..., 1], found[..., 3]])
+    away = terms.hessians - first
+    C = away.T @ away / terms.n
+    S = z.T @ z / terms.n
+    kappa = response(first, method, 1.0)
+    M = S / (1.0 - C * kappa[0])
+    X = kappa * M
+    return np.asarray(X[[0, 1, 3]])
 
 
-def _pairs(X: FloatArray, first: FloatArray, second: FloatArray, by: Scalars) -> FloatArray:
-    """One iid step of (E r_i r_j, E r_i v_j, E v_i r_j, E v_i v_j), elementwise in i, j."""
-    rr, rv, vr, vv = X
-    a, b, g, c = by.alpha, by.beta, 1.0 + by.gamma, by.c
-    left, right, both = a * first[:, None], a * first[None, :], a**2 * second
-    kept = 1.0 - g * left - g * right + g**2 * both
-    return np.stack(
-        [
-            kept * rr + c * (1 - g * left) * rv + c * (1 - g * right) * vr + c**2 * vv,
-            (g * both - right) * rr + b * (1 - g * left) * rv - c * right * vr + b * c * vv,
-            (g * both - left) * rr - c * left * rv + b * (1 - g * right) * vr + b * c * vv,
-            both * rr - b * left * rv - b * right * vr + b**2 * vv,
-        ]
-    )
-
-
-def _no_repeat(terms: Terms, z: FloatArray, by: Scalars) -> tuple[FloatArray, FloatArray]:
+def _no_repeat(
+    terms: Terms, z: FloatArray, method: Scalars, last_term: Operator
+) -> tuple[FloatArray, FloatArray]:
     """Moments and mean under iid sampling without repeat, by the lift over the last term."""
     n, d = z.shape
-    A = blocks(terms.hessians, by)
-    Gz = by.alpha * np.concatenate([(1.0 + by.gamma) * z, z], axis=1)
+    A = systems(terms.hessians, *method)
+    Gz = method.alpha * np.concatenate([(1.0 + method.gamma) * z, z], axis=1)
 
     def others(m: FloatArray) -> FloatArray:
         return np.asarray((m.sum(axis=-2, keepdims=True) - m) / (n - 1.0))
@@ -197,24 +195,41 @@ def _no_repeat(terms: Terms, z: FloatArray, by: Scalars) -> tuple[FloatArray, Fl
     m = _solve(lambda m: (A @ others(m)[..., None])[..., 0], -Gz / n)
     drift = (A @ others(m)[..., None])[..., 0]
     cross = drift[:, :, None] * Gz[:, None, :]
-    cross = cross + np.swapaxes(cross, 1, 2)
-    linear = np.stack([cross[:, :d, :d], cross[:, :d, d:], cross[:, d:, d:]], axis=1)
-    X = _solve(no_repeat_operator(terms, by), _noise(z, by) / n - linear)
+    both = Gz[:, :, None] * Gz[:, None, :] / n - cross - np.swapaxes(cross, 1, 2)
+    right = np.stack([both[:, :d, :d], both[:, :d, d:], both[:, d:, d:]], axis=1)
+
+    values, turn = np.linalg.eigh(terms.hessians.mean(axis=0))
+    resolve = mean_resolvent(values, method, shares=np.full(n, 1.0 / n))
+
+    def guide(B: FloatArray) -> FloatArray:
+        """Roughly the solution: what the mean Hessian alone would answer."""
+        return np.asarray(turn @ resolve.apply(1.0, turn.T @ B @ turn) @ turn.T)
+
+    X = _solve(last_term, right, guide)
     return X.sum(axis=0), m.sum(axis=0)
 
 
-def _solve(apply: Operator | Callable[[FloatArray], FloatArray], right: FloatArray) -> FloatArray:
-    """Solve X = apply(X) + right."""
-    size, shape = right.size, right.shape
+def _solve(apply: Operator, right: FloatArray, guide: Operator | None = None) -> FloatArray:
+    """Solve X = apply(X) + right; ``guide`` maps a right side to roughly its solution."""
+    size = right.size
+    shape = right.shape
     if size <= _DENSE:
         rows = apply(np.eye(size).reshape(size, *shape)).reshape(size, size)
         return np.asarray(np.linalg.solve(np.eye(size) - rows.T, right.ravel()).reshape(shape))
     from scipy.sparse.linalg import LinearOperator, gmres
 
-    operator = LinearOperator(
-        (size, size), matvec=lambda v: v - apply(v.reshape(shape)).ravel(), dtype=np.float64
+    def operator(matvec: Operator) -> LinearOperator:
+        return LinearOperator((size, size), matvec=matvec, dtype=np.float64)
+
+    X, failed = gmres(
+        operator(lambda v: v - apply(v.reshape(shape)).ravel()),
+        right.ravel(),
+        M=None if guide is None else operator(lambda v: guide(v.reshape(shape)).ravel()),
+        rtol=1e-12,
+        atol=0.0,
+        restart=60,
+        maxiter=20,
     )
-    X, failed = gmres(operator, right.ravel(), rtol=1e-12, atol=0.0, restart=60, maxiter=200)
     if failed:
         raise ArithmeticError("the stationary moments did not converge: the growth is close to 1")
     return np.asarray(X).reshape(shape)

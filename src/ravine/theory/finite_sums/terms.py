@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, real
 from ravine.methods import Method
+from ravine.theory.blocks import coupling
 
 _SHAPES = "of shape (n, d, d), or (n, d) when all terms share eigenvectors"
 _REMEDY = "stack one symmetric Hessian for each mini-batch"
@@ -55,7 +56,7 @@ class Scalars(NamedTuple):
     @property
     def c(self) -> float:
         """Upper right entry of the block: beta (1 + gamma) - gamma."""
-        return self.beta * (1.0 + self.gamma) - self.gamma
+        return float(coupling(np.float64(self.beta), np.float64(self.gamma)))
 
 
 def one_method(method: Method) -> Scalars:
@@ -96,15 +97,3 @@ def _gather(stack: FloatArray) -> Terms:
     )
     distinct = flat.reshape(-1, *stack.shape[1:])
     return Terms(distinct, counts.astype(np.float64), np.asarray(order).reshape(-1))
-
-
-def blocks(hessians: FloatArray, method: Scalars) -> FloatArray:
-    """Blocks [[I - alpha(1+gamma)H, cI], [-alpha H, beta I]] of a stack (m, d, d), on (r, v)."""
-    d = hessians.shape[-1]
-    identity = np.eye(d)
-    A = np.zeros((*hessians.shape[:-2], 2 * d, 2 * d))
-    A[..., :d, :d] = identity - method.alpha * (1.0 + method.gamma) * hessians
-    A[..., :d, d:] = method.c * identity
-    A[..., d:, :d] = -method.alpha * hessians
-    A[..., d:, d:] = method.beta * identity
-    return A

@@ -22,7 +22,7 @@ _NILPOTENT = 1e-3
 class Certificate:
     """A rate that holds on every finite sum in every order, with the norm that proves it.
 
-    With σ_P = p₁₁ - p₁₂²/p₂₂ and g = (1 + gamma, 1), for every k >= 0 (theorem T1)::
+    With σ_P = p₁₁ - p₁₂²/p₂₂ and g = (1 + gamma, 1), for every k >= 0::
 
         E‖y_{k+1} - x*‖ <= transient_gain · rate^k · ‖y_1 - x*‖ + noise_gain · σ
 
@@ -39,20 +39,15 @@ class Certificate:
     @property
     def transient_gain(self) -> float:
         """√(p₁₁/σ_P): how far the error may rise above rate^k before it falls."""
-        return float(np.sqrt(self.P[0, 0] / self._schur))
+        return norm_gains(self.P, float(self.method.gamma))[0]
 
     @property
     def noise_gain(self) -> float:
         """Asymptotic error per unit of σ: alpha √(gᵀPg)/(√σ_P (1 - r)), infinite if r >= 1."""
         if self.rate >= 1.0:
             return float("inf")
-        g = np.array([1.0 + float(self.method.gamma), 1.0])
-        step = float(self.method.alpha)
-        return float(step * np.sqrt(g @ self.P @ g / self._schur) / (1.0 - self.rate))
-
-    @property
-    def _schur(self) -> float:
-        return float(self.P[0, 0] - self.P[0, 1] ** 2 / self.P[1, 1])
+        kick = float(self.method.alpha) * norm_gains(self.P, float(self.method.gamma))[1]
+        return kick / (1.0 - self.rate)
 
     def verify(self) -> bool:
         """Prove P ≻ 0 and both matrix inequalities in exact rational arithmetic.
@@ -95,6 +90,16 @@ class Certificate:
             f"by {method},\n"
             f"in the norm P = [[{p11!r}, {p12!r}], [{p12!r}, {p22!r}]]"
         )
+
+
+def norm_gains(P: FloatArray, gamma: float) -> tuple[float, float]:
+    """What the norm P costs: √(p₁₁/σ_P) for a start, √(gᵀPg/σ_P) for a kick along g = (1+gamma, 1).
+
+    σ_P = p₁₁ - p₁₂²/p₂₂ is the least P-norm, squared, of a state whose error ‖y - x*‖ is 1.
+    """
+    schur = P[0, 0] - P[0, 1] ** 2 / P[1, 1]
+    g = np.array([1.0 + gamma, 1.0])
+    return float(np.sqrt(P[0, 0] / schur)), float(np.sqrt(g @ P @ g / schur))
 
 
 def certificate(

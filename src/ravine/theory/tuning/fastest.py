@@ -11,13 +11,37 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, one_number, real, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.finite_sums.mean_square import iid_operator, lift_radius, perron_root
-from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum
-from ravine.theory.tuning.plane_search import Least, Objective, descend, least, least_along, valleys
+from ravine.sampling import Sampling
+from ravine.theory.finite_sums.growth_plane import growth_plane
+from ravine.theory.finite_sums.mean_square import lift_radius, mean_square_growth
+from ravine.theory.finite_sums.positive_map import perron_root
+from ravine.theory.finite_sums.rules import moment_map
+from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
+from ravine.theory.tuning.plane_search import (
+    Least,
+    Objective,
+    descend,
+    descend_smoothly,
+    least,
+    least_along,
+    valleys,
+)
 
 _GRID_EVALUATIONS = 400_000
-_DENSE_GRID = 12
+"""Eigenvalues of 3x3 matrices for a grid: half a second."""
+_PLANE_PAIRS = 30_000
+"""Pairs of directions times points of the plane: half a second of 4x4 systems."""
+_PLANE_ACROSS = 48
+"""Points of the plane across, at most."""
+_STARTS = 6
+"""Valleys that are followed down."""
+_SMALL = 8
+"""Directions up to which all of them are; beyond, the two lowest."""
+_MATRIX = 75
+"""Unknowns up to which the matrix of a step is the quickest way: five directions."""
 _FINE = 4001
+"""Eigenvalues from which the worst is taken in the end."""
 
 _Errors: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """E r² after the budget, for points (alpha, beta) and eigenvalues as a last axis."""
@@ -51,10 +75,10 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
     """Nesterov parameters that minimise the mean-square rate of a finite sum under iid sampling.
 
     Minimises √(spectral radius of X ↦ mean_b A_b X A_bᵀ) over alpha > 0 and beta of either sign,
-    gamma = beta. The function has kinks and more than one valley: a grid finds the valleys, and the
-    lowest are followed down. With shared eigenvectors only the mean and the mean square of each
-    direction's curvature matter, and the whole grid is one array. Otherwise a point of the grid is
-    an eigenvalue problem of its own, of about 100 products of 2 n d³ multiplications.
+    gamma = beta. The function has kinks and several valleys, some of them narrow: the whole plane
+    is evaluated on a grid, and the lowest valleys are followed down. With shared eigenvectors only
+    the mean and the mean square of each direction's curvature matter. Such a search is no proof; it
+    is tested against fine grids on random sums.
 
     Parameters
     ----------
@@ -72,39 +96,160 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
     --------
     The paper's example with Q = 32, n = 5: momentum beats SGD's 31/33 = 0.939394.
 
-    >>> found = fastest_mean_square([[32, 1, 1]] * 4 + [[32, 1, 32]])
-    >>> round(found.rate, 7), round(float(found.method.alpha) * 32, 4)
+    >>> best = fastest_mean_square([[32, 1, 1]] * 4 + [[32, 1, 32]])
+    >>> round(best.rate, 7), round(float(best.method.alpha) * 32, 4)
     (0.9272811, 0.5739)
     """
     terms = finite_sum(hessians)
-    mean, scale, low, high = _scales(terms)
-    if mean <= 0.0:
+    mean = np.tensordot(terms.weights, terms.hessians, axes=1)
+    least_mean = float((mean if terms.shared else np.linalg.eigvalsh(mean)).min())
+    if least_mean <= 0.0:
         raise Refusal(
             "hessians",
             "positive definite in the mean",
-            f"a mean with eigenvalue {mean:.3g}",
+            f"a mean with eigenvalue {least_mean:.3g}",
             "leave out the directions in which the sum is flat",
         )
-    objective = _shared_rate(terms) if terms.shared else _dense_rate(terms)
+    extremes = terms.hessians if terms.shared else np.linalg.eigvalsh(terms.hessians)
+    plain = Method(2.0 / float(extremes.min() + extremes.max()))
     if terms.shared:
-        directions = np.unique(_two_moments(terms), axis=1).shape[1]
-        across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / directions), 32, 96))
-    else:
-        across = _DENSE_GRID
-    alphas = scale * np.geomspace(
-        1e-3 if terms.shared else 0.05, 6.0 if terms.shared else 2.0, across
-    )
+        return _fastest_shared(terms, plain)
+    moments = SecondMoments.of(terms.hessians, weights=terms.weights)
+    best = fastest_on(moments, plain=plain, precision=1e-9)
+    root = mean_square_growth(terms, one_method(best.method), Sampling.IID)
+    assert root is not None
+    return FastestMeanSquare(best.method, float(np.sqrt(root.value)))
+
+
+def fastest_on(
+    moments: SecondMoments, *, plain: Method | None = None, precision: float = 1e-4
+) -> FastestMeanSquare:
+    """The same for second moments that are at hand, to ``precision`` of the logarithm of the rate.
+
+    Momenta stay between -0.95 and 0.9999. ``plain`` is a method that the result must not be slower
+    than; the best step without momentum is among them anyway.
+
+    Examples
+    --------
+    >>> H = np.array([[[10.0, 3.0], [3.0, 9.0]], [[6.0, 4.0], [4.0, 19.0]]])
+    >>> best = fastest_on(SecondMoments.of(H))
+    >>> round(best.rate, 3)
+    0.453
+    """
+    d = moments.dimension
+    scale = moments.natural_step
+    # Pairs of directions times points: what a second or two of 4x4 systems allows.
+    across = int(np.clip(np.sqrt(_PLANE_PAIRS / d**2), 8, _PLANE_ACROSS))
+    alphas = scale * np.geomspace(0.02, 4.0, across)
     betas = _momenta(across)
-    found = least(objective, alphas, betas, cheap=terms.shared)
-    plain = 2.0 / (low + high)
-    start = objective(np.array([plain]), np.zeros(1))[0]
-    if start < found.value:
-        return FastestMeanSquare(Method(plain, 0.0), float(np.sqrt(start)))
-    value = found.value
-    if not terms.shared:
-        best = Scalars(found.alpha, found.beta, found.beta)
-        value = perron_root(iid_operator(terms, best), (3, *terms.hessians.shape[1:]))
-    return FastestMeanSquare(Method(found.alpha, found.beta), float(np.sqrt(value)))
+    exact = _log_growth(moments, precision)
+    seen = valleys(lambda a, b: growth_plane(moments, Method(a, b)), alphas, betas)[:_STARTS]
+    seen += _diagonal_valleys(moments, scale)[:_STARTS]
+
+    alone = least_along(
+        lambda a: np.array([exact(one, 0.0) for one in a]), scale * np.geomspace(0.1, 4.0, 12),
+        rounds=4, points=9,
+    )  # fmt: skip
+    starts = [Least(alone[0], 0.0, alone[1])]
+    starts += [Least(one.alpha, one.beta, exact(one.alpha, one.beta)) for one in seen]
+    if plain is not None:
+        starts.append(
+            Least(
+                float(plain.alpha), float(plain.beta), exact(float(plain.alpha), float(plain.beta))
+            )
+        )
+    starts.sort(key=lambda one: one.value)
+    ends = [
+        descend_smoothly(exact, one, precision=precision)
+        for one in _apart(starts)[: _STARTS if d <= _SMALL else 2]
+    ]
+    best = min([*ends, *starts], key=lambda one: one.value)
+    return FastestMeanSquare(Method(best.alpha, best.beta), float(np.exp(0.5 * best.value)))
+
+
+def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
+    """The step without momentum whose mean-square rate is least, to four digits of the step.
+
+    Examples
+    --------
+    >>> best = fastest_step_on(SecondMoments.of(np.array([[[1.0]], [[3.0]]])))
+    >>> round(float(best.method.alpha), 3)  # E h/E h² = 2/5
+    0.4
+    """
+    exact = _log_growth(moments, 1e-6)
+    alpha, value = least_along(
+        lambda a: np.array([exact(one, 0.0) for one in a]),
+        moments.natural_step * np.geomspace(0.1, 4.0, 12), rounds=6, points=9,
+    )  # fmt: skip
+    return FastestMeanSquare(Method(alpha), float(np.exp(0.5 * value)))
+
+
+def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
+    """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
+    shape = (3, moments.dimension, moments.dimension)
+    small = 3 * moments.dimension**2 <= _MATRIX
+    terms = None
+    if small:
+        stack = moments.deviations + np.diag(moments.eigenvalues)
+        terms = Terms(stack, moments.weights, np.arange(len(stack)))
+
+    def at(alpha: float, beta: float) -> float:
+        if not -0.95 <= beta <= 0.9999:
+            return np.inf
+        if terms is not None:
+            moved = moment_map(terms, moments.eigenvalues, Scalars(alpha, beta, beta), Sampling.IID)
+            assert moved is not None
+            value = perron_root(moved.apply, shape).value
+        else:
+            value = moments.growth(Method(alpha, beta), tolerance=precision)
+        return float(np.log(value)) if 0.0 < value < np.inf else -np.inf if value == 0.0 else np.inf
+
+    return at
+
+
+def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
+    """Valleys of the sum with only the disagreement that stays in a direction, on a fine grid."""
+    own = np.diag(moments.sandwich(np.eye(moments.dimension)))
+    first = moments.eigenvalues
+    second = first**2 + own
+    across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
+
+    def rate(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        a, b = alpha[..., None], beta[..., None]
+        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
+
+    return valleys(rate, scale * np.geomspace(0.02, 4.0, across), _momenta(across))
+
+
+def _apart(starts: list[Least]) -> list[Least]:
+    """Starts that are not in the same place as a lower one."""
+    kept: list[Least] = []
+    for one in starts:
+        near = (
+            abs(np.log(one.alpha / other.alpha)) < 0.05 and abs(one.beta - other.beta) < 0.02
+            for other in kept
+        )
+        if not any(near):
+            kept.append(one)
+    return kept
+
+
+def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
+    """The search where the terms share eigenvectors and the whole grid is one array."""
+    first, second = np.unique(_two_moments(terms), axis=1)
+    scale = float((first / second).min())
+    across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
+    alphas = scale * np.geomspace(1e-3, 6.0, across)
+
+    def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        a, b = alpha[..., None], beta[..., None]
+        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
+
+    best = least(objective, alphas, _momenta(across), cheap=True)
+    start = float(objective(np.array([float(plain.alpha)]), np.zeros(1))[0])
+    if start < best.value:
+        return FastestMeanSquare(plain, float(np.sqrt(start)))
+    return FastestMeanSquare(Method(best.alpha, best.beta), float(np.sqrt(best.value)))
 
 
 def fastest_budget(
@@ -297,45 +442,3 @@ def _steps(lam: FloatArray, sigma2: Real, start: Real, K: int) -> FloatArray:
 def _two_moments(terms: Terms) -> FloatArray:
     """Mean and mean square of the curvature in every direction, shape (2, d)."""
     return np.stack([terms.weights @ terms.hessians, terms.weights @ terms.hessians**2])
-
-
-def _shared_rate(terms: Terms) -> Objective:
-    first, second = np.unique(_two_moments(terms), axis=1)
-
-    def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a, b = alpha[..., None], beta[..., None]
-        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
-
-    return objective
-
-
-def _dense_rate(terms: Terms) -> Objective:
-    d = terms.hessians.shape[-1]
-
-    def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        pairs = zip(alpha.ravel().tolist(), beta.ravel().tolist(), strict=True)
-        tolerance = 1e-3 if alpha.size > 1 else 1e-7  # a grid only has to show the valleys
-        values = [
-            perron_root(iid_operator(terms, Scalars(a, b, b)), (3, d, d), tolerance=tolerance)
-            for a, b in pairs
-        ]
-        return np.reshape(values, alpha.shape)
-
-    return objective
-
-
-def _scales(terms: Terms) -> tuple[float, float, float, float]:
-    """Least mean curvature, the natural step min E[H]/E[H²], and the extreme eigenvalues."""
-    H, weights = terms.hessians, terms.weights
-    if terms.shared:
-        first, second = _two_moments(terms)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return first.min(), (first / second).min(), H.min(), H.max()
-    mean = np.tensordot(weights, H, axes=1)
-    square = np.tensordot(weights, H @ H, axes=1)
-    lowest = float(np.linalg.eigvalsh(mean)[0])
-    extremes = np.linalg.eigvalsh(H)
-    if lowest <= 0.0:
-        return lowest, 0.0, extremes.min(), extremes.max()
-    ratios = np.linalg.eigvals(np.linalg.solve(mean, square)).real
-    return lowest, float(1.0 / ratios.max()), float(extremes.min()), float(extremes.max())

@@ -1,0 +1,291 @@
+"""Exact mean squared distance and mean excess of the objective, step by step, under a schedule.
+
+On quadratics with independent draws the second moments of every step follow from those of the step
+before, also while step size and momentum change, and with them those of an average of iterates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, real, whole
+from ravine.methods import Method
+from ravine.theory.finite_sums.deadline import NEVER, Deadline
+from ravine.theory.finite_sums.moment_step import Step, advance
+from ravine.theory.finite_sums.second_moments import SecondMoments
+
+_LOST = 1e30
+"""Growth of E‖y - x*‖² at which a curve is given up: far beyond any run, far below overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Step size, momentum and look-ahead of each step, for one method or for several.
+
+    Attributes
+    ----------
+    alpha, beta, gamma
+        Shape (K,) or (P, K): parameters of the steps 1 to K, of one method or of P.
+    lr_outside
+        Whether a change of the step size changes the velocity with it. PyTorch keeps the sum of
+        gradients, and multiplies it by the learning rate of the moment (True); the method as it is
+        written down keeps x - x₋ (False). Without changes both are the same.
+    """
+
+    alpha: FloatArray
+    beta: FloatArray
+    gamma: FloatArray
+    lr_outside: bool = False
+
+    def __init__(
+        self,
+        alpha: npt.ArrayLike,
+        beta: npt.ArrayLike = 0.0,
+        gamma: npt.ArrayLike | None = None,
+        *,
+        lr_outside: bool = False,
+    ) -> None:
+        steps = real("alpha", alpha, "nonnegative", remedy="give the step size of each step")
+        momenta = real("beta", beta, remedy="give the momentum, or one of each step")
+        ahead = momenta if gamma is None else real("gamma", gamma, remedy="give the look-ahead")
+        together = np.broadcast_arrays(steps, momenta, ahead)
+        if together[0].ndim not in (1, 2):
+            remedy = "give (K,) numbers, or (P, K) for P methods"
+            raise Refusal("alpha", "one number a step", f"shape {together[0].shape}", remedy)
+        object.__setattr__(self, "alpha", together[0])
+        object.__setattr__(self, "beta", together[1])
+        object.__setattr__(self, "gamma", together[2])
+        object.__setattr__(self, "lr_outside", lr_outside)
+
+    @property
+    def steps(self) -> int:
+        """Number K of steps."""
+        return int(self.alpha.shape[-1])
+
+
+def constant(method: Method, steps: int) -> Schedule:
+    """The parameters of a method, of one or of P of them, at every step."""
+    whole("steps", steps, 1, remedy="give the number of steps")
+    ones = np.ones(steps)
+    return Schedule(
+        np.asarray(method.alpha)[..., None] * ones,
+        np.asarray(method.beta)[..., None] * ones,
+        np.asarray(method.gamma)[..., None] * ones,
+    )
+
+
+def constant_then_linear(
+    method: Method, steps: int, *, hold: float = 0.5, lr_outside: bool = True
+) -> Schedule:
+    """The step size of a method for a share ``hold`` of the steps, then linearly down to zero.
+
+    The last step is the first fraction 1/(decaying steps) of the full one, not zero.
+
+    Examples
+    --------
+    >>> constant_then_linear(Method(1.0), 4, hold=0.5).alpha.round(3).tolist()
+    [1.0, 1.0, 0.667, 0.333]
+    """
+    whole("steps", steps, 1, remedy="give the number of steps")
+    flat = round(hold * steps)
+    falling = steps - flat
+    down = np.arange(falling, 0.0, -1.0) / (falling + 1.0)
+    shape = np.concatenate([np.ones(flat), down])
+    ones = np.ones(steps)
+    return Schedule(
+        np.asarray(method.alpha)[..., None] * shape,
+        np.asarray(method.beta)[..., None] * ones,
+        np.asarray(method.gamma)[..., None] * ones,
+        lr_outside=lr_outside,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Means over all draws, at the steps 0 to K; a leading axis for several methods.
+
+    Attributes
+    ----------
+    distance
+        E‖y - x*‖². NaN beyond the steps that were computed, infinite once it is lost.
+    excess
+        E f(y) - f*.
+    average_distance, average_excess
+        The same of the average of the iterates y from the step asked for on; NaN before it.
+    """
+
+    distance: FloatArray
+    excess: FloatArray
+    average_distance: FloatArray
+    average_excess: FloatArray
+
+
+def moment_curve(
+    moments: SecondMoments,
+    schedule: Schedule,
+    start: FloatArray,
+    *,
+    average_from: int | None = None,
+    products: int | None = None,
+    deadline: Deadline = NEVER,
+) -> Curve:
+    """Exact second moments of the iterates, step by step, under independent draws.
+
+    With E g = Λ E r, and z_b, Δ_b the gradient at x* and the deviation of the Hessian drawn::
+
+        E[g gᵀ] = Λ X Λ + N(X) + S + C + Cᵀ,     C = Σ_b w_b Δ_b E[r] z_bᵀ
+
+    C couples the mean of a run to its noise until the mean has decayed. For an average of iterates,
+    with S_k their sum, E[S_{k-1} s_kᵀ] = E[S_{k-1} s_{k-1}ᵀ] Āᵀ: the draw of a step is independent
+    of the past, and its gradient at x* is zero in the mean. Only the diagonal of these enters the
+    distance and the excess, so that an average costs next to nothing.
+
+    Parameters
+    ----------
+    moments
+        The sum, in the eigenvectors of its mean Hessian.
+    schedule
+        Parameters of the steps; of several methods at once where they have a leading axis.
+    start
+        y_0 - x* in the eigenvectors, shape (d,); the velocity is zero.
+    average_from
+        First step whose iterate enters the average, from 0 to K.
+    products
+        Steps after which to stop; each takes one sandwich for each method.
+    deadline
+        Time at which to stop.
+
+    Examples
+    --------
+    >>> moments = SecondMoments.of(np.array([[[1.0]], [[3.0]]]))
+    >>> curve = moment_curve(moments, constant(Method(0.5), 2), np.ones(1))
+    >>> curve.distance.round(6).tolist(), curve.excess.round(6).tolist()
+    ([1.0, 0.25, 0.0625], [1.0, 0.25, 0.0625])
+    """
+    single = schedule.alpha.ndim == 1
+    alpha, beta, gamma = (
+        np.atleast_2d(values) for values in (schedule.alpha, schedule.beta, schedule.gamma)
+    )
+    P, K = alpha.shape
+    lam = moments.eigenvalues
+    d = lam.size
+    S = moments.gradient_covariance
+    third = moments.third.transpose(1, 0, 2).reshape(d, d * d)
+
+    r = np.broadcast_to(start, (P, d)).copy()
+    v = np.zeros_like(r)
+    X = np.zeros((P, 3, d, d))
+    X[:, 0] = r[:, :, None] * r[:, None, :]
+    distance = np.full((P, K + 1), np.nan)
+    excess = np.full((P, K + 1), np.nan)
+    average = _Average(average_from, lam, P, K)
+    lost = np.zeros(P, dtype=bool)
+    limit = _LOST * max(float(start @ start), 1e-300)
+    last = K if products is None else min(K, products)
+
+    for k in range(last + 1):
+        squares = np.einsum("pii->pi", X[:, 0])
+        distance[:, k] = np.where(lost, np.inf, squares.sum(axis=1))
+        excess[:, k] = np.where(lost, np.inf, 0.5 * squares @ lam)
+        average.take(k, X, lost)
+        gone = ~(distance[:, k] < limit)
+        if gone.any():
+            lost |= gone
+            X[gone] = 0.0
+            r[gone] = v[gone] = 0.0
+            distance[gone, k:] = np.inf
+            excess[gone, k:] = np.inf
+        if k == last or lost.all() or deadline.passed:
+            break
+
+        step = _step(schedule, alpha, beta, gamma, k)
+        C = (r @ third).reshape(P, d, d)
+        gr = lam[:, None] * X[:, 0]
+        gg = gr * lam + moments.sandwich(X[:, 0]) + S + C + np.swapaxes(C, 1, 2)
+        X = advance(X, gr, lam[:, None] * X[:, 1], gg, step.matrices)
+        X[:, ::2] = 0.5 * (X[:, ::2] + np.swapaxes(X[:, ::2], -1, -2))
+        average.move(step.vectors)
+        r, v = step.vectors.of_mean(lam, r, v)
+
+    curves = (distance, excess, average.distance, average.excess)
+    return Curve(*(values[0] if single else values for values in curves))
+
+
+class _Coefficients(Step):
+    """A step for vectors (P, d)."""
+
+    __slots__ = ()
+
+    def of_mean(
+        self, lam: FloatArray, r: FloatArray, v: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The mean block, direction by direction."""
+        g = lam * r
+        return r + self.a * v - self.p * g, self.b * v - self.q * g
+
+
+@dataclass(frozen=True)
+class _Both:
+    vectors: _Coefficients
+    matrices: Step
+
+
+def _step(
+    schedule: Schedule, alpha: FloatArray, beta: FloatArray, gamma: FloatArray, k: int
+) -> _Both:
+    """Coefficients of the step from k to k + 1.
+
+    y_{k+1} = x_{k+1} + gamma_{k+1} v_{k+1} with x_{k+1} = y_k - gamma_k v_k + v_{k+1}: the
+    look-ahead of the next step enters. With the learning rate outside, the velocity that is left
+    from the last step is first multiplied by alpha_k / alpha_{k-1}.
+    """
+    ahead = gamma[:, min(k + 1, gamma.shape[1] - 1)]
+    kept = np.ones(len(alpha))
+    if schedule.lr_outside and k > 0:
+        before = alpha[:, k - 1]
+        kept = np.divide(alpha[:, k], before, out=np.ones(len(alpha)), where=before > 0.0)
+    coupling = np.where(
+        (gamma[:, k] == beta[:, k]) & (ahead == gamma[:, k]),
+        beta[:, k] ** 2,
+        beta[:, k] * (1.0 + ahead) - gamma[:, k],
+    )
+    a = kept * coupling
+    b = kept * beta[:, k]
+    p = alpha[:, k] * (1.0 + ahead)
+    q = alpha[:, k]
+    return _Both(
+        _Coefficients(*(value[:, None] for value in (a, b, p, q))),
+        Step(*(value[:, None, None] for value in (a, b, p, q))),
+    )
+
+
+class _Average:
+    """Second moments of the sum of iterates, and its mixed ones with r and v, by direction."""
+
+    def __init__(self, first: int | None, lam: FloatArray, P: int, K: int) -> None:
+        self.first = (
+            K + 1 if first is None else whole("average_from", first, 0, remedy="give a step")
+        )
+        self.lam = lam
+        self.distance = np.full((P, K + 1), np.nan)
+        self.excess = np.full((P, K + 1), np.nan)
+        self.square, self.with_r, self.with_v = np.zeros((3, P, lam.size))
+
+    def move(self, step: _Coefficients) -> None:
+        """E[S r] and E[S v] after a step, S as before."""
+        self.with_r, self.with_v = step.of_mean(self.lam, self.with_r, self.with_v)
+
+    def take(self, k: int, X: FloatArray, lost: npt.NDArray[np.bool_]) -> None:
+        """Add the iterate of step k."""
+        if k < self.first:
+            return
+        rr = np.einsum("pii->pi", X[:, 0])
+        self.square = self.square + 2.0 * self.with_r + rr
+        self.with_r = self.with_r + rr
+        self.with_v = self.with_v + np.einsum("pii->pi", X[:, 1])
+        count = (k - self.first + 1) ** 2
+        self.distance[:, k] = np.where(lost, np.inf, self.square.sum(axis=1) / count)
+        self.excess[:, k] = np.where(lost, np.inf, 0.5 * (self.square @ self.lam) / count)

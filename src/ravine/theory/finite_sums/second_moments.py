@@ -1,0 +1,498 @@
+"""Second moments of a finite sum under iid sampling, in the eigenvectors of its mean Hessian.
+
+With H_b = Λ + Δ_b, Λ diagonal, a step moves E[s sᵀ] of s = (y - x*, x - x₋) by what the mean does,
+pair of directions by pair of directions, plus the sandwich N(X) = Σ_b w_b Δ_b X Δ_b of the block
+X = E[r rᵀ], which enters as gradient noise does. The slow part, the mean, is inverted exactly
+(:mod:`ravine.theory.finite_sums.pairs`); what is left to iterate on settles in a few products,
+however close to 1 the growth is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.methods import Method
+from ravine.theory.finite_sums.deadline import NEVER, Deadline
+from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations, RowDeviations
+from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
+from ravine.theory.finite_sums.positive_map import Root, matrix_limits
+from ravine.theory.finite_sums.terms import Scalars, one_method
+from ravine.theory.ladder.rates import block_radius
+
+TOLERANCE = 1e-5
+"""Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
+_POWERS = 12
+"""Products of the power method before Arnoldi's takes over."""
+_GUESSES = 60
+"""Guesses of the growth; a secant needs five to ten."""
+_FLOOR = 1e-12
+"""Growth below which a mean problem counts as solved in a few steps."""
+_LOWEST_EXCESS = -25.0
+"""Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
+
+
+@dataclass(frozen=True, eq=False)
+class Perron:
+    """The growth of E‖s‖² per step, the moments that grow, and who drives them.
+
+    Attributes
+    ----------
+    value
+        Spectral radius λ of X ↦ mean_b A_b X A_bᵀ.
+    mean_value
+        The same without the deviations: the squared spectral radius of the mean problem.
+    moments
+        E[r rᵀ] of the state that grows at this rate, of trace 1.
+    weights
+        V such that w_b tr(V Δ_b moments Δ_b) is the share of term b in what the deviations add.
+    slope
+        -d log λ / d log of the sandwich: how much 1 % more disagreement adds to the growth.
+    """
+
+    value: float
+    mean_value: float
+    moments: FloatArray
+    weights: FloatArray
+    slope: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """Where the search for the growth ended."""
+
+    root: Root
+    mean_value: float
+    response: FloatArray
+    M: FloatArray
+    tolerance: float
+
+
+class SecondMoments:
+    """A sum f = Σ_b w_b f_b of quadratics, seen from the eigenvectors of its mean Hessian.
+
+    Parameters
+    ----------
+    eigenvalues
+        Of the mean Hessian, shape (d,).
+    deviations
+        Δ_b in its eigenvectors, shape (k, d, d), or something that acts like them.
+    weights
+        w_b, shape (k,), adding up to 1, on average if they were drawn at random. Left out where
+        ``deviations`` has its own.
+    gradients
+        z_b = ∇f_b(x*) in the same coordinates, shape (k, d); zero if left out.
+    basis
+        The eigenvectors as columns, in the coordinates that the terms were given in.
+    """
+
+    def __init__(
+        self,
+        eigenvalues: FloatArray,
+        deviations: FloatArray | Deviations,
+        weights: FloatArray | None = None,
+        gradients: FloatArray | None = None,
+        basis: FloatArray | None = None,
+    ) -> None:
+        d = eigenvalues.size
+        if isinstance(deviations, np.ndarray):
+            k = len(deviations)
+            shares = np.full(k, 1.0 / k) if weights is None else weights
+            scale = float(np.abs(eigenvalues).max())
+            deviations = MatrixDeviations(deviations, shares, scale)
+
+        self.eigenvalues = eigenvalues
+        self.spread: Deviations = deviations
+        self.weights = deviations.weights
+        self.gradients = np.zeros((len(self.weights), d)) if gradients is None else gradients
+        self.basis = np.eye(d) if basis is None else basis
+        self._solutions: dict[Scalars, _Solution] = {}
+
+    @classmethod
+    def of(
+        cls,
+        hessians: FloatArray,
+        gradients: FloatArray | None = None,
+        weights: FloatArray | None = None,
+    ) -> SecondMoments:
+        """Second moments of terms given by their Hessians (k, d, d) and gradients at x* (k, d).
+
+        Examples
+        --------
+        >>> moments = SecondMoments.of(np.array([[[1.0]], [[3.0]]]))
+        >>> round(moments.growth(Method(0.5)), 9)  # the mean of (1 - 0.5 h)²
+        0.25
+        """
+        k = len(hessians)
+        shares = np.full(k, 1.0 / k) if weights is None else weights
+        values, turn = np.linalg.eigh(np.tensordot(shares, hessians, axes=1))
+        turned = turn.T @ hessians @ turn - np.diag(values)
+        deviations = 0.5 * (turned + np.swapaxes(turned, 1, 2))
+        slopes = None if gradients is None else gradients @ turn
+        return cls(values, deviations, shares, slopes, turn)
+
+    @classmethod
+    def recut(
+        cls,
+        roots: FloatArray,
+        gradients: FloatArray | None,
+        batch_size: int,
+        *,
+        shift: float = 0.0,
+    ) -> SecondMoments:
+        """Second moments of batches of rows that are cut anew, as a shuffled loader does.
+
+        A batch of m out of n rows, drawn without replacement, has a mean Hessian and a mean
+        gradient whose covariance is that of single rows times::
+
+            (n - m) / (m (n - 1))
+
+        (sampling from a finite population). Second moments need nothing else of a batch, so that
+        rows with Δ_i and z_i times the root of this factor stand for all batches.
+
+        The batches of different steps are taken to be independent. Within an epoch of n/m steps
+        they are not: rows that came do not come again. That correlation is of order m/n between two
+        steps and adds up to O(1) of the noise over an epoch, so that the model is right to first
+        order where the memory 1/(1 - rate) is short against an epoch, and overstates the noise
+        floor of slow methods, whose noise averages out over the epochs, by up to its whole size.
+        The growth is affected in its part beyond the mean's alone.
+
+        Parameters
+        ----------
+        roots
+            R_i with H_i = R_iᵀ R_i + shift I, shape (n, q, d); one row (q = 1), the features times
+            the root of the loss's curvature, for a model with one output.
+        gradients
+            ∇f_i(x*) of the single rows, shape (n, d), or None for zero.
+        batch_size
+            m, from 1 to n.
+        shift
+            What all Hessians share, the weight of an l2 penalty.
+
+        Examples
+        --------
+        >>> rows = np.array([[[1.0]], [[2.0]], [[3.0]]])
+        >>> whole = SecondMoments.recut(rows, None, 3)
+        >>> round(whole.growth(Method(0.1)), 6)  # one batch of all rows: (1 - 0.1 * 14/3)²
+        0.284444
+        """
+        n, _, d = roots.shape
+        factor = 0.0 if n == 1 else (n - batch_size) / (batch_size * (n - 1.0))
+        flat = roots.reshape(-1, d)
+        values, turn = np.linalg.eigh(flat.T @ flat / n)
+        spread = RowDeviations(roots @ turn, np.full(n, 1.0 / n), factor)
+        slopes = None if gradients is None else math.sqrt(factor) * (gradients @ turn)
+        return cls(values + shift, spread, gradients=slopes, basis=turn)
+
+    @property
+    def dimension(self) -> int:
+        """Number of directions."""
+        return int(self.eigenvalues.size)
+
+    @property
+    def deviations(self) -> FloatArray:
+        """All Δ_b, shape (k, d, d)."""
+        return self.spread.stack()
+
+    def sandwich(self, X: FloatArray) -> FloatArray:
+        """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
+        return self.spread.sandwich(X)
+
+    def restricted(self, kept: npt.ArrayLike) -> SecondMoments:
+        """The same sum seen in some of the directions only, given by their indices."""
+        which = np.asarray(kept, dtype=np.intp)
+        return SecondMoments(
+            self.eigenvalues[which],
+            self.spread.restricted(which),
+            gradients=self.gradients[:, which],
+            basis=self.basis[:, which],
+        )
+
+    @cached_property
+    def gradient_covariance(self) -> FloatArray:
+        """S = Σ_b w_b z_b z_bᵀ."""
+        return np.asarray((self.weights[:, None] * self.gradients).T @ self.gradients)
+
+    @cached_property
+    def third(self) -> FloatArray:
+        """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d): what links the mean of a run to its noise."""
+        if not self.gradients.any():
+            return np.zeros((self.dimension,) * 3)
+        return self.spread.third(self.gradients)
+
+    @cached_property
+    def natural_step(self) -> float:
+        """Least E[H]/E[H²] over directions: the scale of the step that sampled curvature allows.
+
+        1 over the largest eigenvalue of Λ^-½ E[H²] Λ^-½; at twice it SGD stops converging in mean
+        square in the direction that decides.
+        """
+        lam = self.eigenvalues
+        square = np.diag(lam**2) + self.sandwich(np.eye(lam.size))
+        root = 1.0 / np.sqrt(lam)
+        return float(1.0 / np.linalg.eigvalsh(root[:, None] * square * root[None, :])[-1])
+
+    def mean_rate(self, method: Method) -> float:
+        """Spectral radius with exact gradients, in closed form: eigenvalues may be double."""
+        scalars = one_method(method)
+        parameters = (np.float64(v) for v in scalars)
+        return float(np.max(block_radius(self.eigenvalues, *parameters)))
+
+    def growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
+        """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ.
+
+        To ``tolerance`` times its distance from 1.
+        """
+        return self._solved(method, tolerance, NEVER).root.value
+
+    def growth_limits(
+        self, method: Method, *, tolerance: float = TOLERANCE, deadline: Deadline = NEVER
+    ) -> Root:
+        """The growth with limits that hold, also where the search was ended early."""
+        return self._solved(method, tolerance, deadline).root
+
+    def is_stable(self, method: Method) -> bool:
+        """Whether the growth is below 1, by one look at λ = 1."""
+        return self.mean_rate(method) < 1.0 and self.strain(method) < 1.0
+
+    def strain(self, method: Method) -> float:
+        """Spectral radius of M ↦ N(κ(1)∘M): below 1 iff a stable mean stays stable in mean square.
+
+        It scales with the disagreement; known more sharply the closer it is to 1.
+        """
+        kappa = response(self.eigenvalues, method, 1.0)[0]
+        return self._radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
+
+    def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Perron:
+        """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
+        solution = self._solved(method, tolerance, NEVER)
+        value, mean_value = solution.root.value, solution.mean_value
+        kappa, M = solution.response, solution.M
+        X = kappa * M
+        X = X / np.trace(X)
+
+        # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
+        U = self._radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
+        push = float(np.vdot(U, self.sandwich(X)))
+        V = U / push if push > 0.0 else np.zeros_like(U)
+
+        # c N has growth λ where r(λ) = 1/c: d log λ/d log c = -1/(d log r/d log λ). The radius r
+        # changes on the scale of the distance to the growth of the mean: a tenth of that is close.
+        share = 0.1 * (1.0 - mean_value / value)
+        if share < 1e-10:
+            return Perron(value, mean_value, X, V, 0.0)
+        further = response(self.eigenvalues, method, value * (1.0 + share))[0]
+        near = self._radius(further, M, 1e-4)[0]
+        here = self._radius(kappa, M, 1e-4)[0]
+        fall = math.inf
+        if near > 0.0 and here > 0.0:
+            fall = math.log(here / near) / math.log1p(share)
+        return Perron(value, mean_value, X, V, 1.0 / fall if fall > 0.0 else 0.0)
+
+    def shares(self, perron: Perron) -> FloatArray:
+        """Share of each Δ_b in what the deviations add, before its weight; shape (k,)."""
+        return self.spread.pulls(perron.moments, perron.weights)
+
+    def stationary(self, method: Method) -> FloatArray | None:
+        """E[(y - x*)(y - x*)ᵀ] that the gradients at x* leave; None where it is not finite."""
+        full = self.stationary_state(method)
+        return None if full is None else full[0]
+
+    def stationary_state(self, method: Method) -> FloatArray | None:
+        """Stationary E rrᵀ, E rvᵀ, E vvᵀ, shape (3, d, d); None where they are not finite.
+
+        The gradients' second moment M = S + N(X) answers with E rrᵀ = κ∘M, κ at λ = 1, so that
+        M = S + N(κ∘M) is left to solve.
+        """
+        from scipy.sparse.linalg import LinearOperator, gmres
+
+        if self.mean_rate(method) >= 1.0:
+            return None
+        kappa = response(self.eigenvalues, method, 1.0)
+        d = self.dimension
+        S = self.gradient_covariance
+        M = S
+        if self.spread.largest > 0.0 and S.any():
+
+            def residual(v: FloatArray) -> FloatArray:
+                X = v.reshape(d, d)
+                return np.asarray((X - self.sandwich(kappa[0] * X)).ravel())
+
+            operator = LinearOperator((d * d, d * d), matvec=residual, dtype=np.float64)
+            solved, failed = gmres(
+                operator, S.ravel(), rtol=1e-11, atol=0.0, restart=60, maxiter=20
+            )
+            if failed:
+                return None
+            M = np.asarray(solved).reshape(d, d)
+        X = kappa * M
+        if np.min(np.diag(X[0])) < 0.0:
+            return None
+        rr = 0.5 * (X[0] + X[0].T)
+        vv = 0.5 * (X[3] + X[3].T)
+        return np.stack([rr, X[1], vv])
+
+    def excess(self, X: FloatArray) -> float:
+        """E f(y) - f* = ½ tr(Λ X) of moments X = E[(y - x*)(y - x*)ᵀ], exact for quadratics."""
+        return float(0.5 * np.diag(X) @ self.eigenvalues)
+
+    def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> _Solution:
+        key = one_method(method)
+        known = self._solutions.get(key)
+        if known is None or known.tolerance > tolerance:
+            known = self._solve(method, tolerance, deadline)
+            self._solutions[key] = known
+        return known
+
+    def _solve(self, method: Method, tolerance: float, deadline: Deadline) -> _Solution:
+        """Solve r(λ) = 1, r the spectral radius of M ↦ N(κ(λ)∘M), which falls with λ.
+
+        An eigenvector X of the whole operator satisfies (λ - Φ₀) X = α² G Gᵀ ⊗ N(X₁₁), with Φ₀ the
+        operator of the mean; so M = N(X₁₁) satisfies M = N(κ(λ)∘M). A secant in
+        t = log(λ/λ₀ - 1), λ₀ the growth of the mean, in which log r is nearly a straight line.
+        """
+        least = self.mean_rate(method) ** 2
+        base = max(least, _FLOOR)
+        size = self.spread.largest * float(method.alpha)
+        M = np.eye(self.dimension)
+        # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
+        t = math.log(max(size, 1e-6, size**2 / base))
+        low, high = _LOWEST_EXCESS, math.inf
+        trail: list[tuple[float, float]] = []
+        done = False
+        blocks = MeanBlocks(self.eigenvalues, method)
+
+        for _ in range(_GUESSES):
+            value = base * (1.0 + math.exp(t))
+            kappa = noise_response(blocks, method, value)[0]
+            margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
+            # A guess that is far off need not be judged sharply.
+            doubt = 0.01 * abs(trail[-1][1]) if trail else 1e-2
+            sharpness = min(1e-2, max(min(doubt, 1e-2), margin / (value - base)))
+            radius, M = self._radius(kappa, M, sharpness)
+            excess = math.log(radius) if radius > 0.0 else -1e3
+            if excess > 0.0:
+                low = t
+            else:
+                high = t
+            trail.append((t, excess))
+
+            t_next = t + _secant(trail)
+            if math.isfinite(high) and not low < t_next < high:
+                t_next = 0.5 * (low + high)
+            change = base * abs(math.exp(t_next) - math.exp(t))
+            t = t_next
+            done = (change <= margin and excess < 0.1) or t < _LOWEST_EXCESS + 1.0
+            if done or deadline.passed:
+                break
+
+        value = base * (1.0 + math.exp(t))
+        root = Root(value, value, value, True)
+        if not done:
+            root = self._bracket(method, base, t, M)
+        return _Solution(root, least, kappa, M, tolerance)
+
+    def _bracket(self, method: Method, base: float, t: float, M: FloatArray) -> Root:
+        """Limits of the growth by Collatz and Wielandt's of r, which is 1 at the growth."""
+        value = base * (1.0 + math.exp(t))
+        low, high = base, math.inf
+        for reach in 2.0 ** np.arange(-20.0, 6.0, 2.0):
+            for side in (-1.0, 1.0):
+                guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST_EXCESS)))
+                kappa = response(self.eigenvalues, method, guess)[0]
+                limits = matrix_limits(self._map(kappa), M)
+                if limits[0] > 1.0:
+                    low = max(low, guess)
+                if limits[1] < 1.0:
+                    high = min(high, guess)
+            if low > base and math.isfinite(high):
+                break
+        return Root(float(np.clip(value, low, high)), low, high, False)
+
+    def _map(self, kappa: FloatArray, adjoint: bool = False) -> Callable[[FloatArray], FloatArray]:
+        """M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V)."""
+        if adjoint:
+            return lambda V: np.asarray(kappa * self.sandwich(V))
+        return lambda M: self.sandwich(kappa * M)
+
+    def _radius(
+        self,
+        kappa: FloatArray,
+        M: FloatArray,
+        tolerance: float,
+        *,
+        adjoint: bool = False,
+        share: float = 0.0,
+    ) -> tuple[float, FloatArray]:
+        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint.
+
+        To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
+        """
+        move = self._map(kappa, adjoint)
+        M = M / max(float(np.trace(M)), 1e-300)
+        radius, steady = 0.0, 0
+        for _ in range(_POWERS):
+            moved = move(M)
+            before = radius
+            radius = float(np.trace(moved))
+            if radius <= 1e-300:
+                return 0.0, M
+            M = moved / radius
+            sharp = max(tolerance * radius, share * abs(radius - 1.0))
+            steady = steady + 1 if abs(radius - before) <= sharp else 0
+            if steady == 2:
+                return radius, M
+        return _arnoldi(move, M, tolerance)
+
+
+def _secant(trail: list[tuple[float, float]]) -> float:
+    """How far to move t: by the slope through the last two points, or by slope -1."""
+    t, excess = trail[-1]
+    move = excess
+    if len(trail) > 1 and t != trail[-2][0]:
+        slope = (excess - trail[-2][1]) / (t - trail[-2][0])
+        # r falls like a power of λ - λ₀ between these; a steeper slope is rounding.
+        if -20.0 < slope < -0.05:
+            move = -excess / slope
+        elif slope >= -0.05 and excess < -1e-3:
+            # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
+            move = -math.inf
+    return float(np.clip(move, -6.0, 6.0))
+
+
+def _arnoldi(
+    move: Callable[[FloatArray], FloatArray], M: FloatArray, tolerance: float
+) -> tuple[float, FloatArray]:
+    """Largest eigenvalue of a positive map that powers are slow to settle on."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+
+    d = len(M)
+
+    def matvec(v: FloatArray) -> FloatArray:
+        X = v.reshape(d, d)
+        return move(0.5 * (X + X.T)).ravel()
+
+    if d < 4:  # Arnoldi's method wants more unknowns than vectors
+        columns = [matvec(row) for row in np.eye(d * d)]
+        values, vectors = np.linalg.eig(np.stack(columns, axis=1))
+        lead = int(np.argmax(values.real))
+        X = vectors[:, lead].real.reshape(d, d)
+        X = 0.5 * (X + X.T)
+        return float(values[lead].real), X / np.trace(X)
+    operator = LinearOperator((d * d, d * d), matvec=matvec, dtype=np.float64)
+    # 12 vectors and 40 restarts: 500 products at most.
+    asked = {"k": 1, "which": "LR", "v0": M.ravel(), "ncv": 12, "maxiter": 40}
+    try:
+        values, vectors = eigs(operator, tol=max(tolerance, 1e-10), **asked)
+    except ArpackNoConvergence:
+        moved = move(M)
+        return float(np.trace(moved) / np.trace(M)), moved
+    X = vectors[:, 0].real.reshape(d, d)
+    X = 0.5 * (X + X.T)
+    return float(np.abs(values[0])), X / np.trace(X)
