@@ -47,6 +47,16 @@ UNMIRRORED = {
     "theory/finite_sums/path_growth.py",
     "theory/finite_sums/sense.py",
     "theory/finite_sums/terms.py",
+    "torch/advice.py",
+    "torch/callbacks.py",
+    "torch/copies.py",
+    "torch/curvature.py",
+    "torch/monitor.py",
+    "torch/pictures.py",
+    "torch/products.py",
+    "torch/race.py",
+    "torch/risk.py",
+    "torch/trial.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
