@@ -99,8 +99,11 @@ _HOMES = {
     "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),
     "ravine.theory.ladder": (
         "Certificate",
+        "CircleRate",
         "Ladder",
+        "LinearMethod",
         "certificate",
+        "circle_rate",
         "commuting_rate",
         "contraction",
         "critical_batch_size",

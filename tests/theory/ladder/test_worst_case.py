@@ -13,6 +13,7 @@ from ravine.theory.blocks import block, system
 from ravine.theory.ladder.certificate import certificate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.transfer import LinearMethod
 from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
 
 # (mu, L, alpha, beta, worst-case rate), independent values to 1e-12.
@@ -183,3 +184,11 @@ def test_any_schedule_of_steps_stays_below():
 def test_a_schedule_needs_its_ends_in_order():
     with pytest.raises(ValueError, match="steps must be two step sizes, the smaller first"):
         schedule_rate(Curvature(1, 8), 0.3, (0.1, 0.01))
+
+
+def test_a_method_given_by_its_transfer_function_has_the_same_rate():
+    curvature = Curvature(1.0, 32.0)
+    method = nesterov(curvature)
+    closed = float(worst_case_rate(curvature, method))
+    scanned = float(worst_case_rate(curvature, LinearMethod.of(method)))
+    assert scanned == pytest.approx(closed, rel=1e-12)

@@ -7,14 +7,18 @@ from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.ladder.safety import safe_momentum, safe_step
+from ravine.theory.ladder.transfer import CircleRate, LinearMethod, circle_rate
 from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
 
 __all__ = [
     "RUNGS",
     "Certificate",
+    "CircleRate",
     "Ladder",
+    "LinearMethod",
     "Rung",
     "certificate",
+    "circle_rate",
     "commuting_rate",
     "contraction",
     "critical_batch_size",

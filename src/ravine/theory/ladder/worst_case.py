@@ -12,11 +12,12 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.rates import block_radius, check_shapes
+from ravine.theory.ladder.transfer import LinearMethod, circle_rate
 
 Where: TypeAlias = npt.NDArray[np.bool_]
 
 
-def worst_case_rate(curvature: Curvature, method: Method) -> Real:
+def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real:
     """Exact rate r* over all finite sums of L-smooth mu-strongly convex functions, in any order.
 
     The best quadratic Lyapunov function of the two extreme blocks B(mu), B(L) serves every
@@ -32,6 +33,9 @@ def worst_case_rate(curvature: Curvature, method: Method) -> Real:
     of it is real, r exceeds the spectral radius, and the turning angle exists; elsewhere r* is the
     spectral radius. For gamma = beta: c = beta², k = 1 + beta².
 
+    A method of any memory, given by its transfer function as a ``LinearMethod``, has its rate from
+    the circle theorem instead, for single values of mu and L.
+
     Returns
     -------
     Growth per step. Below 1: convergence on every such sum under every sampling. Above 1: some
@@ -44,6 +48,8 @@ def worst_case_rate(curvature: Curvature, method: Method) -> Real:
     >>> round(float(worst_case_rate(c, nesterov(c))), 9)
     1.164213562
     """
+    if isinstance(method, LinearMethod):
+        return np.float64(circle_rate(curvature, method).upper)
     return _solve(curvature, method)[0][()]
 
 
