@@ -43,6 +43,13 @@ def test_excess_of_a_quadratic_is_that_of_its_objective(data, survey_of):
     np.testing.assert_allclose(seen.watch(points), other(points), rtol=1e-9)
 
 
+def test_excess_never_rounds_to_less_than_zero(data, survey_of):
+    X, _ = data(rows=20, d=3)
+    seen = survey_of(X, np.arange(20) % 2, l2=0.1)
+    above = objective_watch(seen.model, seen.minimum.value + 1e-15, None)
+    assert above(seen.model.spread(seen.minimiser, 1, 1))[0, 0] == 0.0
+
+
 def test_a_run_that_diverges_says_when(data, survey_of):
     X, y = data(rows=20, d=3)
     seen = survey_of(X, y)

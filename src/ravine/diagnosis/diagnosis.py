@@ -149,5 +149,5 @@ def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
         return None
     least = min(p.loss for p in good)
     # Runs of a few seeds do not tell 2 % apart.
-    equal = [p for p in good if p.loss <= 1.02 * least]
+    equal = [p for p in good if p.loss <= least + 0.02 * abs(least)]
     return min(equal, key=lambda p: (not p.candidate.recommended, p.loss))

@@ -198,7 +198,8 @@ def objective_watch(model: RowModel, minimum: float, weights: FloatArray | None)
     """Excess of any loss: the whole objective at every point, less its least value."""
 
     def watch(points: FloatArray) -> FloatArray:
-        return model.objective(points, weights) - minimum
+        # At the minimiser the difference of two equal losses may round to less than zero.
+        return np.maximum(model.objective(points, weights) - minimum, 0.0)
 
     return watch
 
