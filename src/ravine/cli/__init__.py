@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from ravine.cli.batch import batch_command
+from ravine.cli.convert import convert_command
 from ravine.cli.diagnose import diagnose_command
 from ravine.cli.map import map_command
 from ravine.cli.plot import plot_command
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": reproduce,
     "sweep": sweep_command,
     "plot": plot_command,
+    "convert": convert_command,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
