@@ -14,9 +14,9 @@ from benchmarks import (
     closed_forms,
     commuting_map,
     finite_sum,
+    linear_model_sweep,
     peers,
     quadratic_sweep,
-    softmax_sweep,
 )
 from benchmarks.contest import Workload, contest, markdown, show
 
@@ -28,7 +28,7 @@ def main() -> None:
     workloads = [
         lambda: quadratic_sweep.workload(shared=False),
         lambda: quadratic_sweep.workload(shared=True),
-        softmax_sweep.workload,
+        linear_model_sweep.workload,
         lambda: finite_sum.workload("iid"),
         lambda: finite_sum.workload("reshuffle"),
     ]

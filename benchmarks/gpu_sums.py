@@ -20,8 +20,9 @@ from numba import cuda
 
 from ravine import Sampling
 from ravine.engine.cuda import finite_sum as cuda_finite_sum
-from ravine.engine.cuda import linear_model_tile as cuda_softmax
-from ravine.engine.sweep import Spec, kernel_for
+from ravine.engine.cuda import linear_model as cuda_linear_model
+from ravine.engine.kernels.table import kernel_for
+from ravine.engine.spec import Spec
 from ravine.problems import counterexample, multinomial_logistic
 
 TIMES = 4
@@ -33,17 +34,10 @@ def plane(problem: Any, side: int, steps: int, **changes: Any) -> Spec:
         "problem": problem,
         "alphas": np.linspace(0.01 / L, 0.5 / L, side),
         "betas": np.linspace(0.0, 0.6, side),
-        "gammas": None,
-        "pairs": False,
         "steps": steps,
-        "repeats": 1,
-        "sampling": None,
-        "sigma2": 0.0,
-        "noise": "independent",
         "measures": ("rate", "floor", "outcome"),
         "seed": 1,
         "start": problem.start,
-        "dtype": "float64",
         "device": "cuda",
     }
     return Spec(**usual | changes)
@@ -71,7 +65,7 @@ def clocked(spec: Spec) -> float:
     found = []
     for _ in range(TIMES):
         since = time.perf_counter()
-        kernel_for(spec)(spec, 0, spec.pixels)
+        kernel_for(spec).run(spec, 0, spec.pixels)
         found.append(time.perf_counter() - since)
     return min(found[1:])
 
@@ -111,7 +105,7 @@ def main() -> None:
         ("multinomial, noise", plane(whole, side // 2, 200, sigma2=1e-2)),
         ("multinomial, batches of 10 rows", plane(cut, side // 2, 200, sampling=Sampling.IID)),
     ):
-        show(what, spec, cuda_softmax, "softmax_kernel", with_cpu)
+        show(what, spec, cuda_linear_model, "linear_model_kernel", with_cpu)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ import numpy as np
 from numba import cuda
 
 from ravine.engine.cuda import quadratic as cuda_quadratic
-from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, SHARED, new_setting
-from ravine.engine.sweep import Spec
+from ravine.engine.kernels.quadratic_kernel import new_plan, noise_mode
+from ravine.engine.spec import Spec
 from ravine.problems import worst_case_quadratic
 
 D = 100
@@ -36,11 +36,7 @@ def plane(side: int, steps: int, noise: str, dtype: str) -> Spec:
         problem=problem,
         alphas=np.linspace(0.05 / L, 1.0 / L, side),
         betas=np.linspace(0.0, 0.9, side),
-        gammas=None,
-        pairs=False,
         steps=steps,
-        repeats=1,
-        sampling=None,
         sigma2=SIGMA**2,
         noise=noise,
         measures=("rate", "floor", "outcome"),
@@ -52,11 +48,11 @@ def plane(side: int, steps: int, noise: str, dtype: str) -> Spec:
 
 def kernel_seconds(spec: Spec) -> float:
     """Median seconds of the kernel alone, between two events."""
-    mode = INDEPENDENT if spec.noise == "independent" else SHARED
-    setting = new_setting(spec, mode)
+    mode = noise_mode(spec)
+    plan = new_plan(spec, mode)
     layout = cuda_quadratic.layout_for(D, mode, single=spec.dtype == "float32", with_sup=False)
     launch = cuda_quadratic.prepared(
-        spec, setting, layout, np.arange(spec.pixels), np.zeros(spec.pixels, np.int64)
+        spec, plan, layout, np.arange(spec.pixels), np.zeros(spec.pixels, np.int64)
     )[0]
     launch()
     cuda.synchronize()

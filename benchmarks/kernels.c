@@ -1,7 +1,7 @@
 /* The quadratic sweep written by hand, as the limit that the engine is measured against.
  *
- * The same algorithm and the same draws as ravine.engine.quadratic_kernel: one xoshiro128++ stream a
- * (pixel, coordinate) seeded by Philox4x32-10, Box-Muller with polynomials in single precision, state
+ * The same algorithm and the same draws as ravine.engine.kernels.quadratic_kernel: one xoshiro128++
+ * stream a (pixel, coordinate) seeded by Philox4x32-10, Box-Muller with polynomials in single precision, state
  * in double precision, blocks of LANES pixels, CHUNK steps of one coordinate at a time.
  *
  *   gcc -O3 -march=native -ffp-contract=fast -fno-math-errno -fopenmp -shared -fPIC kernels.c -lm

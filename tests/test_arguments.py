@@ -60,3 +60,11 @@ def test_shapes_that_do_not_fit():
     assert broadcast(a=np.ones((3, 1)), b=np.ones(4), c=np.float64(1.0)) == (3, 4)
     with pytest.raises(ValueError, match=r"a and b must have shapes .* got a \(3,\), b \(4,\)"):
         broadcast(a=np.ones(3), b=np.ones(4), c=np.float64(1.0))
+
+
+def test_masked_entries_are_refused_and_unmasked_ones_kept():
+    values = np.ma.masked_array([1.0, 2.0], [False, True])
+    with pytest.raises(ValueError, match=r"L must be free of masked entries.*L\.filled"):
+        real("L", values, remedy="none")
+    whole = np.ma.masked_array([1.0, 2.0], [False, False])
+    assert real("L", whole, remedy="none").tolist() == [1.0, 2.0]

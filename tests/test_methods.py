@@ -9,6 +9,7 @@ from ravine import (
     gradient_descent,
     heavy_ball,
     nesterov,
+    quasi_hyperbolic,
     sgd,
     triple_momentum,
 )
@@ -63,3 +64,26 @@ def test_usual_parameters_broadcast():
     curvature = Curvature(1.0, np.array([2.0, 8.0, 32.0]))
     for usual in (sgd, gradient_descent, nesterov, heavy_ball, triple_momentum):
         assert np.shape(usual(curvature).alpha) == (3,)
+
+
+def test_quasi_hyperbolic_momentum_runs_as_its_member_of_the_family():
+    rng = np.random.default_rng(0)
+    H = np.diag([1.0, 4.0, 9.0])
+    alpha, beta, nu = 0.2, 0.8, 0.6
+    y, average = rng.standard_normal(3), np.zeros(3)
+    method = quasi_hyperbolic(alpha, beta, nu)
+    x, before = y, y
+    for _ in range(30):
+        point = x + float(method.gamma) * (x - before)
+        np.testing.assert_allclose(point, y, rtol=1e-9, atol=1e-12)
+        average = beta * average + (1 - beta) * (H @ y)
+        y = y - alpha * ((1 - nu) * (H @ y) + nu * average)
+        step = float(method.beta) * (x - before) - float(method.alpha) * (H @ point)
+        x, before = x + step, x
+
+
+def test_quasi_hyperbolic_momentum_has_its_special_cases():
+    assert quasi_hyperbolic(0.1, 0.9, 1.0).gamma == 0.0
+    assert quasi_hyperbolic(0.1, 0.9, 0.9).gamma == pytest.approx(0.9)
+    with pytest.raises(ValueError, match="beta must be below 1"):
+        quasi_hyperbolic(0.1, 1.0, 0.5)

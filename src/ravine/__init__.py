@@ -1,156 +1,152 @@
-"""Whether Nesterov's method converges, how fast, and to what error."""
+"""Whether Nesterov's method converges, how fast, and to what error.
+
+``dir(ravine)`` shows what most people need, and the subjects under which the rest is found:
+``ravine.bounds``, ``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``,
+``ravine.problems``. Every public name is reachable as ``ravine.<name>`` as well.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ravine.curvature import Curvature
-from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
-from ravine.sampling import Sampling
-from ravine.theory.bounds.additive_noise import (
-    accelerated_bound,
-    accelerated_estimate,
-    additive_noise_bound,
-    additive_noise_estimate,
-    gradient_descent_bound,
-    lower_bound,
-    nesterov_bound,
-    sgd_noise_bound,
-)
-from ravine.theory.bounds.envelope import Envelope
-from ravine.theory.bounds.finite_sum import (
-    best_sgd_finite_sum_bound,
-    contraction_bound,
-    lyapunov_bound,
-    sgd_finite_sum_bound,
-    worst_case_bound,
-)
-from ravine.theory.bracket import Bracket
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
-from ravine.theory.finite_sums.growth import Growth, growth
-from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.finite_sums.stationary_covariance import (
-    StationaryCovariance,
-    stationary_covariance,
-)
-from ravine.theory.joint_spectral_radius.radius import JointSpectralRadius, joint_spectral_radius
-from ravine.theory.ladder.certificate import Certificate, certificate
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.ladder import Ladder, ladder
-from ravine.theory.ladder.rates import contraction, spectral_radius, stable
-from ravine.theory.ladder.safety import safe_momentum, safe_step
-from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
-from ravine.theory.noise.moments import (
-    StationaryVariance,
-    TransientPeak,
-    exact_noise_coefficient,
-    noise_floor,
-    paper_noise_coefficient,
-    second_moment,
-    stationary_variance,
-    transient_peak,
-)
-from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
+if TYPE_CHECKING:
+    from ravine import methods, problems
+    from ravine.curvature import Curvature
+    from ravine.diagnosis import Diagnosis, diagnose
+    from ravine.engine.run import run
+    from ravine.engine.sweep import sweep
+    from ravine.methods import Method, nesterov, sgd
+    from ravine.sampling import Sampling
+    from ravine.theory import bounds, finite_sums, noise
+    from ravine.theory import ladder as rates
+    from ravine.theory.finite_sums.growth import growth
+    from ravine.theory.ladder.certificate import certificate
+    from ravine.theory.ladder.iid import critical_batch_size, iid_rate
+    from ravine.theory.ladder.ladder import ladder
+    from ravine.theory.ladder.rates import spectral_radius
+    from ravine.theory.ladder.safety import safe_momentum, safe_step
+    from ravine.theory.ladder.worst_case import worst_case_rate
+    from ravine.theory.tuning.recommend import recommend
 
 __version__ = "0.1.0"
 
-# What needs Numba or xarray is loaded when it is first asked for: ``import ravine`` stays light.
-_LATER = {
-    "Diagnosis": "ravine.diagnosis",
-    "Outcome": "ravine.engine.measures",
-    "Restart": "ravine.engine.restart",
-    "Tail": "ravine.engine.schedule",
-    "Trace": "ravine.engine.run",
-    "diagnose": "ravine.diagnosis",
-    "problems": "ravine.problems",
-    "read_table": "ravine.diagnosis",
-    "run": "ravine.engine.run",
-    "sweep": "ravine.engine.sweep",
-}
-
-if TYPE_CHECKING:
-    from ravine import problems
-    from ravine.diagnosis import Diagnosis, diagnose, read_table
-    from ravine.engine.measures import Outcome
-    from ravine.engine.restart import Restart
-    from ravine.engine.run import Trace, run
-    from ravine.engine.schedule import Tail
-    from ravine.engine.sweep import sweep
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'ravine' has no attribute {name!r}")
-    module = import_module(_LATER[name])
-    return module if name == "problems" else getattr(module, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
-
-
 __all__ = [
-    "Bracket",
-    "Certificate",
     "Curvature",
     "Diagnosis",
-    "Envelope",
-    "Growth",
-    "JointSpectralRadius",
-    "Ladder",
     "Method",
-    "Outcome",
-    "Recommendation",
-    "Restart",
     "Sampling",
-    "Sense",
-    "Setting",
-    "StationaryCovariance",
-    "StationaryVariance",
-    "Tail",
-    "Trace",
-    "TransientPeak",
-    "accelerated_bound",
-    "accelerated_estimate",
-    "additive_noise_bound",
-    "additive_noise_estimate",
-    "best_sgd_finite_sum_bound",
+    "bounds",
     "certificate",
-    "commuting_rate",
-    "contraction",
-    "contraction_bound",
-    "counterexample_growth",
+    "critical_batch_size",
     "diagnose",
-    "exact_noise_coefficient",
-    "gradient_descent",
-    "gradient_descent_bound",
+    "finite_sums",
     "growth",
-    "heavy_ball",
-    "joint_spectral_radius",
+    "iid_rate",
     "ladder",
-    "lower_bound",
-    "lyapunov_bound",
+    "methods",
     "nesterov",
-    "nesterov_bound",
-    "noise_floor",
-    "paper_noise_coefficient",
+    "noise",
     "problems",
-    "read_table",
+    "rates",
     "recommend",
     "run",
     "safe_momentum",
     "safe_step",
-    "second_moment",
     "sgd",
-    "sgd_finite_sum_bound",
-    "sgd_noise_bound",
     "spectral_radius",
-    "stable",
-    "stationary_covariance",
-    "stationary_variance",
     "sweep",
-    "transient_peak",
-    "triple_momentum",
-    "turning_angle",
-    "worst_case_bound",
     "worst_case_rate",
 ]
+
+_SUBJECTS = {
+    "bounds": "ravine.theory.bounds",
+    "finite_sums": "ravine.theory.finite_sums",
+    "methods": "ravine.methods",
+    "noise": "ravine.theory.noise",
+    "problems": "ravine.problems",
+    "rates": "ravine.theory.ladder",
+}
+"""Modules that are shown under a name of their own."""
+
+_HOMES = {
+    "ravine.curvature": ("Curvature",),
+    "ravine.diagnosis": ("Diagnosis", "diagnose"),
+    "ravine.engine.measures": ("Outcome",),
+    "ravine.engine.restart": ("Restart",),
+    "ravine.engine.run": ("Trace", "run"),
+    "ravine.engine.schedule": ("Tail",),
+    "ravine.engine.sweep": ("sweep",),
+    "ravine.methods": (
+        "Method",
+        "gradient_descent",
+        "heavy_ball",
+        "nesterov",
+        "quasi_hyperbolic",
+        "sgd",
+        "triple_momentum",
+    ),
+    "ravine.sampling": ("Sampling",),
+    "ravine.tables": ("read_table",),
+    "ravine.theory.bounds": ("Bound", "Envelope"),
+    "ravine.theory.bracket": ("Bracket",),
+    "ravine.theory.finite_sums": (
+        "Growth",
+        "Sense",
+        "StationaryCovariance",
+        "counterexample_growth",
+        "growth",
+        "stationary_covariance",
+    ),
+    "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),
+    "ravine.theory.ladder": (
+        "Certificate",
+        "CircleRate",
+        "Ladder",
+        "LinearMethod",
+        "certificate",
+        "circle_rate",
+        "commuting_rate",
+        "contraction",
+        "critical_batch_size",
+        "iid_noise_floor",
+        "iid_rate",
+        "ladder",
+        "safe_momentum",
+        "safe_step",
+        "schedule_rate",
+        "spectral_radius",
+        "stable",
+        "turning_angle",
+        "worst_case_rate",
+    ),
+    "ravine.theory.noise": (
+        "StationaryVariance",
+        "TransientPeak",
+        "exact_noise_coefficient",
+        "noise_floor",
+        "paper_noise_coefficient",
+        "second_moment",
+        "stationary_variance",
+        "transient_peak",
+    ),
+    "ravine.theory.tuning.batch_gain": ("BatchGain", "batch_gain"),
+    "ravine.theory.tuning.recommend": ("Recommendation", "Setting", "recommend"),
+}
+"""Where every public name lives. It is loaded when it is first asked for: ``import ravine`` stays
+light, and what needs Numba or xarray waits."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBJECTS:
+        value = import_module(_SUBJECTS[name])
+    elif name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+    else:
+        raise AttributeError(f"module 'ravine' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

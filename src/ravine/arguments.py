@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +15,8 @@ import numpy.typing as npt
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Real: TypeAlias = np.float64 | FloatArray
 """What a function of real parameters returns: a scalar for scalars, an array for arrays."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
     "finite": (np.isfinite, "finite"),
@@ -51,8 +56,44 @@ class WrongType(Refusal, TypeError):
     """An argument of a kind that cannot be used."""
 
 
+def unknown_argument(name: str, function: str, known: Iterable[str]) -> WrongType:
+    """The refusal of an argument that ``function`` does not have, with the nearest that it has."""
+    names = list(known)
+    meant = get_close_matches(name, names, 1)
+    remedy = f"did you mean {meant[0]}?" if meant else f"it takes {', '.join(names)}"
+    return WrongType(name, f"an argument of {function}", name, remedy)
+
+
+def refuses_unknown(function: Function) -> Function:
+    """Make a function refuse keyword arguments that it does not have as it refuses bad values.
+
+    Examples
+    --------
+    >>> @refuses_unknown
+    ... def step(*, size):
+    ...     return size
+    >>> step(sise=1)
+    Traceback (most recent call last):
+    ...
+    ravine.arguments.WrongType: sise must be an argument of step, got sise: did you mean size?
+    """
+    names = tuple(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def checked(*positional: Any, **named: Any) -> Any:
+        for name in named:
+            if name not in names:
+                raise unknown_argument(name, function.__name__, names)
+        return function(*positional, **named)
+
+    return cast("Function", checked)
+
+
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     """Return ``value`` as float64, a scalar if it has no dimension; refuse what breaks ``rule``."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        fill = f"fill them first, e.g. {name}.filled(...), or drop them with .compressed()"
+        raise Refusal(name, "free of masked entries", "a masked array", fill)
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiub":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, broadcast, real
+from ravine.arguments import Real, Refusal, broadcast, real
 from ravine.curvature import Curvature
 
 
@@ -111,6 +111,39 @@ def heavy_ball(curvature: Curvature) -> Method:
     s = np.sqrt(curvature.Q)
     step = 4.0 / (np.sqrt(curvature.L) + np.sqrt(curvature.mu)) ** 2
     return Method(step, ((s - 1.0) / (s + 1.0)) ** 2, np.zeros_like(s)[()])
+
+
+def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLike) -> Method:
+    """Quasi-hyperbolic momentum (QHM) as a member of the family.
+
+    QHM averages gradients, m⁺ = beta m + (1 - beta) g(y), and steps along both of them,
+    y⁺ = y - alpha ((1 - nu) g(y) + nu m⁺). Its y sequence is that of
+    ``Method(alpha (1 - beta), beta, beta (1 - nu)/(1 - beta))``: nu = 0 is SGD, nu = 1 heavy ball
+    and nu = beta Nesterov's method, with the step alpha (1 - beta) in the last two.
+
+    Parameters
+    ----------
+    alpha
+        Step size, zero or more.
+    beta
+        Momentum, below 1 (any real number but 1).
+    nu
+        Weight of the average against the last gradient.
+
+    Examples
+    --------
+    >>> m = quasi_hyperbolic(1.0, 0.5, 0.5)
+    >>> float(m.alpha), float(m.beta), float(m.gamma), m.is_nesterov
+    (0.5, 0.5, 0.5, True)
+    """
+    momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
+    if np.any(momentum >= 1.0):
+        raise Refusal("beta", "below 1", f"{np.max(momentum):g}", "the average would never forget")
+    weight = real("nu", nu, remedy="give the weight of the average, e.g. nu=0.7")
+    step = real("alpha", alpha, "nonnegative", remedy="give a step size, e.g. alpha=0.01")
+    broadcast(alpha=step, beta=momentum, nu=weight)
+    fresh = 1.0 - momentum
+    return Method(step * fresh, momentum, momentum * (1.0 - weight) / fresh)
 
 
 def triple_momentum(curvature: Curvature) -> Method:

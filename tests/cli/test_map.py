@@ -32,8 +32,19 @@ def test_json_says_what_was_written(ravine, tmp_path):
     data = json.loads(ravine("map", "--Q", 8, "--resolution", 9, "--out", out, "--json").out)
     assert set(data) == {"Q", "out", "resolution", "share_below_1"}
     shares = data["share_below_1"]
-    assert shares["spectral_radius"] >= shares["commuting_rate"] >= shares["worst_case_rate"]
+    assert shares["spectral_radius"] >= shares["iid_rate"] >= shares["commuting_rate"]
+    assert shares["commuting_rate"] >= shares["worst_case_rate"]
     assert shares["worst_case_rate"] >= shares["contraction"] > 0.0
+
+
+def test_a_larger_batch_widens_the_region_of_random_batches(ravine, tmp_path):
+    shares = []
+    for size in (1, 100):
+        arguments = ["--resolution", 20, "--L-max", 10, "--batch-size", size]
+        out = tmp_path / f"{size}.csv"
+        data = json.loads(ravine("map", "--Q", 8, *arguments, "--out", out, "--json").out)
+        shares.append(data["share_below_1"]["iid_rate"])
+    assert 0.0 < shares[0] < 0.5 * shares[1]
 
 
 def test_bad_input_is_one_line_and_leaves_no_file(refused, tmp_path):
@@ -47,6 +58,9 @@ def test_bad_input_is_one_line_and_leaves_no_file(refused, tmp_path):
     )
     assert "out must be a file ending in .png" in refused(
         "map", "--Q", 8, "--out", tmp_path / "map.doc"
+    )
+    assert "quantity must be one of regions" in refused(
+        "map", "--Q", 8, "--quantity", "speed", "--out", out
     )
     assert "Missing option '--Q'" in refused("map")
     assert list(tmp_path.iterdir()) == []

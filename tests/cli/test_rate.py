@@ -20,14 +20,33 @@ def test_json_carries_the_ladder(ravine):
     rungs = ladder(curvature, nesterov(curvature))
     data = json.loads(ravine("rate", "--Q", 32, "--json").out)
     assert set(data) == {
-        "curvature", "method", "spectral_radius", "commuting_rate", "worst_case_rate",
-        "contraction", "noise_coefficient", "sgd_noise_coefficient", "converges", "verdict",
+        "curvature", "method", "spectral_radius", "iid_rate", "commuting_rate", "worst_case_rate",
+        "contraction", "batches", "critical_batch_size", "noise_coefficient",
+        "sgd_noise_coefficient", "converges", "verdict",
     }  # fmt: skip
     assert data["curvature"] == {"mu": 1.0, "L": 32.0, "Q": 32.0}
     assert data["worst_case_rate"] == rungs.worst_case_rate
     assert data["commuting_rate"]["upper"] == float(rungs.commuting.upper)
-    assert data["converges"] == {"additive_noise": True, "any_sampling": False}
+    assert data["converges"] == {
+        "additive_noise": True, "iid_batches": False, "any_sampling": False,
+    }  # fmt: skip
+    assert data["batches"] == {"L_max": 32.0, "mu_min": 1.0, "batch_size": 1.0}
+    assert data["critical_batch_size"] == rungs.critical_batch_size
     assert data["verdict"] == rungs.verdict
+
+
+def test_batches_of_samples(ravine):
+    arguments = ["--Q", 1000, "--L-max", 10_000, "--batch-size"]
+    for size, safe in ((80, False), (81, True)):
+        data = json.loads(ravine("rate", *arguments, size, "--json").out)
+        assert data["converges"]["iid_batches"] is safe
+        assert data["batches"] == {"L_max": 10_000.0, "mu_min": 0.0, "batch_size": size}
+    shown = " ".join(ravine("rate", *arguments, 64).out.split())
+    assert "samples from 0 to 10000, batches of 64" in shown
+    assert "batches larger than 80.49 are safe in mean square" in shown
+    assert "Batches of 64 drawn independently are not enough to be safe" in shown
+    kept = ravine("rate", "--Q", 8, "--L-max", 16, "--mu-min", 1).out
+    assert "samples from 1 to 16" in kept
 
 
 def test_infinite_numbers_become_null(ravine):
@@ -55,6 +74,8 @@ def test_given_parameters_are_judged(ravine):
         (["--Q", 8, "--mu", 1], "Q must be given alone"),
         (["--Q", 8, "--beta", 0.5], "alpha must be given with beta or gamma"),
         (["--Q", 8, "--alpha", -1], "alpha must be zero or more"),
+        (["--Q", 8, "--L-max", 4], "L_max must be at least L, got L_max=4 with L=8"),
+        (["--Q", 8, "--batch-size", 0], "batch_size must be"),
         (["--Q", "eight"], "Invalid value for '--Q'"),
         (["--width", 3], "No such option: --width"),
     ],

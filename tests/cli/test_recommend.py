@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,11 +19,27 @@ def test_json_is_the_recommendation(ravine):
     advice = recommend(Curvature(1, 32), beta=0.9)
     data = json.loads(ravine("recommend", "--Q", 32, "--beta", 0.9, "--json").out)
     assert set(data) == {
-        "setting", "curvature", "method", "value", "quantity", "reason", "guarantee", "ladder",
+        "setting", "curvature", "method", "value", "quantity", "reason", "guarantee", "gain",
+        "ladder",
     }  # fmt: skip
     assert data["method"]["alpha"] == float(advice.method.alpha)
     assert data["value"] == advice.value
     assert data["ladder"]["worst_case_rate"] == advice.value
+
+
+def test_no_number_of_a_theorem_is_printed(ravine):
+    for arguments in ([], ["--beta", 0.9]):
+        shown = ravine("recommend", "--Q", 32, *arguments).out
+        assert not re.search(r"\bT\d", shown)
+        assert "docs/theory.md" in shown
+
+
+def test_batches(ravine):
+    arguments = ["--Q", 1000, "--L-max", 10_000, "--batch-size", 100]
+    data = json.loads(ravine("recommend", *arguments, "--json").out)
+    assert data["setting"] == "mini-batches"
+    assert data["gain"] == pytest.approx(2.913, abs=2e-3)
+    assert data["ladder"]["iid_rate"] == pytest.approx(data["value"])
 
 
 def test_a_budget(ravine):

@@ -61,9 +61,15 @@ def test_json_and_resuming(quick, ravine):
     assert list(data["figures"]) == ["restart"]
     assert data["claims"]["restart"] == "holds with a correction"
     first = shown.err.splitlines()[0]
-    assert first.startswith("ravine: 1 figures at quick settings, 1 of them there already")
+    assert first.startswith("ravine: 1 figure at quick settings, 1 of them there already")
     assert "last time" in first
     assert "there already" in shown.err.splitlines()[1]
+
+
+def test_the_list_names_every_figure_and_writes_nothing(ravine, tmp_path):
+    shown = ravine("reproduce", "--list", "--out", tmp_path / "none")
+    assert [line.split()[0] for line in shown.out.splitlines()] == list(FIGURES)
+    assert not (tmp_path / "none").exists()
 
 
 def test_refusals(refused, tmp_path):

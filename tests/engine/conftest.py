@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ravine.engine.device import missing_cuda
-from ravine.engine.sweep import Spec
+from ravine.engine.spec import Spec
 
 SCRIPT = """
 import json, sys
@@ -93,17 +93,11 @@ def spec():
             "problem": problem,
             "alphas": np.linspace(0.1, 1.2, 5) / L,
             "betas": np.linspace(-0.2, 0.8, 6),
-            "gammas": None,
-            "pairs": False,
             "steps": 60,
             "repeats": 2,
-            "sampling": None,
-            "sigma2": 0.0,
-            "noise": "independent",
             "measures": ("rate",),
             "seed": 8,
             "start": problem.start,
-            "dtype": "float64",
         }
         return Spec(**plain | changes)
 

@@ -1,25 +1,61 @@
+"""The dataset of a sweep names every variable and says what made it."""
+
+import json
+
 import numpy as np
+import pytest
 
-from ravine.engine.dataset import reduce_repeats
-from ravine.engine.measures import FIELDS
+from ravine.engine.dataset import assemble, variable_dtype
+from ravine.engine.repeats import MEASURES, variable_names
+from ravine.engine.restart import Restart
+from ravine.engine.schedule import Tail
+from ravine.engine.spec import Spec
+from ravine.problems import counterexample
+from ravine.sampling import Sampling
 
-
-def fields(**given):
-    shape = next(iter(given.values())).shape
-    return dict.fromkeys(FIELDS, np.full(shape, np.nan)) | given
-
-
-def test_standard_errors_are_those_of_the_mean():
-    values = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 3.0], [np.nan, np.nan, 2.0]])
-    found = reduce_repeats(fields(rate=values), ("rate",), 3)
-    np.testing.assert_allclose(found["rate"], [7 / 3, 2.0, 2.0])
-    expected = [np.std([1, 2, 4], ddof=1) / np.sqrt(3), np.sqrt(2) / np.sqrt(2), np.nan]
-    np.testing.assert_allclose(found["rate_se"], expected)
+PROBLEM = counterexample(1, 10, 4)
 
 
-def test_an_infinite_mean_has_no_standard_error():
-    values = np.array([[1.0, 2.0, np.inf], [1.0, 2.0, 3.0]])
-    found = reduce_repeats(fields(final_error=values), ("final_error",), 3)
-    assert found["final_error"][0] == np.inf
-    assert np.isnan(found["final_error_se"][0])
-    assert found["final_error_se"][1] > 0
+def dataset(**changes):
+    """A plane of 2 x 3 pixels in two tiles, filled with the numbers of the pixels."""
+    plain = {
+        "problem": PROBLEM,
+        "alphas": np.array([0.1, 0.2]),
+        "betas": np.array([0.0, 0.5, 0.9]),
+        "steps": 10,
+        "repeats": 2,
+        "start": PROBLEM.start,
+    }
+    spec = Spec(**plain | changes)
+    names = variable_names(spec.measures, spec.repeats)
+    return assemble(
+        spec, [dict.fromkeys(names, np.arange(a, b, dtype=float)) for a, b in ((0, 4), (4, 6))]
+    )
+
+
+def test_tiles_are_joined_in_order_and_typed():
+    data = dataset()
+    for name in variable_names(MEASURES, 2):
+        assert data[name].values.tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert data[name].dtype == variable_dtype(name)
+        assert data[name].attrs["long_name"]
+    assert data["outcome"].dtype == np.int8
+    assert data["rate_start"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("changes", "attributes"),
+    [
+        ({}, {"batch": 1, "restart": "none", "schedule": "none", "sampling": "none"}),
+        ({"batch": 3, "sampling": Sampling.IID}, {"batch": 3, "sampling": "iid"}),
+        ({"restart": Restart.FULL}, {"restart": "full"}),
+        ({"restart": 25}, {"restart": "25"}),
+        ({"schedule": Tail(3, -0.5)}, {"schedule": "Tail(steps=3, beta=-0.5)"}),
+        ({"schedule": np.array([0.1, 0.25])}, {"schedule": "[0.1, 0.25]"}),
+        ({"gammas": np.array(0.3)}, {"method": "family (alpha, beta, gamma)"}),
+    ],
+)
+def test_what_made_it_is_in_the_attributes(changes, attributes):
+    made = dataset(**changes).attrs
+    assert {name: made[name] for name in attributes} == attributes
+    assert json.loads(made["problem_parameters"]) == {"mu": 1.0, "L": 10.0, "n": 4}

@@ -1,16 +1,24 @@
 """Where a sweep runs, and what is said when it cannot."""
 
-import builtins
 import importlib.util
 
+import numpy as np
 import pytest
 
 from ravine import Curvature
 from ravine.engine import device
+from ravine.engine.kernels import table
+from ravine.engine.spec import Spec
 from ravine.engine.sweep import sweep
 from ravine.problems import from_functions, worst_case_quadratic
 
 PROBLEM = worst_case_quadratic(Q=16, d=4)
+
+
+def spec(problem=PROBLEM):
+    """A plane of one pixel."""
+    one = np.array([0.5])
+    return Spec(problem=problem, alphas=one, betas=one, steps=10, start=problem.start)
 
 
 @pytest.fixture
@@ -39,7 +47,7 @@ def test_auto_falls_back_and_says_so():
 def test_missing_gpu_is_named(monkeypatch):
     monkeypatch.setattr(device, "missing_cuda", lambda: "no NVIDIA GPU was found")
     with pytest.raises(device.DeviceError, match="no NVIDIA GPU was found"):
-        device.choose_device("cuda", PROBLEM)
+        device.choose_device("cuda", spec())
 
 
 def test_package_that_does_not_import_is_named(monkeypatch):
@@ -53,13 +61,20 @@ def test_package_that_does_not_import_is_named(monkeypatch):
 
 def test_auto_takes_a_gpu_that_is_there(monkeypatch):
     monkeypatch.setattr(device, "missing_cuda", lambda: None)
-    assert device.choose_device("auto", PROBLEM) == "cuda"
-    assert device.choose_device("auto", builtins.object()) == "cpu"
-    with pytest.raises(device.DeviceError, match="'cuda' for object"):
-        device.choose_device("cuda", builtins.object())
+    monkeypatch.setattr(table, "import_module", lambda name: Complete)
+    assert device.choose_device("auto", spec()) == "cuda"
+    assert device.choose_device("cuda", spec()) == "cuda"
 
 
-class Kernel:
+class Complete:
+    """A kernel on the GPU that can do all that the processor's does."""
+
+    @staticmethod
+    def lacking(spec):
+        return None
+
+
+class Lacking:
     """A kernel on the GPU that lacks something."""
 
     @staticmethod
@@ -69,17 +84,18 @@ class Kernel:
 
 def test_what_the_gpu_lacks_is_named(monkeypatch):
     monkeypatch.setattr(device, "missing_cuda", lambda: None)
-    monkeypatch.setattr(device, "import_module", lambda name: Kernel)
+    monkeypatch.setattr(table, "import_module", lambda name: Lacking)
     with pytest.raises(device.DeviceError, match=r"'cuda' for batch=7.*use device='cpu'"):
-        device.choose_device("cuda", PROBLEM, object())
-    assert device.choose_device("auto", PROBLEM, object()) == "cpu"
-    assert device.choose_device("cuda", PROBLEM) == "cuda"
+        device.choose_device("cuda", spec())
+    assert device.choose_device("auto", spec()) == "cpu"
 
 
 def test_a_gradient_in_python_is_refused(monkeypatch):
     monkeypatch.setattr(device, "missing_cuda", lambda: None)
     own = from_functions(lambda x: x, dimension=1, curvature=Curvature(1.0, 1.0), minimiser=[0.0])
-    with pytest.raises(device.DeviceError, match=r"'cuda' for FunctionSum: use device='cpu'"):
+    with pytest.raises(
+        device.DeviceError, match=r"'cuda' for FunctionSum, which runs step by step.*: use device"
+    ):
         sweep(own, [0.5], [0.5], steps=10, device="cuda")
 
 

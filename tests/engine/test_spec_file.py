@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ravine.engine.spec_file import KINDS, line_of, read_specification
+from ravine.engine.spec_file import KINDS, line_of, read_spec_file
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, counterexample, worst_case_quadratic
 
@@ -31,7 +31,7 @@ def read(tmp_path):
     def reading(text):
         file = tmp_path / "spec.toml"
         file.write_text(text, encoding="utf-8")
-        return read_specification(file)
+        return read_spec_file(file)
 
     return reading
 
@@ -74,14 +74,18 @@ def test_problems_from_tables_files_and_options(read, tmp_path):
         ("steps = 30", "step = 30", "line 7: step must be .*: did you mean steps?"),
         ("steps = 30\n", "", "spec.toml: steps must be given"),
         ("sigma2 = 0.01", "sigma2 = -1", "line 8: sigma2 must be zero or more"),
-        ("sigma2 = 0.01", "sigma2 = 1\ntotal_variance = 1", "line 8: the noise must be given"),
+        (
+            "sigma2 = 0.01",
+            "sigma2 = 1\ntotal_variance = 1",
+            "line 8: sigma2 must be left out beside total_variance",
+        ),
         ('"floor"]', '"flor"]', "line 9: measure must be one of .*got 'flor'"),
         ("count = 5", "count = 0", "line 2: alphas.count must be at least 1, got 0"),
         ("stop = 0.2", "stop = 'b'", "line 2: alphas.stop must be a real number"),
         (", count = 5", "", "line 2: alphas must be a list, or a table of start, stop and count"),
         ("0.0,\n", "inf,\n", "line 3: betas must be finite, got inf"),
         ("steps = 30", "steps = 30\ndtype = 'float16'", "line 8: dtype must be one of"),
-        ("steps = 30", "steps = 30\nflavour = 1", "line 8: flavour must be left out"),
+        ("steps = 30", "steps = 30\nflavour = 1", "line 8: flavour must be an argument of sweep"),
         ("Q = 8", "Q = 0.5", "line 13: problem.Q must be more than 1, got 0.5"),
         ("Q = 8", "q = 8", "line 13: problem.q must be an argument of worst_case_quadratic"),
         ("Q = 8\n", "", "line 12: problem.Q must be given"),
@@ -108,9 +112,9 @@ def test_what_the_command_line_gave_is_not_blamed_on_the_file(read):
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="there is no such file"):
-        read_specification(tmp_path / "none.toml")
+        read_spec_file(tmp_path / "none.toml")
     with pytest.raises(ValueError, match="no text in UTF-8"):
-        read_specification(tmp_path)
+        read_spec_file(tmp_path)
 
 
 def test_lines_are_those_of_the_statement():

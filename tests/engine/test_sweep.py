@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.engine import sweep as module
-from ravine.engine.sweep import run_tile, sweep
+from ravine.engine.sweep import sweep
+from ravine.engine.tiles import run_tile
 from ravine.problems import worst_case_quadratic
 from ravine.problems.quadratic import Quadratic
 
@@ -157,39 +158,3 @@ def test_a_tile_is_a_pure_function_that_can_be_sent(monkeypatch):
     run, spec = pickle.loads(pickle.dumps((run_tile, caught[0])))
     part = run(spec, 2, 5)
     np.testing.assert_array_equal(part["final_error"], found.final_error.values.ravel()[2:5])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"alphas": [-0.1]}, "alphas must be zero or more"),
-        ({"alphas": [[0.1]]}, "alphas must be a number or a list"),
-        ({"betas": [np.nan]}, "betas must be finite"),
-        ({"steps": 0}, "steps must be at least 1"),
-        ({"repeats": 0}, "repeats must be at least 1"),
-        ({"noise": "pink"}, "noise must be one of independent, shared, got 'pink'"),
-        ({"measure": ["speed"]}, "measure must be one of rate"),
-        ({"sigma2": 1.0, "total_variance": 1.0}, "the noise must be given either"),
-        ({"sigma2": -1.0}, "sigma2 must be zero or more"),
-        ({"seed": -1}, "seed must be at least 0"),
-        ({"seed": 2**64}, "seed must be below 2"),
-        ({"dtype": "float16"}, "dtype must be one of float64, float32"),
-        ({"start": [1.0, 2.0]}, "start must be a number or a vector of 4"),
-        ({"pairs": True, "betas": [0.1, 0.2]}, "pairs must be lists of equal length"),
-        ({"gammas": [0.1, 0.2]}, "gammas"),
-        ({"threads": 10**6}, "threads must be at most"),
-        ({"tile": 0}, "tile must be at least 1"),
-        ({"sampling": "iid"}, "sampling must be left out"),
-        ({"colour": "red"}, "colour"),
-    ],
-)
-def test_bad_arguments_are_refused_in_one_line(change, message):
-    arguments = {"alphas": [0.1], "betas": [0.5], "steps": 10} | change
-    with pytest.raises((ValueError, TypeError), match=message) as caught:
-        sweep(worst_case_quadratic(Q=9, d=4), **arguments)
-    assert "\n" not in str(caught.value)
-
-
-def test_an_unknown_problem_is_refused():
-    with pytest.raises(TypeError, match="problem must be"):
-        sweep(worst_case_quadratic, [0.1], [0.5], steps=10)

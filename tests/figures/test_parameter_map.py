@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, exact_noise_coefficient, worst_case_rate
-from ravine.figures.parameter_map import Quantity, draw_parameter_map, parameter_map
+from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
+from ravine.theory.ladder.rungs import RUNGS
 
 
 def test_data_are_the_rungs():
@@ -28,7 +29,7 @@ def test_rungs_are_nested_pixel_by_pixel():
     assert (data["worst_case_rate"] <= data["contraction"] * (1 + 1e-12)).all()
 
 
-@pytest.mark.parametrize("quantity", list(Quantity))
+@pytest.mark.parametrize("quantity", QUANTITIES)
 def test_every_quantity_is_drawn_with_labels(quantity):
     figure = draw_parameter_map(parameter_map(8, resolution=16), quantity)
     axes = figure.axes[0]
@@ -37,5 +38,10 @@ def test_every_quantity_is_drawn_with_labels(quantity):
     assert "Q = 8" in axes.get_title()
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "usual Nesterov parameters" in labels
-    expected = 4 if quantity is Quantity.REGIONS else 1
+    expected = len(RUNGS) if quantity == "regions" else 1
     assert len(labels) == expected + 3
+
+
+def test_an_unknown_quantity_is_refused():
+    with pytest.raises(ValueError, match="quantity must be one of regions, spectral-radius"):
+        draw_parameter_map(parameter_map(8, resolution=4), "speed")

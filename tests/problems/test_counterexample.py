@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine.problems import counterexample, theorem2, turning_quadratics
+from ravine.problems import counterexample, divergent_sum, turning_quadratics
 
 
 def test_the_example_is_the_papers():
@@ -17,9 +17,9 @@ def test_the_example_is_the_papers():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10])
-def test_theorem2_leaves_no_direction_out(d):
+def test_divergent_sum_leaves_no_direction_out(d):
     x0 = np.random.default_rng(d).standard_normal(d)
-    problem = theorem2(x0, 0.1, 50, 7)
+    problem = divergent_sum(x0, 0.1, 50, 7)
     np.testing.assert_array_equal(problem.start, x0)
     U, values = problem.shared_eigenvectors
     assert (np.abs(U.T @ (x0 - problem.minimiser)) > 0.1).all()
@@ -30,15 +30,15 @@ def test_theorem2_leaves_no_direction_out(d):
     assert problem.interpolates
 
 
-def test_theorem2_takes_any_minimiser_and_any_start():
-    problem = theorem2([1e20, 2.0], 0.1, 50, 3)
+def test_divergent_sum_takes_any_minimiser_and_any_start():
+    problem = divergent_sum([1e20, 2.0], 0.1, 50, 3)
     assert np.all(problem.minimiser != problem.start)
-    chosen = theorem2([1.0, 2.0], 0.1, 50, 3, minimiser=[0.0, 2.0])
+    chosen = divergent_sum([1.0, 2.0], 0.1, 50, 3, minimiser=[0.0, 2.0])
     np.testing.assert_array_equal(chosen.minimiser, [0.0, 2.0])
 
 
-def test_theorem2_without_interpolation_has_the_spread_asked_for():
-    problem = theorem2(np.ones(4), 0.1, 50, 500, interpolate=False, spread=3.0, seed=5)
+def test_divergent_sum_without_interpolation_has_the_spread_asked_for():
+    problem = divergent_sum(np.ones(4), 0.1, 50, 500, interpolate=False, spread=3.0, seed=5)
     z = problem.batch_gradients()
     np.testing.assert_allclose(z.mean(axis=0), 0.0, atol=1e-13)
     # 2000 draws: the standard deviation is known to 1/sqrt(4000), 4 of them.
@@ -64,10 +64,13 @@ def test_the_axes_turn_by_45_degrees():
         (lambda: counterexample([1, 2], 100, 5), "mu must be a single number"),
         (lambda: turning_quadratics(1, -12), "L must be positive"),
         (lambda: turning_quadratics(1, 12, terms=1), "terms must be at least 2"),
-        (lambda: theorem2(3.0, 1, 10, 5), "x0 must be a vector"),
-        (lambda: theorem2([], 1, 10, 5), "x0 must be non-empty"),
-        (lambda: theorem2([1.0], 1, 10, 5, minimiser=[1.0]), "minimiser must be a vector of 1 coo"),
-        (lambda: theorem2([1.0], 1, 10, 5, spread=0), "spread must be positive"),
+        (lambda: divergent_sum(3.0, 1, 10, 5), "x0 must be a vector"),
+        (lambda: divergent_sum([], 1, 10, 5), "x0 must be non-empty"),
+        (
+            lambda: divergent_sum([1.0], 1, 10, 5, minimiser=[1.0]),
+            "minimiser must be a vector of 1 coo",
+        ),
+        (lambda: divergent_sum([1.0], 1, 10, 5, spread=0), "spread must be positive"),
     ],
 )
 def test_bad_input_is_one_line(call, message):

@@ -45,7 +45,6 @@ def test_sparse_and_dense_agree(loss):
     np.testing.assert_allclose(thin.minimiser, dense.minimiser, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(thin.batch_curvatures, dense.batch_curvatures, rtol=1e-12)
     np.testing.assert_allclose(thin.batch_hessians(), dense.batch_hessians(), atol=1e-11)
-    assert float(thin.whole_curvature.L) == pytest.approx(float(dense.whole_curvature.L))
 
 
 def test_two_classes_of_softmax_are_the_logistic_loss():
@@ -100,7 +99,6 @@ def test_a_batch_that_is_flat_somewhere_is_named():
     assert problem.batch_curvatures[0, 0] == 0.0
     with pytest.raises(ValueError, match=r"mu must be positive for this data, got 0 in batch 0"):
         _ = problem.curvature
-    assert float(problem.whole_curvature.mu) > 0
     assert not problem.interpolates
     assert from_data(X, X @ np.ones(4), batch_size=3).interpolates
     doubled = from_data(X[:, [0, 1, 1]], Y)

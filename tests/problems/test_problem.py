@@ -8,12 +8,12 @@ from ravine import Curvature
 from ravine.problems import (
     Quadratic,
     counterexample,
+    divergent_sum,
     from_data,
     from_functions,
     least_squares,
     multinomial_logistic,
     partitioned_least_squares,
-    theorem2,
     turning_quadratics,
     worst_case_quadratic,
 )
@@ -32,8 +32,10 @@ PROBLEMS = {
     "worst case": lambda: worst_case_quadratic(8, 12),
     "least squares": lambda: least_squares(40, 5, Q=20, seed=3),
     "counterexample": lambda: counterexample(0.05, 100, 6),
-    "theorem 2": lambda: theorem2([3.0, -1.0, 2.0, 0.5], 0.1, 10, 5),
-    "theorem 2, no interpolation": lambda: theorem2([3.0, 1.0], 0.1, 10, 5, interpolate=False),
+    "divergent sum": lambda: divergent_sum([3.0, -1.0, 2.0, 0.5], 0.1, 10, 5),
+    "divergent sum, no interpolation": lambda: divergent_sum(
+        [3.0, 1.0], 0.1, 10, 5, interpolate=False
+    ),
     "turning": lambda: turning_quadratics(1, 12),
     "partitioned": lambda: partitioned_least_squares(60, 3, 6, Q=16, seed=1),
     "multinomial": lambda: multinomial_logistic(40, 4, 3, 3, l2=0.1, batch_size=10, seed=2),

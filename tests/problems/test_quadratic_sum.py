@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature
-from ravine.problems import QuadraticSum, counterexample, theorem2, turning_quadratics
+from ravine.problems import QuadraticSum, counterexample, divergent_sum, turning_quadratics
 
 H = np.array([[[2.0, 0.5], [0.5, 1.0]], [[1.0, 0.0], [0.0, 3.0]]])
 
@@ -37,7 +37,7 @@ def test_shared_eigenvectors_are_found_when_there_are_some():
     U, values = counterexample(0.05, 100, 4).shared_eigenvectors
     np.testing.assert_array_equal(U, np.eye(3))
     np.testing.assert_array_equal(values[-1], [100, 0.05, 100])
-    rotated = theorem2([1.0, 2.0, 3.0, 4.0, 5.0], 0.1, 50, 6)
+    rotated = divergent_sum([1.0, 2.0, 3.0, 4.0, 5.0], 0.1, 50, 6)
     U, values = rotated.shared_eigenvectors
     rebuilt = np.einsum("ik,nk,jk->nij", U, values, U)
     np.testing.assert_allclose(rebuilt, rotated.batch_hessians(), atol=1e-12 * 50)

@@ -8,15 +8,19 @@ from ravine.claims import (
     conclusions,
     convergent_parameters,
     divergence,
-    foundations,
+    divergent_example,
+    exact_gradients,
+    linear_recursion,
 )
 from ravine.claims.claim import Claim
 
 CLAIMS: tuple[Claim, ...] = (
-    *foundations.CLAIMS,
+    *exact_gradients.CLAIMS,
+    *linear_recursion.CLAIMS,
     *additive_noise.CLAIMS,
     *additive_noise_runs.CLAIMS,
     *divergence.CLAIMS,
+    *divergent_example.CLAIMS,
     *convergent_parameters.CLAIMS,
     *conclusions.CLAIMS,
 )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     import xarray as xr
 
-Data: TypeAlias = dict[str, Any]
+Measurements: TypeAlias = dict[str, Any]
 """What was measured: names and numbers, or lists of numbers, that JSON can hold."""
 
 
-class Verdict(StrEnum):
-    """What the data say of a statement."""
+class Judgement(StrEnum):
+    """What the measurements say of a statement."""
 
     HOLDS = "holds"
     CORRECTED = "holds with a correction"
@@ -29,9 +29,9 @@ class Evidence:
     figures: Mapping[str, xr.Dataset] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement, how it is measured, and how the data decide on it.
+    """A statement, how it is measured, and how the measurements decide on it.
 
     Attributes
     ----------
@@ -42,15 +42,15 @@ class Claim:
     statement
         What it says, in our words.
     measured
-        A format string over the data: what was seen.
+        A format string over the measurements: what was seen.
     exact
-        A format string over the data: the exact value, or what is right instead.
+        A format string over the measurements: the exact value, or what is right instead.
     measure
-        From the evidence to the data.
-    verdict
-        From the data, and nothing else, to the verdict.
+        From the evidence to the measurements.
+    decide
+        From the measurements, and nothing else, to the judgement.
     needs
-        Figures whose data the measurement takes.
+        Figures whose data ``measure`` takes.
     """
 
     id: str
@@ -58,18 +58,18 @@ class Claim:
     statement: str
     measured: str
     exact: str
-    measure: Callable[[Evidence], Data]
-    verdict: Callable[[Data], Verdict]
+    measure: Callable[[Evidence], Measurements]
+    decide: Callable[[Measurements], Judgement]
     needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim with its data and the verdict they lead to."""
+class JudgedClaim:
+    """A claim with its measurements and the judgement they lead to."""
 
     claim: Claim
-    data: Data
-    verdict: Verdict
+    measurements: Measurements
+    judgement: Judgement
 
     def as_json(self) -> dict[str, Any]:
         """The keys of ``claims.json``."""
@@ -79,33 +79,35 @@ class Judged:
             "statement": self.claim.statement,
             "measured": self.measured,
             "exact": self.exact,
-            "verdict": self.verdict.value,
-            "data": self.data,
+            "verdict": self.judgement.value,
+            "data": self.measurements,
         }
 
     @property
     def measured(self) -> str:
         """What was seen, with its numbers."""
-        return self.claim.measured.format(**self.data)
+        return self.claim.measured.format(**self.measurements)
 
     @property
     def exact(self) -> str:
         """The exact value, with its numbers."""
-        return self.claim.exact.format(**self.data)
+        return self.claim.exact.format(**self.measurements)
 
 
-def judge(claim: Claim, evidence: Evidence) -> Judged:
-    """Measure a claim and let the data decide.
+def judge(claim: Claim, evidence: Evidence) -> JudgedClaim:
+    """Measure a claim and let the measurements decide.
 
     Examples
     --------
-    >>> claim = Claim("two", "nowhere", "2 < 1", "{two:g}", "2", lambda e: {"two": 2.0},
-    ...               lambda d: either(d["two"] < 1.0))
-    >>> judge(claim, Evidence()).verdict.value
+    >>> claim = Claim(
+    ...     id="two", place="nowhere", statement="2 < 1", measured="{two:g}", exact="2",
+    ...     measure=lambda evidence: {"two": 2.0}, decide=lambda m: judgement(m["two"] < 1.0),
+    ... )
+    >>> judge(claim, Evidence()).judgement.value
     'does not hold'
     """
-    data = claim.measure(evidence)
-    return Judged(claim, data, claim.verdict(data))
+    measurements = claim.measure(evidence)
+    return JudgedClaim(claim, measurements, claim.decide(measurements))
 
 
 def judgeable(claims: Sequence[Claim], evidence: Evidence) -> list[Claim]:
@@ -113,8 +115,25 @@ def judgeable(claims: Sequence[Claim], evidence: Evidence) -> list[Claim]:
     return [claim for claim in claims if all(name in evidence.figures for name in claim.needs)]
 
 
-def either(holds: bool, corrected: bool = False) -> Verdict:
-    """Holds, or else holds with a correction, or else does not hold."""
+def judgement(holds: bool, corrected: bool = False) -> Judgement:
+    """Holds, or else holds with a correction, or else does not hold.
+
+    Parameters
+    ----------
+    holds
+        Whether the measurements bear out the statement as the paper has it.
+    corrected
+        Whether they bear out what we put in its place.
+
+    Examples
+    --------
+    >>> judgement(False, corrected=True).value
+    'holds with a correction'
+    """
     if holds:
-        return Verdict.HOLDS
-    return Verdict.CORRECTED if corrected else Verdict.FAILS
+        return Judgement.HOLDS
+
+    if corrected:
+        return Judgement.CORRECTED
+
+    return Judgement.FAILS

@@ -1,15 +1,14 @@
-"""Claims on finite sums that diverge: sections 4.1 and 4.2, appendix D."""
+"""Claims on finite sums that diverge: Theorem 3, its proof in section 4.1 and appendix D."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.claims.claim import Claim, Data, Evidence, either
+from ravine.claims.claim import Claim, Evidence, Measurements, judgement
 from ravine.curvature import Curvature
-from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, theorem2
+from ravine.problems.counterexample import counterexample, divergent_sum
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
@@ -17,45 +16,60 @@ from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 _PAPER = Curvature(0.05, 100.0)
+"""Of the paper's example: Q = 2000."""
+
 _ROUNDING = 1e-9
+"""Relative excess over a bound that is put down to rounding."""
 
 
 def _radius(matrix: FloatArray) -> float:
+    """Spectral radius of a small matrix."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
 
 
 def _gaps() -> list[tuple[int, ...]]:
+    """Twenty sequences k_1, ..., k_s of visits to B(mu) between those to B(L)."""
     rng = np.random.default_rng(0)
     return [
-        tuple(int(k) for k in rng.integers(1, 30, size=s))
-        for s in (1, 2, 3, 5, 8)
+        tuple(int(k) for k in rng.integers(1, 30, size=length))
+        for length in (1, 2, 3, 5, 8)
         for _ in range(4)
     ]
 
 
-def _lemma1(_: Evidence) -> Data:
-    worst = 0.0
-    for curvature in (Curvature(1.0, 4.0), Curvature(1.0, 32.0), _PAPER):
+def _lemma1(_: Evidence) -> Measurements:
+    """The stated radius against that of the product."""
+    curvatures = (Curvature(1.0, 4.0), Curvature(1.0, 32.0), _PAPER)
+    largest = 0.0
+    for curvature in curvatures:
         for gaps in _gaps():
             exact = float(lemma1_radius(curvature, gaps))
-            worst = max(worst, abs(_radius(lemma1_product(curvature, gaps)) / exact - 1.0))
-    return {"largest_difference": worst, "products": 3 * len(_gaps())}
+            numerical = _radius(lemma1_product(curvature, gaps))
+            largest = max(largest, abs(numerical / exact - 1.0))
+
+    return {"largest_difference": largest, "products": len(curvatures) * len(_gaps())}
 
 
-def _erratum1(_: Evidence) -> Data:
+def _erratum1(_: Evidence) -> Measurements:
     """Appendix D ends the product with one more B(L)."""
     curvature = Curvature(1.0, 32.0)
     steep = block(curvature.L, nesterov(curvature))
-    main, longer = 0.0, 0.0
+
+    main_text = 0.0
+    appendix = 0.0
     for gaps in _gaps():
-        product, exact = lemma1_product(curvature, gaps), float(lemma1_radius(curvature, gaps))
-        main = max(main, abs(_radius(product) / exact - 1.0))
+        product = lemma1_product(curvature, gaps)
+        exact = float(lemma1_radius(curvature, gaps))
+        main_text = max(main_text, abs(_radius(product) / exact - 1.0))
+
         # Eigenvalues of a nilpotent matrix come out as the root of the rounding.
-        longer = max(longer, _radius(product @ steep) / float(np.linalg.norm(product @ steep)))
-    return {"main_text": main, "appendix": longer}
+        longer = product @ steep
+        appendix = max(appendix, _radius(longer) / float(np.linalg.norm(longer)))
+
+    return {"main_text": main_text, "appendix": appendix}
 
 
-def _theorem3(_: Evidence) -> Data:
+def _theorem3(_: Evidence) -> Measurements:
     """Growth of E‖·‖ on the construction of the proof, and where no sum at all can diverge."""
     from ravine.engine.kernels.finite_sum import ensemble
 
@@ -63,288 +77,243 @@ def _theorem3(_: Evidence) -> Data:
         float(counterexample_growth(_PAPER, n, sampling="iid-no-repeat", sense="mean"))
         for n in (3, 10, 50, 250, 1000)
     ]
-    x0 = np.array([3.0, 1.0, -2.0, 5.0])
-    finals = []
+
+    # Any start will do; the construction is made for it.
+    start = np.array([3.0, 1.0, -2.0, 5.0])
+    medians = []
     for interpolate in (True, False):
-        problem = theorem2(x0, 0.05, 100.0, 10, interpolate=interpolate)
-        found = ensemble(
+        problem = divergent_sum(start, 0.05, 100.0, 10, interpolate=interpolate)
+        runs = ensemble(
             problem, nesterov(problem.curvature), [0, 1500], trajectories=200,
             sampling=Sampling.IID_NO_REPEAT,
         )  # fmt: skip
-        finals.append(float(np.median(found.norms[1]) / found.norms[0, 0]))
+        medians.append(float(np.median(runs.norms[1]) / runs.norms[0, 0]))
+
+    # Below 6 + 4√2 = 11.657, where the worst case over all sums and orders passes 1.
     low = Curvature(1.0, 11.0)
+
     return {
         "mean_growth": growths,
         "least_growth": min(growths),
-        "median_after_1500": finals,
+        "median_after_1500": medians,
         "worst_rate_below": float(worst_case_rate(low, nesterov(low))),
     }
 
 
-def _erratum8(_: Evidence) -> Data:
+def _erratum8(_: Evidence) -> Measurements:
+    """The largest growth over all orders of sums with shared eigenvectors, around Q = 17.055."""
     ratios = np.array([10.0, 17.0, 17.0553550856, 17.06, 32.0])
-    curvature = Curvature(np.ones(5), ratios)
-    found = commuting_rate(curvature, nesterov(curvature))
+    curvature = Curvature(np.ones_like(ratios), ratios)
+    rate = commuting_rate(curvature, nesterov(curvature))
+
+    # Convergence is shown by the upper bound, divergence by the lower.
+    upper = np.asarray(rate.upper)
+    lower = np.asarray(rate.lower)
+
     return {
         "Q": ratios.tolist(),
-        "rate": np.asarray(found.upper).tolist(),
-        "below": float(np.asarray(found.upper)[1]),
-        "above": float(np.asarray(found.lower)[3]),
+        "rate": upper.tolist(),
+        "below": float(upper[1]),
+        "above": float(lower[3]),
     }
 
 
-def _erratum9(_: Evidence) -> Data:
+def _erratum9(_: Evidence) -> Measurements:
+    """Almost sure growth a step in three orders, n = 50, against the stated one."""
     n = 50
-    found = {
+    growths = {
         rule: float(counterexample_growth(_PAPER, n, sampling=rule, sense="almost-sure"))
-        for rule in ("cyclic", "iid-no-repeat", "reshuffle-no-repeat")
+        for rule in (Sampling.CYCLIC, Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT)
     }
-    stated = (1.0 - 2000.0**-0.5) * 49.0 ** (1.0 / 50.0)
+    stated = (1.0 - 2000.0**-0.5) * (n - 1.0) ** (1.0 / n)
+
     return {
         "stated": stated,
-        "cyclic": found["cyclic"],
-        "iid": found["iid-no-repeat"],
-        "reshuffled": found["reshuffle-no-repeat"],
+        "cyclic": growths[Sampling.CYCLIC],
+        "iid": growths[Sampling.IID_NO_REPEAT],
+        "reshuffled": growths[Sampling.RESHUFFLE_NO_REPEAT],
     }
 
 
-def _figure2(evidence: Evidence) -> Data:
-    data = evidence.figures["figure-2"]
-    rule = Sampling.IID_NO_REPEAT.value
-    one = data.sel(sampling=rule)
-    return {
-        "n": data["n"].values.tolist(),
-        "exact": one["almost_sure_exact"].values.tolist(),
-        "measured": one["almost_sure_measured"].values.tolist(),
-        "cyclic": data["almost_sure_exact"].sel(sampling="cyclic").values.tolist(),
-        **growth_agreement(data),
-    }
-
-
-def _zero(evidence: Evidence) -> Data:
-    data = evidence.figures["figure-2"].isel(n=0)
-    share = {rule: float(data["zero_measured"].sel(sampling=rule)) for rule in ("iid", "reshuffle")}
-    exact = {rule: float(data["zero_exact"].sel(sampling=rule)) for rule in ("iid", "reshuffle")}
-    steep = block(_PAPER.L, nesterov(_PAPER))
-    return {
-        "n": int(data["n"]),
-        "iid": share["iid"],
-        "iid_exact": exact["iid"],
-        "reshuffle": share["reshuffle"],
-        "reshuffle_exact": exact["reshuffle"],
-        "square": float(np.abs(steep @ steep).max()),
-    }
-
-
-def _example(_: Evidence) -> Data:
-    """First and second coordinate of the example: finite, and at Nesterov's rate."""
-    from ravine.engine.run import run
-
-    problem = counterexample(0.05, 100.0, 50)
-    trace = run(problem, nesterov(problem.curvature), 400, sampling="iid-no-repeat")
-    first, second = np.abs(trace.y_errors[:, 0]), np.abs(trace.y_errors[:, 1])
-    # k rho^k: two points tell k from rho.
-    rho = float((second[400] / second[200] * (200 + 45.7) / (400 + 45.7)) ** (1.0 / 200.0))
-    return {
-        "zero_after": int(np.flatnonzero(first == 0.0)[0]),
-        "stays_zero": bool((first[np.flatnonzero(first == 0.0)[0] :] == 0.0).all()),
-        "rate": rho,
-        "exact_rate": 1.0 - 2000.0**-0.5,
-    }
-
-
-def _monotone(_: Evidence) -> Data:
-    n = np.array([5, 10, 50, 250, 1000, 10**4, 10**6])
-    values = np.asarray(counterexample_growth(_PAPER, n, sampling="cyclic", sense="mean"))
-    return {
-        "growth": values.tolist(),
-        "limit": 1.0 - 2000.0**-0.5,
-        "decreasing": bool((np.diff(values) < 0).all()),
-    }
-
-
-def _erratum11(_: Evidence) -> Data:
+def _erratum11(_: Evidence) -> Measurements:
     """The matrices {2, 1} of one row, with the order 2, 1, 1, 1, ...: a bounded product."""
     k = np.arange(1, 10_001)
     product = np.full(len(k), 2.0)
+    roots = product ** (1.0 / k)
+
     return {
-        "least_root": float((product ** (1.0 / k)).min()),
-        "limit_of_root": float(product[-1] ** (1.0 / k[-1])),
+        "least_root": float(roots.min()),
+        "limit_of_root": float(roots[-1]),
         "largest_product": float(product.max()),
     }
 
 
-def _erratum13(_: Evidence) -> Data:
+def _erratum13(_: Evidence) -> Measurements:
     """Almost sure growth with mini-batches of one and of two terms, n = 250, Q = 2000."""
     from ravine.engine.kernels.finite_sum import ensemble
 
-    problem = counterexample(0.05, 100.0, 250)
-    out = {}
-    for batch in (1, 2):
-        found = ensemble(
-            problem, nesterov(problem.curvature), [1250, 5000], trajectories=4000,
-            sampling=Sampling.RESHUFFLE_NO_REPEAT if batch == 1 else Sampling.RESHUFFLE,
-            batch=batch,
+    n = 250
+    problem = counterexample(0.05, 100.0, n)
+
+    # Growth between the fifth and the twentieth epoch: the start is forgotten by then.
+    early = 5 * n
+    late = 20 * n
+
+    measurements = {}
+    for batch, rule in ((1, Sampling.RESHUFFLE_NO_REPEAT), (2, Sampling.RESHUFFLE)):
+        runs = ensemble(
+            problem, nesterov(problem.curvature), [early, late], trajectories=4000,
+            sampling=rule, batch=batch,
         )  # fmt: skip
-        early, late = np.abs(found.errors[:, :, 2])
-        kept = late > 0.0
-        logs = np.log(late[kept] / early[kept]) / 3750.0
-        out[f"batch_{batch}"] = float(np.exp(logs.mean()))
-        out[f"half_{batch}"] = float(1.96 * logs.std() / np.sqrt(kept.sum()))
-    return out
+        third = np.abs(runs.errors[:, :, 2])
+
+        # Batches of two may repeat, and some trajectories are at the optimum: no growth to take.
+        moving = third[1] > 0.0
+        logs = np.log(third[1, moving] / third[0, moving]) / (late - early)
+
+        measurements[f"batch_{batch}"] = float(np.exp(logs.mean()))
+        # Half the width of the 95 % limits.
+        measurements[f"half_{batch}"] = float(1.96 * logs.std() / np.sqrt(moving.sum()))
+
+    return measurements
 
 
-def _joint(_: Evidence) -> Data:
+def _joint(_: Evidence) -> Measurements:
     """Q = 16: joint spectral radius below 1, and products of 1000 blocks in the worst orders."""
     curvature = Curvature(1.0, 16.0)
     method = nesterov(curvature)
     upper = float(commuting_rate(curvature, method).upper)
-    flat, steep = block(1.0, method), block(16.0, method)
+
+    flat = block(1.0, method)
+    steep = block(16.0, method)
+    factors = 1000
     norms = []
     for k in range(1, 11):
         word = np.linalg.matrix_power(flat, k) @ steep
-        norms.append(float(np.linalg.norm(np.linalg.matrix_power(word, 1000 // (k + 1)), 2)))
+        product = np.linalg.matrix_power(word, factors // (k + 1))
+        norms.append(float(np.linalg.norm(product, 2)))
+
     return {"upper": upper, "largest": max(norms), "gap": int(np.argmax(norms)) + 1}
 
 
 CLAIMS = (
     Claim(
-        "joint-spectral-radius",
-        "Proof of Theorem 3",
-        "The trajectory is stable if the joint spectral radius of the blocks is below one.",
-        "Q = 16, shared eigenvectors: bound {upper:.4f}; largest norm of 1000 blocks, one L "
-        "after every 1 to 10 of mu: {largest:.1e}, at {gap}",
-        "4^(1/5) (1 - 1/√Q), below 1 for Q < 17.0553550856",
-        _joint,
-        lambda d: either(d["upper"] < 1.0 and d["largest"] < 1e-2),
+        id="joint-spectral-radius",
+        place="Proof of Theorem 3",
+        statement=(
+            "The trajectory is stable if the joint spectral radius of the blocks is below one."
+        ),
+        measured=(
+            "Q = 16, shared eigenvectors: bound {upper:.4f}; largest norm of 1000 blocks, one L "
+            "after every 1 to 10 of mu: {largest:.1e}, at {gap}"
+        ),
+        exact="4^(1/5) (1 - 1/√Q), below 1 for Q < 17.0553550856",
+        measure=_joint,
+        decide=lambda m: judgement(m["upper"] < 1.0 and m["largest"] < 1e-2),
     ),
     Claim(
-        "lemma-1",
-        "Lemma 1",
-        "At the usual parameters the product B(L) B(mu)^k1 ... B(L) B(mu)^ks of k factors has "
-        "spectral radius (1 - 1/√Q)^k k1 ... ks.",
-        "largest relative difference over {products} products: {largest_difference:.1e}",
-        "an identity",
-        _lemma1,
-        lambda d: either(d["largest_difference"] < 1e-6),
+        id="lemma-1",
+        place="Lemma 1",
+        statement=(
+            "At the usual parameters the product B(L) B(mu)^k1 ... B(L) B(mu)^ks of k factors has "
+            "spectral radius (1 - 1/√Q)^k k1 ... ks."
+        ),
+        measured="largest relative difference over {products} products: {largest_difference:.1e}",
+        exact="an identity",
+        measure=_lemma1,
+        decide=lambda m: judgement(m["largest_difference"] < 1e-6),
     ),
     Claim(
-        "erratum-1",
-        "Proof of Lemma 1, Appendix D",
-        "The same spectral radius belongs to the product with one more B(L) at its end.",
-        "that product has spectral radius {appendix:.1e} of its norm; without the last factor "
-        "the formula is right to {main_text:.1e}",
-        "zero: B(L)² = 0, the product is nilpotent. The form in the main text is right",
-        _erratum1,
-        lambda d: either(d["appendix"] > 1e-3, False),
+        id="erratum-1",
+        place="Proof of Lemma 1, Appendix D",
+        statement="The same spectral radius belongs to the product with one more B(L) at its end.",
+        measured=(
+            "that product has spectral radius {appendix:.1e} of its norm; without the last factor "
+            "the formula is right to {main_text:.1e}"
+        ),
+        exact="zero: B(L)² = 0, the product is nilpotent. The form in the main text is right",
+        measure=_erratum1,
+        decide=lambda m: judgement(m["appendix"] > 1e-3, False),
     ),
     Claim(
-        "theorem-3",
-        "Theorem 3 (a finite sum on which the usual parameters diverge)",
-        "For n >= 3 and any start there are L-smooth, mu-strongly convex quadratics on which the "
-        "usual parameters diverge when no term is drawn twice in a row, interpolation or not.",
-        "Q = 2000: growth of E‖y - x*‖ a step at least {least_growth:.4f} for n = 3 to 1000; "
-        "median distance after 1500 steps, n = 10: {median_after_1500[0]:.1e} times the start with "
-        "interpolation, {median_after_1500[1]:.1e} without",
-        "needs Q > 6 + 4√2 = 11.657: at Q = 11 no sum in any order grows by more than "
-        "{worst_rate_below:.4f} a step",
-        _theorem3,
-        lambda d: either(
-            d["least_growth"] > 1.0
-            and min(d["median_after_1500"]) > 1.0
-            and d["worst_rate_below"] >= 1.0,
-            d["least_growth"] > 1.0 and min(d["median_after_1500"]) > 1.0,
+        id="theorem-3",
+        place="Theorem 3 (a finite sum on which the usual parameters diverge)",
+        statement=(
+            "For n >= 3 and any start there are L-smooth, mu-strongly convex quadratics on which "
+            "the usual parameters diverge when no term is drawn twice in a row, interpolation or "
+            "not."
+        ),
+        measured=(
+            "Q = 2000: growth of E‖y - x*‖ a step at least {least_growth:.4f} for n = 3 to 1000; "
+            "median distance after 1500 steps, n = 10: {median_after_1500[0]:.1e} times the "
+            "start with interpolation, {median_after_1500[1]:.1e} without"
+        ),
+        exact=(
+            "needs Q > 6 + 4√2 = 11.657: at Q = 11 no sum in any order grows by more than "
+            "{worst_rate_below:.4f} a step"
+        ),
+        measure=_theorem3,
+        decide=lambda m: judgement(
+            m["least_growth"] > 1.0
+            and min(m["median_after_1500"]) > 1.0
+            and m["worst_rate_below"] >= 1.0,
+            m["least_growth"] > 1.0 and min(m["median_after_1500"]) > 1.0,
         ),
     ),
     Claim(
-        "erratum-8",
-        "Proof of Theorem 3",
-        "The construction, with shared eigenvectors, diverges for every condition number.",
-        "largest growth over all orders: {below:.6f} at Q = 17, {above:.6f} at Q = 17.06",
-        "4^(1/5) (1 - 1/√Q) exceeds 1 only for Q > 17.05535508563",
-        _erratum8,
-        lambda d: either(d["below"] > 1.0, d["above"] > 1.0),
+        id="erratum-8",
+        place="Proof of Theorem 3",
+        statement=(
+            "The construction, with shared eigenvectors, diverges for every condition number."
+        ),
+        measured="largest growth over all orders: {below:.6f} at Q = 17, {above:.6f} at Q = 17.06",
+        exact="4^(1/5) (1 - 1/√Q) exceeds 1 only for Q > 17.05535508563",
+        measure=_erratum8,
+        decide=lambda m: judgement(m["below"] > 1.0, m["above"] > 1.0),
     ),
     Claim(
-        "erratum-9",
-        "Proof of Theorem 3",
-        "For large k, E (k1 ... ks)^(1/k) is about (n-1)^(1/n), whatever the order.",
-        "n = 50, Q = 2000, growth a step: cyclic {cyclic:.5f}, reshuffled {reshuffled:.5f}, iid "
-        "without repeat {iid:.5f}",
-        "{stated:.5f} is right for the cyclic order; by Jensen it is an upper bound for others",
-        _erratum9,
-        lambda d: either(
-            max(abs(d[k] - d["stated"]) for k in ("cyclic", "iid", "reshuffled")) < 1e-4,
-            abs(d["cyclic"] - d["stated"]) < 1e-9
-            and max(d["iid"], d["reshuffled"]) <= d["stated"] + _ROUNDING,
+        id="erratum-9",
+        place="Proof of Theorem 3",
+        statement="For large k, E (k1 ... ks)^(1/k) is about (n-1)^(1/n), whatever the order.",
+        measured=(
+            "n = 50, Q = 2000, growth a step: cyclic {cyclic:.5f}, reshuffled {reshuffled:.5f}, "
+            "iid without repeat {iid:.5f}"
+        ),
+        exact=(
+            "{stated:.5f} is right for the cyclic order; by Jensen it is an upper bound for others"
+        ),
+        measure=_erratum9,
+        decide=lambda m: judgement(
+            max(abs(m[k] - m["stated"]) for k in ("cyclic", "iid", "reshuffled")) < 1e-4,
+            abs(m["cyclic"] - m["stated"]) < 1e-9
+            and max(m["iid"], m["reshuffled"]) <= m["stated"] + _ROUNDING,
         ),
     ),
     Claim(
-        "erratum-10",
-        "Figure 2 and Section 4.2",
-        "Along the third coordinate the iterates diverge for n = 50, 250 and 1000.",
-        "growth a step without repeat, measured: {measured[0]:.5f}, {measured[1]:.5f}, "
-        "{measured[2]:.5f}; {inside:.0f} of {compared:.0f} measured growths and shares have the "
-        "closed form within their limits",
-        "almost surely {exact[0]:.5f}, {exact[1]:.5f}, {exact[2]:.5f}; in cyclic order "
-        "{cyclic[0]:.5f}, {cyclic[1]:.5f}, {cyclic[2]:.5f}",
-        _figure2,
-        lambda d: either(min(d["measured"]) > 1.0, max(d["measured"]) > 1.0),
-        ("figure-2",),
-    ),
-    Claim(
-        "example-coordinates",
-        "Section 4.2",
-        "The first coordinate converges in finitely many steps, the second at the rate 1 - 1/√Q.",
-        "first coordinate zero after {zero_after} steps, for good: {stays_zero}; rate of the "
-        "second {rate:.5f}",
-        "B(L)² = 0; rate {exact_rate:.5f}",
-        _example,
-        lambda d: either(
-            d["stays_zero"] and d["zero_after"] <= 2 and abs(d["rate"] - d["exact_rate"]) < 1e-3
+        id="erratum-11",
+        place="Proof of Theorem 3",
+        statement=(
+            "If the k-th root of the spectral radius of the product exceeds one for all large k, "
+            "the iterates diverge."
         ),
+        measured=(
+            "the matrices 2, 1, 1, 1, ...: every root exceeds one (least {least_root:.5f}), the "
+            "product stays at {largest_product:.0f}"
+        ),
+        exact="the limit of the roots must exceed one, here it is 1",
+        measure=_erratum11,
+        decide=lambda m: judgement(not (m["least_root"] > 1.0 and m["largest_product"] < 1e6)),
     ),
     Claim(
-        "example-large-n",
-        "Section 4.2",
-        "The growth factor (n-1)^(1/n) tends to one, so that many terms tame the bad one.",
-        "growth a step from n = 5 to 10⁶ falls from {growth[0]:.4f} to {growth[6]:.6f}; monotone: "
-        "{decreasing}",
-        "limit 1 - 1/√Q = {limit:.6f}",
-        _monotone,
-        lambda d: either(d["decreasing"] and d["growth"][-1] - d["limit"] < 1e-4),
-    ),
-    Claim(
-        "erratum-11",
-        "Proof of Theorem 3",
-        "If the k-th root of the spectral radius of the product exceeds one for all large k, the "
-        "iterates diverge.",
-        "the matrices 2, 1, 1, 1, ...: every root exceeds one (least {least_root:.5f}), the "
-        "product stays at {largest_product:.0f}",
-        "the limit of the roots must exceed one, here it is 1",
-        _erratum11,
-        lambda d: either(not (d["least_root"] > 1.0 and d["largest_product"] < 1e6)),
-    ),
-    Claim(
-        "erratum-12",
-        "Condition (18)",
-        "Drawing with replacement, or reshuffling every epoch, diverges as drawing without repeat.",
-        "n = {n}: {iid:.2%} of the iid and {reshuffle:.3%} of the reshuffled trajectories are at "
-        "the optimum exactly",
-        "{iid_exact:.2%} and {reshuffle_exact:.3%} so far, and almost every one in the end: B(L)² "
-        "= {square:.0f}, two visits in a row end it. The condition matters",
-        _zero,
-        lambda d: either(d["iid"] == 0.0 and d["reshuffle"] == 0.0),
-        ("figure-2",),
-    ),
-    Claim(
-        "erratum-13",
-        "Proof of Theorem 3",
-        "Mini-batches of one term stand for all: larger ones behave the same.",
-        "n = 250, Q = 2000, growth a step: {batch_1:.5f} for one term, {batch_2:.5f} for two",
-        "the bad term comes twice as often, with half the weight: that is enough to diverge",
-        _erratum13,
-        lambda d: either((d["batch_1"] > 1.0) == (d["batch_2"] > 1.0)),
+        id="erratum-13",
+        place="Proof of Theorem 3",
+        statement="Mini-batches of one term stand for all: larger ones behave the same.",
+        measured=(
+            "n = 250, Q = 2000, growth a step: {batch_1:.5f} for one term, {batch_2:.5f} for two"
+        ),
+        exact="the bad term comes twice as often, with half the weight: that is enough to diverge",
+        measure=_erratum13,
+        decide=lambda m: judgement((m["batch_1"] > 1.0) == (m["batch_2"] > 1.0)),
     ),
 )
 """In the order of the paper."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import typer
 
+from ravine.cli.batch import batch_command
+from ravine.cli.convert import convert_command
 from ravine.cli.diagnose import diagnose_command
 from ravine.cli.map import map_command
 from ravine.cli.plot import plot_command
@@ -26,11 +28,13 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "rate": rate_command,
     "recommend": recommend_command,
+    "batch": batch_command,
     "map": map_command,
     "diagnose": diagnose_command,
     "reproduce": reproduce,
     "sweep": sweep_command,
     "plot": plot_command,
+    "convert": convert_command,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

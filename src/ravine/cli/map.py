@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ravine.cli.options import Json, print_json
-from ravine.figures.parameter_map import Quantity, draw_parameter_map, parameter_map
+from ravine.arguments import Refusal
+from ravine.cli.options import BatchSize, Json, LargestTerm, LeastTerm, print_json
+from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
+from ravine.files import written_whole
+from ravine.theory.ladder.batches import Batches
+from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,8 +27,8 @@ def map_command(
         Path, typer.Option("--out", help="File to write: .png, .svg, .pdf, .nc or .csv.")
     ] = Path("map.png"),
     quantity: Annotated[
-        Quantity, typer.Option("--quantity", help="What a picture shows.")
-    ] = Quantity.REGIONS,
+        str, typer.Option("--quantity", help=f"What a picture shows: {', '.join(QUANTITIES)}.")
+    ] = "regions",
     resolution: Annotated[int, typer.Option("--resolution", help="Pixels along each axis.")] = 400,
     alpha_range: Annotated[
         tuple[float, float], typer.Option("--alpha-range", help="Smallest and largest alpha L.")
@@ -32,12 +36,16 @@ def map_command(
     beta_range: Annotated[
         tuple[float, float], typer.Option("--beta-range", help="Smallest and largest beta.")
     ] = (-1.0, 1.0),
+    L_max: LargestTerm = None,
+    batch_size: BatchSize = None,
+    mu_min: LeastTerm = None,
     json: Json = False,
 ) -> None:
     """Map the (alpha, beta) plane of Nesterov's method for a condition number.
 
     A picture shows the nested regions in which each rung guarantees convergence, or one rung or
-    the noise floor in colour. A .nc (NetCDF) or .csv file holds all of them.
+    the noise floor in colour. A .nc (NetCDF) or .csv file holds all of them. The map is in units of
+    L = 1: --L-max and --mu-min are shares of L.
 
     For example:
 
@@ -51,30 +59,39 @@ def map_command(
     if ending not in _PICTURES + _TABLES:
         names = ", ".join(_PICTURES + _TABLES)
         raise ValueError(f"out must be a file ending in {names}, got {out}: change its ending")
-    data = parameter_map(Q, resolution=resolution, alpha_range=alpha_range, beta_range=beta_range)
+    if quantity not in QUANTITIES:
+        rule = f"one of {', '.join(QUANTITIES)}"
+        raise Refusal("quantity", rule, quantity, "pick one of these names")
+    batches = Batches(
+        L_max=L_max, batch_size=1.0 if batch_size is None else batch_size, mu_min=mu_min
+    )
+    data = parameter_map(
+        Q,
+        resolution=resolution,
+        alpha_range=alpha_range,
+        beta_range=beta_range,
+        batches=batches,
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     _write(data, out, quantity)
-    shares = {name: float((data[name] < 1.0).mean()) for name in data if name != "noise_floor"}
+    shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}
     if json:
         print_json({"Q": Q, "out": str(out), "resolution": resolution, "share_below_1": shares})
     else:
         typer.echo(f"wrote {out}: {resolution} x {resolution} pixels, Q = {Q:g}")
         typer.echo(
             f"of this plane {shares['spectral_radius']:.1%} converges for additive noise, "
+            f"{shares['iid_rate']:.1%} for random batches in mean square, "
             f"{shares['worst_case_rate']:.1%} for every finite sum in any order"
         )
 
 
-def _write(data: xr.Dataset, out: Path, quantity: Quantity) -> None:
-    """Write the map beside its name first: an interrupted run leaves no half-written file."""
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-    try:
+def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
+    """Write the map: an interrupted run leaves no half-written file."""
+    with written_whole(out) as part:
         if out.suffix.lower() == ".nc":
             data.to_netcdf(part, engine="scipy")
         elif out.suffix.lower() == ".csv":
             data.to_dataframe().to_csv(part)
         else:
             draw_parameter_map(data, quantity).savefig(part, dpi=200)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)

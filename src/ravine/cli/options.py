@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ravine.arguments import Refusal
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 
@@ -19,6 +20,17 @@ Alpha = Annotated[float | None, typer.Option("--alpha", help="Step size.")]
 Beta = Annotated[float | None, typer.Option("--beta", help="Momentum; may be negative.")]
 Gamma = Annotated[
     float | None, typer.Option("--gamma", help="Look-ahead; left out: Nesterov's, gamma = beta.")
+]
+LargestTerm = Annotated[
+    float | None,
+    typer.Option("--L-max", help="Largest curvature of a single sample, at least L."),
+]
+LeastTerm = Annotated[
+    float | None,
+    typer.Option("--mu-min", help="Least curvature of a single sample; 0 unless given."),
+]
+BatchSize = Annotated[
+    float | None, typer.Option("--batch-size", help="Samples in a mini-batch, at least 1.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON with documented keys.")]
 
@@ -51,6 +63,13 @@ def method_from(
             )
         return nesterov(curvature)
     return Method(alpha, 0.0 if beta is None else beta, gamma)
+
+
+def one_of(first: str, a: float | None, second: str, b: float | None) -> float | None:
+    """The value of an option that has two names; giving both is refused."""
+    if a is not None and b is not None:
+        raise Refusal(second, f"left out beside {first}", f"{b:g}", "they mean the same")
+    return b if a is None else a
 
 
 def print_json(data: dict[str, Any]) -> None:

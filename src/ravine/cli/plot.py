@@ -10,11 +10,13 @@ import typer
 from ravine.arguments import Refusal
 from ravine.cli.options import Json, print_json
 from ravine.figures.sweep_map import draw_sweep_map, sweep_map
+from ravine.files import written_whole
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _PICTURES = (".png", ".svg", ".pdf")
+_DPI = 200  # dots an inch, for print
 
 
 def plot_command(
@@ -43,12 +45,8 @@ def plot_command(
         raise Refusal("out", rule, out, "change its ending")
     data = sweep_map(_opened(store), measure)
     out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-    try:
-        draw_sweep_map(data).savefig(part, dpi=200)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(out) as part:
+        draw_sweep_map(data).savefig(part, dpi=_DPI)
     there = float(data["measured"].notnull().mean())
     name = data.attrs["measure"]
     if json:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from ravine.cli.options import (
     Alpha,
+    BatchSize,
     Beta,
     Condition,
     Gamma,
     Json,
+    LargestTerm,
+    LeastTerm,
     Mu,
     Smoothness,
     curvature_from,
@@ -16,7 +19,10 @@ from ravine.cli.options import (
     method_json,
     print_json,
 )
+from ravine.theory.bracket import Bracket
+from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rungs import RUNGS, Rung
 
 
 def rate_command(
@@ -26,11 +32,15 @@ def rate_command(
     alpha: Alpha = None,
     beta: Beta = None,
     gamma: Gamma = None,
+    L_max: LargestTerm = None,
+    batch_size: BatchSize = None,
+    mu_min: LeastTerm = None,
     json: Json = False,
 ) -> None:
     """Say how fast a method converges, and whether mini-batches can make it diverge.
 
-    Without --alpha the usual Nesterov parameters are judged.
+    Without --alpha the usual Nesterov parameters are judged. Without --L-max every sample has the
+    given curvature; with it, the curvature is that of the whole objective.
 
     For example:
 
@@ -38,10 +48,18 @@ def rate_command(
 
     - `ravine rate --Q 32 --alpha 0.02 --beta 0.5`
 
+    - `ravine rate --Q 1000 --L-max 10000 --batch-size 64`
+
     - `ravine rate --mu 1 --L 8 --alpha 0.1 --beta 0.9 --gamma 0 --json`
     """
     curvature = curvature_from(mu, L, Q)
-    rungs = ladder(curvature, method_from(curvature, alpha, beta, gamma))
+    rungs = ladder(
+        curvature,
+        method_from(curvature, alpha, beta, gamma),
+        L_max=L_max,
+        batch_size=1.0 if batch_size is None else batch_size,
+        mu_min=mu_min,
+    )
     if json:
         print_json(rate_json(rungs))
     else:
@@ -53,21 +71,35 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
     return {
         "curvature": curvature_json(rungs.curvature),
         "method": {"name": rungs.name, **method_json(rungs.method)},
-        "spectral_radius": rungs.spectral_radius,
-        "commuting_rate": {
-            "lower": float(rungs.commuting.lower),
-            "upper": float(rungs.commuting.upper),
-        },
-        "worst_case_rate": rungs.worst_case_rate,
-        "contraction": rungs.contraction,
+        **{rung.key: _rate_json(rung, rungs.rates[rung.key]) for rung in RUNGS},
+        "batches": batches_json(rungs),
+        "critical_batch_size": rungs.critical_batch_size,
         "noise_coefficient": rungs.noise_coefficient,
         "sgd_noise_coefficient": rungs.sgd_noise_coefficient,
         "converges": {
             "additive_noise": rungs.spectral_radius < 1.0,
+            "iid_batches": rungs.iid_rate < 1.0,
             "any_sampling": rungs.worst_case_rate < 1.0,
         },
         "verdict": rungs.verdict,
     }
+
+
+def batches_json(rungs: Ladder) -> dict[str, float]:
+    """What the rungs from the second on know of the samples and batches."""
+    noise = batch_noise(rungs.curvature, L_max=rungs.batches.L_max, mu_min=rungs.batches.mu_min)
+    return {
+        "L_max": float(noise.most),
+        "mu_min": float(noise.least),
+        "batch_size": rungs.batches.batch_size,
+    }
+
+
+def _rate_json(rung: Rung, rate: Bracket) -> object:
+    """One number, or both bounds of a rung that has two."""
+    if rung.bracketed:
+        return {"lower": float(rate.lower), "upper": float(rate.upper)}
+    return float(rate.upper)
 
 
 def _show(rungs: Ladder) -> None:
@@ -75,35 +107,53 @@ def _show(rungs: Ladder) -> None:
     from rich.table import Table
 
     out = Console(highlight=False)
-    c, m = rungs.curvature, rungs.method
+    c = rungs.curvature
+    m = rungs.method
     look_ahead = "" if m.is_nesterov else f", gamma = {m.gamma:g}"
     out.print(f"[bold]{rungs.name}[/]: alpha = {m.alpha:g}, beta = {m.beta:g}{look_ahead}")
-    out.print(f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}\n")
+    out.print(f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}\n")
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("rung")
     table.add_column("growth a step", justify="right")
     table.add_column("holds for")
-    low, high = float(rungs.commuting.lower), float(rungs.commuting.upper)
-    same = high - low < 5e-6
-    for name, text, value, scope in (
-        ("spectral radius", _digits(rungs.spectral_radius), rungs.spectral_radius,
-         "exact gradients, or additive noise"),
-        ("commuting rate", _digits(high) if same else f"{low:.5f}-{high:.5f}", high,
-         "sums with shared eigenvectors, any order"),
-        ("worst-case rate", _digits(rungs.worst_case_rate), rungs.worst_case_rate,
-         "every finite sum, any order; exact"),
-        ("contraction R", _digits(rungs.contraction), rungs.contraction,
-         "the same; the paper's sufficient bound"),
-    ):  # fmt: skip
-        colour = "green" if value < 1.0 else "red"
-        table.add_row(name, f"[{colour}]{text}[/]", scope)
+    for rung in RUNGS:
+        rate = rungs.rates[rung.key]
+        colour = "green" if rate.upper < 1.0 else "red"
+        table.add_row(rung.title, f"[{colour}]{_digits(rate)}[/]", rung.holds_for)
     out.print(table)
-    out.print(f"\n{_noise(rungs)}\n")
+    out.print(f"\n{_noise(rungs)}")
+    out.print(f"{_batch(rungs)}\n")
     out.print(rungs.verdict)
 
 
-def _digits(value: float) -> str:
+def _samples(rungs: Ladder) -> str:
+    """What was said of single samples and batches, if anything was."""
+    known = batches_json(rungs)
+    words = ""
+    if rungs.batches.L_max is not None or rungs.batches.mu_min is not None:
+        words += f", samples from {known['mu_min']:g} to {known['L_max']:g}"
+    if known["batch_size"] != 1.0:
+        words += f", batches of {known['batch_size']:g}"
+    return words
+
+
+def _digits(rate: Bracket) -> str:
+    """Six digits where they are known, else both bounds."""
+    value = float(rate.upper)
+    # Half a unit of the sixth digit, the last one shown.
+    if value - float(rate.lower) >= 5e-6:
+        return f"{rate.lower:.5f}-{value:.5f}"
     return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
+
+
+def _batch(rungs: Ladder) -> str:
+    """One sentence on the batch size that makes these parameters safe."""
+    limit = rungs.critical_batch_size
+    if limit == float("inf"):
+        return "No batch size makes these parameters safe."
+    if limit < 1.0:
+        return "Drawn independently, single samples are safe in mean square."
+    return f"Drawn independently, batches larger than {limit:.4g} are safe in mean square."
 
 
 def _noise(rungs: Ladder) -> str:

@@ -10,8 +10,11 @@ import typer
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.cli.options import (
+    BatchSize,
     Condition,
     Json,
+    LargestTerm,
+    LeastTerm,
     Mu,
     Smoothness,
     curvature_from,
@@ -20,6 +23,7 @@ from ravine.cli.options import (
     print_json,
 )
 from ravine.cli.rate import rate_json
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 
@@ -28,20 +32,34 @@ def recommend_command(
     L: Smoothness = None,
     Q: Condition = None,
     setting: Annotated[
-        Setting, typer.Option("--setting", help="What is known of the gradients.")
-    ] = Setting.ANY_SAMPLING,
+        Setting | None,
+        typer.Option(
+            "--setting", help="What is known of the gradients; any order, or --batch-size, if none."
+        ),
+    ] = None,
     beta: Annotated[
         float | None,
         typer.Option("--beta", help="Momentum to keep; with any sampling."),
     ] = None,
+    for_every_mu: Annotated[
+        bool,
+        typer.Option("--for-every-mu", help="With --beta: a step that is safe whatever mu is."),
+    ] = False,
+    batch_size: BatchSize = None,
+    L_max: LargestTerm = None,
+    mu_min: LeastTerm = None,
     sigma2: Annotated[
         float | None, typer.Option("--sigma2", help="Variance of additive noise.")
     ] = None,
     distance: Annotated[
-        float, typer.Option("--distance", help="Distance of the start; with additive noise.")
+        float, typer.Option("--distance", help="Distance of the start; with a budget.")
     ] = 1.0,
     steps: Annotated[
-        int | None, typer.Option("--steps", help="Budget of gradients; with additive noise.")
+        int | None, typer.Option("--steps", help="Budget of steps; with additive noise or batches.")
+    ] = None,
+    quantity: Annotated[
+        ErrorQuantity | None,
+        typer.Option("--quantity", help="What a budget of batches keeps small."),
     ] = None,
     hessians: Annotated[
         Path | None,
@@ -57,6 +75,8 @@ def recommend_command(
 
     - `ravine recommend --Q 32 --beta 0.9`
 
+    - `ravine recommend --Q 1000 --L-max 10000 --batch-size 100`
+
     - `ravine recommend --Q 32 --setting additive-noise --sigma2 0.01 --steps 200 --distance 10`
 
     - `ravine recommend --mu 1 --L 32 --setting finite-sum --hessians batches.npy`
@@ -66,9 +86,14 @@ def recommend_command(
         curvature,
         setting=setting,
         beta=beta,
+        for_every_mu=for_every_mu,
+        batch_size=batch_size,
+        L_max=L_max,
+        mu_min=mu_min,
         sigma2=sigma2,
         distance=distance,
         steps=steps,
+        quantity=quantity,
         hessians=None if hessians is None else _read(hessians),
     )
     if json:
@@ -98,6 +123,7 @@ def recommend_json(advice: Recommendation) -> dict[str, object]:
         "quantity": advice.quantity,
         "reason": advice.reason,
         "guarantee": advice.guarantee,
+        "gain": advice.gain,
         "ladder": rate_json(advice.ladder),
     }
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ravine.cli.options import Json, print_json
+
+if TYPE_CHECKING:
+    from ravine.reproduction.plan import ReproductionPlan
 
 
 def reproduce(
@@ -34,6 +37,7 @@ def reproduce(
         bool, typer.Option("--fresh", help="Run again what is there already.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Of every random draw.")] = 0,
+    names: Annotated[bool, typer.Option("--list", help="Name the figures and stop.")] = False,
     json: Json = False,
 ) -> None:
     """Reproduce the paper: every figure, every claim, with a verdict computed from the data.
@@ -42,8 +46,7 @@ def reproduce(
     which needs no other file, `claims.json` and `manifest.json`. Figures that are there already,
     made with the same settings, are not run again.
 
-    The figures are figure-1, figure-2, figure-3, least-squares, logistic, nested-regions,
-    turning-quadratics, noise-floors, restart and negative-momentum.
+    `ravine reproduce --list` names the figures.
 
     For example:
 
@@ -54,19 +57,32 @@ def reproduce(
     - `ravine reproduce --quick --out look/`
     """
     from ravine.reproduction.page import reproduction_page
-    from ravine.reproduction.run import carry_out, plan
+    from ravine.reproduction.plan import counted, plan_reproduction
+    from ravine.reproduction.run import carry_out
 
-    wish = plan(
-        figures or (), out=out, resolution=resolution, quick=quick, fresh=fresh, seed=seed,
+    plan = plan_reproduction(
+        figures or (),
+        out=out,
+        resolution=resolution,
+        quick=quick,
+        fresh=fresh,
+        seed=seed,
         device=device,
-    )  # fmt: skip
-    _say(wish.sentence)
+    )
+
+    if names:
+        _print_names(plan)
+        return
+
+    _say(plan.sentence)
+
     try:
-        done = carry_out(wish, _say)
+        done = carry_out(plan, _say)
         reproduction_page(done).write(out / "report.html")
     except KeyboardInterrupt:
         _say("stopped: finished figures are kept, run the same command to go on")
         raise
+
     if json:
         print_json(
             {
@@ -75,16 +91,26 @@ def reproduce(
                 "figures": {name: round(done.seconds[name], 2) for name in done.data},
                 "seconds": round(done.total_seconds, 2),
                 "verdicts": done.counts,
-                "claims": {judged.claim.id: judged.verdict.value for judged in done.judged},
+                "claims": {one.claim.id: one.judgement.value for one in done.judged},
             }
         )
         return
-    counts = ", ".join(f"{verdict} {count}" for verdict, count in done.counts.items())
-    typer.echo(
-        f"{len(done.data)} figures and {len(done.judged)} claims in {done.total_seconds:.0f} s"
-    )
+
+    counts = ", ".join(f"{judgement} {count}" for judgement, count in done.counts.items())
+    made = counted(len(done.data), "figure")
+    judged = counted(len(done.judged), "claim")
+    typer.echo(f"{made} and {judged} in {done.total_seconds:.0f} s")
     typer.echo(f"claims: {counts}")
     typer.echo(f"read {out / 'report.html'}")
+
+
+def _print_names(plan: ReproductionPlan) -> None:
+    """A line for each figure: its name and its title."""
+    from ravine.figures.catalogue import FIGURES
+
+    width = max(len(name) for name in plan.arguments)
+    for name in plan.arguments:
+        typer.echo(f"{name:{width}}  {FIGURES[name].title}")
 
 
 def _say(line: str) -> None:

@@ -61,10 +61,10 @@ def sweep_command(
 
 
 def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) -> None:
-    from ravine.engine.spec_file import read_specification
+    from ravine.engine.spec_file import read_spec_file
     from ravine.engine.storage.store import store_status
 
-    wanted = read_specification(spec)
+    wanted = read_spec_file(spec)
     place = out if out is not None else wanted.arguments.get("store")
     if place is None:
         raise Refusal("out", "given", "none", "add --out sweep.zarr")
@@ -73,9 +73,9 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
     if store.exists():
         before = store_status(store).done
         if not resume:
-            found = f"{store}, where {before} tiles are finished"
+            shown = f"{store}, where {before} tiles are finished"
             remedy = "add --resume to go on with it, or give another path"
-            raise Refusal("out", "new", found, remedy)
+            raise Refusal("out", "new", shown, remedy)
     given = {name: value for name, value in others.items() if value is not None}
     data = wanted.sweep(store=store, **given)
     shares = _outcomes(data)
@@ -94,11 +94,11 @@ def _outcomes(data: xr.Dataset) -> dict[str, float]:
     """Share of the pixels with each outcome, where outcomes were measured."""
     if "outcome" not in data:
         return {}
-    found = data["outcome"]
-    names = found.attrs["flag_meanings"].split()
+    outcome = data["outcome"]
+    names = outcome.attrs["flag_meanings"].split()
     return {
-        name.replace("_", " "): float((found == value).mean())
-        for value, name in zip(found.attrs["flag_values"], names, strict=True)
+        name.replace("_", " "): float((outcome == value).mean())
+        for value, name in zip(outcome.attrs["flag_values"], names, strict=True)
     }
 
 

@@ -1,121 +1,27 @@
-"""Columns of a table: encoding what is no number, and what is wrong with those that are."""
+"""Columns of numbers: their sizes, and what is wrong with them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray
 from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.tables.finding import Finding, listed
 
 _SCALES = 100.0
-_CATEGORIES = 100
 _CHUNK = 2**22
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about the data that the user should know.
-
-    Attributes
-    ----------
-    kind
-        One word: ``"scale"``, ``"constant"``, ``"duplicate"``, ``"encoded"``, ``"singular"``, ...
-    message
-        What was found, in words.
-    remedy
-        What to do about it; empty when nothing has to be done.
-    columns
-        Names of the columns it is about.
-    """
-
-    kind: str
-    message: str
-    remedy: str = ""
-    columns: tuple[str, ...] = ()
-
-
-def encode(frame: Any, *, impute: bool) -> tuple[FloatArray, tuple[str, ...], list[Finding]]:
-    """Numbers from a pandas frame: numeric columns as they are, the others one-hot.
-
-    Refuses text among numbers, missing and infinite values with the column named; with ``impute``
-    missing numbers become the median and missing texts the most frequent one.
-    """
-    parts: list[FloatArray] = []
-    names: list[str] = []
-    findings: list[Finding] = []
-    for name in frame.columns:
-        series, label = frame[name], str(name)
-        if series.dtype.kind in "fiub":
-            parts.append(_numbers(series.to_numpy(dtype=np.float64), label, impute, findings))
-            names.append(label)
-            continue
-        values, codes = _categories(series, label, impute, findings)
-        parts.extend((codes == k).astype(np.float64) for k in range(len(values)))
-        names.extend(f"{label}={value}" for value in values)
-        what = f"column {label!r} is text: one column for each of its {len(values)} values"
-        findings.append(Finding("encoded", what, columns=(label,)))
-    return np.stack(parts, axis=1), tuple(names), findings
-
-
-def _numbers(values: FloatArray, label: str, impute: bool, findings: list[Finding]) -> FloatArray:
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        found = f"{values[infinite[0]]} in row {infinite[0]}"
-        raise Refusal(f"column {label!r}", "finite", found, "drop or correct that row")
-    missing = np.isnan(values)
-    if not missing.any():
-        return values
-    count = int(missing.sum())
-    if not impute:
-        found = f"{count} missing, the first in row {int(missing.argmax())}"
-        remedy = "fill them in, drop the rows, or ask for the median with --impute"
-        raise Refusal(f"column {label!r}", "without missing values", found, remedy)
-    if count == len(values):
-        found = "no value at all"
-        raise Refusal(f"column {label!r}", "partly filled", found, "drop the column")
-    filled = np.where(missing, np.nanmedian(values), values)
-    findings.append(
-        Finding(
-            "imputed", f"column {label!r}: {count} missing values became the median", "", (label,)
-        )
-    )
-    return filled
-
-
-def _categories(
-    series: Any, label: str, impute: bool, findings: list[Finding]
-) -> tuple[list[str], npt.NDArray[np.intp]]:
-    import pandas as pd
-
-    missing = series.isna().to_numpy()
-    if missing.any() and not impute:
-        found = f"{int(missing.sum())} missing, the first in row {int(missing.argmax())}"
-        remedy = "fill them in, drop the rows, or ask for the most frequent with --impute"
-        raise Refusal(f"column {label!r}", "without missing values", found, remedy)
-    text = series.astype(str)
-    as_numbers = pd.to_numeric(text.where(~missing), errors="coerce")
-    numeric = as_numbers.notna().to_numpy()
-    present = ~missing
-    if numeric.sum() >= 0.5 * max(1, present.sum()):
-        row = int(np.flatnonzero(present & ~numeric)[0]) if (present & ~numeric).any() else -1
-        found = f"{text.iloc[row]!r:.40} in row {row}" if row >= 0 else "numbers stored as text"
-        remedy = "correct it, or drop the column"
-        raise Refusal(f"column {label!r}", "all numbers or all text", found, remedy)
-    if missing.any():
-        common = str(text[present].mode().iloc[0])
-        text = text.where(present, common)
-        what = f"column {label!r}: {int(missing.sum())} missing values became {common!r:.40}"
-        findings.append(Finding("imputed", what, "", (label,)))
-    values, codes = np.unique(text.to_numpy(dtype=str), return_inverse=True)
-    if len(values) > _CATEGORIES and len(values) > 0.5 * len(text):
-        found = f"{len(values)} different texts in {len(text)} rows"
-        remedy = "it looks like a name or an identifier: drop the column"
-        raise Refusal(f"column {label!r}", "a category", found, remedy)
-    return [str(v) for v in values], np.asarray(codes, dtype=np.intp).reshape(-1)
+_MOST_COLUMNS = 2000
+"""Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
+_ROWS_PER_COLUMN = 20
+"""Rows for each column that show full rank where there is one."""
+_RANK = 1e-12
+"""Eigenvalues below this share of the largest are rounding: their error is about 1e-16 d."""
+_TAKES_PART = 1e-6
+"""Entries of a null vector of length 1 above this are not rounding."""
+_NO_SINGLE_MINIMISER = "many weights fit alike; the least of them is meant, or add l2"
 
 
 def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
@@ -152,7 +58,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
             )
             remedy = "scale the columns to unit variance (--standardise)"
             findings.append(Finding("scale", what, remedy, (columns[high], columns[low])))
-    return findings + _duplicates(X, columns, size)
+    return [*findings, *_duplicates(X, columns, size), *_dependent(X, columns, size)]
 
 
 def _constants(
@@ -201,6 +107,53 @@ def _duplicates(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Find
     names = tuple(columns[j] for _, j in pairs)
     what = f"duplicated columns: {shown}{more} (equal up to a factor)"
     return [Finding("duplicate", what, "drop one of each pair", names)]
+
+
+def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Finding]:
+    """Columns that depend linearly on each other, all of them named.
+
+    With columns of length 1, G = XᵀX/n has trace d, and its null space is that of X. A column
+    takes part in a dependence if it is not zero in some vector of the null space.
+    """
+    rows = X.shape[0]
+    used = np.flatnonzero(size > 0.0)
+    if not 2 <= used.size <= _MOST_COLUMNS:
+        return []
+    if rows < used.size:
+        what = f"there are {rows} rows for {used.size} columns, so the columns depend on each other"
+        return [Finding("singular", what, _NO_SINGLE_MINIMISER, ())]
+    scaled = 1.0 / size[used]
+    # A part of the rows that is of full rank settles it: the rest can only add to the rank.
+    part = min(rows, _ROWS_PER_COLUMN * used.size)
+    values = _gram_eigenvalues(X[:part], used, scaled)[0]
+    if values[0] > _RANK * values[-1]:
+        return []
+    values, vectors = _gram_eigenvalues(X, used, scaled)
+    null = vectors[:, values <= _RANK * values[-1]]
+    which = used[np.abs(null).max(axis=1, initial=0.0) > _TAKES_PART]
+    if not which.size:
+        return []
+    names = tuple(columns[j] for j in which)
+    what = (
+        f"{listed(names)} depend on each other: the {which.size} of them span "
+        f"{which.size - null.shape[1]} dimensions"
+    )
+    return [Finding("singular", what, _NO_SINGLE_MINIMISER, names)]
+
+
+def _gram_eigenvalues(
+    X: Any, used: npt.NDArray[np.intp], scaled: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, the least first, and eigenvectors of the Gram matrix of scaled columns."""
+    G = np.zeros((used.size, used.size))
+    step = max(1, _CHUNK // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step]
+        dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+        block = dense[:, used] * scaled
+        G += block.T @ block
+    values, vectors = np.linalg.eigh(G / X.shape[0])
+    return values, vectors
 
 
 def _project(X: Any, weights: FloatArray) -> FloatArray:

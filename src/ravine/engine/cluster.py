@@ -21,13 +21,12 @@ import numba
 
 from ravine.arguments import Refusal, WrongType
 from ravine.engine.kernels.blas import one_blas_thread
-from ravine.engine.progress import Part, RunTile, Tile
+from ravine.engine.spec import Spec
 from ravine.engine.storage.fingerprint import numerics
+from ravine.engine.tiles import Part, Tile, run_tile
 
 if TYPE_CHECKING:
     from distributed import Client
-
-    from ravine.engine.sweep import Spec
 
 _WAITING = 2  # tiles that wait at each thread of a worker, so that none idles between two
 _TIMEOUT = 10.0  # seconds to find the scheduler
@@ -36,13 +35,13 @@ _one_tile = threading.Lock()
 
 
 def run_on_cluster(
-    cluster: str | Client, run: RunTile, spec: Spec, tiles: Sequence[Tile], threads: int | None
+    cluster: str | Client, spec: Spec, tiles: Sequence[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
     """Run tiles on the workers of ``cluster``; yield each as it arrives, in any order."""
     if not tiles:
         return
     with _connected(cluster) as client:
-        yield from _run(client, run, spec, list(reversed(tiles)), threads)
+        yield from _run(client, spec, list(reversed(tiles)), threads)
 
 
 def _distributed() -> Any:
@@ -62,9 +61,9 @@ def _connected(cluster: Any) -> Iterator[Any]:
         yield cluster
         return
     if not isinstance(cluster, str):
-        found = type(cluster).__name__
+        shown = type(cluster).__name__
         remedy = "e.g. cluster='tcp://localhost:8786'"
-        raise WrongType("cluster", "an address or a distributed.Client", found, remedy)
+        raise WrongType("cluster", "an address or a distributed.Client", shown, remedy)
     try:
         client = make(cluster, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError):
@@ -76,7 +75,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
 
 
 def _run(
-    client: Any, run: RunTile, spec: Spec, waiting: list[Tile], threads: int | None
+    client: Any, spec: Spec, waiting: list[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
     """Keep every worker busy until ``waiting``, a stack, is empty and all tiles have arrived."""
     if not client.nthreads():
@@ -93,7 +92,7 @@ def _run(
             room = _WAITING * sum(client.nthreads().values()) - len(where)
             while waiting and (room > 0 or not where):
                 tile = waiting.pop()
-                future = client.submit(_run_remotely, run, held, *tile, threads, pure=False)
+                future = client.submit(_run_remotely, held, *tile, threads, pure=False)
                 where[future] = tile
                 arrivals.add(future)
                 room -= 1
@@ -109,29 +108,29 @@ def _run(
 def _result(future: Any, tile: Tile) -> Part:
     """The tile that a worker computed, if the worker computes as the driver does."""
     try:
-        found, part = future.result()
+        theirs, part = future.result()
     except _distributed().KilledWorker as error:
         line = (
             f"every worker that ran pixels {tile[0]} to {tile[1] - 1} died, the last at "
             f"{error.last_worker.address}: perhaps for want of memory, give smaller tiles"
         )
         raise ChildProcessError(line) from None
-    address = found.pop("worker")
+    address = theirs.pop("worker")
     for name, here in numerics().items():
-        if found[name] != here:
+        if theirs[name] != here:
             rule = f"workers with the driver's {name}, {here}"
             remedy = "install the same versions on every machine"
-            raise Refusal("cluster", f"of {rule}", f"{found[name]} at {address}", remedy)
+            raise Refusal("cluster", f"of {rule}", f"{theirs[name]} at {address}", remedy)
     return part  # type: ignore[no-any-return]
 
 
 def _run_remotely(
-    run: RunTile, spec: Spec, first: int, last: int, threads: int | None
+    spec: Spec, first: int, last: int, threads: int | None
 ) -> tuple[dict[str, str], Part]:
     """Run a tile on a worker; give what it computes with, and the tile."""
     worker = _distributed().get_worker()
     wished = threads or worker.state.nthreads
     with _one_tile, one_blas_thread():
         numba.set_num_threads(min(wished, numba.config.NUMBA_NUM_THREADS))
-        part = run(spec, first, last)
+        part = run_tile(spec, first, last)
     return numerics() | {"worker": worker.address}, part

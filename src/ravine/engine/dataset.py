@@ -1,4 +1,4 @@
-"""From the measures of trajectories to the dataset of a sweep."""
+"""The dataset of a sweep: its variables with names and units, and what made them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,11 @@ import xarray as xr
 
 from ravine.arguments import FloatArray
 from ravine.engine.device import device_name
-from ravine.engine.measures import FIELDS, Outcome
+from ravine.engine.measures import Outcome
+from ravine.engine.schedule import Schedule
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
-
-MEASURES: dict[str, tuple[str, ...]] = {
-    "rate": ("rate", "rate_start", "rate_stop"),
-    "floor": ("floor",),
-    "floor_sup": ("floor_sup",),
-    "outcome": ("outcome", "diverged_share"),
-    "diverged_at": ("diverged_at",),
-    "final_error": ("final_error",),
-}
-"""What can be measured, and the variables that come with it (and ``_se`` for standard errors)."""
+    from ravine.engine.spec import Spec
 
 _LONG_NAMES = {
     "rate": ("fitted linear rate of ||y - x*||", "per step"),
@@ -45,66 +36,6 @@ _LONG_NAMES = {
     "final_error_se": ("standard error of the final error", "||x||"),
 }
 _COUNTS = ("outcome", "diverged_at", "rate_start", "rate_stop")
-
-
-def _mean(values: FloatArray) -> FloatArray:
-    """Mean over the repeats that have a number; NaN where none has."""
-    good = ~np.isnan(values)
-    count = good.sum(axis=1)
-    total = np.where(good, values, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def _standard_error(values: FloatArray) -> FloatArray:
-    """Standard error of ``_mean``; NaN where that is infinite or of fewer than two repeats."""
-    good = np.isfinite(values) & ~np.isinf(values).any(axis=1, keepdims=True)
-    count = good.sum(axis=1)
-    finite = np.where(good, values, 0.0)
-    mean = finite.sum(axis=1) / np.maximum(count, 1)
-    square = np.where(good, (finite - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    return np.where(
-        count > 1, np.sqrt(square / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan
-    )
-
-
-def reduce_repeats(
-    fields: dict[str, FloatArray], measures: tuple[str, ...], repeats: int
-) -> dict[str, FloatArray]:
-    """Turn fields of shape (pixels, repeats) into the variables of ``measures``, (pixels,)."""
-    found: dict[str, FloatArray] = {}
-    for measure in measures:
-        if measure == "rate":
-            found["rate"] = _mean(fields["rate"])
-            fitted = fields["rate_start"] > 0
-            start = np.where(fitted, fields["rate_start"], np.inf).min(axis=1)
-            found["rate_start"] = np.where(np.isfinite(start), start, -1.0)
-            found["rate_stop"] = fields["rate_stop"].max(axis=1)
-        elif measure == "floor":
-            found["floor"] = np.sqrt(_mean(fields["floor_square"]))
-        elif measure == "outcome":
-            found["outcome"] = fields["outcome"].max(axis=1)
-            found["diverged_share"] = (fields["outcome"] == Outcome.DIVERGED).mean(axis=1)
-        elif measure == "diverged_at":
-            when = fields["diverged_at"]
-            first = np.where(when > 0, when, np.inf).min(axis=1)
-            found["diverged_at"] = np.where(np.isfinite(first), first, -1.0)
-        else:
-            found[measure] = _mean(fields[measure])
-        if repeats > 1 and measure in ("rate", "floor_sup", "final_error"):
-            found[f"{measure}_se"] = _standard_error(fields[measure])
-        if repeats > 1 and measure == "floor":
-            # d sqrt(m) = dm / (2 sqrt(m))
-            error, floor = _standard_error(fields["floor_square"]), found["floor"]
-            found["floor_se"] = np.divide(
-                error, 2.0 * floor, out=np.zeros_like(floor), where=floor != 0.0
-            )
-    return found
-
-
-def variable_names(spec: Spec) -> list[str]:
-    """Names of the variables that the dataset of a sweep holds."""
-    blank = dict.fromkeys(FIELDS, np.zeros((1, spec.repeats)))
-    return list(reduce_repeats(blank, spec.measures, spec.repeats))
 
 
 def variable_dtype(name: str) -> np.dtype[Any]:
@@ -164,7 +95,9 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "sigma2": spec.sigma2,
         "noise": spec.noise if spec.sigma2 > 0.0 else "none",
         "measures": " ".join(spec.measures),
-        "options": json.dumps(spec.options, default=str),
+        "batch": spec.batch,
+        "restart": str(spec.restart).lower(),
+        "schedule": _shown(spec.schedule),
         "seed": str(spec.seed),  # as words: 64 bits without a sign do not fit every format
         "start_distance": float(np.linalg.norm(spec.start - spec.problem.minimiser)),
         "dtype": spec.dtype,
@@ -172,6 +105,13 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "machine": platform.machine(),
         "versions": _versions(),
     }
+
+
+def _shown(schedule: Schedule | None) -> str:
+    """A schedule in words that any file format keeps."""
+    if isinstance(schedule, np.ndarray):
+        return json.dumps(schedule.tolist())
+    return str(schedule).lower() if schedule is None else str(schedule)
 
 
 @cache

@@ -1,7 +1,6 @@
 """Where a sweep runs: on the processor, or on a GPU.
 
-``CUDA_KERNELS`` is the table of kernels for the GPU, as ``ravine.engine.sweep.KERNELS`` is that for
-the processor. Nothing here imports CUDA before it is asked for.
+Nothing here imports CUDA before it is asked for.
 """
 
 from __future__ import annotations
@@ -9,24 +8,15 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal
+from ravine.engine.kernels.table import kernel_for
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 DEVICES = ("cpu", "cuda", "auto")
-CUDA_KERNELS: dict[str, str] = {
-    "Quadratic": "ravine.engine.cuda.quadratic:run_tile",
-    "QuadraticSum": "ravine.engine.cuda.finite_sum:run_tile",
-    "LinearModel": "ravine.engine.cuda.linear_model:run_tile",
-}
-"""Kernel by class name of the problem, or of a class it inherits from; imported when needed.
-
-Beside the kernel its module has a function ``lacking(spec)`` that names what the CPU's kernel can
-do and this one cannot, or returns None.
-"""
 
 _INSTALL = "pip install 'ravine[cuda]'"
 
@@ -49,36 +39,25 @@ def missing_cuda() -> str | None:
         return f"numba-cuda cannot be imported ({error})"
 
 
-def choose_device(device: str, problem: Any, spec: Spec | None = None) -> str:
+def choose_device(device: str, spec: Spec) -> str:
     """Return "cpu" or "cuda" for a device that was asked for.
 
-    "cuda" is an error where there is no GPU to use, no kernel for the problem, or none that can do
-    all that ``spec`` asks for; "auto" takes the GPU where all are there.
-
-    Examples
-    --------
-    >>> choose_device("cpu", None)
-    'cpu'
+    "cuda" is an error where there is no GPU to use, or where its kernels cannot do all that
+    ``spec`` asks for; "auto" takes the GPU where both are there.
     """
     if device not in DEVICES:
         rule = f"one of {', '.join(DEVICES)}"
         raise Refusal("device", rule, repr(device), "pick one of these names")
     if device == "cpu":
         return "cpu"
-    kernels = [CUDA_KERNELS.get(kind.__name__, "") for kind in type(problem).__mro__]
-    kernel = next(filter(None, kernels), None)
     why = missing_cuda()
-    if device == "auto" and (kernel is None or why is not None):
+    if why is not None and device == "auto":
         return "cpu"
     if why is not None:
-        found = f"'cuda', but {why}"
+        shown = f"'cuda', but {why}"
         remedy = f"install it with {_INSTALL} on a machine with an NVIDIA GPU, or use device='cpu'"
-        raise DeviceError("device", "one that is there", found, remedy)
-    if kernel is None:
-        found = f"'cuda' for {type(problem).__name__}"
-        rule = f"'cpu' except for {', '.join(CUDA_KERNELS)}"
-        raise DeviceError("device", rule, found, "use device='cpu'")
-    lack = None if spec is None else import_module(kernel.partition(":")[0]).lacking(spec)
+        raise DeviceError("device", "one that is there", shown, remedy)
+    lack = kernel_for(spec).lacking(spec)
     if lack is None:
         return "cuda"
     if device == "auto":

@@ -43,16 +43,38 @@ DIVERGENCE = 1e10
 TOLERANCE = 1e-6
 """A run converged when its error fell to this part of the error at the start."""
 
-_ABOVE_FLOOR = 30.0  # mean squares in the window of the rate, at least, in units of the floor's
-_GROWTH = 100.0  # of mean squares, over the second half
-# Slopes over the second half count as level within five standard errors of 32 bins, and within four
-# of eight groups of them: an oscillation hides a decay from the one, its mean does not. Where even
-# these groups differ by a third, the run is too short to tell.
+_ABOVE_FLOOR = 30.0
+"""Mean squares in the window of the rate, at least, in units of the floor's: there the floor adds
+less than 1/60 to the logarithm of an error."""
+_GROWTH = 100.0
+"""Growth of mean squares over the second half that no stable run has: tenfold in the error."""
+_FEWEST_BINS = 4
+"""Bins that a decay towards a floor must have, for a line through fewer says little."""
+
+# A line through n levels that scatter by s has, over its whole span, a rise with the standard error
+# s sqrt(12 / (n - 2)). The second half counts as level where the rise is within five of these for
+# its 32 bins or so, and within four for eight groups of bins: an oscillation hides a decay from the
+# one, its mean does not.
 _GROUPS = 8
+_LEVEL_GROUPS = 5.7  # 4 sqrt(12 / 6)
+_LEVEL_BINS = 3.0  # 5 sqrt(12 / 30), and a little less
 _UNEVEN = 0.35
-_FEWEST_BINS = 4  # that a decay towards a floor must have
-_REFINEMENTS = 8  # of a fit, for what the widths of bins do to it; each gains a digit or more
-_VANISHED_64, _VANISHED_32 = 1e-280, 1e-34
+"""Scatter of the groups, in the logarithm of the error, beyond which a run is too short to tell."""
+
+_REFINEMENTS = 8
+"""Of a fit, for what the widths of bins do to it; each gains a digit or more."""
+_SETTLED = 1e-11
+"""Change of a slope, per step, at which refining it has come to an end."""
+_SMALL_BULGE = 1e-3
+"""Slope times width below which the first term of the bulge's series is exact to 1e-7 of it."""
+
+# Squared errors some decades above the smallest normal numbers, 2e-308 and 1e-38: the squares of
+# single coordinates still have all their digits.
+_VANISHED_64 = 1e-280
+_VANISHED_32 = 1e-34
+
+_TOGETHER = 8
+"""Lanes that are read together: their float64 numbers share a cache line of 64 bytes."""
 
 
 class Outcome(IntEnum):
@@ -99,12 +121,23 @@ _CONVERGED, _AT_FLOOR, _UNDECIDED, _DIVERGED = (int(o) for o in Outcome)
 
 def bin_edges(steps: int) -> Integers:
     """Edges of the bins: bin b holds the steps edges[b] < k <= edges[b+1]."""
-    edges, width = list(range(min(steps, 64) + 1)), 2
+    edges = list(range(min(steps, 64) + 1))
+    width = 2
     while edges[-1] < steps:
         edges += range(edges[-1] + width, 2 * edges[-1] + 1, width)
         width *= 2
     inside = [e for e in edges if e < steps]
     return np.array([*inside, steps], dtype=np.int64)
+
+
+def divergence_limit(scale: npt.ArrayLike) -> FloatArray:
+    """Squared error beyond which a run has diverged: (``DIVERGENCE`` times its scale)².
+
+    ``scale`` is ‖x_0 - x*‖ + alpha sigma sqrt(d), the larger of what a run starts with and what
+    noise gives it in a step. Where nothing moves at all, any limit will do.
+    """
+    size = np.asarray(scale, dtype=np.float64)
+    return np.where(size > 0.0, (DIVERGENCE * size) ** 2, 1.0)
 
 
 def vanished(dtype: npt.DTypeLike) -> float:
@@ -140,7 +173,7 @@ def bulge(slope: float, width: float) -> float:
     square in the middle.
     """
     s = abs(slope)
-    if s * width < 1e-3:
+    if s * width < _SMALL_BULGE:
         return s * s * (width * width - 1.0) / 12.0
     tails = np.log1p(-np.exp(-2.0 * width * s)) - np.log1p(-np.exp(-2.0 * s))
     return float(0.5 * ((width - 1.0) * s + tails - np.log(width)))
@@ -154,14 +187,20 @@ def fit(
 
     Bins are taken together by ``group``; ``refine`` corrects single bins for their bulges.
     """
-    middle, base = 0.5 * (edges[first] + edges[last] + 1), 0.5 * np.log(mean[first])
+    # Times count from the middle of the window and levels from the first bin's: the sums below then
+    # lose no digits.
+    middle = 0.5 * (edges[first] + edges[last] + 1)
+    base = 0.5 * np.log(mean[first])
     total = mid = height = along = across = spread = 0.0
     end: int = first
     while end < last:
-        b, end, level = end, min(end + group, last), 0.0
+        b = end
+        end = min(end + group, last)
+        level = 0.0
         for c in range(b, end):
             level += mean[c] * (edges[c + 1] - edges[c])
-        width, t = float(edges[end] - edges[b]), 0.5 * (edges[b] + edges[end] + 1) - middle
+        width = float(edges[end] - edges[b])
+        t = 0.5 * (edges[b] + edges[end] + 1) - middle
         v = 0.5 * np.log(level / width) - base
         total += width
         mid += width * t
@@ -169,11 +208,14 @@ def fit(
         along += width * t * v
         across += width * t * t
         spread += width * v * v
+
+    # Sums about the means of t and v, weighted by the widths of the bins.
     mid /= total
     height /= total
     along -= total * mid * height
     across -= total * mid * mid
     spread -= total * height * height
+
     straight = slope = along / across
     for _ in range(_REFINEMENTS if refine else 0):
         # A slope is linear in the levels: only the part that the bulges make is fitted again.
@@ -183,8 +225,9 @@ def fit(
                 width = float(edges[b + 1] - edges[b])
                 lift = bulge(slope, width)
             tilt += width * (0.5 * (edges[b] + edges[b + 1] + 1) - middle - mid) * lift
-        before, slope = slope, straight - tilt / across
-        if abs(slope - before) <= 1e-11:
+        before = slope
+        slope = straight - tilt / across
+        if abs(slope - before) <= _SETTLED:
             break
     return slope, np.sqrt(max(spread - straight * along, 0.0) / total)
 
@@ -192,7 +235,8 @@ def fit(
 @inner
 def bin_at(edges: Integers, step: float) -> int:
     """Return the first bin that starts at ``step`` or later."""
-    low, high = 0, edges.size - 2
+    low = 0
+    high = edges.size - 2
     while low < high:
         middle = (low + high) // 2
         if edges[middle] < step:
@@ -236,6 +280,53 @@ def window_end(
 
 
 @inner
+def mean_square_from(mean: FloatArray, edges: Integers, half: int) -> float:
+    """Return the mean square of the steps in bin ``half`` and after."""
+    floor = 0.0
+    for b in range(half, mean.size):
+        floor += mean[b] * (edges[b + 1] - edges[b])
+    return float(floor / (edges[-1] - edges[half]))
+
+
+@inner
+def is_level(mean: FloatArray, edges: Integers, half: int, single: int) -> bool:
+    """Whether the error neither falls nor rises from bin ``half`` on, within its own scatter."""
+    bins = mean.size
+    span = float(edges[-1] - edges[half])
+
+    coarse = max(single, (bins - half) // _GROUPS)
+    slope, deviation = fit(mean, edges, half, bins, coarse, single == 0)
+    if not (abs(slope) * span <= _LEVEL_GROUPS * deviation and deviation <= _UNEVEN):
+        return False
+
+    slope, deviation = fit(mean, edges, half, bins, single, single == 0)
+    return abs(slope) * span <= _LEVEL_BINS * deviation
+
+
+@inner
+def outcome_of(
+    mean: FloatArray,
+    edges: Integers,
+    half: int,
+    start_square: float,
+    last_square: float,
+    diverged: bool,
+    noisy: bool,
+    single: int,
+) -> int:
+    """Return how a run ended, the number of an ``Outcome``."""
+    if diverged:
+        return _DIVERGED
+    # An oscillation may pass through zero in its last step: the last bin has to be low as well.
+    last = max(last_square, 0.1 * mean[mean.size - 1])
+    if last <= TOLERANCE * TOLERANCE * start_square:
+        return _CONVERGED
+    if noisy and mean.size - half >= _FEWEST_BINS and is_level(mean, edges, half, single):
+        return _AT_FLOOR
+    return _UNDECIDED
+
+
+@inner
 def summarise_lane(
     mean: FloatArray,
     edges: Integers,
@@ -246,45 +337,39 @@ def summarise_lane(
     tiny: float,
     out: FloatArray,
 ) -> None:
-    """Write the measures of one run into ``out``, in the order of ``FIELDS``."""
-    half = bin_at(edges, 0.5 * edges[-1])
+    """Write the measures of one run into ``out``, in the order of ``FIELDS``.
+
+    ``when`` is the step at which the error passed the limit of divergence, 0 if it never did.
+    """
     bins = mean.size
-    floor = 0.0
-    for b in range(half, bins):
-        floor += mean[b] * (edges[b + 1] - edges[b])
-    floor /= edges[-1] - edges[half]
+    half = bin_at(edges, 0.5 * edges[-1])
     single = min(bins, 1)  # not a constant, with which ``fit`` would be compiled once more
+    floor = mean_square_from(mean, edges, half)
     slow = grew(mean, edges, start_square) if when == 0 else 0
-    outcome = _UNDECIDED
-    if when > 0 or slow > 0:
-        outcome = _DIVERGED
-    elif max(last_square, 0.1 * mean[bins - 1]) <= TOLERANCE * TOLERANCE * start_square:
-        outcome = _CONVERGED
-    elif noisy and bins - half >= _FEWEST_BINS:
-        span, level = float(edges[-1] - edges[half]), True
-        for fine in range(2):
-            some = single if fine else max(1, (bins - half) // _GROUPS)
-            slope, deviation = fit(mean, edges, half, bins, some, single == 0)
-            level = level and abs(slope) * span <= (3.0 if fine else 5.7) * deviation
-            level = level and (fine == 1 or deviation <= _UNEVEN)
-        if level:
-            outcome = _AT_FLOOR
-    last = window_end(mean, edges, when, noisy and outcome != _DIVERGED, tiny, floor)
+    diverged = when > 0 or slow > 0
+    outcome = outcome_of(
+        mean, edges, half, start_square, last_square, diverged, noisy, single
+    )  # fmt: skip
+
+    # The window of the rate: bins first to last - 1.
+    last = window_end(mean, edges, when, noisy and not diverged, tiny, floor)
     if last == 0 and outcome == _UNDECIDED:
         last = bins
-    share = 0.75 if outcome == _DIVERGED else 0.5
+    share = 0.75 if diverged else 0.5
     first = min(bin_at(edges, share * edges[last]), max(last - 2, 0))
+    fitted = last - first >= 2
     rate = np.nan
-    if last - first >= 2:
+    if fitted:
         rate = np.exp(fit(mean, edges, first, last, single, single == 1)[0])
     elif not noisy and when == 0 and start_square > 0.0:
-        rate = 0.0
+        rate = 0.0  # gone within two bins
+
     out[_RATE] = rate
-    out[_START] = edges[first] + 1 if last - first >= 2 else -1
-    out[_STOP] = edges[last] if last - first >= 2 else -1
-    out[_FLOOR] = np.nan if outcome == _DIVERGED else floor
+    out[_START] = edges[first] + 1 if fitted else -1
+    out[_STOP] = edges[last] if fitted else -1
+    out[_FLOOR] = np.nan if diverged else floor
     out[_OUTCOME] = outcome
-    out[_WHEN] = max(when, slow) if outcome == _DIVERGED else -1
+    out[_WHEN] = max(when, slow) if diverged else -1
     out[_FINAL] = np.inf if when > 0 else np.sqrt(last_square)
 
 
@@ -300,18 +385,27 @@ def _summarise(
     mean: FloatArray,
     out: FloatArray,
 ) -> None:
-    bins, lanes = edges.size - 1, latest.size
+    bins = edges.size - 1
+    lanes = latest.size
     # Lanes that share a cache line are read together: a column alone would miss at every bin.
-    for at in range(0, lanes, 8):
-        together = min(8, lanes - at)
+    for at in range(0, lanes, _TOGETHER):
+        together = min(_TOGETHER, lanes - at)
         for b in range(bins):
             scale = 1.0 / (edges[b + 1] - edges[b])
             for i in range(together):
                 mean[i, b] = bin_sums[b, at + i] * scale
         for i in range(together):
             lane = at + i
-            last_square, when = latest[lane], diverged_at[lane]
-            summarise_lane(mean[i], edges, start_square, last_square, when, noisy, tiny, out[lane])
+            summarise_lane(
+                mean[i],
+                edges,
+                start_square,
+                latest[lane],
+                diverged_at[lane],
+                noisy,
+                tiny,
+                out[lane],
+            )
 
 
 def summarise(
@@ -325,6 +419,6 @@ def summarise(
     out: FloatArray,
 ) -> None:
     """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields]."""
-    mean = np.empty((8, edges.size - 1))
+    mean = np.empty((_TOGETHER, edges.size - 1))
     start = float(start_square)
     _summarise(bin_sums, edges, start, latest, diverged_at, bool(noisy), tiny, mean, out)

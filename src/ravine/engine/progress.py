@@ -1,42 +1,13 @@
-"""Running tiles here one after the other, and showing how far a sweep came."""
+"""Showing how far a sweep came."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numba
-
-from ravine.arguments import FloatArray, Refusal
-
-if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
-
-Part = dict[str, FloatArray]
-Tile = tuple[int, int]
-RunTile = Callable[["Spec", int, int], Part]
-_QUIET = 1.0  # seconds before a bar appears
-
-
-def run_here(
-    run: RunTile, spec: Spec, tiles: Iterable[Tile], threads: int | None
-) -> Iterator[tuple[Tile, Part]]:
-    """Run tiles in this process on ``threads`` threads; yield each as it is finished."""
-    before = numba.get_num_threads()
-    if threads is not None:
-        most = numba.config.NUMBA_NUM_THREADS
-        if threads > most:
-            remedy = "give fewer, or set NUMBA_NUM_THREADS before Python starts"
-            raise Refusal("threads", f"at most {most}", threads, remedy)
-        numba.set_num_threads(threads)
-    try:
-        for first, last in tiles:
-            yield (first, last), run(spec, first, last)
-    finally:
-        numba.set_num_threads(before)
+_QUIET = 1.0  # seconds before a bar appears: short work needs none
 
 
 class Progress:

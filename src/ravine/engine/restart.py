@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import assert_never
 
 from ravine.arguments import Refusal, whole
+from ravine.choices import Choice
 
 
-class Restart(StrEnum):
+class Restart(Choice):
     """A criterion that is checked after every step; where it holds, x₋ = x.
 
     Examples
@@ -16,29 +17,27 @@ class Restart(StrEnum):
     'the step went against the gradient it was taken with'
     """
 
-    GRADIENT = "gradient"
-    SAMPLED = "sampled"
-    FULL = "full"
+    GRADIENT = "gradient", "the step went against the gradient it was taken with"
+    SAMPLED = "sampled", "the step raised the function it sampled"
+    FULL = "full", "the step raised the whole objective"
 
-    @property
-    def sentence(self) -> str:
-        """When the criterion holds, in words."""
-        return _SENTENCES[self]
-
-
-_SENTENCES = {
-    Restart.GRADIENT: "the step went against the gradient it was taken with",
-    Restart.SAMPLED: "the step raised the function it sampled",
-    Restart.FULL: "the step raised the whole objective",
-}
 
 NEVER, ON_GRADIENT, ON_SAMPLED, ON_FULL, EVERY = range(5)
 """The numbers by which the kernels know them."""
-_CODES = {
-    Restart.GRADIENT: ON_GRADIENT,
-    Restart.SAMPLED: ON_SAMPLED,
-    Restart.FULL: ON_FULL,
-}
+
+
+def parse_restart(restart: Restart | str | int | None) -> Restart | int | None:
+    """Return the criterion of a name, or the number of steps between two restarts, or None."""
+    if restart is None:
+        return None
+    if isinstance(restart, str):
+        try:
+            return Restart.parse(restart)
+        except Refusal as refusal:
+            rule = f"{refusal.rule}, a number of steps, or None"
+            raise Refusal("restart", rule, refusal.value, "pick one") from None
+    remedy = "give a name, e.g. 'gradient', or a number of steps between two restarts"
+    return whole("restart", restart, 1, remedy=remedy)
 
 
 def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
@@ -49,14 +48,17 @@ def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
     >>> restart_rule("full"), restart_rule(25), restart_rule(None)
     ((3, 1), (4, 25), (0, 1))
     """
-    if restart is None:
+    rule = parse_restart(restart)
+    if rule is None:
         return NEVER, 1
-    if isinstance(restart, str):
-        try:
-            return _CODES[Restart(restart)], 1
-        except ValueError:
-            names = ", ".join(member.value for member in Restart)
-            rule = f"one of {names}, a number of steps, or None"
-            raise Refusal("restart", rule, repr(restart), "pick one") from None
-    remedy = "give a name, e.g. 'gradient', or a number of steps between two restarts"
-    return EVERY, whole("restart", restart, 1, remedy=remedy)
+    if not isinstance(rule, Restart):
+        return EVERY, rule
+    match rule:
+        case Restart.GRADIENT:
+            return ON_GRADIENT, 1
+        case Restart.SAMPLED:
+            return ON_SAMPLED, 1
+        case Restart.FULL:
+            return ON_FULL, 1
+        case _:
+            assert_never(rule)

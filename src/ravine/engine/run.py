@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real, whole
+from ravine.arguments import FloatArray, Refusal, one_number, real, refuses_unknown, whole
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
 from ravine.engine.draws.random import NOISE, advance, output, stream
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled
-from ravine.engine.measures import DIVERGENCE, FIELDS, Outcome, bin_edges, summarise, vanished
+from ravine.engine.measures import (
+    FIELDS,
+    Outcome,
+    bin_edges,
+    divergence_limit,
+    summarise,
+    vanished,
+)
 from ravine.engine.restart import (
     EVERY,
     NEVER,
@@ -117,6 +124,7 @@ class Trace:
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
 
+@refuses_unknown
 def run(
     problem: Problem,
     method: Method,
@@ -215,10 +223,14 @@ class _Loop:
     def __init__(
         self, problem: Problem, x0: FloatArray, sampled: bool, alpha: float, kind: int, period: int
     ) -> None:
-        self.problem, self.sampled = problem, sampled
-        self.alpha, self.kind, self.period = alpha, kind, period
+        self.problem = problem
+        self.sampled = sampled
+        self.alpha = alpha
+        self.kind = kind
+        self.period = period
         self.x = self.x_prev = self.y = x0
-        self.ys, self.velocities = [x0], [np.zeros_like(x0)]
+        self.ys = [x0]
+        self.velocities = [np.zeros_like(x0)]
         self.gradients: list[FloatArray] = []
         self.objectives = [problem.objective(x0)]
         self.restarted: list[bool] = []
@@ -232,7 +244,8 @@ class _Loop:
         if not np.isfinite(ahead).all():
             return False
         again = self._restarts(k, drawn, ahead, g)
-        self.x_prev, self.x = (ahead if again else self.x), ahead
+        self.x_prev = ahead if again else self.x
+        self.x = ahead
         y = self.x + gamma * (self.x - self.x_prev)
         value = self.problem.objective(y) if np.isfinite(y).all() else np.inf
         if not np.isfinite(value):
@@ -278,16 +291,17 @@ class _Loop:
         made_by: dict[str, Any],
     ) -> Trace:
         """Gather the run, and judge how it ended."""
-        taken, best = len(self.gradients), self.problem.minimiser
+        taken = len(self.gradients)
+        best = self.problem.minimiser
         d = self.problem.dimension
         y = np.array(self.ys)
         squares = ((y - best) ** 2).sum(axis=1)
         full = np.full(made_by["steps"] + 1, np.inf)
         full[: len(squares)] = squares
-        found = _judge(full, noisy, force, float(best @ best))
-        if found["outcome"] != Outcome.DIVERGED:
+        measures = _judge(full, noisy, force, float(best @ best))
+        if measures["outcome"] != Outcome.DIVERGED:
             late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
-            found["floor_sup"] = float(late.mean()) if late.size else float("nan")
+            measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
         return Trace(
             y=y,
             minimiser=best,
@@ -298,10 +312,10 @@ class _Loop:
             gradient=np.array(self.gradients).reshape(taken, d),
             momentum=betas[:taken],
             restarted=np.array(self.restarted, dtype=bool),
-            outcome=Outcome(int(found["outcome"])),
-            diverged_at=int(found["diverged_at"]),
-            rate=found["rate"],
-            measures=found,
+            outcome=Outcome(int(measures["outcome"])),
+            diverged_at=int(measures["diverged_at"]),
+            rate=measures["rate"],
+            measures=measures,
             made_by=made_by,
         )
 
@@ -312,7 +326,7 @@ def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -
     tiny = max(vanished(float), 1e-24 * best_square)
     steps = len(squares) - 1
     edges = bin_edges(steps)
-    limit = (DIVERGENCE * (np.sqrt(squares[0]) + force)) ** 2 or 1.0
+    limit = divergence_limit(np.sqrt(squares[0]) + force)
     beyond = np.flatnonzero(~(squares[1:] <= limit))
     when = int(beyond[0]) + 1 if beyond.size else 0
     sums = np.add.reduceat(squares[1:], edges[:-1])
@@ -336,8 +350,9 @@ def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
         return problem.start
     x0 = np.asarray(real("start", start, remedy="give x_0"))
     if x0.shape != (problem.dimension,):
-        rule, found = f"a vector of {problem.dimension} coordinates", f"shape {x0.shape}"
-        raise Refusal("start", rule, found, "give one number for each dimension")
+        rule = f"a vector of {problem.dimension} coordinates"
+        shown = f"shape {x0.shape}"
+        raise Refusal("start", rule, shown, "give one number for each dimension")
     return x0
 
 

@@ -72,6 +72,6 @@ def momenta(schedule: Schedule | None, steps: int) -> Momenta:
     if table.ndim == 0:
         table = np.full(steps, float(table))
     if table.shape != (steps,):
-        found = f"an array of shape {table.shape}"
-        raise Refusal("schedule", f"{steps} momenta", found, remedy)
+        shown = f"an array of shape {table.shape}"
+        raise Refusal("schedule", f"{steps} momenta", shown, remedy)
     return Momenta(np.zeros(steps + 1), np.append(table, table[-1]))

@@ -18,12 +18,10 @@ The keys are the arguments of ``sweep``; the table ``[problem]`` holds the name 
 from __future__ import annotations
 
 import inspect
-import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ import numpy as np
 import xarray as xr
 
 from ravine import problems
-from ravine.arguments import Refusal, one_number, whole
+from ravine.arguments import Refusal, one_number, unknown_argument, whole
 from ravine.curvature import Curvature
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.sweep import sweep
@@ -48,9 +46,20 @@ _AXES = ("alphas", "betas", "gammas")
 _SPACED = ("start", "stop", "count")
 
 
+class SpecFileRefusal(Refusal):
+    """A refusal that says in which file, and on which line of it, the value stands."""
+
+    def __init__(self, refusal: Refusal, name: str, file: str, line: int | None) -> None:
+        super().__init__(name, refusal.rule, refusal.value, refusal.remedy)
+        self.place = file if line is None else f"{file}, line {line}"
+
+    def __str__(self) -> str:
+        return f"{self.place}: {super().__str__()}"
+
+
 @dataclass(frozen=True)
-class Specification:
-    """A specification file that has been read: its arguments, and its text to point into."""
+class SpecFile:
+    """A file that has been read: the arguments of its sweep, and its text to point into."""
 
     path: Path
     text: str
@@ -58,12 +67,11 @@ class Specification:
 
     def sweep(self, **others: Any) -> xr.Dataset:
         """Run the sweep; ``others`` are further arguments, which win over those of the file."""
-        own = tuple(name for name in self.arguments if name not in others)
-        with _pointing(self.path, self.text, (), own, tuple(others)):
+        with _pointing(self.path, self.text, (), elsewhere=tuple(others)):
             return sweep(**self.arguments | others)
 
 
-def read_specification(path: str | PathLike[str]) -> Specification:
+def read_spec_file(path: str | PathLike[str]) -> SpecFile:
     r"""Read the specification of a sweep.
 
     Parameters
@@ -76,25 +84,27 @@ def read_specification(path: str | PathLike[str]) -> Specification:
 
     Returns
     -------
-    Specification
+    SpecFile
         Its ``sweep()`` runs it.
 
     Raises
     ------
-    ValueError
+    SpecFileRefusal
         In one line with the file, the line and the key that is wrong.
 
     Examples
     --------
     >>> import tempfile
-    >>> lines = 'alphas = [0.1]', 'betas = [0.5]', 'steps = 0', '[problem]', 'kind = "theorem2"'
+    >>> plane = ["alphas = [0.1]", "betas = [0.5]", "steps = 0"]
+    >>> lines = [*plane, "[problem]", "kind = 'divergent_sum'"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "spec.toml"
     ...     _ = file.write_text("\n".join(lines), encoding="utf-8")
-    ...     read_specification(file)
+    ...     read_spec_file(file)
     Traceback (most recent call last):
     ...
-    ValueError: spec.toml, line 5: problem.x0 must be given, got none: add it to [problem]
+    ravine.engine.spec_file.SpecFileRefusal: spec.toml, line 5: problem.x0 must be given, got none:
+    add it to [problem]
     """
     file = Path(path)
     try:
@@ -116,37 +126,23 @@ def read_specification(path: str | PathLike[str]) -> Specification:
         if name != "problem"
     }
     arguments["problem"] = _problem(file, text, table["problem"])
-    return Specification(file, text, arguments)
+    return SpecFile(file, text, arguments)
 
 
 def _check_keys(file: Path, text: str, table: dict[str, Any]) -> None:
-    """Refuse misspelt keys and missing ones; options of kernels are the kernels' to refuse."""
-    known = [
-        parameter
-        for parameter in inspect.signature(sweep).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    names = [parameter.name for parameter in known]
+    """Refuse misspelt keys and missing ones."""
+    accepted = inspect.signature(sweep).parameters
     for key in table:
-        meant = get_close_matches(key, names, 1)
-        if key not in names and meant:
-            line = _line(key, "an argument of sweep", key, f"did you mean {meant[0]}?")
-            raise _located(file, text, (key,), line)
-    for parameter in known:
-        if parameter.default is inspect.Parameter.empty and parameter.name not in table:
-            line = _line(parameter.name, "given", "none", "add it, before any [table]")
-            raise ValueError(f"{file.name}: {line}")
+        if key not in accepted:
+            raise _located(file, text, (key,), unknown_argument(key, "sweep", accepted))
+    for name, parameter in accepted.items():
+        if parameter.default is inspect.Parameter.empty and name not in table:
+            missing = Refusal(name, "given", "none", "add it, before any [table]")
+            raise SpecFileRefusal(missing, name, file.name, None)
     if not isinstance(table["problem"], dict) or "kind" not in table["problem"]:
-        line = _line("problem", "a table with a kind", "none", f"kind = one of {_choices()}")
-        raise _located(file, text, ("problem",), line)
-
-
-def _line(name: str, rule: str, value: object, remedy: str) -> str:
-    return str(Refusal(name, rule, value, remedy))
-
-
-def _choices() -> str:
-    return ", ".join(KINDS)
+        remedy = f"kind = one of {', '.join(KINDS)}"
+        no_kind = Refusal("problem", "a table with a kind", "none", remedy)
+        raise _located(file, text, ("problem",), no_kind)
 
 
 def _axis(file: Path, text: str, name: str, value: Any) -> Any:
@@ -154,35 +150,35 @@ def _axis(file: Path, text: str, name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) != set(_SPACED):
-        found = ", ".join(value) or "nothing"
-        line = _line(name, "a list, or a table of start, stop and count", found, "give those")
-        raise _located(file, text, (name,), line)
-    with _pointing(file, text, (name,), _SPACED):
-        start, stop = (
-            one_number(key, value[key], remedy="give a number") for key in ("start", "stop")
-        )
-        return np.linspace(start, stop, whole("count", value["count"], 1, remedy="e.g. 64"))
+        rule = "a list, or a table of start, stop and count"
+        other = Refusal(name, rule, ", ".join(value) or "nothing", "give those")
+        raise _located(file, text, (name,), other)
+    with _pointing(file, text, (name,)):
+        start = one_number("start", value["start"], remedy="give a number")
+        stop = one_number("stop", value["stop"], remedy="give a number")
+        count = whole("count", value["count"], 1, remedy="e.g. 64")
+        return np.linspace(start, stop, count)
 
 
 def _problem(file: Path, text: str, table: dict[str, Any]) -> Any:
     """Make the problem that a table describes, with linear algebra that repeats to the bit."""
     kind = table["kind"]
     if kind not in KINDS:
-        line = _line("problem.kind", f"one of {_choices()}", repr(kind), "pick one")
-        raise _located(file, text, ("problem", "kind"), line)
+        unknown = Refusal("kind", f"one of {', '.join(KINDS)}", repr(kind), "pick one")
+        raise _located(file, text, ("problem", "kind"), unknown)
     make = getattr(problems, kind)
     given = {name: value for name, value in table.items() if name != "kind"}
     accepted = inspect.signature(make).parameters
     for name in given:
         if name not in accepted:
-            rule = f"an argument of {kind}"
-            line = _line(f"problem.{name}", rule, name, f"it takes {', '.join(accepted)}")
-            raise _located(file, text, ("problem", name), line)
+            raise _located(file, text, ("problem", name), unknown_argument(name, kind, accepted))
     for name, parameter in accepted.items():
         if parameter.default is inspect.Parameter.empty and name not in given:
-            line = _line(f"problem.{name}", "given", "none", "add it to [problem]")
-            raise _located(file, text, ("problem", "kind"), line)
-    with _pointing(file, text, ("problem",), tuple(given)), one_blas_thread():
+            missing = Refusal(name, "given", "none", "add it to [problem]")
+            # There is no line for what is missing: that of the kind asks for it.
+            line = line_of(text, ("problem", "kind"))
+            raise SpecFileRefusal(missing, f"problem.{name}", file.name, line)
+    with _pointing(file, text, ("problem",)), one_blas_thread():
         return make(**{name: _value(file, name, value) for name, value in given.items()})
 
 
@@ -194,7 +190,8 @@ def _value(file: Path, name: str, value: Any) -> Any:
         try:
             return np.load(file.parent / value["file"], allow_pickle=False)
         except (OSError, ValueError, EOFError):
-            rule, remedy = "in an NPY file", "write one with numpy.save"
+            rule = "in an NPY file"
+            remedy = "write one with numpy.save"
             raise Refusal(name, rule, repr(value["file"]), remedy) from None
     if name == "curvature" and set(value) == {"mu", "L"}:
         return Curvature(value["mu"], value["L"])
@@ -204,33 +201,26 @@ def _value(file: Path, name: str, value: Any) -> Any:
 
 @contextmanager
 def _pointing(
-    file: Path,
-    text: str,
-    table: tuple[str, ...],
-    keys: tuple[str, ...],
-    elsewhere: tuple[str, ...] = (),
+    file: Path, text: str, table: tuple[str, ...], *, elsewhere: tuple[str, ...] = ()
 ) -> Iterator[None]:
-    """Add the file and the line to a complaint about one of ``keys``, the first it mentions.
+    """Add the file, and the line of the key in ``table`` that it is about, to a refusal.
 
-    A complaint that begins with a name from ``elsewhere`` has nothing to do with the file.
+    A refusal of a name from ``elsewhere`` has nothing to do with the file.
     """
     try:
         yield
-    except (ValueError, TypeError) as error:
-        line = str(error)
-        if line.startswith(tuple(f"{name} " for name in elsewhere)):
+    except Refusal as refusal:
+        if refusal.name in elsewhere:
             raise
-        places = {key: re.search(rf"(?<!\w){re.escape(key)}(?!\w)", line) for key in keys}
-        found = sorted((match.start(), key) for key, match in places.items() if match)
-        if found and found[0][0] == 0:
-            line = ".".join((*table, line))
-        where = (*table, found[0][1]) if found else table
-        raise _located(file, text, where, line) from error
+        raise _located(file, text, (*table, refusal.name), refusal) from refusal
 
 
-def _located(file: Path, text: str, key: tuple[str, ...], line: str) -> ValueError:
-    number = line_of(text, key)
-    return ValueError(f"{file.name}, line {number}: {line}" if number else f"{file.name}: {line}")
+def _located(file: Path, text: str, key: tuple[str, ...], refusal: Refusal) -> SpecFileRefusal:
+    """Point a refusal to the line of its key; to that of the table where the key is not there."""
+    line = line_of(text, key)
+    if line is None:
+        return SpecFileRefusal(refusal, refusal.name, file.name, line_of(text, key[:-1]))
+    return SpecFileRefusal(refusal, ".".join(key), file.name, line)
 
 
 def line_of(text: str, key: tuple[str, ...]) -> int | None:

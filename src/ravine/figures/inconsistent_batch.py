@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
+from ravine.figures.entry import FigureEntry
 from ravine.figures.style import BLUE, GREY, RED, name_panels, panels
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
@@ -23,16 +24,42 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MU, L = 0.05, 100.0
+MU = 0.05
+"""Strong convexity of the paper's example."""
+
+L = 100.0
+"""Its smoothness: Q = 2000."""
+
 TERMS = (50, 250, 1000)
+"""Numbers of terms of the panels, as in the paper."""
+
 EPOCHS = {50: 20, 250: 20, 1000: 10}
+"""Epochs of the measured trajectories, by the number of terms: a thousand take the longest."""
+
 HORIZON = 40
 """Steps after which the mean distance of the iid rules is compared; later, rare paths make it."""
+
 DRAWN = Sampling.RESHUFFLE_NO_REPEAT
 """The rule of the runs that are drawn: epochs, and no term twice in a row."""
-_LINEAR = 0.1  # below this the drawing is linear
-_EPOCHAL = (Sampling.CYCLIC, Sampling.RESHUFFLE, Sampling.RESHUFFLE_NO_REPEAT)
+
+_LINEAR = 0.1
+"""Size of the third coordinate, which starts at 1, below which the drawing is linear."""
+
+_ROUNDING = 1e-12
+"""Least half width of the limits of a logarithm: cyclic runs have no spread at all."""
+
+RULES = (
+    Sampling.IID,
+    Sampling.IID_NO_REPEAT,
+    Sampling.CYCLIC,
+    Sampling.RESHUFFLE,
+    Sampling.RESHUFFLE_NO_REPEAT,
+)
+"""The rules whose growths are measured: those with a closed form on this example."""
+
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
+"""Those of them under which two visits in a row to the bad term end a trajectory."""
+
 _PARTS = ("exact", "measured", "low", "high")
 
 
@@ -80,25 +107,30 @@ def inconsistent_batch(
             sampling=DRAWN, seed=seed)
         for terms in n
     ]  # fmt: skip
+
     third = np.stack([trace.y_errors[:, 2] for trace in traces])
     drawn = np.stack(
         [trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n, strict=True)]
     )
     opposed = np.stack([trace.opposed[:, 2] for trace in traces])
-    rules = list(Sampling)
+
     table: dict[str, FloatArray] = {
-        f"{name}_{part}": np.full((len(rules), len(n)), np.nan)
+        f"{name}_{part}": np.full((len(RULES), len(n)), np.nan)
         for name in ("almost_sure", "mean", "zero", "first")
         for part in _PARTS
     }
+
+    # Rules with each quantity: three almost sure, three mean, two zero, two first. Bonferroni
+    # shares the 5 % among all comparisons, and each among its two sides.
     comparisons = len(n) * (3 + 3 + 2 + 2)
     z = NormalDist().inv_cdf(1.0 - 0.025 / comparisons)
-    for i, rule in enumerate(rules):
+    for i, rule in enumerate(RULES):
         for j, terms in enumerate(n):
             turns = epochs or EPOCHS.get(terms, 20)
             for name, values in _measured(terms, rule, turns, trajectories, z, seed).items():
                 for part, value in zip(_PARTS, values, strict=True):
                     table[f"{name}_{part}"][i, j] = value
+
     return xr.Dataset(
         {
             "third": (("n", "step"), third),
@@ -106,7 +138,7 @@ def inconsistent_batch(
             "opposed": (("n", "draw"), opposed.astype(np.float64)),
             **{name: (("sampling", "n"), values) for name, values in table.items()},
         },
-        coords={"n": list(n), "sampling": [rule.value for rule in rules]},
+        coords={"n": list(n), "sampling": [rule.value for rule in RULES]},
         attrs={"mu": MU, "L": L, "trajectories": trajectories, "seed": seed, "horizon": HORIZON},
     )
 
@@ -120,33 +152,37 @@ def _measured(
     curvature = Curvature(MU, L)
     problem = counterexample(MU, L, n)
     visits = [HORIZON, (epochs + 1) // 2 * n, epochs * n]
-    found = ensemble(
+    runs = ensemble(
         problem, nesterov(curvature), visits, trajectories=trajectories, sampling=rule,
         seed=seed + 1,
     )  # fmt: skip
-    horizon, early, late = np.abs(found.errors[:, :, 2])
+    horizon, early, late = np.abs(runs.errors[:, :, 2])
     taken = visits[2] - visits[1]
+
     out = {}
     if rule in _ZERO:
         share = float(np.mean(late == 0.0))
         out["zero"] = (_hit_zero(n, rule, visits[2]), share, *_limits(share, trajectories, z))
     else:
         logs = np.log(late / early) / taken
-        half = z * float(np.std(logs)) / np.sqrt(trajectories) + 1e-12
+        half = z * float(np.std(logs)) / np.sqrt(trajectories) + _ROUNDING
         exact = counterexample_growth(curvature, n, sampling=rule, sense="almost-sure")
         mid = float(np.mean(logs))
         out["almost_sure"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
-    if rule in _EPOCHAL:
+
+    if rule.traits.by_epoch:
         exact = counterexample_growth(curvature, n, sampling=rule, sense="mean")
         # The ratio of two means from the same trajectories, by linearisation.
         ratio = late.mean() / early.mean()
         spread = np.std(late / late.mean() - early / early.mean()) / np.sqrt(trajectories)
-        half = float(z * spread / taken) + 1e-12
+        half = float(z * spread / taken) + _ROUNDING
         mid = float(np.log(ratio) / taken)
         out["mean"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
     else:
-        mean, half = horizon.mean(), z * horizon.std() / np.sqrt(trajectories)
+        mean = horizon.mean()
+        half = z * horizon.std() / np.sqrt(trajectories)
         out["first"] = (mean_after(n, rule, HORIZON), mean, mean - half, mean + half)
+
     return out
 
 
@@ -164,10 +200,17 @@ def _limits(share: float, count: int, z: float) -> tuple[float, float]:
 def _hit_zero(n: int, rule: Sampling, steps: int) -> float:
     """Probability that f_n was drawn twice in a row, after which the coordinate is zero."""
     if rule is Sampling.RESHUFFLE:
-        return -float(np.expm1((steps // n - 1) * np.log1p(-1.0 / n**2)))
-    other, last, p = 1.0, 0.0, 1.0 / n
+        # f_n ends one epoch and begins the next with probability 1/n², at each of the seams.
+        seams = steps // n - 1
+        return -float(np.expm1(seams * np.log1p(-1.0 / n**2)))
+
+    # Probabilities that no pair came yet and the last draw was another term, or was f_n.
+    p = 1.0 / n
+    other = 1.0
+    last = 0.0
     for _ in range(steps):
         other, last = (1.0 - p) * (other + last), p * other
+
     return 1.0 - other - last
 
 
@@ -183,19 +226,28 @@ def mean_after(n: int, rule: Sampling, steps: int) -> float:
     1.013463
     """
     method = nesterov(Curvature(MU, L))
-    steep, flat = block(L, method), block(MU, method)
-    u, w = steep[:, 1] / steep[1, 1], steep[1]
-    start, after = [np.array([1.0, 0.0])], [u]
+    steep = block(L, method)
+    flat = block(MU, method)
+    u = steep[:, 1] / steep[1, 1]
+    w = steep[1]
+
+    # B(mu)^j on the start, and on what a visit to f_n leaves.
+    start = [np.array([1.0, 0.0])]
+    after = [u]
     for _ in range(steps):
         start.append(flat @ start[-1])
         after.append(flat @ after[-1])
+
+    # Chance of a visit at the first step and later, and steps that must pass between two of them.
     p = 1.0 / n
-    later, soonest = (p, 0) if rule is Sampling.IID else (1.0 / (n - 1.0), 1)
+    later = p if rule is Sampling.IID else 1.0 / (n - 1.0)
+    soonest = 0 if rule is Sampling.IID else 1
 
     def none(j: int, first: float, delay: int) -> float:
         """Probability of no visit in j steps."""
         return float((1.0 - first) ** min(j, delay) * (1.0 - later) ** max(j - delay, 0))
 
+    # weight[t]: mean size of the multiple of u after a visit at step t, times its probability.
     weight = np.zeros(steps + 1)
     for t in range(1, steps + 1):
         chance = p if t == 1 else later
@@ -203,9 +255,11 @@ def mean_after(n: int, rule: Sampling, steps: int) -> float:
         for earlier in range(1, t - soonest):
             k = t - earlier - 1
             weight[t] += weight[earlier] * none(k, 0.0, soonest) * later * abs(w @ after[k])
+
     mean = none(steps, p, 1) * abs(start[steps][0])
     for t in range(1, steps + 1):
         mean += weight[t] * none(steps - t, 0.0, soonest) * abs(after[steps - t][0])
+
     return float(mean)
 
 
@@ -222,10 +276,13 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
     compared = inside = 0.0
     for name in ("almost_sure", "mean", "zero", "first"):
         if f"{name}_exact" in data:
-            exact, low, high = (data[f"{name}_{part}"].values for part in ("exact", "low", "high"))
+            exact = data[f"{name}_exact"].values
+            low = data[f"{name}_low"].values
+            high = data[f"{name}_high"].values
             known = np.isfinite(exact)
             compared += known.sum()
             inside += ((exact >= low) & (exact <= high))[known].sum()
+
     return {"compared": float(compared), "inside": float(inside)}
 
 
@@ -238,6 +295,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, count, height=2.9, sharey=True)
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         _draw_run(axis, data.sel(n=n), int(n))
+
     axes[0, 0].set_ylabel("third coordinate of y − x*", fontsize=8.0)
     ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
     runs = [
@@ -250,6 +308,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
         Line2D([], [], color=RED, marker="o", linestyle="", markersize=4, label="fₙ was sampled"),
         Patch(color=GREY, alpha=0.3, label="momentum and gradient oppose"),
     ]
+
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
     return figure
 
@@ -274,6 +333,7 @@ def _draw_run(axis: Axes, one: xr.Dataset, n: int) -> None:
 
 
 def _shown(one: xr.Dataset, n: int) -> int:
+    """Steps that a panel shows: six epochs of few terms, 2500 steps of many, as in the paper."""
     return min(6 * n if n < 100 else 2500, one.sizes["draw"])
 
 
@@ -286,3 +346,46 @@ def _same_scale(axes: npt.NDArray[Any], top: float) -> None:
     kept = 10.0 ** powers[:: max(1, int(np.ceil(len(powers) / 4)))]
     axes[0, 0].set_yticks([*-kept[::-1], 0.0, *kept])
     axes[0, 0].minorticks_off()
+
+
+def _findings(data: xr.Dataset) -> list[str]:
+    """Measured growths against their closed forms."""
+    counts = growth_agreement(data)
+    lines = [
+        f"{counts['inside']:.0f} of {counts['compared']:.0f} growths and shares, measured over "
+        f"{data.attrs['trajectories']} trajectories under five sampling rules, have the closed "
+        "form within their limits (95 % for all together)."
+    ]
+
+    for rule in (Sampling.CYCLIC, Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT):
+        one = data.sel(sampling=rule.value)
+        rows = zip(
+            data["n"].values,
+            one["almost_sure_measured"].values,
+            one["almost_sure_exact"].values,
+            strict=True,
+        )
+        pairs = ", ".join(
+            f"n = {int(n)}: {measured:.5f} (exact {exact:.5f})" for n, measured, exact in rows
+        )
+        lines.append(f"Growth a step along almost every path, {rule.value}: {pairs}.")
+
+    shares = ", ".join(
+        f"{rule.value} {float(data['zero_measured'].sel(sampling=rule.value)[0]):.3%}"
+        for rule in _ZERO
+    )
+    lines.append(f"At the optimum exactly, n = {int(data['n'][0])}: {shares} of the trajectories.")
+    return lines
+
+
+FIGURE = FigureEntry(
+    name="figure-2",
+    title="Figure 2: one inconsistent mini-batch",
+    caption="The third coordinate of the paper's example, L = 100, mu = 0.05, usual parameters, "
+    "reshuffled without repeat. Above each panel the exact almost sure growth a step. "
+    "Logarithmic away from zero.",
+    compute=inconsistent_batch,
+    draw=draw_inconsistent_batch,
+    findings=_findings,
+    quick={"trajectories": 2000, "epochs": 6},
+)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ravine.figures.noise_plane import draw_noise_plane, noise_plane
+from ravine.figures.entry import FigureEntry
+from ravine.figures.noise_plane import CAPTION, noise_plane, plane_findings
+from ravine.figures.noise_plane_drawing import draw_noise_plane
 from ravine.problems.least_squares import least_squares
 
 if TYPE_CHECKING:
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIGMA = 0.25
+"""Standard deviation of the noise on a coordinate of the gradient, as in the paper."""
+
 CONDITION_NUMBERS = (2.0, 8.0, 32.0)
+"""Of the rows, as in the paper."""
 
 
 def noisy_least_squares(
@@ -39,3 +44,16 @@ def noisy_least_squares(
 def draw_noisy_least_squares(data: xr.Dataset) -> Figure:
     """Draw the figure."""
     return draw_noise_plane(data)
+
+
+FIGURE = FigureEntry(
+    name="least-squares",
+    title="Appendix figure: random least squares with additive noise",
+    caption=CAPTION + "500 samples of 10 features, noise of standard deviation 0.25.",
+    compute=noisy_least_squares,
+    draw=draw_noisy_least_squares,
+    findings=plane_findings,
+    quick={"Q": (8.0,), "rate_steps": 1000, "floor_steps": 600, "repeats": 16},
+    mapped=True,
+    swept=True,
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.figures.entry import FigureEntry
 from ravine.figures.style import (
     BLACK,
     BLUE,
@@ -25,11 +26,27 @@ from ravine.theory.noise.moments import stationary_variance
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Q, DIMENSION = 32.0, 100
+Q = 32.0
+"""Condition number of the problem."""
+
+DIMENSION = 100
+"""Its coordinates."""
+
 TAILS = (0.3, 0.0, -0.3, -0.6, -0.85)
+"""Momenta of the tails: the least variance at lambda = mu is at -0.85, at lambda = L at -0.5."""
+
 LENGTHS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+"""Steps of the tails: by 128 the flattest direction has forgotten what was before."""
+
+COMPARED_RATE = 0.9
+"""The rate at which methods of equal speed are put into words."""
+
+_RATES = (0.5, 0.6, 0.7, 0.8, 0.85, COMPARED_RATE, 0.95, 0.98, 0.99)
+"""Those at which they are drawn."""
+
 _COLOURS = (GREEN, BLACK, BLUE, PURPLE, RED)
 
 
@@ -72,34 +89,36 @@ def negative_momentum(
 
     problem = worst_case_quadratic(Q, DIMENSION)
     usual = nesterov(problem.curvature)
-    base = float(_after(problem.eigenvalues, usual, usual, steps, 0))
-    exact = np.array(
-        [
-            [_after(problem.eigenvalues, usual, Method(usual.alpha, b), steps, m) for m in lengths]
-            for b in betas
-        ]
-    )
-    plain = sgd(problem.curvature)
-    steep = np.array([_after(problem.eigenvalues, usual, plain, steps, m) for m in lengths])
+
+    def after(tail: Method) -> list[FloatArray]:
+        """Exact mean squares for every length of a tail."""
+        return [_after(problem.eigenvalues, usual, tail, steps, length) for length in lengths]
+
+    without = float(_after(problem.eigenvalues, usual, usual, steps, 0))
+    exact = np.array([after(Method(usual.alpha, beta)) for beta in betas])
+    sgd_step = np.array(after(sgd(problem.curvature)))
     measured, errors = _measured(betas, lengths, steps, trajectories, seed)
-    axis = np.linspace(-0.98, 0.9, 189)
-    rates = np.array([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99])
+
+    # A hundredth apart, clear of the ends -1 and 1 where the variance is unbounded.
+    momenta = np.linspace(-0.98, 0.9, 189)
+    rates = np.array(_RATES)
     negative, critical = fixed_rate(rates)
+
     return xr.Dataset(
         {
-            "exact": (("tail_beta", "length"), exact / base),
-            "sgd_step": ("length", steep / base),
-            "measured": (("tail_beta", "length"), measured / base),
-            "measured_se": (("tail_beta", "length"), errors / base),
-            "variance_mu": ("beta", _relative(1.0 / Q, axis)),
-            "variance_L": ("beta", _relative(1.0, axis)),
+            "exact": (("tail_beta", "length"), exact / without),
+            "sgd_step": ("length", sgd_step / without),
+            "measured": (("tail_beta", "length"), measured / without),
+            "measured_se": (("tail_beta", "length"), errors / without),
+            "variance_mu": ("beta", _relative(1.0 / Q, momenta)),
+            "variance_L": ("beta", _relative(1.0, momenta)),
             "fixed_rate_negative": ("rate", negative),
             "fixed_rate_critical": ("rate", critical),
         },
         coords={
             "tail_beta": list(betas),
             "length": list(lengths),
-            "beta": axis,
+            "beta": momenta,
             "rate": rates,
         },
         attrs={"Q": Q, "d": DIMENSION, "steps": steps, "trajectories": trajectories, "seed": seed},
@@ -116,41 +135,52 @@ def _after(
             # y of the last step before the tail looked ahead with the usual momentum.
             shift = np.array([[1.0, float(tail.gamma) - float(usual.gamma)], [0.0, 1.0]])
             state = shift @ state @ shift.T
+
         state = _steps(eigenvalues, method, state, count)
+
     return np.asarray(state[:, 0, 0].sum())
 
 
 def _steps(eigenvalues: FloatArray, method: Method, state: FloatArray, count: int) -> FloatArray:
     """Covariances of (r, v) after some steps, by doubling: count = Σ 2^i over its bits."""
-    power, g = block(eigenvalues, method), noise_gain_vector(method)
+    # power = B^m, and added = what the noise of m steps leaves: m doubles from bit to bit.
+    power = block(eigenvalues, method)
+    g = noise_gain_vector(method)
     added = np.broadcast_to(float(method.alpha) ** 2 * np.outer(g, g), state.shape)
+
     while count:
         if count % 2:
             state = power @ state @ np.swapaxes(power, 1, 2) + added
         added = power @ added @ np.swapaxes(power, 1, 2) + added
-        power, count = power @ power, count // 2
+        power = power @ power
+        count //= 2
+
     return state
 
 
 def _measured(
     betas: Sequence[float], lengths: Sequence[int], steps: int, trajectories: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
+    """Mean squares and their standard errors, over (beta, length)."""
     from ravine.engine.kernels.finite_sum import ensemble
     from ravine.engine.schedule import Tail
 
     problem = worst_case_quadratic(Q, DIMENSION)
     usual = nesterov(problem.curvature)
-    mean, error = np.empty((len(betas), len(lengths))), np.empty((len(betas), len(lengths)))
+
+    mean = np.empty((len(betas), len(lengths)))
+    error = np.empty((len(betas), len(lengths)))
     for i, beta in enumerate(betas):
         for j, length in enumerate(lengths):
-            found = ensemble(
+            runs = ensemble(
                 problem, usual, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
                 schedule=Tail(length, beta) if length else None, seed=seed,
                 start=problem.minimiser,
             )  # fmt: skip
-            squares = found.norms[0] ** 2
+            squares = runs.norms[0] ** 2
             mean[i, j] = squares.mean()
             error[i, j] = squares.std(ddof=1) / np.sqrt(trajectories)
+
     return mean, error
 
 
@@ -172,18 +202,33 @@ def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> round(float(negative[0]), 3), round(float(critical[0]), 3)
     (0.981, 0.51)
     """
-    betas = -np.linspace(0.0, 0.99, 1000)[:, None]
-    h = 1.0 - rates**2 / ((1.0 + betas) * rates - betas)
+    # lambda = 1 throughout, so that alpha is alpha lambda. SGD has the rate 1 - alpha.
     plain = np.asarray(stationary_variance(1.0, Method(1.0 - rates)).y)
-    negative = np.asarray(stationary_variance(1.0, Method(np.maximum(h, 0.0), betas)).y)
-    best = stationary_variance(1.0, Method((1.0 - rates) ** 2, rates / (2.0 - rates))).y
-    return negative.min(axis=0) / plain, np.asarray(best) / plain
+
+    # The least over a thousand momenta; the minimum is flat.
+    betas = -np.linspace(0.0, 0.99, 1000)[:, None]
+    alphas = 1.0 - rates**2 / ((1.0 + betas) * rates - betas)
+    negative = np.asarray(stationary_variance(1.0, Method(np.maximum(alphas, 0.0), betas)).y)
+
+    damped = Method((1.0 - rates) ** 2, rates / (2.0 - rates))
+    critical = np.asarray(stationary_variance(1.0, damped).y)
+    return negative.min(axis=0) / plain, critical / plain
 
 
 def draw_negative_momentum(data: xr.Dataset) -> Figure:
     """Draw what a tail leaves of the error, the stationary variances, and the cost in rate."""
     figure, axes = panels(1, 3, height=2.9)
     left, middle, right = axes[0]
+    _draw_tails(left, data)
+    _draw_variances(middle, data)
+    _draw_equal_rates(right, data)
+    name_panels(axes)
+    return figure
+
+
+def _draw_tails(left: Axes, data: xr.Dataset) -> None:
+    """Mean square over the length of the tail."""
+    # The axis is logarithmic: no tail stands where half a step would.
     place = np.maximum(data["length"].values, 0.5)
     for beta, colour in zip(data["tail_beta"].values, _COLOURS, strict=False):
         one = data.sel(tail_beta=beta)
@@ -192,6 +237,7 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
             place, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
             marker="o", markersize=2.5, elinewidth=0.7,
         )  # fmt: skip
+
     left.plot(place, data["sgd_step"], color=ORANGE, linestyle="--", label="SGD, α = 2/(μ+L)")
     left.set_xscale("log", base=2)
     ticks = [0.5, 2, 8, 32, 128]
@@ -202,19 +248,29 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     )
     left.set_title("tail after usual Nesterov, Q = 32", fontsize=7.5)
     left.legend(fontsize=6.0, frameon=False)
+
+
+def _draw_variances(middle: Axes, data: xr.Dataset) -> None:
+    """Stationary variance over momentum, at both ends of the spectrum."""
     for name, colour, words, h in (
         ("variance_mu", RED, "λ = μ = L/32", 1.0 / Q),
         ("variance_L", BLUE, "λ = L", 1.0),
     ):
         middle.semilogy(data["beta"], data[name], color=colour, label=words)
+        # Where Var y of one direction is least at a fixed h = alpha lambda.
         best = -1.0 / (1.0 + np.sqrt(h))
         middle.plot(best, float(data[name].interp(beta=best)), "v", color=colour, markersize=5)
+
     middle.axhline(1.0, color="grey", linewidth=0.5)
     middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
     middle.minorticks_off()
     middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
     middle.set_title("one direction; ▼ least", fontsize=7.5)
     middle.legend(fontsize=6.5, frameon=False)
+
+
+def _draw_equal_rates(right: Axes, data: xr.Dataset) -> None:
+    """The least variance at a given rate, over that of SGD."""
     right.plot(data["rate"], data["fixed_rate_negative"], "o-", color=RED, markersize=3,
                label="negative momentum, best")  # fmt: skip
     right.plot(data["rate"], data["fixed_rate_critical"], "s-", color=GREEN, markersize=3,
@@ -222,5 +278,33 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     right.set(xlabel="rate ρ, the same for all", ylabel="Var y / SGD's", ylim=(0.0, 1.1))
     right.set_title("at equal speed", fontsize=7.5)
     right.legend(fontsize=6.5, frameon=False)
-    name_panels(axes)
-    return figure
+
+
+def _findings(data: xr.Dataset) -> list[str]:
+    """What a tail with another momentum leaves."""
+    longest = data.isel(length=-1)
+    pairs = zip(data["tail_beta"].values, longest["exact"].values, strict=True)
+    values = ", ".join(f"{left:.3f} at beta = {beta:g}" for beta, left in pairs)
+
+    compared = data.sel(rate=COMPARED_RATE)
+
+    return [
+        f"Mean square after {int(longest['length'])} steps of the tail, over that without: "
+        f"{values}; {float(longest['sgd_step']):.3f} for SGD at 2/(mu+L).",
+        f"At an equal rate of {COMPARED_RATE:g} the best negative momentum leaves "
+        f"{float(compared['fixed_rate_negative']):.3f} of SGD's variance, critical damping "
+        f"{float(compared['fixed_rate_critical']):.3f}.",
+    ]
+
+
+FIGURE = FigureEntry(
+    name="negative-momentum",
+    title="Negative momentum at the end of a run",
+    caption="Left: mean square after a tail with another momentum, lines exact, points measured. "
+    "Middle: stationary variance over momentum at alpha = 1/L. Right: the least variance at a "
+    "given rate.",
+    compute=negative_momentum,
+    draw=draw_negative_momentum,
+    findings=_findings,
+    quick={"trajectories": 100, "lengths": (0, 8, 128)},
+)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.figures.style import CONTOUR, NOTHING, cell_centres, cell_edges, panels
+from ravine.figures.entry import at_each_ratio
+from ravine.figures.style import cell_centres
 from ravine.methods import Method
 from ravine.problems.quadratic import Quadratic
 from ravine.theory.blocks import block
@@ -29,15 +30,26 @@ from ravine.theory.noise.moments import (
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ALPHA_RANGE = (0.0, 3.0)
+"""Of alpha L: the stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3 lies
+nothing but a corner at negative momentum."""
+
 BETA_RANGE = (-1.0, 1.0)
+"""All momenta for which some step is stable."""
+
 FAR = 1e120
-"""How many times as far from x* the runs for the rate start."""
+"""How many times as far from x* the runs for the rate start: 120 decades above the noise floor,
+and its square is still a double."""
+
 NEAR_CONTOUR = 0.01
-"""Pixels with |rho - 1| below this are too slow to tell apart."""
+"""Pixels with |rho - 1| below this are too slow to tell apart: 0.99^1000 = 4e-5."""
+
+NEAR_RATE = 0.01
+"""A fitted rate agrees with rho up to this."""
+
+NEAR_FLOOR = 4.0
+"""A measured floor agrees with the exact one up to this many of its standard errors."""
 
 _LONG_NAMES = {
     "spectral_radius": "spectral radius rho(alpha, beta) of Theorem 1",
@@ -88,18 +100,20 @@ def noise_plane(
     """
     import xarray as xr
 
-    from ravine.engine.device import choose_device, device_name
-
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
-    parts = [
-        _one_problem(problem, alphas, betas, sigma2, (rate_steps, floor_steps), repeats, seed + i,
-                     options)
+    swept = [
+        _one_problem(
+            problem, alphas, betas, sigma2, (rate_steps, floor_steps), repeats, seed + i, options
+        )
         for i, problem in enumerate(problems)
-    ]  # fmt: skip
-    names = ("Q", "alpha_L", "beta")
+    ]
+
+    parts = [part for part, _ in swept]
+
+    dims = ("Q", "alpha_L", "beta")
     data = xr.Dataset(
-        {key: (names, np.stack([part[key] for part in parts])) for key in parts[0]},
+        {key: (dims, np.stack([part[key] for part in parts])) for key in parts[0]},
         coords={
             "Q": [float(problem.curvature.Q) for problem in problems],
             "alpha_L": alphas,
@@ -114,11 +128,13 @@ def noise_plane(
             "repeats": repeats,
             "seed": seed,
             "start": FAR,
-            "device": device_name(choose_device(options.get("device", "cpu"), problems[0])),
+            "device": swept[0][1],
         },
     )
+
     for key, words in _LONG_NAMES.items():
         data[key].attrs["long_name"] = words
+
     return data
 
 
@@ -131,50 +147,66 @@ def _one_problem(
     repeats: int,
     seed: int,
     options: dict[str, Any],
-) -> dict[str, FloatArray]:
+) -> tuple[dict[str, FloatArray], str]:
+    """Measured and computed coefficients of one problem, and the device that measured them."""
     from ravine.engine.measures import Outcome
     from ravine.engine.sweep import sweep
 
     L = float(problem.curvature.L)
-    fast = sweep(
-        problem, alphas / L, betas, steps=steps[0], sigma2=sigma2, start=FAR, seed=seed,
+    rate_steps, floor_steps = steps
+    decay = sweep(
+        problem, alphas / L, betas, steps=rate_steps, sigma2=sigma2, start=FAR, seed=seed,
         measure=("rate", "outcome"), **options,
     )  # fmt: skip
-    floor = sweep(
-        problem, alphas / L, betas, steps=steps[1], sigma2=sigma2, start=0.0, seed=seed,
+    rest = sweep(
+        problem, alphas / L, betas, steps=floor_steps, sigma2=sigma2, start=0.0, seed=seed,
         repeats=repeats, measure=("floor",), **options,
     )  # fmt: skip
+
     method = Method(alphas[:, None] / L, betas[None, :])
     rho = np.asarray(spectral_radius(problem.curvature, method))
+    paper = np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True))
+    worst = np.asarray(exact_noise_coefficient(problem.curvature, method))
+
+    # A floor is a root mean square: its square has twice itself times its error.
     unit = L**2 / (problem.dimension * sigma2)
-    square = floor["floor"].values ** 2
-    diverged = fast["outcome"].values == int(Outcome.DIVERGED)
-    return {
+    floor = rest["floor"].values
+    square_se = 2.0 * floor * rest["floor_se"].values
+    diverged = decay["outcome"].values == int(Outcome.DIVERGED)
+    coefficients = {
         "spectral_radius": rho,
-        "measured_rate": fast["rate"].values,
-        "paper_coefficient": L**2
-        * np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True)),
-        "worst_coefficient": L**2 * np.asarray(exact_noise_coefficient(problem.curvature, method)),
-        **_exact(problem.eigenvalues, method, rho < 1.0, steps[1], L),
-        "measured_coefficient": unit * square,
-        "measured_coefficient_se": unit * 2.0 * floor["floor"].values * floor["floor_se"].values,
+        "measured_rate": decay["rate"].values,
+        "paper_coefficient": L**2 * paper,
+        "worst_coefficient": L**2 * worst,
+        **_exact(problem.eigenvalues, method, rho < 1.0, floor_steps, L),
+        "measured_coefficient": unit * floor**2,
+        "measured_coefficient_se": unit * square_se,
         "diverged": diverged.astype(np.float64),
     }
+
+    return coefficients, str(rest.attrs["device"])
 
 
 def _exact(
     eigenvalues: FloatArray, method: Method, stable: np.ndarray[Any, Any], steps: int, L: float
 ) -> dict[str, FloatArray]:
+    """Coefficients of the problem in closed form: stationary, and over the steps measured."""
     from ravine.engine.measures import bin_edges
 
     edges = bin_edges(steps)
     # The floor is measured from the first bin that starts in the second half.
     first = int(edges[min(int(np.searchsorted(edges, 0.5 * steps)), len(edges) - 2)]) + 1
-    alpha, beta = (np.broadcast_to(v, stable.shape)[stable] for v in (method.alpha, method.beta))
+
+    # Elsewhere there is no stationary law.
+    alpha = np.broadcast_to(method.alpha, stable.shape)[stable]
+    beta = np.broadcast_to(method.beta, stable.shape)[stable]
     chosen = Method(alpha, beta)
-    law, window = np.full(stable.shape, np.inf), np.full(stable.shape, np.inf)
+
     d = len(eigenvalues)
+    law = np.full(stable.shape, np.inf)
     law[stable] = sum(np.asarray(stationary_variance(lam, chosen).y) for lam in eigenvalues) / d
+
+    window = np.full(stable.shape, np.inf)
     window[stable] = mean_square_from_rest(eigenvalues, chosen, first, steps) / d
     return {"exact_coefficient": L**2 * law, "expected_coefficient": L**2 * window}
 
@@ -200,22 +232,38 @@ def mean_square_from_rest(
     for lam in eigenvalues:
         B = block(lam, method)
         law = stationary_variance(lam, method)
+
+        # E r v with r = x + beta v, from the moments of (x, x_last).
         shared = np.asarray(law.x - law.covariance + method.beta * law.velocity)
         X = np.stack([np.stack([law.y, shared], -1), np.stack([shared, law.velocity], -1)], axis=-2)
-        gone = _carried(B, first, X) - _carried(B, last + 1, X)
-        a, b, c, d = (B[..., i, j] for i in (0, 1) for j in (0, 1))
-        M = np.empty((*a.shape, 3, 3))
-        for row, entries in enumerate(
-            ((a * a, 2 * a * b, b * b), (a * c, a * d + b * c, b * d), (c * c, 2 * c * d, d * d))
-        ):
-            M[..., row, :] = np.stack(entries, axis=-1)
-        right = np.stack([gone[..., 0, 0], gone[..., 0, 1], gone[..., 1, 1]], axis=-1)
-        window = np.linalg.solve(np.eye(3) - M, right[..., None])[..., 0, 0]
-        total += np.asarray(law.y) - window / (last + 1 - first)
+
+        ends = _carried(B, first, X) - _carried(B, last + 1, X)
+        right = np.stack([ends[..., 0, 0], ends[..., 0, 1], ends[..., 1, 1]], axis=-1)
+        solution = np.linalg.solve(np.eye(3) - _on_covariances(B), right[..., None])
+        transient = solution[..., 0, 0]
+
+        total += np.asarray(law.y) - transient / (last + 1 - first)
+
     return total
 
 
+def _on_covariances(B: FloatArray) -> FloatArray:
+    """The matrix of S -> B S Bᵀ on the three entries (S_11, S_12, S_22) of a symmetric S."""
+    a = B[..., 0, 0]
+    b = B[..., 0, 1]
+    c = B[..., 1, 0]
+    d = B[..., 1, 1]
+    rows = (
+        (a * a, 2 * a * b, b * b),
+        (a * c, a * d + b * c, b * d),
+        (c * c, 2 * c * d, d * d),
+    )
+
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
 def _carried(B: FloatArray, k: int, X: FloatArray) -> FloatArray:
+    """B^k X B^kᵀ."""
     power = np.linalg.matrix_power(B, k)
     return np.asarray(power @ X @ np.swapaxes(power, -1, -2))
 
@@ -237,96 +285,45 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
     for Q in data["Q"].values:
         one = {str(name): array.values for name, array in data.sel(Q=Q).items()}
         rho = one["spectral_radius"]
-        far, stable = np.abs(rho - 1.0) > NEAR_CONTOUR, rho < 1.0
-        shares["outcome"].append(((rho >= 1.0) == (one["diverged"] > 0))[far].mean())
-        shares["rate"].append((np.abs(one["measured_rate"] - rho)[stable] <= 0.01).mean())
-        off = np.abs(one["measured_coefficient"] - one["expected_coefficient"])[stable]
-        shares["floor"].append((off <= 4.0 * one["measured_coefficient_se"][stable]).mean())
+        stable = rho < 1.0
+
+        far = np.abs(rho - 1.0) > NEAR_CONTOUR
+        as_predicted = (rho >= 1.0) == (one["diverged"] > 0)
+        shares["outcome"].append(as_predicted[far].mean())
+
+        rate_off = np.abs(one["measured_rate"] - rho)[stable]
+        shares["rate"].append((rate_off <= NEAR_RATE).mean())
+
+        floor_off = np.abs(one["measured_coefficient"] - one["expected_coefficient"])[stable]
+        floor_se = one["measured_coefficient_se"][stable]
+        shares["floor"].append((floor_off <= NEAR_FLOOR * floor_se).mean())
+
+        # Equal coefficients differ by rounding.
         under = one["worst_coefficient"] > one["paper_coefficient"] * (1.0 + 1e-12)
         shares["below_paper"].append(under[stable].mean())
+
     return {name: np.array(values) for name, values in shares.items()}
 
 
-_COLUMNS = (
-    ("paper_coefficient", "Theorem 1"),
-    ("worst_coefficient", "exact, worst case"),
-    ("exact_coefficient", "exact, here"),
-    ("measured_coefficient", "measured"),
-    ("spectral_radius", "theory, ρ(α, β)"),
-    ("measured_rate", "measured"),
+CAPTION = (
+    "Rows: condition numbers. From the left: the noise coefficient of Theorem 1 with the paper's "
+    "constant, the exact one of the worst direction, the exact one of this problem, and the "
+    "measured one; then the spectral radius and the measured rate. Same colours throughout each "
+    "group. Red: rho = 1. "
 )
-_COEFFICIENTS = 4  # of the columns
+"""What the captions of both figures begin with."""
 
 
-def draw_noise_plane(data: xr.Dataset) -> Figure:
-    """Draw a :func:`noise_plane`: a row a condition number; coefficients, then rates."""
-    from matplotlib import colormaps
-    from matplotlib.colors import LogNorm, PowerNorm
-    from matplotlib.lines import Line2D
-
-    count = data.sizes["Q"]
-    shape = {"height": 1.25 * count + 1.15, "sharex": True, "sharey": True}
-    figure, axes = panels(count, len(_COLUMNS), **shape)
-    exact = data["exact_coefficient"].values
-    low = float(np.quantile(exact[np.isfinite(exact)], 0.02))
-    # Most of the plane is slow: the third power leaves it more of the colours.
-    scales = {"coefficient": LogNorm(low, 1e4 * low), "rate": PowerNorm(3.0, 0.0, 1.0)}
-    colours = colormaps["cividis_r"].with_extremes(bad=NOTHING)
-    images: dict[str, Any] = {}
-    extent = (*cell_edges(data["alpha_L"]), *cell_edges(data["beta"]))
-    for row, Q in enumerate(data["Q"].values):
-        one = data.sel(Q=Q)
-        for axis, (name, words) in zip(axes[row], _COLUMNS, strict=True):
-            kind = "coefficient" if "coefficient" in name else "rate"
-            images[kind] = axis.imshow(
-                _shown(one, name).T, norm=scales[kind], cmap=colours, origin="lower",
-                aspect="auto", extent=extent, interpolation="nearest",
-            )  # fmt: skip
-            _contours(axis, one, name)
-            if row == 0:
-                axis.set_title(words, fontsize=7.5)
-            axis.set_xticks([0, 1, 2, 3])
-            axis.set_yticks([-1, -0.5, 0, 0.5, 1])
-        axes[row, 0].set_ylabel(f"Q = {Q:g}\nmomentum β", fontsize=8.0)
-    for axis in axes[-1]:
-        axis.set_xlabel("step αL", fontsize=8.0)
-    for kind, span, label in (
-        ("coefficient", axes[:, :_COEFFICIENTS], "noise coefficient, L² E‖y − x*‖² / (d σ²)"),
-        ("rate", axes[:, _COEFFICIENTS:], "linear rate a step"),
-    ):
-        bar = figure.colorbar(
-            images[kind], ax=span, location="bottom", shrink=0.8, aspect=40, pad=0.02,
-            extend="both" if kind == "coefficient" else "neither",
-        )  # fmt: skip
-        bar.set_label(label, fontsize=8.0)
-        bar.ax.tick_params(labelsize=7.0)
-        if kind == "rate":
-            bar.set_ticks([0.4, 0.6, 0.8, 0.9, 1.0])
-    handles = [
-        Line2D([], [], color=CONTOUR, label="ρ(α, β) = 1; grey: diverges"),
-        Line2D([], [], color="black", linestyle="--", linewidth=0.9,
-               label="up and left of it: above Theorem 1's coefficient"),
-    ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=7.5)
-    return figure
-
-
-def _shown(one: xr.Dataset, name: str) -> np.ma.MaskedArray[Any, Any]:
-    """The values of a panel; masked where the runs, or the theory, diverge."""
-    values = one[name].values
-    measured = name == "measured_rate"
-    kept = one["diverged"].values == 0.0 if measured else one["spectral_radius"].values < 1.0
-    return np.ma.masked_where(~kept | ~np.isfinite(values), values)
-
-
-def _contours(axis: Axes, one: xr.Dataset, name: str) -> None:
-    alphas, betas = one["alpha_L"].values, one["beta"].values
-    rho = one["spectral_radius"].values
-    axis.contour(alphas, betas, rho.T, levels=[1.0], colors=[CONTOUR], linewidths=1.0)
-    if name == "worst_coefficient":
-        stable = rho < 1.0
-        paper = np.where(stable, one["paper_coefficient"].values, 1.0)
-        ratio = np.ma.masked_where(~stable, np.where(stable, one[name].values, 1.0) / paper)
-        axis.contour(
-            alphas, betas, ratio.T, levels=[1.0], colors=["black"], linewidths=0.9, linestyles="--"
-        )
+def plane_findings(data: xr.Dataset) -> list[str]:
+    """Agreement of runs and theory over the plane, in sentences."""
+    shares = agreement(data)
+    return [
+        f"Diverges exactly where rho >= 1, farther than {NEAR_CONTOUR:g} from it: "
+        f"{at_each_ratio(data, shares['outcome'])}.",
+        f"Fitted rate within {NEAR_RATE:g} of rho, of the stable pixels: "
+        f"{at_each_ratio(data, shares['rate'])}.",
+        f"Measured floor within {NEAR_FLOOR:g} standard errors of the exact variance: "
+        f"{at_each_ratio(data, shares['floor'])}.",
+        "Exact coefficient of the worst direction above that of Theorem 1: "
+        f"{at_each_ratio(data, shares['below_paper'], '.1%')} of the stable pixels.",
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +10,9 @@ from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import exact_noise_coefficient
 
 if TYPE_CHECKING:
@@ -24,30 +22,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Quantity(StrEnum):
-    """What a map shows."""
+_AXES = ("alpha_L", "beta")
+_NOISE = "noise_floor"
+_NOISE_NAME = "L² E‖y − x*‖² / σ², worst direction"
 
-    REGIONS = "regions"
-    SPECTRAL_RADIUS = "spectral-radius"
-    COMMUTING_RATE = "commuting-rate"
-    WORST_CASE_RATE = "worst-case-rate"
-    CONTRACTION = "contraction"
-    NOISE_FLOOR = "noise-floor"
-
-
-_NAMES = {
-    "spectral_radius": "spectral radius ρ",
-    "commuting_rate": "commuting rate, upper bound",
-    "worst_case_rate": "worst-case rate r*",
-    "contraction": "the paper's contraction R",
-    "noise_floor": "L² E‖y − x*‖² / σ², worst direction",
-}
-_REGIONS = {
-    "spectral_radius": ("#cfe3f1", "additive noise  (ρ < 1)"),
-    "commuting_rate": ("#8fbfdf", "sums with shared eigenvectors"),
-    "worst_case_rate": ("#3d85bd", "every finite sum, any order  (r* < 1)"),
-    "contraction": ("#0b3c66", "the paper's guarantee  (R < 1)"),
-}
+QUANTITIES = (
+    "regions",
+    *(rung.key.replace("_", "-") for rung in RUNGS),
+    _NOISE.replace("_", "-"),
+)
+"""What a map can show: the nested regions of all rungs, one rung, or the noise floor."""
 
 
 def parameter_map(
@@ -56,6 +40,7 @@ def parameter_map(
     resolution: int = 400,
     alpha_range: tuple[float, float] = (0.0, 2.5),
     beta_range: tuple[float, float] = (-1.0, 1.0),
+    batches: Batches = SINGLE_TERMS,
 ) -> xr.Dataset:
     """Every rung of the ladder and the noise floor over (alpha L, beta), for Nesterov's method.
 
@@ -69,12 +54,14 @@ def parameter_map(
         Smallest and largest alpha L, from zero up.
     beta_range
         Smallest and largest momentum.
+    batches
+        Curvature of single terms, in units of L, and size of the batches.
 
     Returns
     -------
     xarray.Dataset
-        Variables ``spectral_radius``, ``commuting_lower``, ``commuting_rate`` (the upper bound),
-        ``worst_case_rate``, ``contraction`` and ``noise_floor`` over ``alpha_L`` and ``beta``.
+        Over ``alpha_L`` and ``beta``: a variable for every rung by its key, and ``noise_floor``. Of
+        a rung with two bounds it is the upper one; ``commuting_lower`` is the other.
 
     Examples
     --------
@@ -92,23 +79,24 @@ def parameter_map(
     betas = _centres("beta_range", beta_range, pixels)
     curvature = Curvature(1.0 / ratio, 1.0)
     method = Method(alphas[:, None], betas[None, :])
-    shared = commuting_rate(curvature, method)
-    values = {
-        "spectral_radius": spectral_radius(curvature, method),
-        "commuting_lower": shared.lower,
-        "commuting_rate": shared.upper,
-        "worst_case_rate": worst_case_rate(curvature, method),
-        "contraction": contraction(curvature, method),
-        "noise_floor": exact_noise_coefficient(curvature, method),
-    }
     data = xr.Dataset(
-        {name: (("alpha_L", "beta"), value) for name, value in values.items()},
         coords={"alpha_L": alphas, "beta": betas},
-        attrs={"Q": ratio, "method": "Nesterov (gamma = beta)", "ravine_version": __version__},
+        attrs={
+            "Q": ratio,
+            "method": "Nesterov (gamma = beta)",
+            "batch_size": batches.batch_size,
+            "ravine_version": __version__,
+        },
     )
-    for name, label in _NAMES.items():
-        data[name].attrs["long_name"] = label
-    data["commuting_lower"].attrs["long_name"] = "commuting rate, lower bound"
+    for rung in RUNGS:
+        rate = rung.rate(curvature, method, batches)
+        if rung.bracketed:
+            lower = rung.key.removesuffix("_rate") + "_lower"
+            data[lower] = (_AXES, rate.lower, {"long_name": f"{rung.name}, lower bound"})
+        words = f"{rung.name}, upper bound" if rung.bracketed else rung.title
+        data[rung.key] = (_AXES, rate.upper, {"long_name": words})
+    floor = exact_noise_coefficient(curvature, method)
+    data[_NOISE] = (_AXES, floor, {"long_name": _NOISE_NAME})
     data["alpha_L"].attrs["long_name"] = "step size times smoothness"
     data["beta"].attrs["long_name"] = "momentum"
     return data
@@ -123,19 +111,20 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
     return low + (high - low) * (np.arange(pixels) + 0.5) / pixels
 
 
-def draw_parameter_map(data: xr.Dataset, quantity: Quantity | str = Quantity.REGIONS) -> Figure:
-    """Draw a :func:`parameter_map`: the nested regions, or one quantity in colour."""
+def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
+    """Draw a :func:`parameter_map`: the nested regions, or one of ``QUANTITIES`` in colour."""
     from matplotlib.figure import Figure
 
+    if quantity not in QUANTITIES:
+        rule = f"one of {', '.join(QUANTITIES)}"
+        raise Refusal("quantity", rule, repr(quantity), "pick one of these names")
     figure = Figure(figsize=(6.4, 5.8), layout="constrained")
     axes = figure.add_subplot()
     axes.set_facecolor("#f3eee3")
-    chosen = Quantity(quantity)
-    handles = (
-        _draw_regions(axes, data)
-        if chosen is Quantity.REGIONS
-        else _draw_quantity(axes, data, chosen.value.replace("-", "_"))
-    )
+    if quantity == "regions":
+        handles = _draw_regions(axes, data)
+    else:
+        handles = _draw_quantity(axes, data, quantity.replace("-", "_"))
     handles += _mark_usual(axes, data)
     left, right, bottom, top = _extent(data)
     axes.set(xlabel="step size αL", ylabel="momentum β", xlim=(left, right), ylim=(bottom, top))
@@ -146,13 +135,14 @@ def draw_parameter_map(data: xr.Dataset, quantity: Quantity | str = Quantity.REG
 def _draw_regions(axes: Axes, data: xr.Dataset) -> list[Artist]:
     from matplotlib.patches import Patch
 
-    alphas, betas = data["alpha_L"].values, data["beta"].values
-    for name, (colour, _) in _REGIONS.items():
-        rate = data[name].values.T
-        axes.contourf(alphas, betas, rate, levels=[-1.0, 1.0], colors=[colour])
+    alphas = data["alpha_L"].values
+    betas = data["beta"].values
+    for rung in RUNGS:
+        rate = data[rung.key].values.T
+        axes.contourf(alphas, betas, rate, levels=[-1.0, 1.0], colors=[rung.colour])
         axes.contour(alphas, betas, rate, levels=[1.0], colors=["white"], linewidths=0.8)
     axes.set_title(f"Where Nesterov's method converges for certain, Q = {data.attrs['Q']:g}")
-    return [Patch(color=colour, label=label) for colour, label in _REGIONS.values()]
+    return [Patch(color=rung.colour, label=rung.region_label) for rung in RUNGS]
 
 
 def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
@@ -161,20 +151,30 @@ def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
 
     values = data[name]
     finite = values.where(np.isfinite(values))
-    low = float(finite.quantile(0.05) if name == "noise_floor" else finite.min())
-    norm = LogNorm(low, 1e4 * low) if name == "noise_floor" else Normalize(min(low, 0.99), 1.0)
-    shown = finite if name == "noise_floor" else finite.where(values < 1.0)
+    label = values.attrs["long_name"]
+    norm: Normalize
+    if name == _NOISE:
+        # Four decades from the quietest twentieth: beyond them lies the edge of stability alone.
+        low = float(finite.quantile(0.05))
+        norm = LogNorm(low, 1e4 * low)
+        shown = finite
+        edge = data["spectral_radius"]
+        edge_label = "ρ = 1"
+    else:
+        # A map that is slow everywhere still shows a range of colours.
+        norm = Normalize(min(float(finite.min()), 0.99), 1.0)
+        shown = finite.where(values < 1.0)
+        edge = values
+        edge_label = "rate 1: beyond it, no guarantee"
     image = axes.imshow(
         shown.T, norm=norm, cmap="cividis_r", origin="lower", aspect="auto", extent=_extent(data)
     )
-    axes.figure.colorbar(image, ax=axes, label=_NAMES[name], extend="max")
-    axes.set_title(f"{_NAMES[name]}, Q = {data.attrs['Q']:g}")
-    edge = data["spectral_radius" if name == "noise_floor" else name]
+    axes.figure.colorbar(image, ax=axes, label=label, extend="max")
+    axes.set_title(f"{label}, Q = {data.attrs['Q']:g}")
     axes.contour(
         data["alpha_L"], data["beta"], edge.T, levels=[1.0], colors=["#c1272d"], linewidths=1.4
     )
-    label = "ρ = 1" if name == "noise_floor" else "rate 1: beyond it, no guarantee"
-    return [Line2D([], [], color="#c1272d", label=label)]
+    return [Line2D([], [], color="#c1272d", label=edge_label)]
 
 
 def _extent(data: xr.Dataset) -> tuple[float, float, float, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.figures.entry import FigureEntry
 from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, name_panels, panels
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample, turning_quadratics
@@ -23,6 +24,8 @@ RULES: dict[str, str | None] = {
     "sampled": "sampled",
     "full": "full",
 }
+"""What the figure calls a rule, and what the engine does."""
+
 _STYLE: dict[str, tuple[str, str, Any]] = {
     "never": ("never", BLACK, "-"),
     "gradient": ("when a step goes against its gradient", BLUE, "--"),
@@ -69,21 +72,24 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
     middle = int(np.searchsorted(visits, steps // 2))
     examples = _examples()
     shape = (len(examples), len(RULES))
-    growth, half = np.empty(shape), np.empty(shape)
+    growth = np.empty(shape)
+    half = np.empty(shape)
     typical = np.empty((*shape, len(visits)))
     for i, (problem, sampling) in enumerate(examples.values()):
         count = 1 if sampling is Sampling.CYCLIC else trajectories
         for j, rule in enumerate(RULES.values()):
             # The turning quadratics without restart grow by 1.16 a step.
-            found = ensemble(
+            runs = ensemble(
                 problem, nesterov(problem.curvature), visits, trajectories=count,
                 sampling=sampling, restart=rule, seed=seed,
             )  # fmt: skip
-            logs = _logs(found.norms)
+            logs = _logs(runs.norms)
             a_step = (logs[-1] - logs[middle]) / (visits[-1] - visits[middle])
             growth[i, j] = np.exp(a_step.mean())
+            # Limits of the mean logarithm, carried over to the growth.
             half[i, j] = 1.96 * a_step.std() / np.sqrt(count) * growth[i, j]
             typical[i, j] = logs.mean(axis=1)
+
     return xr.Dataset(
         {
             "growth": (("example", "rule"), growth),
@@ -96,6 +102,7 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
 
 
 def _logs(norms: FloatArray) -> FloatArray:
+    """Logarithms of distances; one that has come down to zero counts as 1e-300."""
     return np.log(np.maximum(norms, 1e-300))
 
 
@@ -103,6 +110,7 @@ def draw_restart(data: xr.Dataset) -> Figure:
     """Draw the typical distance over the steps, a panel for each example."""
     from matplotlib.lines import Line2D
 
+    # The reshuffled paper's example looks as the cyclic one does.
     shown = [0, 1, 3]
     figure, axes = panels(1, len(shown), height=3.0)
     for axis, i in zip(axes[0], shown, strict=True):
@@ -114,10 +122,12 @@ def draw_restart(data: xr.Dataset) -> Figure:
                 data["step"], curve, color=colour, linestyle=line, linewidth=1.2,
                 label=f"{rate:.4f} a step",
             )  # fmt: skip
+
         axis.set_title(str(one["example"].item()), fontsize=7.0)
         axis.set_xlabel("step k", fontsize=8.0)
         axis.legend(fontsize=6.5, frameon=False, loc="best")
         axis.axhline(0.0, color="grey", linewidth=0.5)
+
     axes[0, 0].set_ylabel("log₁₀ of the typical ‖y − x*‖", fontsize=8.0)
     name_panels(axes)
     handles = [
@@ -129,3 +139,29 @@ def draw_restart(data: xr.Dataset) -> Figure:
         title="restart", title_fontsize=7.5,
     )  # fmt: skip
     return figure
+
+
+def _findings(data: xr.Dataset) -> list[str]:
+    """Growth with each restart rule."""
+    lines = []
+    for example, growths in zip(data["example"].values, data["growth"].values, strict=True):
+        rules = ", ".join(
+            f"{rule} {growth:.4f}"
+            for rule, growth in zip(data["rule"].values, growths, strict=True)
+        )
+        lines.append(f"{example}: {rules} a step.")
+
+    return lines
+
+
+FIGURE = FigureEntry(
+    name="restart",
+    title="Restart on both examples",
+    caption="Typical distance (geometric mean) with four restart rules: the paper's example with "
+    "n = 50, Q = 2000, and the turning quadratics with Q = 32. Where curves coincide the last one "
+    "covers the others.",
+    compute=restart,
+    draw=draw_restart,
+    findings=_findings,
+    quick={"trajectories": 100},
+)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ravine.figures.noise_plane import draw_noise_plane, noise_plane
+from ravine.figures.entry import FigureEntry
+from ravine.figures.noise_plane import CAPTION, noise_plane, plane_findings
+from ravine.figures.noise_plane_drawing import draw_noise_plane
 from ravine.problems.worst_case import worst_case_quadratic
 
 if TYPE_CHECKING:
@@ -13,7 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIGMA2 = 0.0025
+"""Variance of the noise on a coordinate of the gradient, as in the paper."""
+
 CONDITION_NUMBERS = (2.0, 8.0, 32.0)
+"""Of the rows, as in the paper."""
 
 
 def stochastic_approximation(
@@ -39,3 +44,17 @@ def stochastic_approximation(
 def draw_stochastic_approximation(data: xr.Dataset) -> Figure:
     """Draw Figure 1."""
     return draw_noise_plane(data)
+
+
+FIGURE = FigureEntry(
+    name="figure-1",
+    title="Figure 1: the worst-case quadratic with additive noise",
+    caption=CAPTION
+    + "Dimension 100, noise of variance 0.0025 a coordinate; each pixel its own run.",
+    compute=stochastic_approximation,
+    draw=draw_stochastic_approximation,
+    findings=plane_findings,
+    quick={"Q": (2.0, 32.0), "rate_steps": 1000, "floor_steps": 600, "repeats": 16},
+    mapped=True,
+    swept=True,
+)

@@ -11,16 +11,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 200
+"""Dots an inch of a picture: fine lines stay sharp on a page."""
+
 WIDE = 7.2
 """Width of a figure over two columns of print, in inches."""
 
 # Okabe and Ito's colours, told apart with any kind of colour vision.
-BLACK, ORANGE, SKY, GREEN = "#000000", "#e69f00", "#56b4e9", "#009e73"
-BLUE, RED, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#8a8a8a"
+BLACK = "#000000"
+ORANGE = "#e69f00"
+SKY = "#56b4e9"
+GREEN = "#009e73"
+BLUE = "#0072b2"
+RED = "#d55e00"
+PURPLE = "#cc79a7"
+GREY = "#8a8a8a"
+
 CONTOUR = "#c1272d"
+"""Of rho = 1, on every map."""
+
 NOTHING = "#e4e0d8"
 """Behind the maps: what diverged, or is not defined."""
 
+# Sizes of type and widths of lines are in points.
 _SETTINGS: dict[str, Any] = {
     "font.size": 8.0,
     "axes.titlesize": 8.0,
@@ -35,7 +47,6 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "mathtext.fontset": "dejavusans",
-    "svg.hashsalt": "ravine",
 }
 
 
@@ -49,8 +60,10 @@ def panels(
     with mpl.rc_context(cast("Any", _SETTINGS)):
         figure = Figure(figsize=(WIDE, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **options)
+
     for axis in axes.flat:
         axis.tick_params(labelsize=7.0)
+
     return figure, np.asarray(axes)
 
 

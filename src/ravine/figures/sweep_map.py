@@ -9,9 +9,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.rates import contraction, spectral_radius
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,17 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RUNGS: dict[str, tuple[str, Any, str]] = {
-    "spectral_radius": ("#c1272d", "-", "ρ = 1: additive noise"),
-    "commuting_rate": ("#e69f00", "--", "commuting rate 1: shared eigenvectors"),
-    "worst_case_rate": ("#ffffff", "-", "r* = 1: every finite sum, any order"),
-    "contraction": ("#ffffff", ":", "R = 1: the paper's guarantee"),
-}
-"""Colour, line and meaning of each contour, from the outermost to the innermost."""
-
 _OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")
+"""Colours of converged, noise floor, undecided, diverged: the order of their numbers."""
+
 _LOGARITHMIC = ("floor", "floor_sup", "final_error", "diverged_at", "rate_start", "rate_stop")
-_FINE = 160  # points of a contour along each axis
+"""Measures that span many powers of ten."""
+
+_FINE = 160
+"""Points of a contour along each axis: smooth to the eye at the size of the figure."""
+
+_DECADES = 1e12
+"""Largest value that a logarithmic scale shows, over the least: runs that diverge go beyond."""
 
 
 def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
@@ -63,22 +61,20 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
         found = " x ".join(str(n) for n in data.sizes.values())
         remedy = "sweep over two axes"
         raise Refusal("the sweep", "a plane of at least 2 x 2 pixels", found, remedy)
+
     name = str(next(iter(data.data_vars))) if measure is None else measure
     if name not in data.data_vars:
         rule = f"one of {', '.join(str(n) for n in data.data_vars)}"
         raise Refusal("measure", rule, name, "or sweep with that measure")
+
     plane = data.sortby(["alpha", "beta"])
     curvature = Curvature(plane.attrs["mu"], plane.attrs["L"])
     alphas, betas, gammas = _fine_grid(plane)
     method = Method(alphas[:, None], betas[None, :], gammas)
-    values = {
-        "spectral_radius": spectral_radius(curvature, method),
-        "commuting_rate": commuting_rate(curvature, method).upper,
-        "worst_case_rate": worst_case_rate(curvature, method),
-        "contraction": contraction(curvature, method),
-    }
+    values = {rung.key: rung.rate(curvature, method).upper for rung in RUNGS}
     smoothness = float(curvature.L)
     measured = plane[name]
+
     return xr.Dataset(
         {
             "measured": (("alpha_L", "beta"), measured.values.astype(np.float64), measured.attrs),
@@ -101,10 +97,13 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
 
 def _fine_grid(plane: xr.Dataset) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Where the rungs are computed: step sizes, momenta, and look-aheads if they are given."""
-    alphas, betas = plane["alpha"].values, plane["beta"].values
+    alphas = plane["alpha"].values
+    betas = plane["beta"].values
     if "gamma" not in plane.coords:
-        fine = tuple(np.linspace(axis[0], axis[-1], _FINE) for axis in (alphas, betas))
-        return fine[0], fine[1], None
+        fine_alphas = np.linspace(alphas[0], alphas[-1], _FINE)
+        fine_betas = np.linspace(betas[0], betas[-1], _FINE)
+        return fine_alphas, fine_betas, None
+
     i, j = (
         np.unique(np.linspace(0, len(axis) - 1, _FINE).round().astype(int))
         for axis in (alphas, betas)
@@ -135,9 +134,11 @@ def _draw_measured(axes: Axes, data: xr.Dataset) -> list[Artist]:
     shown = data["measured"]
     look: dict[str, Any] = {"norm": _scale(data.attrs["measure"], shown), "cmap": "cividis_r"}
     if data.attrs["measure"] == "outcome":
+        # Each whole number in the middle of its colour.
         look = {"cmap": ListedColormap(_OUTCOMES), "vmin": -0.5, "vmax": 3.5}
     elif data.attrs["measure"] == "diverged_at":
         shown = shown.where(shown > 0)
+
     mesh = axes.pcolormesh(
         data["alpha_L"], data["beta"], np.ma.masked_invalid(shown.values.T), rasterized=True, **look
     )
@@ -147,6 +148,7 @@ def _draw_measured(axes: Axes, data: xr.Dataset) -> list[Artist]:
             Patch(facecolor=colour, edgecolor="black", linewidth=0.5, label=label.replace("_", " "))
             for colour, label in zip(_OUTCOMES, labels, strict=True)
         ]
+
     axes.figure.colorbar(mesh, ax=axes, label=shown.attrs["long_name"])
     return []
 
@@ -160,25 +162,36 @@ def _scale(measure: str, shown: xr.DataArray) -> Any:
         values = values[values > 0.0]
         if values.size and values.min() < values.max():
             low = float(values.min())
-            return LogNorm(low, min(float(values.max()), 1e12 * low))
+            return LogNorm(low, min(float(values.max()), _DECADES * low))
+
     if measure == "rate" and values.size and values.min() < 1.0:
         return Normalize(float(values.min()), min(1.0, float(values.max())))
-    return Normalize(*((float(values.min()), float(values.max())) if values.size else (0.0, 1.0)))
+
+    if not values.size:
+        return Normalize(0.0, 1.0)
+
+    return Normalize(float(values.min()), float(values.max()))
 
 
 def _draw_rungs(axes: Axes, data: xr.Dataset) -> list[Artist]:
+    """Lines on which each rung is 1, rimmed so that they show on every colour."""
     from matplotlib.lines import Line2D
     from matplotlib.patheffects import withStroke
 
     rim: list[Any] = [withStroke(linewidth=2.6, foreground="#000000b0")]
     handles: list[Artist] = []
-    for name, (colour, line, label) in RUNGS.items():
-        values = data[name].values
+    for rung in RUNGS:
+        colour, line = rung.contour
+        values = data[rung.key].values
         if values.min() < 1.0 < values.max():
             contour = axes.contour(
                 data["alpha_L_fine"], data["beta_fine"], values.T,
                 levels=[1.0], colors=[colour], linestyles=[line], linewidths=1.4,
             )  # fmt: skip
             contour.set_path_effects(rim)
-        handles.append(Line2D([], [], color=colour, linestyle=line, label=label, path_effects=rim))
+
+        handles.append(
+            Line2D([], [], color=colour, linestyle=line, label=rung.contour_label, path_effects=rim)
+        )
+
     return handles

@@ -1,6 +1,6 @@
 """Objectives that know their curvature, their minimiser and the terms they are the mean of."""
 
-from ravine.problems.counterexample import counterexample, theorem2, turning_quadratics
+from ravine.problems.counterexample import counterexample, divergent_sum, turning_quadratics
 from ravine.problems.from_data import from_data
 from ravine.problems.from_functions import FunctionSum, from_functions
 from ravine.problems.least_squares import least_squares, partitioned_least_squares
@@ -18,12 +18,12 @@ __all__ = [
     "Quadratic",
     "QuadraticSum",
     "counterexample",
+    "divergent_sum",
     "from_data",
     "from_functions",
     "least_squares",
     "multinomial_logistic",
     "partitioned_least_squares",
-    "theorem2",
     "turning_quadratics",
     "worst_case_quadratic",
 ]

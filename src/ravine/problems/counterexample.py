@@ -34,7 +34,8 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     """
     curvature = _single(mu, L)
     terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
-    low, high = float(curvature.mu), float(curvature.L)
+    low = float(curvature.mu)
+    high = float(curvature.L)
     eigenvalues = np.tile([high, low, low], (terms, 1))
     eigenvalues[-1, 2] = high
     return QuadraticSum(
@@ -46,7 +47,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     )
 
 
-def theorem2(
+def divergent_sum(
     x0: npt.ArrayLike,
     mu: float,
     L: float,
@@ -57,7 +58,7 @@ def theorem2(
     spread: float = 1.0,
     seed: int = 0,
 ) -> QuadraticSum:
-    """A sum on which usual Nesterov diverges from ``x0``: the paper's divergence theorem.
+    """A sum on which usual Nesterov diverges from ``x0``: the paper's Theorem 3.
 
     H_i = U Λ_i Uᵀ where Λ_i differs between the terms in its last entry alone: mu for i < n and L
     for i = n. The other entries are geometric from L down to mu. U is the Householder reflection
@@ -84,10 +85,10 @@ def theorem2(
 
     Examples
     --------
-    >>> problem = theorem2([3.0, 1.0, -2.0, 5.0], mu=0.05, L=100, n=10)
+    >>> problem = divergent_sum([3.0, 1.0, -2.0, 5.0], mu=0.05, L=100, n=10)
     >>> problem.start.tolist(), problem.interpolates
     ([3.0, 1.0, -2.0, 5.0], True)
-    >>> theorem2([3.0, 1.0], mu=0.05, L=100, n=10, interpolate=False).interpolates
+    >>> divergent_sum([3.0, 1.0], mu=0.05, L=100, n=10, interpolate=False).interpolates
     False
     """
     start = vector("x0", x0, remedy="give the point that the run starts from, e.g. [1.0, 1.0]")
@@ -100,10 +101,12 @@ def theorem2(
     d = len(start)
     even = np.full(d, 1.0 / np.sqrt(d))
     U = reflection_between(even, away / np.linalg.norm(away))
-    low, high = float(curvature.mu), float(curvature.L)
+    low = float(curvature.mu)
+    high = float(curvature.L)
     eigenvalues = np.empty((terms, d))
     eigenvalues[:, :-1] = np.geomspace(high, low, d - 1)
-    eigenvalues[:-1, -1], eigenvalues[-1, -1] = low, high
+    eigenvalues[:-1, -1] = low
+    eigenvalues[-1, -1] = high
     gradients = None
     if not interpolate:
         gradients = size * np.random.default_rng(origin).standard_normal((terms, d))
@@ -114,7 +117,7 @@ def theorem2(
         gradients=gradients,
         curvature=curvature,
         start=start,
-        name="theorem2",
+        name="divergent_sum",
         parameters={
             "x0": start.tolist(),
             "mu": low,
@@ -150,7 +153,8 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """
     curvature = _single(mu, L)
     n = whole("terms", terms, 2, remedy="give a number of axes, e.g. 4")
-    low, high = float(curvature.mu), float(curvature.L)
+    low = float(curvature.mu)
+    high = float(curvature.L)
     angle = np.arange(n) * np.pi / n
     first = np.stack((np.cos(angle), np.sin(angle)), axis=-1)
     second = np.stack((-np.sin(angle), np.cos(angle)), axis=-1)

@@ -54,7 +54,8 @@ def _lanczos(X: Any, w: FloatArray, which: str) -> float:
     # Imported here because it takes a third of a second that most problems never need.
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    d, tol = X.shape[1], 1e-7 if which == "LA" else 0.0
+    d = X.shape[1]
+    tol = 1e-7 if which == "LA" else 0.0
     operator = LinearOperator((d, d), lambda v: X.T @ (w * (X @ v.ravel())))
     # A fixed start keeps the answer the same from run to run.
     v0 = np.random.default_rng(0).standard_normal(d)

@@ -34,7 +34,8 @@ def from_data(
     y
         One target for each row: numbers for the squared loss, labels of any type otherwise.
     loss
-        "squared" is ½ (z - y)²; "logistic" takes two labels; "multinomial" two or more.
+        One of ``ravine.problems.losses.LOSSES``: "squared" is ½ (z - y)²; "logistic" takes two
+        labels; "multinomial" two or more.
     l2
         Weight of the regulariser, zero or more; positive for the logistic losses, which are not
         strongly convex without it.
@@ -60,8 +61,8 @@ def from_data(
     rows = table.shape[0]
     target = np.asarray(y)
     if target.shape != (rows,):
-        found = f"an array of shape {target.shape}"
-        raise Refusal("y", f"of shape ({rows},)", found, "one target for each row")
+        shown = f"an array of shape {target.shape}"
+        raise Refusal("y", f"of shape ({rows},)", shown, "one target for each row")
     size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 32")
     if size > rows:
         raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
@@ -69,9 +70,10 @@ def from_data(
     if shuffle is not None:
         seed = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
         order = np.random.default_rng(seed).permutation(rows)
-        table, target = table[order], target[order]
+        table = table[order]
+        target = target[order]
     chosen = make_loss(loss, target)
-    if weight == 0.0 and chosen.name != "squared":
+    if weight == 0.0 and not chosen.quadratic:
         rule = f"positive for the {chosen.name} loss"
         raise Refusal("l2", rule, "0", "add some, e.g. l2=1e-3")
     parameters = {
@@ -95,12 +97,12 @@ def _table(X: Any) -> Any:
     else:
         raw = np.asarray(X)
         if raw.dtype.kind not in "fiub":
-            found = f"values of type {raw.dtype}"
-            raise WrongType("X", "a table of real numbers", found, "encode the text")
+            shown = f"values of type {raw.dtype}"
+            raise WrongType("X", "a table of real numbers", shown, "encode the text")
         table = values = np.ascontiguousarray(raw, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape:
-        found = f"an array of shape {table.shape}"
-        raise Refusal("X", "a table with rows and columns", found, "one row a sample")
+        shown = f"an array of shape {table.shape}"
+        raise Refusal("X", "a table with rows and columns", shown, "one row a sample")
     # Sums tell of a bad value without an array as large as the data.
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = not np.isfinite(values.sum())

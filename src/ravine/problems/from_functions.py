@@ -52,13 +52,13 @@ class FunctionSum(Problem):
         """x* as given, or found from the start by Newton's method on the gradient."""
         if self._given_minimiser is not None:
             return self._given_minimiser
-        found = newton(self.start, self.gradient, self._solve)
-        left = float(np.linalg.norm(self.gradient(found)))
-        scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(found)))
+        place = newton(self.start, self.gradient, self._solve)
+        left = float(np.linalg.norm(self.gradient(place)))
+        scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(place)))
         if not left <= 1e-7 * scale:
             rule = "found from the start"
             raise Refusal("minimiser", rule, f"a gradient of {left:.3g} left", "pass minimiser=")
-        return found
+        return place
 
     def _solve(self, x: FloatArray, g: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.solve(self.hessian(x), g), dtype=np.float64)
@@ -80,14 +80,15 @@ class FunctionSum(Problem):
         g = np.asarray(self._gradient_of(self._term(i), self._point(x)), dtype=np.float64)
         if g.shape != (self.dimension,):
             rule = f"a function that returns {self.dimension} numbers"
-            found = f"an array of shape {g.shape}"
-            raise Refusal("gradient", rule, found, "return one slope a coordinate")
+            shown = f"an array of shape {g.shape}"
+            raise Refusal("gradient", rule, shown, "return one slope a coordinate")
         return g
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessian of f_i at ``x`` by central differences of its gradient, exact to about 1e-9."""
         self._refuse_large(1)
-        point, k = self._point(x), self._term(i)
+        point = self._point(x)
+        k = self._term(i)
         H = np.empty((self.dimension, self.dimension))
         for j in range(self.dimension):
             step = np.zeros(self.dimension)
@@ -147,8 +148,8 @@ def from_functions(
     """
     d = whole("dimension", dimension, 1, remedy="give the number of coordinates")
     if (gradient is None) == (gradients is None):
-        found = "both" if gradient is not None else "neither"
-        raise Refusal("gradient or gradients", "given, one of them", found, "pass exactly one")
+        shown = "both" if gradient is not None else "neither"
+        raise Refusal("gradient or gradients", "given, one of them", shown, "pass exactly one")
     single = gradients is None
     n, slope = _indexed("gradient" if single else "gradients", gradient or gradients, terms, single)
     value = None
@@ -156,20 +157,20 @@ def from_functions(
         label = "objective" if single else "objectives"
         chosen = objective if single else objectives
         if chosen is None:
-            raise ValueError(f"{label} must be given in the form of the gradients: pass {label}=")
+            raise Refusal(label, "given in the form of the gradients", "none", f"pass {label}=")
         m, value = _indexed(label, chosen, n if callable(chosen) else None, single)
         if m != n:
             raise Refusal(label, f"{n} functions", m, "one for each gradient")
     if not isinstance(curvature, Curvature) or np.ndim(curvature.Q) != 0:
-        found = type(curvature).__name__
-        raise WrongType("curvature", "one Curvature", found, "pass Curvature(mu, L)")
+        shown = type(curvature).__name__
+        raise WrongType("curvature", "one Curvature", shown, "pass Curvature(mu, L)")
     points = {}
     for label, given in (("minimiser", minimiser), ("start", start)):
         if given is not None:
             points[label] = vector(label, given, remedy=f"give {d} coordinates")
             if len(points[label]) != d:
-                found = f"{len(points[label])} coordinates"
-                raise Refusal(label, f"a vector of {d}", found, "match dimension")
+                shown = f"{len(points[label])} coordinates"
+                raise Refusal(label, f"a vector of {d}", shown, "match dimension")
     problem = FunctionSum(
         slope,
         dimension=d,
@@ -188,8 +189,8 @@ def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[in
     """The number of functions and one function of (i, x) that stands for all of them."""
     if single:
         if not callable(given):
-            found = type(given).__name__
-            raise WrongType(name, "a function of x", found, "pass a function")
+            shown = type(given).__name__
+            raise WrongType(name, "a function of x", shown, "pass a function")
         if terms not in (None, 1):
             remedy = "pass gradients= for a sum"
             raise Refusal("terms", "left out for one function", terms, remedy)
@@ -200,8 +201,8 @@ def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[in
         return whole("terms", terms, 1, remedy="give the number of terms"), given
     functions = list(given)
     if not functions or not all(callable(f) for f in functions):
-        found = f"{len(functions)} items"
-        raise WrongType(name, "a list of functions of x", found, "pass functions")
+        shown = f"{len(functions)} items"
+        raise WrongType(name, "a list of functions of x", shown, "pass functions")
     if terms not in (None, len(functions)):
         raise Refusal("terms", f"{len(functions)}", terms, "leave it out")
     return len(functions), lambda i, x: functions[i](x)

@@ -111,7 +111,9 @@ def partitioned_least_squares(
     low, spread = _scales(mu, noise)
     rng = _generator(seed)
     truth = rng.standard_normal(columns)
-    hessians, places, floors = [], [], []
+    hessians = []
+    places = []
+    floors = []
     for _ in range(parts):
         eigenvalues = np.concatenate(([1.0], ratio ** rng.uniform(size=columns - 2), [ratio]))
         A = _design(rng, m, low * eigenvalues)

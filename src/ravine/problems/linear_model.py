@@ -64,10 +64,10 @@ class LinearModel(Problem):
     def batch_curvatures(self) -> FloatArray:
         """Bounds (mu_b, L_b) of each batch, shape (n, 2).
 
-        Squared loss: the extreme eigenvalues of its Hessian. Other losses: l2, and l2 plus the
+        Quadratic loss: the extreme eigenvalues of its Hessian. Other losses: l2, and l2 plus the
         loss's bound times the largest eigenvalue of X_bᵀX_b / m_b, which hold everywhere.
         """
-        return np.stack([self._bounds(self._rows(b), None) for b in range(self.terms)])
+        return np.stack([self._bounds(self._rows(b)) for b in range(self.terms)])
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -75,14 +75,9 @@ class LinearModel(Problem):
 
         Refused where some batch is not strongly convex: then no positive mu holds for every one.
         """
-        mu, L = self.batch_curvatures[:, 0], self.batch_curvatures[:, 1]
+        mu = self.batch_curvatures[:, 0]
+        L = self.batch_curvatures[:, 1]
         return _bounds_or_refusal(float(mu.min()), float(L.max()), f"batch {int(mu.argmin())}")
-
-    @cached_property
-    def whole_curvature(self) -> Curvature:
-        """Bounds of the whole objective, of the same kind as those of a batch."""
-        mu, L = self._bounds(slice(0, len(self._row_weights)), self._row_weights)
-        return _bounds_or_refusal(float(mu), float(L), "the whole objective")
 
     @cached_property
     def minimiser(self) -> FloatArray:
@@ -94,13 +89,15 @@ class LinearModel(Problem):
 
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Mean loss of the rows of batch i plus the regulariser at ``x``."""
-        w, rows = self._point(x), self._rows(i)
+        w = self._point(x)
+        rows = self._rows(i)
         loss = self.loss.values(self._scores(rows, w), rows).mean()
         return float(loss + 0.5 * self.l2 * (w @ w))
 
     def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
         """Gradient of the objective of batch i at ``x``, shape (d,)."""
-        w, rows = self._point(x), self._rows(i)
+        w = self._point(x)
+        rows = self._rows(i)
         slopes = self.loss.slopes(self._scores(rows, w), rows)
         return np.asarray((self.X[rows].T @ slopes).ravel() / len(slopes) + self.l2 * w)
 
@@ -141,12 +138,13 @@ class LinearModel(Problem):
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
     ) -> FloatArray:
         """Hessian of batch i (of the whole objective if None) at ``x`` times ``v``, unformed."""
-        w, direction = self._point(x), self._point(v, "v")
+        w = self._point(x)
+        direction = self._point(v, "v")
         V = direction.reshape(self.features, -1)
         total = self.l2 * direction
         for rows in self._chunks() if i is None else [self._rows(i)]:
             weights = self._row_weights[rows] * (1 if i is None else self.terms)
-            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V))
+            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V), rows)
             total = total + (self.X[rows].T @ (weights[:, None] * curved)).ravel()
         return np.asarray(total)
 
@@ -174,14 +172,15 @@ class LinearModel(Problem):
     def _hessian_of(
         self, rows: slice, weights: FloatArray, x: npt.ArrayLike | None, l2: float | None = None
     ) -> FloatArray:
-        K, block = self.loss.outputs, self.X[rows]
-        # Squared loss needs no point, and its minimiser is found through this very Hessian.
-        flat = self.loss.name == "squared"
-        Z = np.zeros((len(weights), 1)) if flat else self._scores(rows, self._point(x))
+        K = self.loss.outputs
+        block = self.X[rows]
+        # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
+        flat = self.loss.quadratic
+        Z = np.zeros((len(weights), K)) if flat else self._scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
         for c in range(K):
             for e in range(c, K):
-                scale = weights * self.loss.pair(Z, c, e)
+                scale = weights * self.loss.pair(Z, c, e, rows)
                 part = _weighted_gram(block, scale)
                 H[:, c, :, e] = part
                 H[:, e, :, c] = part
@@ -189,10 +188,11 @@ class LinearModel(Problem):
         full[np.diag_indices_from(full)] += self.l2 if l2 is None else l2
         return full
 
-    def _bounds(self, rows: slice, weights: FloatArray | None) -> FloatArray:
-        low, high = extreme_eigenvalues(self.X[rows], weights)
-        exact = self.loss.name == "squared"
-        return np.array([low if exact else 0.0, self.loss.bound * high]) + self.l2
+    def _bounds(self, rows: slice) -> FloatArray:
+        low, high = extreme_eigenvalues(self.X[rows])
+        # Far out, a loss that is not quadratic may be flat.
+        least = low if self.loss.quadratic else 0.0
+        return self.loss.curvature_bound * np.array([least, high]) + self.l2
 
     def _solve_dense(self, x: FloatArray, g: FloatArray) -> FloatArray:
         H = self.hessian(x)

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, WrongType
 
+SQUARED, LOGISTIC, MULTINOMIAL = range(3)
+"""The numbers by which compiled code knows the losses that it has gradients of."""
+
+ALL = slice(None)
+"""All rows."""
+
 
 class Loss(Protocol):
-    """A convex loss of a row's scores z (one for each output) and its target."""
+    """A convex loss of a row's scores z (one for each output) and its target.
+
+    ``rows`` are those of the targets that belong to the rows of ``Z``.
+
+    To add one, write a class like those below and enter it in ``LOSSES``. It then runs everywhere,
+    step by step in Python. For compiled sweeps give it a number as ``kernel_code``, and teach
+    ``ravine.engine.kernels.linear_model_gradient`` its slopes.
+    """
 
     name: str
     outputs: int
-    bound: float
+    quadratic: bool
+    """Whether its Hessian in z is the same everywhere: then the model is a sum of quadratics."""
+    curvature_bound: float
     """The largest eigenvalue that its Hessian in z can have."""
+    kernel_code: int | None
+    """Its number in compiled code, None where it has no compiled gradient."""
+
+    def __init__(self, target: npt.ArrayLike) -> None:
+        """Take one target a row, or refuse them."""
+
+    def kernel_target(self) -> FloatArray:
+        """What compiled code compares the scores with, shape (rows, outputs)."""
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Loss of each row, shape (m,)."""
@@ -24,10 +47,10 @@ class Loss(Protocol):
     def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Derivative in z of each row, shape (m, outputs)."""
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``, shape (m, outputs)."""
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
 
 
@@ -36,7 +59,9 @@ class Squared:
 
     name = "squared"
     outputs = 1
-    bound = 1.0
+    quadratic = True
+    curvature_bound = 1.0
+    kernel_code: int | None = SQUARED
 
     def __init__(self, target: npt.ArrayLike) -> None:
         raw = np.asarray(target)
@@ -45,8 +70,12 @@ class Squared:
         self.target = raw.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(self.target))
         if bad.size:
-            found = f"{self.target[bad[0]]} in row {bad[0]}"
-            raise Refusal("y", "finite", found, "drop that row, or fill it in")
+            shown = f"{self.target[bad[0]]} in row {bad[0]}"
+            raise Refusal("y", "finite", shown, "drop that row, or fill it in")
+
+    def kernel_target(self) -> FloatArray:
+        """The numbers to be met."""
+        return self.target[:, None]
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Loss of each row."""
@@ -56,11 +85,11 @@ class Squared:
         """Derivative in z of each row."""
         return Z - self.target[rows, None]
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``."""
         return S
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row."""
         return np.ones(len(Z))
 
@@ -70,14 +99,21 @@ class Logistic:
 
     name = "logistic"
     outputs = 1
-    bound = 0.25
+    quadratic = False
+    # p (1 - p) is at most 1/4.
+    curvature_bound = 0.25
+    kernel_code: int | None = LOGISTIC
 
     def __init__(self, target: npt.ArrayLike) -> None:
         labels, codes = _labels(target)
         if len(labels) != 2:
-            found = f"{len(labels)} distinct labels"
-            raise Refusal("y", "two labels for the logistic loss", found, "use loss='multinomial'")
+            shown = f"{len(labels)} distinct labels"
+            raise Refusal("y", "two labels for the logistic loss", shown, "use loss='multinomial'")
         self.sign = 2.0 * codes - 1.0
+
+    def kernel_target(self) -> FloatArray:
+        """The probability of the second label: 0 or 1."""
+        return np.asarray(self.sign[:, None] > 0.0, dtype=np.float64)
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Loss of each row."""
@@ -88,11 +124,11 @@ class Logistic:
         sign = self.sign[rows, None]
         return np.asarray(-sign * _sigmoid(-sign * Z))
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``."""
         return np.asarray(_sigmoid(Z) * _sigmoid(-Z) * S)
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row."""
         return np.asarray(_sigmoid(Z[:, 0]) * _sigmoid(-Z[:, 0]))
 
@@ -101,8 +137,10 @@ class Multinomial:
     """-log softmax(z)_y over all classes, without a reference class."""
 
     name = "multinomial"
+    quadratic = False
     # diag(p) - p pᵀ has row sums of absolute values 2 p (1 - p), at most 1/2.
-    bound = 0.5
+    curvature_bound = 0.5
+    kernel_code: int | None = MULTINOMIAL
 
     def __init__(self, target: npt.ArrayLike) -> None:
         labels, self.codes = _labels(target)
@@ -111,6 +149,10 @@ class Multinomial:
                 "y", "at least two labels", f"only {labels[0]!r}", "nothing to tell apart"
             )
         self.outputs = len(labels)
+
+    def kernel_target(self) -> FloatArray:
+        """The probability of each label: 1 for the row's own, else 0."""
+        return np.eye(self.outputs)[self.codes]
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Loss of each row."""
@@ -124,29 +166,29 @@ class Multinomial:
         P[np.arange(len(Z)), self.codes[rows]] -= 1.0
         return P
 
-    def curve(self, Z: FloatArray, S: FloatArray) -> FloatArray:
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``."""
         P = _softmax(Z)
         return np.asarray(P * (S - (P * S).sum(axis=1, keepdims=True)))
 
-    def pair(self, Z: FloatArray, c: int, e: int) -> FloatArray:
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row."""
         P = _softmax(Z)
         return np.asarray(P[:, c] * (float(c == e) - P[:, e]))
 
 
-LOSSES: dict[str, Any] = {"squared": Squared, "logistic": Logistic, "multinomial": Multinomial}
+LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Logistic, Multinomial)}
+"""All losses by name."""
 
 
 def make_loss(name: str, target: npt.ArrayLike) -> Loss:
     """The loss called ``name``, with its target."""
     if name not in LOSSES:
         raise Refusal("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one")
-    loss: Loss = LOSSES[name](target)
-    return loss
+    return LOSSES[name](target)
 
 
-def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.intp]]:
     raw = np.asarray(target)
     if raw.dtype.kind == "f" and not np.isfinite(raw).all():
         row = int(np.flatnonzero(~np.isfinite(raw))[0])

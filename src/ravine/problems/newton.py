@@ -21,12 +21,14 @@ def newton(
     ``solve(x, g)`` returns H(x)⁻¹ g. Steps are halved until the gradient norm falls: for a
     strongly convex function that is a descent condition with a full step near the minimiser.
     """
-    x, g = start, gradient(start)
+    x = start
+    g = gradient(start)
     size = float(np.linalg.norm(g))
     for _ in range(iterations):
         if size == 0.0:
             break
-        step, scale = solve(x, g), 1.0
+        step = solve(x, g)
+        scale = 1.0
         while scale > 1e-6:
             ahead = x - scale * step
             g_ahead = gradient(ahead)
@@ -36,5 +38,7 @@ def newton(
             scale /= 2
         else:
             break
-        x, g, size = ahead, g_ahead, size_ahead
+        x = ahead
+        g = g_ahead
+        size = size_ahead
     return x

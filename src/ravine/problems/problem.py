@@ -160,8 +160,8 @@ class Problem(ABC):
         array = np.asarray(real(name, x, remedy=f"give {self._dimension} real numbers"))
         if array.shape != (self._dimension,):
             rule = f"a vector of {self._dimension} coordinates"
-            found = f"an array of shape {array.shape}"
-            raise Refusal(name, rule, found, "one number for each dimension")
+            shown = f"an array of shape {array.shape}"
+            raise Refusal(name, rule, shown, "one number for each dimension")
         return array
 
     def _term(self, i: int) -> int:
@@ -195,8 +195,8 @@ def symmetric(name: str, value: npt.ArrayLike, ndim: int) -> FloatArray:
     remedy = "give a symmetric matrix" if ndim == 2 else "give symmetric matrices, shape (n, d, d)"
     array = np.asarray(real(name, value, remedy=remedy))
     if array.ndim != ndim or array.shape[-1] != array.shape[-2]:
-        found = f"an array of shape {array.shape}"
-        raise Refusal(name, "square", found, remedy)
+        shown = f"an array of shape {array.shape}"
+        raise Refusal(name, "square", shown, remedy)
     turned = np.swapaxes(array, -1, -2)
     scale = float(np.abs(array).max())
     if float(np.abs(array - turned).max()) > 1e-10 * scale:

@@ -109,15 +109,16 @@ class Quadratic(Problem):
 
 def enclosing_curvature(name: str, eigenvalues: FloatArray, given: Curvature | None) -> Curvature:
     """Bounds on ``eigenvalues``: the given ones if they enclose them, else the extreme ones."""
-    low, high = float(eigenvalues.min()), float(eigenvalues.max())
+    low = float(eigenvalues.min())
+    high = float(eigenvalues.max())
     if low <= 0.0:
-        found = f"an eigenvalue of {low:.3g}"
-        raise Refusal(name, "positive definite", found, "add l2 times the identity")
+        shown = f"an eigenvalue of {low:.3g}"
+        raise Refusal(name, "positive definite", shown, "add l2 times the identity")
     if given is None:
         return Curvature(low, high)
     room = 1e-9 * high
     if low < float(given.mu) - room or high > float(given.L) + room:
         rule = f"bounds on the spectrum, [{low:.6g}, {high:.6g}]"
-        found = f"mu={float(given.mu):g}, L={float(given.L):g}"
-        raise Refusal("curvature", rule, found, "leave it out to have it computed")
+        shown = f"mu={float(given.mu):g}, L={float(given.L):g}"
+        raise Refusal("curvature", rule, shown, "leave it out to have it computed")
     return given

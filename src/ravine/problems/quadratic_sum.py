@@ -65,10 +65,9 @@ class QuadraticSum(Problem):
         self._curvature = enclosing_curvature("hessians", spectra, curvature)
         if minimisers is not None:
             if not (minimiser is None and gradients is None and values is None):
-                raise ValueError(
-                    "minimisers must be given alone, got minimiser, gradients or values as well: "
-                    "the terms' minimisers already fix them"
-                )
+                shown = "minimiser, gradients or values as well"
+                remedy = "the terms' minimisers already fix them"
+                raise Refusal("minimisers", "given alone", shown, remedy)
             self._set_from_minimisers(self._rows("minimisers", minimisers))
         else:
             self._set_at_minimiser(minimiser, gradients, values)
@@ -82,8 +81,8 @@ class QuadraticSum(Problem):
         shape = (self.terms, self.dimension)
         array = np.asarray(real(name, value, remedy=f"give an array of shape {shape}"))
         if array.shape != shape:
-            found = f"an array of shape {array.shape}"
-            raise Refusal(name, f"of shape {shape}", found, "one row for each term")
+            shown = f"an array of shape {array.shape}"
+            raise Refusal(name, f"of shape {shape}", shown, "one row for each term")
         return array
 
     def _set_from_minimisers(self, places: FloatArray) -> None:
@@ -99,7 +98,8 @@ class QuadraticSum(Problem):
         gradients: npt.ArrayLike | None,
         values: npt.ArrayLike | None,
     ) -> None:
-        n, d = self.terms, self.dimension
+        n = self.terms
+        d = self.dimension
         place = np.zeros(d) if minimiser is None else minimiser
         remedy = f"give the {d} coordinates of x*"
         self._minimiser = self._point(vector("minimiser", place, remedy=remedy), "minimiser")
@@ -108,8 +108,8 @@ class QuadraticSum(Problem):
         )
         drift = float(np.abs(self._gradients.mean(axis=0)).max())
         if drift > 1e-9 * float(np.abs(self._gradients).max(initial=1e-300)):
-            found = f"a mean of size {drift:.3g}"
-            raise Refusal("gradients", "zero in the mean", found, "subtract their mean, or move x*")
+            shown = f"a mean of size {drift:.3g}"
+            raise Refusal("gradients", "zero in the mean", shown, "subtract their mean, or move x*")
         if values is None:
             steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
             self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))

@@ -10,6 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ravine.files import written_whole
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -44,6 +46,10 @@ ul { padding-left: 1.2rem; max-width: 46rem; }
 footer { margin-top: 3rem; color: #5a6877; font-size: .85rem; }
 @media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
 """
+
+
+_DOTS = 160
+"""Dots an inch of a PNG: sharp at the width of the page on a screen of two dots a pixel."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,8 @@ class Page:
 
     def bullets(self, items: Sequence[str]) -> None:
         """Add a list."""
-        self._parts.append("<ul>" + "".join(f"<li>{escape(i)}</li>" for i in items) + "</ul>")
+        inner = "".join(f"<li>{escape(item)}</li>" for item in items)
+        self._parts.append(f"<ul>{inner}</ul>")
 
     def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
         """Add a table."""
@@ -122,21 +129,23 @@ class Page:
         )
 
     def write(self, path: Path) -> None:
-        """Write the page beside its name first: an interrupted run leaves no half page."""
+        """Write the page: an interrupted run leaves no half of it."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        try:
+        with written_whole(path) as part:
             part.write_text(self.html(), encoding="utf-8")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def _cell(tag: str, cell: Cell | str) -> str:
     if isinstance(cell, str):
         return f"<{tag}>{escape(cell)}</{tag}>"
-    classes = " ".join(c for c in (cell.tone, "number" if cell.number else "") if c)
-    mark = f' class="{classes}"' if classes else ""
+
+    classes = []
+    if cell.tone:
+        classes.append(cell.tone)
+    if cell.number:
+        classes.append("number")
+
+    mark = f' class="{" ".join(classes)}"' if classes else ""
     return f"<{tag}{mark}>{escape(cell.text)}</{tag}>"
 
 
@@ -145,15 +154,18 @@ def _svg(figure: Figure, place: int) -> str:
     import matplotlib
 
     buffer = io.StringIO()
+
     with matplotlib.rc_context({"svg.hashsalt": f"ravine {place}", "svg.fonttype": "none",
                                 "font.family": "sans-serif"}):  # fmt: skip
         figure.savefig(buffer, format="svg", metadata={"Date": None})
+
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 
 
 def _png(figure: Figure, caption: str) -> str:
+    """The figure as an embedded PNG."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160)
+    figure.savefig(buffer, format="png", dpi=_DOTS)
     code = base64.b64encode(buffer.getvalue()).decode("ascii")
     return f'<img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{code}">'

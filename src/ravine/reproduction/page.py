@@ -1,4 +1,4 @@
-"""The report of a reproduction: one page with every picture, every verdict, and what made them."""
+"""The page of a reproduction: every picture, every judgement, and what made them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from ravine.claims.claim import Judged, Verdict
+from ravine.claims.claim import JudgedClaim, Judgement
 from ravine.figures.catalogue import FIGURES
 from ravine.report.page import Cell, Page
 from ravine.reproduction.run import Reproduction, versions
@@ -15,7 +15,7 @@ from ravine.reproduction.run import Reproduction, versions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_TONES = {Verdict.HOLDS: "good", Verdict.CORRECTED: "unsure", Verdict.FAILS: "bad"}
+_TONES = {Judgement.HOLDS: "good", Judgement.CORRECTED: "unsure", Judgement.FAILS: "bad"}
 
 
 class _Saved:
@@ -29,45 +29,56 @@ class _Saved:
 
 
 def reproduction_page(done: Reproduction) -> Page:
-    """Make the page from the data, verdicts and pictures of a reproduction."""
-    counts = done.counts
+    """Make the page from the data, judgements and pictures of a reproduction."""
     page = Page(
         "Nesterov's method in stochastic settings: a reproduction",
         subtitle="Every figure and every claim of Assran and Rabbat, On the Convergence of "
         "Nesterov's Accelerated Gradient Method in Stochastic Settings (ICML 2020), run and judged",
         footer=f"Made by ravine {versions()['ravine']}. This page needs no other file.",
     )
+
+    _lead(page, done)
+
+    page.heading("What does not hold, or needs a correction")
+    _claims(page, [one for one in done.judged if one.judgement is not Judgement.HOLDS])
+
+    for name, data in done.data.items():
+        figure = FIGURES[name]
+        page.heading(figure.title)
+        picture = cast("Figure", _Saved(done.plan.out / f"{name}.png"))
+        page.picture(picture, figure.caption, vector=False)
+        page.bullets(figure.findings(data))
+
+    page.heading("What holds")
+    _claims(page, [one for one in done.judged if one.judgement is Judgement.HOLDS])
+    _made_by(page, done)
+    return page
+
+
+def _lead(page: Page, done: Reproduction) -> None:
+    """How many claims hold, and which could not be judged."""
+    counts = done.counts
     page.lead(
         [
-            f"Of {len(done.judged)} claims {counts[Verdict.HOLDS]} hold, "
-            f"{counts[Verdict.CORRECTED]} hold with a correction, {counts[Verdict.FAILS]} do not "
-            "hold.",
+            f"Of {len(done.judged)} claims {counts[Judgement.HOLDS]} hold, "
+            f"{counts[Judgement.CORRECTED]} hold with a correction, {counts[Judgement.FAILS]} do "
+            "not hold.",
             "Each verdict is computed from what was measured in this run. Statements are in our "
             "words; theorems, lemmas and equations are numbered as they appear in the paper.",
         ],
         tone="",
     )
+
     if done.left_out:
         needed = sorted({name for claim in done.left_out for name in claim.needs} - set(done.data))
         page.paragraph(
             f"{len(done.left_out)} more claims are judged from figures that were not asked for: "
             f"{', '.join(needed)}."
         )
-    page.heading("What does not hold, or needs a correction")
-    _claims(page, [judged for judged in done.judged if judged.verdict is not Verdict.HOLDS])
-    for name, data in done.data.items():
-        entry = FIGURES[name]
-        page.heading(entry.title)
-        picture = cast("Figure", _Saved(done.plan.out / f"{name}.png"))
-        page.picture(picture, entry.caption, vector=False)
-        page.bullets(entry.findings(data))
-    page.heading("What holds")
-    _claims(page, [judged for judged in done.judged if judged.verdict is Verdict.HOLDS])
-    _made_by(page, done)
-    return page
 
 
-def _claims(page: Page, judged: Sequence[Judged]) -> None:
+def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
+    """A table of claims."""
     page.table(
         ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
         [
@@ -76,7 +87,7 @@ def _claims(page: Page, judged: Sequence[Judged]) -> None:
                 one.claim.statement,
                 one.measured,
                 one.exact,
-                Cell(one.verdict.value, _TONES[one.verdict]),
+                Cell(one.judgement.value, _TONES[one.judgement]),
             ]
             for one in judged
         ],
@@ -84,21 +95,21 @@ def _claims(page: Page, judged: Sequence[Judged]) -> None:
 
 
 def _made_by(page: Page, done: Reproduction) -> None:
+    """Settings, times and versions."""
     page.heading("What made it")
     size = "quick settings" if done.plan.quick else f"{done.plan.resolution} pixels along each axis"
     page.paragraph(
         f"Maps: {size}. Seed {done.plan.seed}. Device: {done.plan.device}. Everything follows from "
         "the seed: the same command gives the same numbers."
     )
-    rows: list[list[Cell | str]] = [
-        [
-            name,
-            Cell(f"{done.seconds[name]:.1f}", number=True),
-            ", ".join(f"{k} = {v}" for k, v in done.plan.arguments[name].items()) or "none",
-            f"{name}.nc",
-        ]
-        for name in done.data
-    ]
+
+    rows: list[list[Cell | str]] = []
+    for name in done.data:
+        arguments = done.plan.arguments[name]
+        words = ", ".join(f"{key} = {value}" for key, value in arguments.items()) or "none"
+        seconds = Cell(f"{done.seconds[name]:.1f}", number=True)
+        rows.append([name, seconds, words, f"{name}.nc"])
+
     rows.append(["claims", Cell(f"{done.claims_seconds:.1f}", number=True), "", "claims.json"])
     page.table(["Figure", Cell("Seconds", number=True), "Arguments", "Data"], rows)
     page.table(["Package", "Version"], [[name, number] for name, number in versions().items()])

@@ -3,11 +3,17 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from reference import words
 
 from ravine import Sampling
-from ravine.engine.draws.index_sampling import sampled_indices
+from ravine.engine.draws.index_sampling import (
+    BY_EPOCH,
+    IN_ORDER,
+    NO_REPEAT,
+    rule_number,
+    sampled_indices,
+)
 from ravine.engine.draws.random import INDEX
-from ravine.engine.reference import words
 
 RULES = [rule.value for rule in Sampling]
 
@@ -126,3 +132,16 @@ def test_bad_input_is_one_line(options, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         sampled_indices(5, 10, **{"sampling": "iid"} | options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("rule", Sampling)
+def test_numbers_of_rules_say_their_traits(rule):
+    number = rule_number(rule)
+    assert bool(number & BY_EPOCH) == rule.traits.by_epoch
+    assert bool(number & IN_ORDER) != rule.traits.random
+    assert bool(number & NO_REPEAT) != rule.traits.may_repeat
+
+
+def test_every_rule_has_a_number_of_its_own():
+    assert len({rule_number(rule) for rule in Sampling}) == len(Sampling)
+    assert rule_number(None) == rule_number(Sampling.CYCLIC)

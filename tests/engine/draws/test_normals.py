@@ -2,9 +2,9 @@ from math import erfc, sqrt
 
 import numpy as np
 import pytest
+import reference
 from numba import njit
 
-from ravine.engine import reference
 from ravine.engine.draws import normals, random
 
 

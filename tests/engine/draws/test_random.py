@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+import reference
 from numba import njit
 
-from ravine.engine import reference
 from ravine.engine.draws import random
 
 # The kernels' parts are compiled for compiled code alone.

@@ -1,28 +1,27 @@
 """The finite-sum kernel against the plain reference, against theory, and against itself."""
 
-from types import SimpleNamespace
-
 import numba
 import numpy as np
 import pytest
 
 from ravine import Method, Sampling, nesterov, sgd
-from ravine.engine.kernels.finite_sum import check, ensemble, run_tile, sum_terms
+from ravine.engine.kernels.finite_sum import ensemble, run_tile, sum_terms
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
 from ravine.engine.schedule import Tail
+from ravine.engine.spec import Spec
 from ravine.problems import (
     Quadratic,
     counterexample,
+    divergent_sum,
     multinomial_logistic,
     partitioned_least_squares,
-    theorem2,
     turning_quadratics,
 )
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 
 RULES = [rule.value for rule in Sampling]
-NOISY_ROTATED = theorem2([1.0, -2.0, 0.5, 3.0], 0.5, 20, 6, interpolate=False)
+NOISY_ROTATED = divergent_sum([1.0, -2.0, 0.5, 3.0], 0.5, 20, 6, interpolate=False)
 PROBLEMS = {
     "odd one out": counterexample(0.05, 100, 7),
     "shared, with slopes": NOISY_ROTATED,
@@ -149,33 +148,22 @@ def test_turning_quadratics_grow_as_fast_as_anything_can(Q):
 
 
 def spec(problem, **changes):
-    alphas = np.linspace(0.02, 1.6, 9) / float(problem.curvature.L)
-    betas = np.linspace(-0.3, 0.9, 8)
-    i, j = np.divmod(np.arange(72), 8)
-
-    def parameters(pixel):
-        return alphas[i[pixel]], betas[j[pixel]], betas[j[pixel]]
-
     plain = {
         "problem": problem,
+        "alphas": np.linspace(0.02, 1.6, 9) / float(problem.curvature.L),
+        "betas": np.linspace(-0.3, 0.9, 8),
         "steps": 300,
         "repeats": 3,
         "sampling": Sampling.RESHUFFLE,
-        "sigma2": 0.0,
-        "noise": "independent",
         "measures": ("rate", "floor", "floor_sup", "outcome"),
         "seed": 4,
         "start": problem.start,
-        "dtype": "float64",
-        "gammas": None,
-        "options": {},
-        "parameters": parameters,
     }
-    return SimpleNamespace(**plain | changes)
+    return Spec(**plain | changes)
 
 
 def test_threads_and_tiles_change_no_bit():
-    whole = spec(PROBLEMS["dense, with slopes"], options={"restart": "gradient", "batch": 2})
+    whole = spec(PROBLEMS["dense, with slopes"], restart="gradient", batch=2)
     once = run_tile(whole, 0, 72)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
@@ -246,11 +234,6 @@ def test_single_precision_agrees_to_its_rounding():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: check(spec(NOISY_ROTATED, options={"m": 2})), "an option must be one of"),
-        (
-            lambda: check(spec(NOISY_ROTATED, sampling=Sampling.IID, options={"batch": 7})),
-            "batch must be at most the 6 terms",
-        ),
         (
             lambda: ensemble(
                 multinomial_logistic(), Method(0.1), [1], trajectories=1, sampling="iid"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine import Method, Sampling
-from ravine.engine.kernels.linear_model_kernel import check, run_tile
+from ravine.engine.kernels.linear_model_kernel import run_tile
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
 from ravine.engine.schedule import Tail
@@ -16,7 +16,7 @@ SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
 
 
 @pytest.mark.parametrize("problem", [LOGISTIC, SOFTMAX], ids=["logistic", "softmax"])
-@pytest.mark.parametrize("case", [{}, {"sigma2": 0.04}, {"options": {"schedule": Tail(9, -0.3)}}])
+@pytest.mark.parametrize("case", [{}, {"sigma2": 0.04}, {"schedule": Tail(9, -0.3)}])
 def test_the_kernel_takes_the_steps_of_the_reference(problem, case, spec):
     plane = spec(problem, **case)
     found = run_tile(plane, 0, 30)
@@ -30,7 +30,7 @@ def test_the_kernel_takes_the_steps_of_the_reference(problem, case, spec):
             sigma2=plane.sigma2,
             seed=8,
             trajectory=pixel | (repeat << 32),
-            **plane.options,
+            schedule=plane.schedule,
         )
         assert found["final_error"][pixel, repeat] == pytest.approx(trace.errors[-1], rel=1e-11)
         assert found["floor_square"][pixel, repeat] == pytest.approx(
@@ -57,7 +57,8 @@ def agrees(problem, plane, pixels, steps):
             sigma2=plane.sigma2,
             seed=8,
             trajectory=(0 if plane.noise == "shared" else pixel) | (repeat << 32),
-            **plane.options,
+            batch=plane.batch,
+            restart=plane.restart,
         )
         for name in ("final_error", "floor_square", "floor_sup"):
             expected = trace.measures[name]
@@ -73,7 +74,7 @@ def test_mini_batches_follow_the_reference_under_every_rule(rule, batch, spec):
             sampling=rule,
             sigma2=0.01,
             steps=24,
-            options={"batch": batch},
+            batch=batch,
             measures=("floor_sup",),
         )
         agrees(problem, plane, ((3, 1), (29, 0)), 24)
@@ -81,7 +82,7 @@ def test_mini_batches_follow_the_reference_under_every_rule(rule, batch, spec):
 
 @pytest.mark.parametrize("restart", ["gradient", "sampled", "full", 7])
 def test_restarts_follow_the_reference(restart, spec):
-    common = {"options": {"restart": restart}, "steps": 40, "measures": ("floor_sup",)}
+    common = {"restart": restart, "steps": 40, "measures": ("floor_sup",)}
     agrees(SOFTMAX, spec(SOFTMAX, **common), ((17, 0), (29, 0)), 40)
     for problem in BATCHES.values():
         plane = spec(problem, sampling=Sampling.RESHUFFLE, **common)
@@ -120,16 +121,3 @@ def test_long_runs_converge_and_too_long_steps_diverge(spec):
     # Beyond alpha l2 = 2 even the regulariser alone throws the weights further out each step.
     wild = spec(LOGISTIC, alphas=np.array([500.0]), betas=np.array([0.0, 0.9]), steps=300)
     assert (run_tile(wild, 0, 2)["outcome"] == Outcome.DIVERGED).all()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"options": {"momentum": 1}}, "an option must be one of batch, restart, schedule"),
-        ({"options": {"restart": "often"}}, "restart must be one of"),
-    ],
-)
-def test_what_it_cannot_do_is_refused_in_one_line(changes, message, spec):
-    with pytest.raises((ValueError, TypeError), match=message) as caught:
-        check(spec(**{"problem": SOFTMAX} | changes))
-    assert "\n" not in str(caught.value)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+import reference
 
-from ravine.engine import reference
 from ravine.engine.kernels.quadratic_lanes import CHUNK
 from ravine.engine.sweep import sweep
 from ravine.problems.quadratic import Quadratic

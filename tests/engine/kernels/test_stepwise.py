@@ -19,5 +19,5 @@ def test_a_user_s_gradient_can_be_swept(spec):
     block = [[(1 + b) * (1 - 1.3 * a), -b * (1 - 1.3 * a)], [1.0, 0.0]]
     rho = np.abs(np.linalg.eigvals(np.array(block))).max()
     assert found["rate"][8, 0] == pytest.approx(rho, abs=0.02)
-    with pytest.raises(TypeError, match="an option must be one of batch, restart, schedule"):
-        check(spec(problem, options={"size": 1}))
+    with pytest.raises(ValueError, match="dtype must be float64 for this problem, got 'float32'"):
+        check(spec(problem, dtype="float32"))

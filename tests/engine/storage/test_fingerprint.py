@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ravine.engine.sweep as sweeping
 from ravine import Curvature
+from ravine.engine.schedule import Tail
+from ravine.engine.spec import Spec
 from ravine.engine.storage.fingerprint import fingerprint, numerics
-from ravine.engine.sweep import Spec
 from ravine.problems import Quadratic, counterexample, from_functions, worst_case_quadratic
 from ravine.sampling import Sampling
 
@@ -19,17 +19,12 @@ def spec():
         problem=worst_case_quadratic(8, 5),
         alphas=np.array([0.1, 0.2]),
         betas=np.array([0.5]),
-        gammas=None,
-        pairs=False,
         steps=10,
         repeats=2,
-        sampling=None,
         sigma2=0.1,
-        noise="independent",
         measures=("rate",),
         seed=3,
         start=np.zeros(5),
-        dtype="float64",
     )
 
 
@@ -63,7 +58,9 @@ def test_the_same_arguments_made_anew_are_the_same(spec):
         ("seed", 4),
         ("start", np.ones(5)),
         ("dtype", "float32"),
-        ("options", {"batch": 2}),
+        ("batch", 2),
+        ("restart", 7),
+        ("schedule", np.full(10, 0.5)),
     ],
 )
 def test_every_argument_counts_to_its_last_bit(spec, field, value):
@@ -85,5 +82,14 @@ def test_sums_and_functions_count_by_their_content(spec):
     assert other == ["problem"]
 
 
+def test_schedules_count_by_their_content(spec):
+    def rising(most):
+        return replace(spec, schedule=lambda k: most * k / (k + 3))
+
+    assert differing(rising(0.9), rising(0.9)) == []
+    assert differing(rising(0.9), rising(0.8)) == ["schedule"]
+    assert differing(rising(0.9), replace(spec, schedule=Tail(5, -0.5))) == ["schedule"]
+
+
 def test_every_field_of_a_specification_is_in_it(spec):
-    assert set(fingerprint(spec)) == set(sweeping.Spec.__dataclass_fields__) | set(numerics())
+    assert set(fingerprint(spec)) == set(Spec.__dataclass_fields__) | set(numerics())

@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 
 import ravine.engine.sweep as sweeping
+import ravine.engine.tiles as running
 from ravine.engine.storage.store import TileStore, open_store, store_status
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, worst_case_quadratic
@@ -39,13 +40,13 @@ def whole(tmp_path_factory):
 def counted(monkeypatch):
     """Tiles that were computed, as they are."""
     computed = []
-    original = sweeping.run_tile
+    original = running.run_tile
 
     def counting(spec, first, last):
         computed.append((first, last))
         return original(spec, first, last)
 
-    monkeypatch.setattr(sweeping, "run_tile", counting)
+    monkeypatch.setattr(running, "run_tile", counting)
     return computed
 
 
@@ -217,7 +218,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(whole, tmp_path, monkeypatch,
     status = store_status(store)
     assert status.damaged == 0
     assert status.done == records(store) == call // 12  # eleven variables and a record a tile
-    assert not [*store.rglob("*.part"), *store.rglob("*.partial")]
+    assert not [*store.rglob("*.part.*"), *store.rglob("*.partial")]
     same_bits(run(store).load(), whole[1])
     assert files(store) == files(whole[0])
 
@@ -233,14 +234,14 @@ def test_a_full_disk_at_the_very_beginning_leaves_no_trace(tmp_path, monkeypatch
 
 
 def test_interrupted_it_says_how_far_it_came_and_can_go_on(whole, tmp_path, monkeypatch, capsys):
-    original = sweeping.run_tile
+    original = running.run_tile
 
     def interrupted(spec, first, last):
         if first == 700:
             raise KeyboardInterrupt
         return original(spec, first, last)
 
-    monkeypatch.setattr(sweeping, "run_tile", interrupted)
+    monkeypatch.setattr(running, "run_tile", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "sweep.zarr")
     monkeypatch.undo()

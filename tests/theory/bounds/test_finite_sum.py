@@ -6,15 +6,11 @@ from scipy.optimize import minimize
 
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
+from ravine.theory import bounds
 from ravine.theory.blocks import block
-from ravine.theory.bounds.finite_sum import (
-    best_sgd_finite_sum_bound,
-    contraction_bound,
-    lyapunov_bound,
-    sgd_finite_sum_bound,
-    worst_case_bound,
-)
+from ravine.theory.ladder.certificate import certificate
 from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.worst_case import worst_case_rate
 
 ROUNDING = 1 + 1e-9
 
@@ -102,8 +98,8 @@ def test_theorem_4_bounds_the_expected_distance(curvature, method, seed):
     x = 3 * rng.standard_normal(3)
     hessians, slopes = _finite_sum(rng, curvature, 5, 3, interpolating=False)
     sigma = np.mean(np.linalg.norm(slopes, axis=1))
-    envelope = contraction_bound(
-        curvature, method, steps=60, distance=np.linalg.norm(x), sigma=sigma
+    envelope = bounds.contraction(curvature, method).envelope(
+        steps=60, distance=np.linalg.norm(x), sigma=sigma
     )
     R = contraction(curvature, method)
     gain = method.alpha * np.sqrt((1 + method.gamma) ** 2 + 1)
@@ -119,13 +115,13 @@ def test_theorem_4_holds_for_an_adversarial_order_when_interpolating(curvature, 
     rng = np.random.default_rng(4)
     x = rng.standard_normal(3)
     hessians, _ = _finite_sum(rng, curvature, 8, 3, interpolating=True)
-    envelope = contraction_bound(curvature, method, steps=50, distance=np.linalg.norm(x))
+    envelope = bounds.contraction(curvature, method).envelope(steps=50, distance=np.linalg.norm(x))
     assert np.all(_greedy(hessians, method, x, 50) <= envelope.values * ROUNDING)
     assert envelope.floor == 0.0
 
 
 def test_theorem_4_is_silent_where_R_is_1_or_more():
-    envelope = contraction_bound(Curvature(1.0, 32.0), Method(1 / 32, 0.7), steps=3)
+    envelope = bounds.contraction(Curvature(1.0, 32.0), Method(1 / 32, 0.7)).envelope(steps=3)
     assert envelope.values.tolist() == [np.inf] * 4
     assert envelope.floor == np.inf
     assert envelope.rate > 1
@@ -140,13 +136,13 @@ def test_sgd_corollary_bounds_the_expected_distance(alpha, seed):
     hessians, slopes = _finite_sum(rng, curvature, 6, 3, interpolating=False)
     sigma = np.mean(np.linalg.norm(slopes, axis=1))
     options = {"steps": 80, "distance": np.linalg.norm(x), "sigma": sigma}
-    envelope = sgd_finite_sum_bound(curvature, method, **options)
+    envelope = bounds.sgd_finite_sum(curvature, method).envelope(**options)
     if alpha < 0.2:
         for found in _mean_distances(rng, hessians, slopes, method, x, 80):
             assert np.all(found <= envelope.values * ROUNDING)
         order = np.zeros(80, dtype=int)
         single = _distances(hessians, 0 * slopes, order, method, x)
-        quiet = sgd_finite_sum_bound(curvature, method, **{**options, "sigma": 0.0})
+        quiet = bounds.sgd_finite_sum(curvature, method).envelope(**{**options, "sigma": 0.0})
         assert np.all(single <= quiet.values * ROUNDING)
     else:
         assert np.all(envelope.values == np.inf)
@@ -155,12 +151,15 @@ def test_sgd_corollary_bounds_the_expected_distance(alpha, seed):
 def test_second_sgd_corollary_is_the_first_at_its_best_step():
     curvature = Curvature(0.3, 7.0)
     options = {"steps": 40, "distance": 2.0, "sigma": 0.9}
-    best = best_sgd_finite_sum_bound(curvature, **options)
-    general = sgd_finite_sum_bound(curvature, sgd(curvature), **options)
+    best = bounds.best_sgd_finite_sum(curvature).envelope(**options)
+    general = bounds.sgd_finite_sum(curvature, sgd(curvature)).envelope(**options)
     np.testing.assert_allclose(best.values, general.values, rtol=1e-12)
     assert best.floor == pytest.approx(0.9 / 0.3)
     for alpha in np.linspace(0.01, 0.28, 28):
-        assert sgd_finite_sum_bound(curvature, Method(alpha), **options).rate >= best.rate - 1e-15
+        assert (
+            bounds.sgd_finite_sum(curvature, Method(alpha)).envelope(**options).rate
+            >= best.rate - 1e-15
+        )
 
 
 @pytest.mark.parametrize("end", ["mu", "L"])
@@ -169,7 +168,7 @@ def test_sgd_corollary_is_attained_when_interpolating(end):
     curvature = Curvature(1.0, 10.0)
     hessians = np.array([[[float(getattr(curvature, end))]]])
     found = _distances(hessians, np.zeros((1, 1)), [0] * 40, sgd(curvature), np.array([1.7]))
-    envelope = best_sgd_finite_sum_bound(curvature, steps=40, distance=1.7)
+    envelope = bounds.best_sgd_finite_sum(curvature).envelope(steps=40, distance=1.7)
     np.testing.assert_allclose(found, envelope.values, rtol=1e-12)
 
 
@@ -180,7 +179,7 @@ def test_sgd_corollary_is_attained_in_the_limit_with_noise():
     runs = [
         _distances(hessians, slopes, [i] * 200, sgd(curvature), np.array([0.0])) for i in (0, 1)
     ]
-    envelope = best_sgd_finite_sum_bound(curvature, steps=200, distance=0.0, sigma=mu)
+    envelope = bounds.best_sgd_finite_sum(curvature).envelope(steps=200, distance=0.0, sigma=mu)
     assert np.mean(runs, axis=0)[-1] == pytest.approx(envelope.values[-1], rel=1e-12)
     assert np.all(np.mean(runs, axis=0) <= envelope.values * ROUNDING)
 
@@ -202,10 +201,10 @@ def test_the_lyapunov_envelope_bounds_every_sum_and_order(curvature, method):
     hessians, slopes = _finite_sum(rng, curvature, 7, 2, interpolating=False)
     sigma = np.mean(np.linalg.norm(slopes, axis=1))
     options = {"steps": 120, "distance": np.linalg.norm(x)}
-    envelope = lyapunov_bound(method, proof.rate, proof.P, sigma=sigma, **options)
+    envelope = bounds.lyapunov(method, proof.rate, proof.P).envelope(sigma=sigma, **options)
     for found in _mean_distances(rng, hessians, slopes, method, x, 120):
         assert np.all(found <= envelope.values * ROUNDING)
-    quiet = worst_case_bound(proof, method, **options)
+    quiet = bounds.lyapunov(method, proof.rate, proof.P).envelope(**options)
     assert np.all(_greedy(hessians, method, x, 120) <= quiet.values * ROUNDING)
     np.testing.assert_allclose(quiet.values + envelope.floor, envelope.values, rtol=1e-12)
 
@@ -215,40 +214,62 @@ def test_the_lyapunov_envelope_with_the_identity_is_theorem_4():
     options = {"steps": 20, "distance": 2.0, "sigma": 0.5}
     R = float(contraction(curvature, method))
     for scale in (1.0, 37.0):
-        same = lyapunov_bound(method, R, scale * np.eye(2), **options)
-        theorem = contraction_bound(curvature, method, **options)
+        same = bounds.lyapunov(method, R, scale * np.eye(2)).envelope(**options)
+        theorem = bounds.contraction(curvature, method).envelope(**options)
         np.testing.assert_allclose(same.values, theorem.values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("curvature", "method"), CERTIFIABLE)
+def test_the_worst_case_bound_is_that_of_its_certificate(curvature, method):
+    proof = certificate(curvature, method)
+    bound = bounds.worst_case(curvature, method)
+    assert bound.rate == proof.rate
+    assert bound.rate == pytest.approx(worst_case_rate(curvature, method), rel=1e-6)
+    assert bound.envelope(steps=0, distance=2.0).values[0] == 2.0 * proof.transient_gain
+    assert bound.floor(sigma=3.0) == pytest.approx(3.0 * proof.noise_gain, rel=1e-12)
 
 
 def test_the_lyapunov_envelope_by_hand():
     """P = [[2, 1], [1, 1]]: σ_P = 1, gᵀPg = 2(1+gamma)² + 2(1+gamma) + 1."""
-    envelope = lyapunov_bound(
-        Method(0.1, 0.3, 0.5), 0.9, [[2, 1], [1, 1]], steps=2, distance=3.0, sigma=2.0
+    envelope = bounds.lyapunov(Method(0.1, 0.3, 0.5), 0.9, [[2, 1], [1, 1]]).envelope(
+        steps=2, distance=3.0, sigma=2.0
     )
     floor = 0.1 * np.sqrt(2 * 1.5**2 + 2 * 1.5 + 1) / 0.1 * 2.0
     assert envelope.floor == pytest.approx(floor)
     np.testing.assert_allclose(
         envelope.values, np.sqrt(2) * 3 * 0.9 ** np.arange(3) + floor, rtol=1e-12
     )
-    silent = lyapunov_bound(Method(0.1), 1.0, np.eye(2), steps=2)
+    silent = bounds.lyapunov(Method(0.1), 1.0, np.eye(2)).envelope(steps=2)
     assert np.all(silent.values == np.inf)
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda c, m: sgd_finite_sum_bound(c, m, steps=2), "method must be without momentum"),
-        (lambda c, m: contraction_bound(c, m, steps=2, sigma=-1.0), "sigma must be zero or more"),
-        (lambda c, m: lyapunov_bound(m, 0.5, np.eye(3), steps=2), "P must be a 2x2 matrix"),
         (
-            lambda c, m: lyapunov_bound(m, 0.5, [[1, 2], [2, 1]], steps=2),
+            lambda c, m: bounds.sgd_finite_sum(c, m).envelope(steps=2),
+            "method must be without momentum",
+        ),
+        (
+            lambda c, m: bounds.contraction(c, m).envelope(steps=2, sigma=-1.0),
+            "sigma must be zero or more",
+        ),
+        (
+            lambda c, m: bounds.lyapunov(m, 0.5, np.eye(3)).envelope(steps=2),
+            "P must be a 2x2 matrix",
+        ),
+        (
+            lambda c, m: bounds.lyapunov(m, 0.5, [[1, 2], [2, 1]]).envelope(steps=2),
             "P must be symmetric and positive definite",
         ),
         (
-            lambda c, m: lyapunov_bound(m, 0.5, [[1, 0.5], [0.1, 1]], steps=2),
+            lambda c, m: bounds.lyapunov(m, 0.5, [[1, 0.5], [0.1, 1]]).envelope(steps=2),
             "P must be symmetric and positive definite",
         ),
-        (lambda c, m: lyapunov_bound(m, -0.5, np.eye(2), steps=2), "rate must be zero or more"),
+        (
+            lambda c, m: bounds.lyapunov(m, -0.5, np.eye(2)).envelope(steps=2),
+            "rate must be zero or more",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_one_line(call, said):

@@ -5,6 +5,7 @@ from scipy.optimize import linprog
 from ravine.theory.joint_spectral_radius.invariant_polytope import (
     Polytope,
     inner_radius,
+    leftover_costs,
     norms,
     operator_norm,
     represent,
@@ -54,7 +55,35 @@ def test_a_contraction_closes_and_an_expansion_does_not() -> None:
     assert (0, 0) in growing.words()
 
 
-def test_vertices_that_never_span_do_not_close() -> None:
-    flat = Polytope(np.array([[[0.5, 0.0], [0.0, 0.5]]]), np.array([[1.0], [0.0]]))
+def test_vertices_in_a_common_subspace_get_a_short_companion_across_it() -> None:
+    """Both axes are invariant: images of the first never leave it."""
+    matrices = np.array([[[0.9, 0.0], [0.0, 0.5]]])
+    flat = Polytope(matrices, np.array([[1.0], [0.0]]))
     flat.grow(100)
-    assert not flat.closed
+    assert flat.spans
+    assert flat.closed
+    bound = operator_norm(matrices, flat.vertices, *represent(matrices, flat.vertices))
+    assert bound == pytest.approx(0.9, rel=1e-12)
+
+
+def test_costs_of_what_is_left_over_do_not_depend_on_units() -> None:
+    """‖x‖ <= sum_i c_i |x_i|: c is divided by the units of the coordinates, and is a bound."""
+    generator = np.random.default_rng(4)
+    vertices, points = generator.normal(size=(3, 9)), generator.normal(size=(3, 50))
+    costs = leftover_costs(vertices)
+    assert np.all(norms(vertices, points) <= costs @ np.abs(points) * (1.0 + 1e-12))
+    units = np.array([1.0, 2.0**30, 2.0**-40])
+    np.testing.assert_array_equal(leftover_costs(units[:, None] * vertices), costs / units)
+    assert np.all(leftover_costs(np.ones((3, 5))) == np.inf)
+
+
+def test_a_guide_in_other_coordinates_never_makes_it_worse() -> None:
+    generator = np.random.default_rng(5)
+    matrices, vertices = generator.normal(size=(2, 4, 4)), generator.normal(size=(4, 12))
+    basis = generator.normal(size=(4, 4))
+    turned = np.linalg.solve(basis, matrices @ basis)
+    guides = [(matrices, vertices), (turned, np.linalg.solve(basis, vertices))]
+    plain = operator_norm(matrices, vertices, *represent(matrices, vertices))
+    guided = operator_norm(matrices, vertices, *represent(matrices, vertices, guides))
+    assert guided == pytest.approx(plain, rel=1e-9)
+    assert guided <= plain * (1.0 + 1e-14)

@@ -18,7 +18,7 @@ def test_golden_pair() -> None:
     assert lower == pytest.approx(GOLDEN, rel=1e-13)
     assert upper == pytest.approx(GOLDEN, rel=1e-11)
     assert lower <= GOLDEN <= upper
-    assert sorted(room[6][:length]) == [0, 1]
+    assert sorted(room.word[:length]) == [0, 1]
 
 
 def test_a_common_eigenvector() -> None:

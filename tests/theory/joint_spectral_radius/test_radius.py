@@ -1,4 +1,5 @@
 import itertools
+from math import comb
 
 import numpy as np
 import pytest
@@ -19,13 +20,13 @@ def radius_per_factor(matrices: np.ndarray, word: tuple[int, ...]) -> float:
 
 
 def check(matrices: object, result: JointSpectralRadius) -> None:
-    """What must hold of every result: order, the product, the certificate, short products."""
+    """What must hold of every result: order, the product, the proof, short products."""
     stack = np.asarray(matrices, dtype=float)
     assert 0.0 <= result.lower <= result.upper < np.inf
     # 1e-7: a product with a double eigenvalue has its radius only to the root of rounding
     assert radius_per_factor(stack, result.product) >= result.lower * (1.0 - 1e-7)
-    assert result.certificate.verify()
-    assert result.certificate.bound == result.upper
+    assert result.proof.verify()
+    assert result.proof.bound == result.upper
     for length in (1, 2, 3, 4):
         for word in itertools.product(range(len(stack)), repeat=length):
             assert radius_per_factor(stack, word) <= result.upper * (1.0 + 1e-7)
@@ -75,7 +76,7 @@ def test_usual_nesterov_parameters(Q: float) -> None:
     assert result.lower == pytest.approx(4.0**0.2 * (1.0 - Q**-0.5), rel=1e-10)
     assert result.exact
     assert sorted(result.product) == [0, 0, 0, 0, 1]
-    assert result.certificate.kind == "invariant polytope"
+    assert result.proof.kind == "invariant polytope"
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
@@ -88,8 +89,8 @@ def test_jointly_nilpotent_sets_give_exactly_zero(n: int) -> None:
         result = joint_spectral_radius(matrices)
         assert result.lower == result.upper == 0.0
         assert result.exact
-        assert result.certificate.kind == "every long product is zero"
-        assert result.certificate.verify()
+        assert result.proof.kind == "every long product is zero"
+        assert result.proof.verify()
 
 
 def test_zero_matrices() -> None:
@@ -167,7 +168,7 @@ def test_block_triangular_is_the_largest_block() -> None:
     check(joined, result)
     assert result.upper == pytest.approx(largest.upper, rel=1e-12)
     assert result.lower == pytest.approx(largest.lower, rel=1e-12)
-    assert result.certificate.kind.startswith("block triangular with 2 blocks")
+    assert result.proof.kind.startswith("block triangular with 2 blocks")
 
 
 def test_hidden_blocks_are_found_and_what_is_left_below_is_paid_for() -> None:
@@ -180,7 +181,7 @@ def test_hidden_blocks_are_found_and_what_is_left_below_is_paid_for() -> None:
     assert result.lower <= value * (1.0 + 1e-12)
     assert value * (1.0 - 1e-12) <= result.upper
     assert result.relative_width < 1e-6
-    assert result.certificate.kind.startswith("block triangular with 4 blocks")
+    assert result.proof.kind.startswith("block triangular with 4 blocks")
 
 
 def test_commuting_normal_matrices_have_the_largest_radius() -> None:
@@ -208,7 +209,7 @@ def test_rotations_have_radius_one_by_a_quadratic_norm() -> None:
     result = joint_spectral_radius(np.linalg.solve(stretch, turn @ stretch))
     assert result.lower == pytest.approx(1.0, abs=1e-11)
     assert result.upper == pytest.approx(1.0, abs=1e-11)
-    assert result.certificate.kind == "quadratic norm"
+    assert result.proof.kind == "quadratic norm"
 
 
 def test_an_empty_purse_gives_an_honest_wide_bracket() -> None:
@@ -219,7 +220,7 @@ def test_an_empty_purse_gives_an_honest_wide_bracket() -> None:
     assert poor.lower <= rich.upper
     assert rich.lower <= poor.upper
     assert poor.relative_width > 1e-3
-    assert poor.certificate.verify()
+    assert poor.proof.verify()
     assert "budget ended" in poor.statement
     assert "budget ended" not in rich.statement
 
@@ -229,19 +230,19 @@ def test_extreme_units(unit: float) -> None:
     matrices = np.array([[[1, 1], [0, 1]], [[1, 0], [1, 1]]]) * unit
     result = joint_spectral_radius(matrices)
     assert result.lower / unit == pytest.approx(GOLDEN, rel=1e-11)
-    assert result.certificate.verify()
+    assert result.proof.verify()
 
 
-def test_a_forged_certificate_is_refused() -> None:
+def test_a_forged_proof_is_refused() -> None:
     pair = np.array([[[3, 0], [1, 3]], [[3, -3], [0, -1]]]) / 5.0
-    certificate = joint_spectral_radius(pair).certificate
-    assert certificate.verify()
+    proof = joint_spectral_radius(pair).proof
+    assert proof.verify()
     for name, value in (
-        ("bound", certificate.bound * 0.999),
-        ("vertices", certificate.vertices * np.array([[1.0], [1.01]])),
-        ("matrices", certificate.matrices * 1.01),
+        ("bound", proof.bound * 0.999),
+        ("vertices", proof.vertices * np.array([[1.0], [1.01]])),
+        ("matrices", proof.matrices * 1.01),
     ):
-        forged = type(certificate)(**{**vars(certificate), name: value})
+        forged = type(proof)(**{**vars(proof), name: value})
         assert not forged.verify(), name
 
 
@@ -265,3 +266,72 @@ def test_refuses_senseless_options() -> None:
         joint_spectral_radius([[[1.0]]], tolerance=0.0)
     with pytest.raises(ValueError, match="budget must be"):
         joint_spectral_radius([[[1.0]]], budget=0)
+
+
+def test_units_of_the_coordinates_do_not_matter() -> None:
+    """Two shears, 1e8 apart in their units: the golden ratio all the same."""
+    matrices = np.array([[[1, 1e8], [0, 1]], [[1, 0], [1e-8, 1]]])
+    result = joint_spectral_radius(matrices)
+    assert result.lower == pytest.approx(GOLDEN, rel=1e-13)
+    assert result.upper == pytest.approx(GOLDEN, rel=1e-13)
+    assert result.proof.verify()
+    np.testing.assert_array_equal(result.proof.matrices, matrices)
+
+
+def test_units_of_hidden_blocks_do_not_matter() -> None:
+    """Block triangular in a turned basis, then in units 2^±20 apart."""
+    generator = np.random.default_rng(10)
+    joined = np.triu(generator.normal(size=(2, 4, 4)))
+    value = np.abs(np.diagonal(joined, axis1=1, axis2=2)).max()
+    basis = np.linalg.qr(generator.normal(size=(4, 4)))[0]
+    units = 2.0 ** np.array([20, -3, 0, -20])
+    matrices = basis.T @ joined @ basis * units[:, None] / units[None, :]
+    result = joint_spectral_radius(matrices)
+    assert result.proof.verify()
+    assert result.lower <= value * (1.0 + 1e-12)
+    assert value * (1.0 - 1e-12) <= result.upper
+    assert result.relative_width < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_larger_budget_never_gives_a_wider_bracket(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(3, 6))
+    matrices = generator.normal(size=(2, n, n))
+    widths = [joint_spectral_radius(matrices, budget=b).width for b in (1, 300, 500, 900, 2000)]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(widths))
+    assert widths[-1] < widths[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_of_2x2_are_exact_or_nearly(seed: int) -> None:
+    """Polygons: 1e-6 is always reached, most often rounding."""
+    matrices = np.random.default_rng(seed).normal(size=(2, 2, 2))
+    result = joint_spectral_radius(matrices)
+    check(matrices, result)
+    assert result.relative_width <= 1e-6
+
+
+def wavelet(N: int) -> np.ndarray:
+    """Daubechies' matrices of size N - 1: entries q_{2i-j}, q_{2i-j+1} of the mask's factor q."""
+    square = np.zeros(2 * N - 1)
+    power = np.ones(1)
+    for k in range(N):
+        square[N - 1 - k : N + k] += comb(N - 1 + k, k) * power
+        power = np.convolve(power, [-0.25, 0.5, -0.25])
+    zeros = np.roots(square)
+    q = np.poly(zeros[np.abs(zeros) < 1.0]).real
+    matrices = np.zeros((2, N - 1, N - 1))
+    for shift, i, j in np.ndindex(2, N - 1, N - 1):
+        if 0 <= 2 * i - j + shift < N:
+            matrices[shift, i, j] = q[2 * i - j + shift] / q.sum()
+    return matrices
+
+
+@pytest.mark.parametrize(("N", "exponent"), [(4, 1.6179), (6, 2.1891), (8, 2.7608), (9, 3.0736)])
+def test_regularity_of_wavelets(N: int, exponent: float) -> None:
+    """Hölder exponents N - 1 - log2 of the radius, from the literature, to its four digits."""
+    result = joint_spectral_radius(wavelet(N))
+    assert result.exact
+    assert result.proof.verify()
+    assert N - 1 - np.log2(result.lower) == pytest.approx(exponent, abs=6e-5)

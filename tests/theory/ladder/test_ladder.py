@@ -8,7 +8,8 @@ from ravine import Curvature, Method, heavy_ball, ladder, nesterov, sgd, triple_
 def test_rungs_are_in_order():
     curvature = Curvature(1, 32)
     rungs = ladder(curvature, nesterov(curvature))
-    assert rungs.spectral_radius <= rungs.commuting.lower <= rungs.commuting.upper
+    assert rungs.spectral_radius <= rungs.iid_rate <= rungs.commuting.lower
+    assert rungs.commuting.lower <= rungs.commuting.upper
     assert rungs.commuting.upper <= rungs.worst_case_rate <= rungs.contraction
 
 
@@ -39,6 +40,26 @@ def test_noise_is_compared_with_sgd():
         curvature = Curvature(1, Q)
         rungs = ladder(curvature, nesterov(curvature))
         assert (rungs.noise_coefficient > rungs.sgd_noise_coefficient) is noisier
+
+
+@pytest.mark.parametrize(("size", "words"), [(64, "not enough to be safe"), (100, "are safe in")])
+def test_the_verdict_counts_the_batch(size, words):
+    curvature = Curvature(1, 1000)
+    rungs = ladder(curvature, nesterov(curvature), L_max=10_000, batch_size=size)
+    assert (rungs.iid_rate < 1.0) == (size > rungs.critical_batch_size)
+    assert f"Batches of {size} drawn independently" in rungs.verdict
+    assert words in rungs.verdict
+    # Samples may be flat, so no order can be certain; SGD is offered in mean square.
+    assert rungs.worst_case_rate > 1.0
+    assert "is safe in mean square at this size" in rungs.verdict
+
+
+def test_terms_with_a_least_curvature_keep_the_rungs_in_order():
+    curvature = Curvature(1, 8)
+    rungs = ladder(curvature, Method(0.01, 0.3), L_max=32, mu_min=1, batch_size=4)
+    values = [float(rate.upper) for rate in rungs.rates.values()]
+    assert values == sorted(values)
+    assert rungs.worst_case_rate < 1.0
 
 
 def test_arrays_are_refused():

@@ -1,5 +1,7 @@
 """The exact worst-case rate: values, thresholds, the examples that attain it, and nesting."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from ravine import Curvature, Method, nesterov, sgd
-from ravine.theory.blocks import system
+from ravine.theory.blocks import block, system
+from ravine.theory.ladder.certificate import certificate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
-from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
+from ravine.theory.ladder.transfer import LinearMethod
+from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
 
 # (mu, L, alpha, beta, worst-case rate), independent values to 1e-12.
 VALUES = [
@@ -144,3 +148,47 @@ def test_products_of_random_rotations_stay_below(step, beta, Q):
     growth = np.exp(logs / 200)
     # The norms are equivalent up to a factor; over 200 steps it is worth (factor)^(1/200).
     assert growth <= worst_case_rate(curvature, method) * (1e6 ** (1 / 200))
+
+
+@pytest.mark.parametrize("excess", [1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("beta", [0.5, 0.9, -0.3])
+def test_nearly_equal_curvatures_at_one_over_L(excess, beta):
+    """With alpha L = 1 and q = 1 - alpha mu the rate is √(8 beta² q/(8 beta - (1+beta)² q))."""
+    L = 1.0 + excess
+    curvature, method = Curvature(1.0, L), Method(1.0 / L, beta)
+    q = Fraction(1) - Fraction(float(method.alpha))
+    assert Fraction(float(method.alpha)) * Fraction(L) - 1 < 2e-16
+    b = Fraction(beta)
+    square = 8 * b * b * q / (8 * b - (1 + b) ** 2 * q)
+    if beta > 0.0:
+        # alpha L differs from 1 by rounding, which the small q feels.
+        room = max(1e-14, 4e-16 / excess)
+        assert worst_case_rate(curvature, method) == pytest.approx(float(square) ** 0.5, rel=room)
+    else:
+        assert worst_case_rate(curvature, method) == spectral_radius(curvature, method)
+
+
+def test_any_schedule_of_steps_stays_below():
+    """Random and adversarial steps and curvatures in one dimension, in the norm of the proof."""
+    curvature, beta, steps = Curvature(1.0, 8.0), 0.3, (0.01, 0.1)
+    rate = float(schedule_rate(curvature, beta, steps))
+    assert rate == worst_case_rate(Curvature(0.01, 0.8), Method(1.0, beta)) < 1.0
+    proof = certificate(Curvature(0.01, 0.8), Method(1.0, beta))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        block_ = block(rng.uniform(1.0, 8.0), Method(rng.uniform(*steps), beta))
+        slack = proof.rate**2 * proof.P - block_.T @ proof.P @ block_
+        assert np.linalg.eigvalsh(slack).min() > -1e-12
+
+
+def test_a_schedule_needs_its_ends_in_order():
+    with pytest.raises(ValueError, match="steps must be two step sizes, the smaller first"):
+        schedule_rate(Curvature(1, 8), 0.3, (0.1, 0.01))
+
+
+def test_a_method_given_by_its_transfer_function_has_the_same_rate():
+    curvature = Curvature(1.0, 32.0)
+    method = nesterov(curvature)
+    closed = float(worst_case_rate(curvature, method))
+    scanned = float(worst_case_rate(curvature, LinearMethod.of(method)))
+    assert scanned == pytest.approx(closed, rel=1e-12)

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -6,16 +8,16 @@ from scipy.linalg import solve_discrete_lyapunov
 from scipy.optimize import brentq, minimize_scalar
 
 from ravine.curvature import Curvature
-from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
-from ravine.theory.blocks import block, noise_gain_vector, system
+from ravine.methods import Method, gradient_descent, nesterov, sgd
+from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import contraction
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     noise_floor,
     paper_noise_coefficient,
     second_moment,
     stationary_variance,
-    transient_peak,
 )
 
 families = st.tuples(st.floats(1e-3, 4.0), st.floats(-1.3, 1.3), st.floats(-2.0, 2.0))
@@ -281,81 +283,69 @@ def test_divergence_ends_at_infinity():
     assert not np.isnan(found).any()
 
 
-@pytest.mark.parametrize(("Q", "value"), [(512, 7.170202913077047), (10_000, 35.53073042270472)])
-def test_reference_transient_peak(Q, value):
-    curvature = Curvature(1.0, Q)
-    peak = transient_peak(curvature, nesterov(curvature))
-    assert peak.norm == pytest.approx(value, rel=1e-10)
-    assert peak.eigenvalue == 1.0
-    assert abs(peak.step - np.sqrt(Q)) <= 1.5
+@given(families, st.floats(0.0, 1.0))
+def test_the_objective_is_worst_at_an_end_too(p, share):
+    """λ Var y is log-convex or increasing on the stable interval, so mu or L attains it."""
+    high, beta, gamma = p
+    low = high * max(share, 1e-3)
+    assume(min(_margin(low, beta, gamma), _margin(high, beta, gamma)) > 1e-9)
+    lam = np.linspace(low, high, 201)
+    method = Method(1.0, beta, gamma)
+    inside = stationary_variance(lam, method).objective
+    worst = exact_noise_coefficient(Curvature(low, high), method, quantity="objective")
+    assert worst >= inside.max() * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("usual", [nesterov, sgd, heavy_ball, triple_momentum])
-def test_the_peak_is_the_largest_norm_of_a_power_of_the_system(usual):
-    curvature = Curvature(0.5, 30.0)
-    method = usual(curvature)
-    lam = np.geomspace(0.5, 30.0, 40)
-    A, power, norms = system(np.diag(lam), method), np.eye(80), []
-    for _ in range(200):
-        norms.append(np.linalg.norm(power, 2))
-        power = A @ power
-    peak = transient_peak(curvature, method)
-    assert peak.norm == pytest.approx(max(norms), rel=1e-10)
-    assert norms[peak.step] == pytest.approx(peak.norm, rel=1e-10)
+@given(families, st.floats(0.0, 1.0))
+def test_variance_is_log_convex_between_stable_eigenvalues(p, share):
+    high, beta, gamma = p
+    low = high * max(share, 1e-3)
+    assume(min(_margin(low, beta, gamma), _margin(high, beta, gamma)) > 1e-6)
+    logarithms = np.log(stationary_variance(np.linspace(low, high, 41), Method(1.0, beta, gamma)).y)
+    assert np.all(np.diff(logarithms, 2) >= -1e-9)
 
 
-def test_the_search_finds_the_peak_of_random_methods():
-    """Against the norms of 1000 powers one by one, at both ends of the spectrum."""
-    rng = np.random.default_rng(9)
-    checked = 0
-    while checked < 60:
-        beta, gamma = rng.uniform(-1, 1, 2)
-        low, high = np.sort(rng.uniform(0.01, 3.0, 2))
-        if min(_margin(low, beta, gamma), _margin(high, beta, gamma)) < 0.02:
-            continue
-        checked += 1
-        method = Method(1.0, beta, gamma)
-        B, power = block([low, high], method), np.stack([np.eye(2)] * 2)
-        norms = []
-        for _ in range(1000):
-            norms.append(np.linalg.norm(power, 2, axis=(1, 2)).max())
-            power = B @ power
-        peak = transient_peak(Curvature(low, high), method)
-        assert peak.norm == pytest.approx(max(norms), rel=1e-10)
-        assert norms[peak.step] == pytest.approx(max(norms), rel=1e-10)
+def _exact_variance(lam, alpha, beta, gamma):
+    """Var y of unit noise in rational arithmetic."""
+    lam, alpha, beta, gamma = (Fraction(float(v)) for v in (lam, alpha, beta, gamma))
+    h = alpha * lam
+    D = h * (1 - beta + h * gamma) * (2 + 2 * beta - h * (1 + 2 * gamma))
+    return float(alpha**2 * (1 + beta + h * gamma * (1 + 2 * gamma)) / D)
 
 
-def test_transient_growth_is_a_root_over_e():
-    """sup_k ‖A^k‖ ~ √Q/e, with a relative error of order 1/√Q."""
+@pytest.mark.parametrize("gap", [1e-6, 1e-12, 2.0**-52, 0.0])
+@pytest.mark.parametrize("h", [1e-3, 1e-14, 1e-18])
+def test_the_variance_keeps_its_digits_as_momentum_tends_to_one(gap, h):
+    """1 - d is built from 1 - beta and h gamma: at beta = 1 it is h, however small."""
+    method = Method(0.5, 1.0 - gap)
+    lam = h / 0.5
+    value = float(stationary_variance(lam, method).y)
+    assert value == pytest.approx(_exact_variance(lam, 0.5, 1.0 - gap, 1.0 - gap), rel=1e-14)
+
+
+def test_both_quantities_of_the_floor_and_of_the_path():
+    lam = np.array([0.2, 1.5])
+    method = Method(0.4, 0.6)
+    law = stationary_variance(lam, method, sigma2=2.0)
+    np.testing.assert_allclose(law.objective, 0.5 * lam * law.y, rtol=1e-14)
+    distance = noise_floor(lam, method, sigma2=2.0, quantity="distance")
+    assert distance == pytest.approx(float(law.y.sum()), rel=1e-14)
+    objective = noise_floor(lam, method, sigma2=2.0)
+    assert objective == pytest.approx(float(law.objective.sum()), rel=1e-14)
+
+    path = second_moment(lam, method, sigma2=2.0, start=3.0, steps=30)
+    weighted = second_moment(
+        lam, method, sigma2=2.0, start=3.0, steps=30, quantity=ErrorQuantity.OBJECTIVE
+    )
+    np.testing.assert_allclose(weighted, 0.5 * lam * path, rtol=1e-14)
+
+
+def test_the_objective_grows_with_the_root_only():
+    """Usual parameters: L² E‖y - x*‖² ~ Q^{3/2}/4, and L (E f - f*) ~ √Q/8, both at λ = mu."""
     for Q in (1e4, 1e6):
-        curvature = Curvature(1.0, Q)
-        peak = transient_peak(curvature, nesterov(curvature)).norm
-        assert abs(peak / (np.sqrt(Q) / np.e) - 1) < 4 / np.sqrt(Q)
-
-
-def test_no_eigenvalue_between_beats_both_ends():
-    rng = np.random.default_rng(5)
-    checked = 0
-    while checked < 150:
-        beta, gamma = rng.uniform(-1, 1), rng.uniform(-2, 2)
-        gamma = beta if checked % 2 else gamma
-        low, high = np.sort(np.exp(rng.uniform(np.log(1e-3), np.log(4), 2)))
-        if min(_margin(low, beta, gamma), _margin(high, beta, gamma)) < 1e-3:
-            continue
-        checked += 1
-        peak = transient_peak(Curvature(low, high), Method(1.0, beta, gamma))
-        assert peak.eigenvalue in (low, high) or peak.norm == 1.0
-
-
-def test_transient_peak_broadcasts_and_marks_the_unstable():
-    curvature = Curvature(1.0, np.array([4.0, 100.0]))
-    peak = transient_peak(curvature, Method(np.array([[0.01], [0.3]]), 0.5))
-    assert peak.norm.shape == peak.step.shape == (2, 2)
-    assert peak.norm[1, 1] == np.inf
-    assert peak.step[1, 1] == -1
-    assert np.isfinite(peak.norm[[0, 0, 1], [0, 1, 0]]).all()
-    one = transient_peak(Curvature(1.0, 4.0), Method(0.3, 0.5))
-    assert peak.norm[1, 0] == one.norm
+        curvature, method = _usual(Q)
+        objective = exact_noise_coefficient(curvature, method, quantity="objective")
+        assert abs(objective / (np.sqrt(Q) / 8) - 1) < 6 / np.sqrt(Q)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +359,10 @@ def test_transient_peak_broadcasts_and_marks_the_unstable():
         (lambda: noise_floor([1.0, 2.0], Method(0.1), sigma2=[1, 2, 3]), "broadcast together"),
         (lambda: second_moment(1.0, Method(0.1), steps=-1), "steps must be at least 0"),
         (lambda: second_moment(1.0, Method(0.1), start=np.nan, steps=1), "start must be finite"),
-        (lambda: transient_peak(Curvature(1, [2, 3]), Method([1, 1, 1])), "broadcast together"),
+        (
+            lambda: noise_floor(1.0, Method(0.1), quantity="loss"),
+            "quantity must be one of distance, objective",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_one_line(call, said):

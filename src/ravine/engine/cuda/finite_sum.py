@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.cuda.finite_sum_kernel import Layout, finite_sum_kernel
+from ravine.engine.cuda.finite_sum_kernel import FiniteSumLayout, finite_sum_kernel
 from ravine.engine.cuda.measures import batches, cleared, summarised
 from ravine.engine.cuda.source import SIMULATED, cuda
-from ravine.engine.draws.index_sampling import new_draws
+from ravine.engine.draws.index_sampling import order_size
 from ravine.engine.kernels.finite_sum import new_tile, sup_samples
-from ravine.engine.kernels.finite_sum_kernel import Plan
-from ravine.engine.kernels.finite_sum_lanes import Rules, Sum
+from ravine.engine.kernels.finite_sum_kernel import FiniteSumPlan
+from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules
 from ravine.engine.measures import FIELDS
 from ravine.engine.restart import NEVER
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 MOST_COORDINATES = 512
 """A thread keeps six numbers a coordinate: more would not fit beside those of the others."""
@@ -29,7 +29,8 @@ _ORDERS = 1 << 31  # bytes of orders in a launch, at most
 
 def lacking(spec: Spec) -> str | None:
     """Name what the CPU's kernel can do and this one cannot, or return None."""
-    d, batch = spec.problem.dimension, spec.options.get("batch", 1)
+    d = spec.problem.dimension
+    batch = spec.batch
     if d > MOST_COORDINATES:
         return f"a finite sum of {d} coordinates, more than {MOST_COORDINATES}"
     if batch > MOST_COORDINATES:
@@ -37,26 +38,25 @@ def lacking(spec: Spec) -> str | None:
     return None
 
 
-def layout_for(terms: Sum, rules: Rules, plan: Plan) -> Layout:
+def layout_for(terms: FiniteSumTerms, rules: StepRules, plan: FiniteSumPlan) -> FiniteSumLayout:
     """Gather what is known of a sum and its rules when a kernel is compiled."""
-    return Layout(
-        plan.start.size,
-        rules.batch,
-        rules.sampling,
-        rules.restart,
-        int(rules.sigma > 0.0 or rules.restart != NEVER),
-        rules.sigma > 0.0,
-        bool(terms.shared),
-        terms.slopes.size > 0,
-        bool(plan.start.dtype == np.float32),
-        plan.basis.size > 0,
+    return FiniteSumLayout(
+        d=plan.start.size,
+        batch=rules.batch,
+        sampling=rules.sampling,
+        restart=rules.restart,
+        extras=int(rules.sigma > 0.0 or rules.restart != NEVER),
+        with_noise=rules.sigma > 0.0,
+        shared=bool(terms.shared),
+        with_slopes=terms.slopes.size > 0,
+        single=bool(plan.start.dtype == np.float32),
+        with_sup=plan.basis.size > 0,
     )
 
 
 def entries_of(rule: int, n: int, batch: int) -> int:
     """Entries of the order of a trajectory, at least one."""
-    words, order, _ = new_draws(rule, n, batch)
-    return max(1, 5 * order.size // words.size)
+    return max(1, order_size(rule, n, batch))
 
 
 def launches(count: int, bins: int, entries: int) -> list[tuple[int, int]]:
@@ -65,7 +65,7 @@ def launches(count: int, bins: int, entries: int) -> list[tuple[int, int]]:
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``."""
+    """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
     terms, rules, plan, lanes = new_tile(spec, first, last)
     count = (last - first) * spec.repeats
     layout = layout_for(terms, rules, plan)
@@ -73,23 +73,27 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     out = np.empty((count, len(FIELDS)))
     for start, stop in launches(count, plan.edges.size - 1, entries):
         some = slice(start, stop)
-        own, limit, identity = lanes.own[:, some], lanes.limit[some], lanes.identity[some]
+        own = lanes.own[:, some]
+        limit = lanes.limit[some]
+        identity = lanes.identity[some]
         out[some] = _run(terms, rules, plan, layout, own, limit, identity)
     shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
 
 def _run(
-    terms: Sum,
-    rules: Rules,
-    plan: Plan,
-    layout: Layout,
+    terms: FiniteSumTerms,
+    rules: StepRules,
+    plan: FiniteSumPlan,
+    layout: FiniteSumLayout,
     own: npt.NDArray[np.floating[Any]],
     limit: FloatArray,
     identity: npt.NDArray[np.uint64],
 ) -> FloatArray:
     """Run trajectories in one launch; return their measures, (trajectories, fields)."""
-    n, steps, size = len(limit), int(plan.edges[-1]), terms.curvatures.shape[1]
+    n = len(limit)
+    steps = int(plan.edges[-1])
+    size = terms.curvatures.shape[1]
     results = (
         cleared(((plan.edges.size - 1) * n,), np.float64),
         cleared((n,), np.float64),

@@ -1,7 +1,7 @@
 """The GPU's kernel for finite sums of quadratics: a thread a trajectory.
 
 A step is the source of the CPU's kernel with one lane. What is known when a kernel is compiled is
-in its ``Layout``: the state then fits registers where the dimension is small. Orders for
+in its ``FiniteSumLayout``: the state then fits registers where the dimension is small. Orders for
 reshuffling stay in device memory.
 """
 
@@ -14,13 +14,20 @@ import numpy as np
 
 from ravine.engine.cuda.source import cuda, kernel_function, on_device
 from ravine.engine.kernels.finite_sum_kernel import CHUNK, add_largest, take_step
-from ravine.engine.kernels.finite_sum_lanes import ROWS, Lanes, Rules, Sum, begin, seed_noise
+from ravine.engine.kernels.finite_sum_lanes import (
+    ROWS,
+    FiniteSumBlock,
+    FiniteSumTerms,
+    StepRules,
+    begin,
+    seed_noise,
+)
 
 gpu_begin, gpu_seed_noise = on_device(begin, LANES=1), on_device(seed_noise, LANES=1)
 gpu_step, gpu_add_largest = on_device(take_step, LANES=1), on_device(add_largest, LANES=1)
 
 
-class Layout(NamedTuple):
+class FiniteSumLayout(NamedTuple):
     """What is known of a sum and its rules when a kernel is compiled."""
 
     d: int
@@ -36,10 +43,11 @@ class Layout(NamedTuple):
 
 
 @cache
-def finite_sum_kernel(layout: Layout) -> Any:
+def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
     """Make the kernel of a layout."""
     d, batch, sampling, kind, extras, with_noise, shared, with_slopes, single, with_sup = layout
-    real, room_size = np.float32 if single else np.float64, d * ROWS
+    real = np.float32 if single else np.float64
+    room_size = d * ROWS
     streams = 4 * d if with_noise else 4
     normals_size = 2 * d if with_noise else 2
 
@@ -56,7 +64,7 @@ def finite_sum_kernel(layout: Layout) -> Any:
             return
         total = cuda.local.array(1, real)
         largest = cuda.local.array(1, np.float64)
-        state = Lanes(
+        state = FiniteSumBlock(
             cuda.local.array(room_size, real),
             cuda.local.array(4, real),
             cuda.local.array(5, np.uint32),
@@ -67,8 +75,8 @@ def finite_sum_kernel(layout: Layout) -> Any:
             cuda.local.array(normals_size, np.float32),
         )
         rows = slopes.shape[0] if with_slopes else 0
-        terms = Sum(curvatures, slopes[:rows], mean, same, odd, shared)
-        rules = Rules(
+        terms = FiniteSumTerms(curvatures, slopes[:rows], mean, same, odd, shared)
+        rules = StepRules(
             sampling, batch, kind, period, sigma, False, momentum[0], momentum[1], momentum[2],
             momentum[3],
         )  # fmt: skip
@@ -78,8 +86,12 @@ def finite_sum_kernel(layout: Layout) -> Any:
         for i in range(batch):
             state.picks[i] = np.uint32(0)
         largest[0] = 0.0
-        steps, bound, last, in_bin = edges[edges.size - 1], limit[at], 0.0, 0.0
-        b, diverged = 0, 0
+        steps = edges[edges.size - 1]
+        bound = limit[at]
+        last = 0.0
+        in_bin = 0.0
+        b = 0
+        diverged = 0
         edge = edges[1]
         for k in range(steps):
             total[0] = 0.0

@@ -30,9 +30,9 @@ if SIMULATED:
         room = cuda.shared.array(_BLOCK, np.float64)
         room[cuda.threadIdx.x] = value
         cuda.syncthreads()
-        found = type(value)(room[cuda.threadIdx.x ^ distance])
+        other = type(value)(room[cuda.threadIdx.x ^ distance])
         cuda.syncthreads()
-        return found
+        return other
 
     @device_function
     def everyone(condition: bool) -> bool:
@@ -102,8 +102,10 @@ def sum_steps(pairs: int, lanes: int) -> Any:
     @device_function
     def eight(parts: Any, lane: Any) -> Any:
         upper = lane & 4 != 0
-        a, b = merge(parts[0], parts[4], upper, 4), merge(parts[1], parts[5], upper, 4)
-        c, d = merge(parts[2], parts[6], upper, 4), merge(parts[3], parts[7], upper, 4)
+        a = merge(parts[0], parts[4], upper, 4)
+        b = merge(parts[1], parts[5], upper, 4)
+        c = merge(parts[2], parts[6], upper, 4)
+        d = merge(parts[3], parts[7], upper, 4)
         return over_group(one_of_four(a, b, c, d, lane))
 
     return eight

@@ -1,8 +1,8 @@
 """The GPU's kernel for linear models on data: a thread a trajectory.
 
-The gradients, the steps and the looks ahead are the source of the CPU's ``softmax_gradient`` and
-``softmax_kernel`` with one lane. All threads read the same rows of the data at the same time where
-gradients are whole; each its own where it draws mini-batches.
+The gradients, the steps and the looks ahead are the source of the CPU's ``linear_model_gradient``
+and ``linear_model_kernel`` with one lane. All threads read the same rows of the data at the same
+time where gradients are whole; each its own where it draws mini-batches.
 """
 
 from __future__ import annotations
@@ -15,8 +15,20 @@ import numpy as np
 from ravine.engine.cuda.source import cuda, kernel_function, on_device
 from ravine.engine.draws.index_sampling import draw_batch, seed_lanes
 from ravine.engine.draws.random import NOISE, stream
-from ravine.engine.kernels.linear_model_gradient import ROWS, Data, drawn_gradient, gradient
-from ravine.engine.kernels.linear_model_kernel import Desk, Plan, add_noise, look, move, restarts
+from ravine.engine.kernels.linear_model_gradient import (
+    ROWS,
+    LinearModelData,
+    drawn_gradient,
+    gradient,
+)
+from ravine.engine.kernels.linear_model_kernel import (
+    LinearModelBlock,
+    LinearModelPlan,
+    add_noise,
+    look,
+    move,
+    restarts,
+)
 from ravine.engine.restart import NEVER
 
 _LANE = {"LANES": 1, "STREAMS": 1}
@@ -26,7 +38,7 @@ gpu_noise, gpu_look = (on_device(f, **_LANE) for f in (add_noise, look))
 gpu_move, gpu_restarts = (on_device(f, **_LANE) for f in (move, restarts))
 
 
-class Layout(NamedTuple):
+class LinearModelLayout(NamedTuple):
     """What is known of a model and its rules when a kernel is compiled."""
 
     features: int
@@ -42,11 +54,13 @@ class Layout(NamedTuple):
 
 
 @cache
-def softmax_kernel(layout: Layout) -> Any:
+def linear_model_kernel(layout: LinearModelLayout) -> Any:
     """Make the kernel of a layout."""
     features, wide, outputs, loss, sampled, batch, sampling, kind, noisy, with_sup = layout
-    d, own_size = features * outputs, outputs * wide if sampled or kind != NEVER else 1
-    score_size, streams = ROWS * outputs, 4 * d if noisy else 4
+    d = features * outputs
+    own_size = outputs * wide if sampled or kind != NEVER else 1
+    score_size = ROWS * outputs
+    streams = 4 * d if noisy else 4
     spare_size = d if noisy else 1
     per_feature = () if sampled else (0,) * features
     per_class = () if sampled else (0,) * outputs
@@ -62,17 +76,17 @@ def softmax_kernel(layout: Layout) -> Any:
         n = identity.size
         if at >= n:
             return
-        data = Data(
+        data = LinearModelData(
             X, wide_X, target, weights, l2, loss, outputs, minimiser, start, rows, per_feature,
             per_class,
         )  # fmt: skip
-        plan = Plan(
+        plan = LinearModelPlan(
             seed, sampling, kind, period, noise_left, with_sup, sigma, tiny, edges, momentum
         )
         measured = cuda.local.array(3, np.float64)
         mine = identity[at : at + 1]
-        # The thread keeps its bins and what became of it in variables, not in the desk.
-        desk = Desk(
+        # The thread keeps its bins and what became of it in variables, not in the state.
+        state = LinearModelBlock(
             cuda.local.array(5, np.float64),
             cuda.local.array(d, np.float64),
             cuda.local.array(d, np.float64),
@@ -89,37 +103,52 @@ def softmax_kernel(layout: Layout) -> Any:
             mine, bins, latest, when, measured,
         )  # fmt: skip
         for i in range(5):
-            desk.each[i] = own[i, at]
+            state.each[i] = own[i, at]
         for j in range(d):
-            desk.x[j] = desk.x_prev[j] = desk.y[j] = start[j]
+            state.x[j] = state.x_prev[j] = state.y[j] = start[j]
         for i in range(own_size):
-            desk.own[i] = 0.0
+            state.own[i] = 0.0
         for i in range(batch):
-            desk.picks[i] = np.uint32(0)
+            state.picks[i] = np.uint32(0)
         if noisy == 1:
             for j in range(d):
                 s0, s1, s2, s3 = gpu_stream(seed, identity[at], np.uint32(j), NOISE)
-                desk.noise_words[4 * j], desk.noise_words[4 * j + 1] = s0, s1
-                desk.noise_words[4 * j + 2], desk.noise_words[4 * j + 3] = s2, s3
+                state.noise_words[4 * j], state.noise_words[4 * j + 1] = s0, s1
+                state.noise_words[4 * j + 2], state.noise_words[4 * j + 3] = s2, s3
         if sampled == 1:
-            gpu_seed(seed, mine, desk.words, desk.order)
-        steps, bound, last, in_bin, largest = edges[edges.size - 1], own[3, at], 0.0, 0.0, 0.0
-        b, diverged, size, edge = 0, 0, 0, edges[1]
+            gpu_seed(seed, mine, state.words, state.order)
+        steps = edges[edges.size - 1]
+        bound = own[3, at]
+        last = 0.0
+        in_bin = 0.0
+        largest = 0.0
+        b = 0
+        diverged = 0
+        size = 0
+        edge = edges[1]
         for k in range(steps):
             if sampled == 1:
-                size = gpu_draw(sampling, rows.size - 1, k, desk.words, desk.order, desk.picks)
+                size = gpu_draw(sampling, rows.size - 1, k, state.words, state.order, state.picks)
                 gpu_drawn_gradient(
-                    data, desk.picks, 1, size, desk.y, desk.g, desk.scores, desk.own, desk.slopes
+                    data,
+                    state.picks,
+                    1,
+                    size,
+                    state.y,
+                    state.g,
+                    state.scores,
+                    state.own,
+                    state.slopes,
                 )
             else:
-                gpu_gradient(data, desk.y, desk.g, desk.scores)
+                gpu_gradient(data, state.y, state.g, state.scores)
             if noisy == 1:
-                gpu_noise(desk.noise_words, desk.spare, k, sigma, desk.g)
-            gpu_move(data, momentum, k, desk)
-            if kind != NEVER and gpu_restarts(data, plan, desk, k, size, 0, desk.x_prev):
+                gpu_noise(state.noise_words, state.spare, k, sigma, state.g)
+            gpu_move(data, momentum, k, state)
+            if kind != NEVER and gpu_restarts(data, plan, state, k, size, 0, state.x_prev):
                 for j in range(d):
-                    desk.x_prev[j] = desk.x[j]
-            gpu_look(data, momentum, k, desk)
+                    state.x_prev[j] = state.x[j]
+            gpu_look(data, momentum, k, state)
             if k + 1 > edge:
                 bins[b * n + at] = in_bin
                 in_bin = 0.0

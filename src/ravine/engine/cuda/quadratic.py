@@ -10,23 +10,24 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.engine.cuda.group import STEPS
 from ravine.engine.cuda.measures import batches, bin_levels, bins_of_steps, cleared, summarised
-from ravine.engine.cuda.quadratic_kernel import Layout, quadratic_kernel
+from ravine.engine.cuda.quadratic_kernel import QuadraticLayout, quadratic_kernel
 from ravine.engine.cuda.quadratic_steps import draw_shared
 from ravine.engine.cuda.source import SIMULATED, cuda
 from ravine.engine.kernels.quadratic_kernel import (
     INDEPENDENT,
     NO_NOISE,
     SHARED,
-    Setting,
-    new_lanes,
-    new_setting,
+    QuadraticPlan,
+    new_plan,
+    new_trajectories,
+    noise_mode,
     takes_sup_norm,
 )
 from ravine.engine.kernels.quadratic_lanes import CHUNK
 from ravine.engine.measures import FIELDS, Integers
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 _MOST = 13  # coordinates of a thread whose state fits its registers
 _WIDEST = 32  # threads of a group
@@ -44,7 +45,7 @@ def lacking(spec: Spec) -> str | None:
     return None
 
 
-def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> Layout:
+def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> QuadraticLayout:
     """Choose how the trajectories of a d-dimensional quadratic are spread over threads."""
     lanes = 8
     while lanes < _WIDEST and d > lanes * _MOST:
@@ -54,17 +55,16 @@ def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> Layout:
     threads = lanes if SIMULATED else 64 if mode == SHARED and single else _THREADS
     # With these, more threads fit beside each other than the compiler would choose.
     registers = _REGISTERS.get((mode, single))
-    return Layout(threads, lanes, coordinates, pairs, single, with_sup, registers)
+    return QuadraticLayout(threads, lanes, coordinates, pairs, single, with_sup, registers)
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a quadratic; see ``ravine.engine.sweep``."""
-    mode = (
-        NO_NOISE if spec.sigma2 == 0.0 else INDEPENDENT if spec.noise == "independent" else SHARED
-    )
-    setting = new_setting(spec, mode)
-    d, single = setting.start.size, setting.start.dtype == np.float32
-    layout = layout_for(d, mode, single=bool(single), with_sup=setting.eigenvectors.size > 0)
+    """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
+    mode = noise_mode(spec)
+    plan = new_plan(spec, mode)
+    d = plan.start.size
+    single = plan.start.dtype == np.float32
+    layout = layout_for(d, mode, single=bool(single), with_sup=plan.eigenvectors.size > 0)
     pixels = np.repeat(np.arange(first, last), spec.repeats)
     repeats = np.arange(len(pixels)) % spec.repeats
     out = np.empty((len(pixels), len(FIELDS)))
@@ -72,43 +72,44 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     rows = [repeats == r for r in range(spec.repeats)] if mode == SHARED else [repeats >= 0]
     for row in rows:
         places = np.flatnonzero(row)
-        for start, stop in batches(len(places), setting.edges.size - 1):
+        for start, stop in batches(len(places), plan.edges.size - 1):
             some = places[start:stop]
-            out[some] = _run(spec, setting, layout, pixels[some], repeats[some])
+            out[some] = _run(spec, plan, layout, pixels[some], repeats[some])
     shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
 
 def _run(
-    spec: Spec, setting: Setting, layout: Layout, pixels: Integers, repeats: Integers
+    spec: Spec, plan: QuadraticPlan, layout: QuadraticLayout, pixels: Integers, repeats: Integers
 ) -> FloatArray:
     """Run trajectories in one launch; return their measures, (trajectories, fields)."""
-    launch, results = prepared(spec, setting, layout, pixels, repeats)
+    launch, results = prepared(spec, plan, layout, pixels, repeats)
     launch()
     bins, latest, when, sup = results
-    samples, steps = 0, setting.steps
+    samples = 0
+    steps = plan.steps
     if layout.with_sup:
         taken: Any = takes_sup_norm
         samples = sum(taken.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
-    start_square = float((setting.start.astype(np.float64) ** 2).sum())
-    noisy = setting.noise != NO_NOISE
-    return summarised(
-        bins, setting.edges, start_square, latest, when, noisy, setting.tiny, sup, samples
-    )
+    start_square = float((plan.start.astype(np.float64) ** 2).sum())
+    noisy = plan.noise != NO_NOISE
+    return summarised(bins, plan.edges, start_square, latest, when, noisy, plan.tiny, sup, samples)
 
 
 def prepared(
-    spec: Spec, setting: Setting, layout: Layout, pixels: Integers, repeats: Integers
+    spec: Spec, plan: QuadraticPlan, layout: QuadraticLayout, pixels: Integers, repeats: Integers
 ) -> tuple[Callable[[], None], tuple[Any, Any, Any, Any]]:
     """Put what a launch needs on the device; return the launch and the arrays it writes.
 
     These are bins, last squares, steps of divergence and sums of sup-norms, all zero before.
     """
-    n, steps, noise = len(pixels), setting.steps, setting.noise
-    lanes = new_lanes(spec, setting, pixels, repeats)
+    n = len(pixels)
+    steps = plan.steps
+    noise = plan.noise
+    lanes = new_trajectories(spec, plan, pixels, repeats)
     # In the kernel's precision an overflow is infinite, and beyond the largest number there is.
-    bound = np.minimum(lanes.limit / lanes.factor, np.finfo(setting.start.dtype).max)
-    scale = -lanes.alpha * setting.sigma if noise == INDEPENDENT else np.zeros(n)
+    bound = np.minimum(lanes.limit / lanes.factor, np.finfo(plan.start.dtype).max)
+    scale = -lanes.alpha * plan.sigma if noise == INDEPENDENT else np.zeros(n)
     own = np.stack(
         [
             lanes.alpha,
@@ -121,25 +122,25 @@ def prepared(
             scale,
         ]
     )
-    vectors = setting.eigenvectors if layout.with_sup else np.zeros((1, 1))
+    vectors = plan.eigenvectors if layout.with_sup else np.zeros((1, 1))
     results = (
-        cleared(((setting.edges.size - 1) * n,), np.float64),
+        cleared(((plan.edges.size - 1) * n,), np.float64),
         cleared((n,), np.float64),
         cleared((n,), np.int32),
         cleared((n,), np.float64),
     )
     arguments = (
-        cuda.to_device(setting.eigenvalues),
-        cuda.to_device(setting.start),
+        cuda.to_device(plan.eigenvalues),
+        cuda.to_device(plan.start),
         cuda.to_device(np.ascontiguousarray(vectors.T)),
-        setting.seed,
+        plan.seed,
         np.int32(steps),
-        setting.tiny,
+        plan.tiny,
         cuda.to_device(bin_levels(steps, STEPS)),
-        cuda.to_device(bins_of_steps(setting.edges)),
+        cuda.to_device(bins_of_steps(plan.edges)),
         cuda.to_device(own),
         cuda.to_device(lanes.stream),
-        _shared_noise(setting, layout, int(repeats[0])),
+        _shared_noise(plan, layout, int(repeats[0])),
         *results,
     )
     kernel: Any = quadratic_kernel(layout, noise)
@@ -151,13 +152,14 @@ def prepared(
     return launch, results
 
 
-def _shared_noise(setting: Setting, layout: Layout, repeat: int) -> Any:
+def _shared_noise(plan: QuadraticPlan, layout: QuadraticLayout, repeat: int) -> Any:
     """Draw the noise that the trajectories of a repeat share, on the device."""
-    if setting.noise != SHARED:
-        return cleared((1,), setting.start.dtype)
-    width, chunks = layout.lanes * layout.coordinates, -(-setting.steps // STEPS)
-    noise = cleared((chunks * width * STEPS,), setting.start.dtype)
+    if plan.noise != SHARED:
+        return cleared((1,), plan.start.dtype)
+    width = layout.lanes * layout.coordinates
+    chunks = -(-plan.steps // STEPS)
+    noise = cleared((chunks * width * STEPS,), plan.start.dtype)
     identity = np.uint64(repeat) << np.uint64(32)
-    d = setting.start.size
-    draw_shared[-(-d // 32), 32](setting.seed, identity, d, width, noise)
+    d = plan.start.size
+    draw_shared[-(-d // 32), 32](plan.seed, identity, d, width, noise)
     return noise

@@ -41,7 +41,7 @@ ALPHA, BETA, GAMMA, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(8)
 gpu_takes_sup_norm = on_device(takes_sup_norm)
 
 
-class Layout(NamedTuple):
+class QuadraticLayout(NamedTuple):
     """How trajectories are spread over threads; known when a kernel is compiled."""
 
     threads: int  # of a block
@@ -110,15 +110,20 @@ def writes_ahead(count: int, lanes: int) -> Any:
 
 
 @cache
-def _chunk(layout: Layout, one: Any) -> Any:
+def _chunk(layout: QuadraticLayout, one: Any) -> Any:
     """Make a function that takes eight steps, and one that returns the square of a thread's step.
 
     What the first returns besides the state is for the second, which may run later.
     """
-    lanes, count, pairs, real = layout.lanes, layout.coordinates, layout.pairs, layout.real
+    lanes = layout.lanes
+    count = layout.coordinates
+    pairs = layout.pairs
+    real = layout.real
     go_on = all_coordinates(count, lanes * layout.piece, one)
     zeros = zero_sums(pairs, real)
-    fold, turns, zero = sum_steps(pairs, lanes), STEPS // (2 * pairs), real(0.0)
+    fold = sum_steps(pairs, lanes)
+    turns = STEPS // (2 * pairs)
+    zero = real(0.0)
     row = lanes * count * layout.piece
 
     if turns == 1:
@@ -155,17 +160,21 @@ def _chunk(layout: Layout, one: Any) -> Any:
 
 
 @cache
-def quadratic_kernel(layout: Layout, mode: int) -> Any:
+def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
     """Make the kernel for NO_NOISE, INDEPENDENT or SHARED noise; the last in pieces of noise.
 
     The errors of eight steps are recorded while the next eight are under way.
     """
     threads, lanes, count, pairs, _, with_sup, registers = layout
-    drawing, vanishing = mode == INDEPENDENT, mode == NO_NOISE
+    drawing = mode == INDEPENDENT
+    vanishing = mode == NO_NOISE
     given = given_four if layout.single else given_pair
     one = own_noise(pairs) if drawing else no_noise(pairs) if vanishing else given
-    real, zero = layout.real, layout.real(0.0)
-    groups, width, piece = threads // lanes, lanes * count, layout.piece
+    real = layout.real
+    zero = layout.real(0.0)
+    groups = threads // lanes
+    width = lanes * count
+    piece = layout.piece
     begin = new_coordinates(count, lanes, real, drawing)
     go_on, finish, nothing = _chunk(layout, one)
     look = writes_ahead(count, lanes)
@@ -183,14 +192,19 @@ def quadratic_kernel(layout: Layout, mode: int) -> Any:
         p = min(at, n - 1)
         its = own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[UNIT, p], seed, identity[p]
         states = begin(eigenvalues, start, lane, its)
-        g, factor, bound = real(own[AHEAD, p]), own[FACTOR, p], real(own[BOUND, p])
+        g = real(own[AHEAD, p])
+        factor = own[FACTOR, p]
+        bound = real(own[BOUND, p])
         scale = np.float32(own[SCALE, p])
         inside = lane + lanes * (count - 1) < start.size
         last_scale = scale if inside else np.float32(0.0)
-        record, sup_sum = (np.int32(0), np.int32(-1), 0.0), 0.0
+        record = (np.int32(0), np.int32(-1), 0.0)
+        sup_sum = 0.0
         if with_sup:
             room = cuda.shared.array((groups, width), np.float64)
-        k, square, parts = np.int32(0), zero, nothing()
+        k = np.int32(0)
+        square = zero
+        parts = nothing()
         settled: Any = False
         while k < steps and not everyone(settled):
             square = finish(parts, lane)

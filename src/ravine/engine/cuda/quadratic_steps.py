@@ -173,10 +173,11 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
 
 @kernel_function()
 def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> None:
-    """Draw noise that trajectories share, eight steps by piece_of, laid out for ``piece_of``.
+    """Draw the noise that trajectories share, laid out so that ``piece_of`` reads it.
 
-    A row is a piece of 16 bytes for each of ``width`` coordinates; those beyond the dimension stay
-    as they are.
+    ``noise`` is a row after the other; a row holds the next few steps of each of ``width``
+    coordinates, 16 bytes a coordinate: four steps in single precision, two in double. Coordinates
+    beyond the dimension stay as they are. A thread draws one coordinate, eight steps at a time.
     """
     i = cuda.grid(1)
     if i >= d:

@@ -132,11 +132,11 @@ else:
             place = builder.addrspacecast(first, ir.VectorType(kind, wide).as_pointer(_GLOBAL))
             vector = builder.load(place, align=16)
             vector.set_metadata("invariant.load", builder.module.add_metadata([]))
-            found = ir.Constant(context.get_value_type(result), ir.Undefined)
+            piece = ir.Constant(context.get_value_type(result), ir.Undefined)
             for e in range(wide):
                 number = builder.extract_element(vector, ir.Constant(ir.IntType(32), e))
-                found = builder.insert_value(found, number, e)
-            return found
+                piece = builder.insert_value(piece, number, e)
+            return piece
 
         return result(array, types.int64), build
 

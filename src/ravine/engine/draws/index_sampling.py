@@ -19,6 +19,7 @@ batch (reshuffling: the first of an epoch) holds no term of the batch before it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +29,34 @@ from ravine.engine.draws.random import INDEX, advance, below, output, stream
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
 from ravine.sampling import Sampling
 
-IID, IID_NO_REPEAT, CYCLIC, RESHUFFLE, RESHUFFLE_NO_REPEAT = range(5)
-RULES = {
-    Sampling.IID: IID,
-    Sampling.IID_NO_REPEAT: IID_NO_REPEAT,
-    Sampling.CYCLIC: CYCLIC,
-    Sampling.RESHUFFLE: RESHUFFLE,
-    Sampling.RESHUFFLE_NO_REPEAT: RESHUFFLE_NO_REPEAT,
-}
-"""The numbers by which the kernels know the rules."""
+# What draws are made by: bits of a rule's number, so that compiled code can ask for each.
+BY_EPOCH = 1  # every epoch visits each term once
+NO_REPEAT = 2  # no term is drawn twice in a row
+IN_ORDER = 4  # no draw at all: the terms come as they are numbered
+
+IID = 0
+IID_NO_REPEAT = NO_REPEAT
+CYCLIC = BY_EPOCH | IN_ORDER
+RESHUFFLE = BY_EPOCH
+RESHUFFLE_NO_REPEAT = BY_EPOCH | NO_REPEAT
+
+
+def rule_number(sampling: Sampling | None) -> int:
+    """The number by which the kernels know a rule; None, whole gradients, has a single term."""
+    match sampling:
+        case None | Sampling.CYCLIC:
+            return CYCLIC
+        case Sampling.IID:
+            return IID
+        case Sampling.IID_NO_REPEAT:
+            return IID_NO_REPEAT
+        case Sampling.RESHUFFLE:
+            return RESHUFFLE
+        case Sampling.RESHUFFLE_NO_REPEAT:
+            return RESHUFFLE_NO_REPEAT
+        case _:
+            assert_never(sampling)
+
 
 LANES = 128
 """Trajectories in a block.
@@ -44,6 +64,9 @@ LANES = 128
 Buffers are flat, ``LANES`` entries a row: the compiler then knows how far apart the rows are and
 needs no checks for overlap.
 """
+
+TOGETHER = 8
+"""Steps that ``draw_together`` has a fast way for."""
 
 Words = npt.NDArray[np.uint32]
 
@@ -82,16 +105,23 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
     has n rows; it is not read for single terms drawn iid, and may then be empty.
     """
     m = picks.size // LANES
-    first, free = 0, n
+    by_epoch = rule & BY_EPOCH != 0
+    no_repeat = rule & NO_REPEAT != 0
+
+    # The batch takes the places first, first + 1, ... of the order; its first term is any of the
+    # ``free`` that stand there or behind.
+    first = 0
+    free = n
     size: int = m
-    if rule >= CYCLIC:
+    if by_epoch:
         batches = (n + m - 1) // m
         first = (step % batches) * m
         size = min(m, n - first)
         free = n - first
-        if rule == RESHUFFLE_NO_REPEAT and first == 0 and step > 0:
+        if no_repeat and first == 0 and step > 0:
+            # The last batch of the epoch before stands in the last places: leave it out.
             free = (batches - 1) * m
-    elif rule == IID_NO_REPEAT and step > 0:
+    elif no_repeat and step > 0:
         free = n - m
         if m > 1:
             # The last batch stands in the first m places: exchange it with the last m.
@@ -101,12 +131,12 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
     terms = np.uint32(n)
     for b in range(size):
         row = picks[b * LANES : (b + 1) * LANES]
-        if rule == CYCLIC:
+        if rule & IN_ORDER != 0:
             for lane in range(LANES):
                 row[lane] = np.uint32(first + b)
             continue
         draw_row(words, free - b)
-        if m > 1 or rule > CYCLIC:
+        if m > 1 or by_epoch:
             # Swap the drawn entry, counted from its place, into that place.
             here = np.uint64((first + b) * LANES)
             for lane in range(LANES):
@@ -120,18 +150,46 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
             for lane in range(LANES):
                 row[lane] = words[4 * LANES + lane]
         else:
+            # Any of the n - 1 others: that many places ahead of the last one, around the circle.
             for lane in range(LANES):
                 ahead = np.uint32(row[lane] + np.uint32(1) + words[4 * LANES + lane])
                 row[lane] = np.uint32(ahead - terms) if ahead >= terms else ahead
     return size
 
 
+@inner
+def draw_together(
+    rule: int, n: int, step: int, count: int, words: Words, order: Words, picks: Words, drawn: Words
+) -> None:
+    """Draw the single terms of the steps step, step + 1, ... into the rows of ``drawn``."""
+    if rule == IID and count == TOGETHER:
+        # Eight words in a row: the state of a stream stays in registers.
+        terms = np.uint32(n)
+        for lane in range(LANES):
+            s0, s1 = words[lane], words[LANES + lane]
+            s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
+            for u in range(TOGETHER):
+                drawn[u * LANES + lane] = below(terms, output(s0, s3))
+                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+            words[lane], words[LANES + lane] = s0, s1
+            words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+        return
+    for u in range(count):
+        draw_batch(rule, n, step + u, words, order, picks)
+        for lane in range(LANES):
+            drawn[u * LANES + lane] = picks[lane]
+
+
+def order_size(rule: int, n: int, batch: int) -> int:
+    """Entries of a trajectory's order: none where single terms are drawn as they come."""
+    return n if rule & BY_EPOCH or batch > 1 else 0
+
+
 def new_draws(rule: int, n: int, batch: int) -> tuple[Words, Words, Words]:
     """Make room for the words, the orders and the picks of a block."""
-    ordered = n if rule >= CYCLIC or batch > 1 else 0
     return (
         np.zeros(5 * LANES, np.uint32),
-        np.zeros(ordered * LANES, np.uint32),
+        np.zeros(order_size(rule, n, batch) * LANES, np.uint32),
         np.zeros(batch * LANES, np.uint32),
     )
 
@@ -161,17 +219,17 @@ def _new_indices(fingerprint: int) -> Callable[..., None]:
 _indices = _new_indices(FINGERPRINT)
 
 
-def check_batch(rule: Sampling, n: int, batch: int) -> int:
+def check_batch(sampling: Sampling | None, n: int, batch: int) -> int:
     """Return the mini-batch size, or say which sizes the rule allows for n terms."""
     m = whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1")
-    limit, reason = n, f"at most the {n} terms"
-    if rule is Sampling.IID_NO_REPEAT:
-        limit, reason = n // 2, f"at most half of the {n} terms without repeat"
-    elif rule is Sampling.RESHUFFLE_NO_REPEAT and n < 2 * m:
-        # The first batch must fit beside the last one of the epoch before.
-        limit, reason = n // 2, f"at most half of the {n} terms without repeat"
+    limit = n
+    rule = f"at most the {n} terms"
+    if sampling is not None and not sampling.traits.may_repeat:
+        # A batch must fit beside the one before it, of which it holds no term.
+        limit = n // 2
+        rule = f"at most half of the {n} terms without repeat"
     if m > limit:
-        raise Refusal("batch", reason, m, "use a smaller batch, or another sampling")
+        raise Refusal("batch", rule, m, "use a smaller batch, or another sampling")
     return m
 
 
@@ -219,6 +277,7 @@ def sampled_indices(
     pixel = whole("trajectory", trajectory, 0, remedy="count the trajectories from 0")
     out = np.empty((count, m), np.int64)
     identity = np.full(LANES, pixel, np.uint64)
-    draws = new_draws(RULES[rule], terms, m)
-    _indices(RULES[rule], terms, np.uint64(origin), identity, *draws, out)
+    number = rule_number(rule)
+    draws = new_draws(number, terms, m)
+    _indices(number, terms, np.uint64(origin), identity, *draws, out)
     return out

@@ -38,7 +38,8 @@ def philox(
     c0: np.uint32, c1: np.uint32, c2: np.uint32, c3: np.uint32, k0: np.uint32, k1: np.uint32
 ) -> State:
     """Return the Philox4x32-10 block of a counter and a key."""
-    key_0, key_1 = np.uint64(k0), np.uint64(k1)
+    key_0 = np.uint64(k0)
+    key_1 = np.uint64(k1)
     for _ in range(10):
         p0 = _MULTIPLIER_0 * np.uint64(c0)
         p1 = _MULTIPLIER_1 * np.uint64(c2)
@@ -113,5 +114,7 @@ def fill_streams(
             coordinate = group * lanes + p if across else group
             state = stream(seed, identity[p], np.uint32(coordinate), purpose)
             at = 4 * group * lanes + p
-            words[at], words[at + lanes] = state[0], state[1]
-            words[at + 2 * lanes], words[at + 3 * lanes] = state[2], state[3]
+            words[at] = state[0]
+            words[at + lanes] = state[1]
+            words[at + 2 * lanes] = state[2]
+            words[at + 3 * lanes] = state[3]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from numba import njit
 from numba.core import event
+
+from ravine.engine.sources import COMPILED, digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,18 +43,11 @@ Python must not call it, except its ``py_func``: there is nothing behind it to c
 """
 
 
-def _fingerprint() -> int:
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.parent.rglob("*.py")):
-        digest.update(source.read_bytes())
-    return int.from_bytes(digest.digest()[:7], "little")
-
-
-FINGERPRINT = _fingerprint()
-"""A digest of the engine's sources.
+FINGERPRINT = int.from_bytes(digest(COMPILED)[:7], "little")
+"""A digest of the sources of compiled code; 7 bytes, so that it fits a 64-bit number with a sign.
 
 Numba's disk cache looks only at the file of the function that is called. A driver that is made in
-a closure over this number is compiled anew when any source of the engine has changed.
+a closure over this number is compiled anew when any of these sources has changed.
 """
 
 _announced = False

@@ -9,12 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
-from ravine.engine.draws.index_sampling import LANES, RULES, check_batch
+from ravine.engine.draws.index_sampling import LANES, check_batch, rule_number
 from ravine.engine.kernels.compiled import announced_compilation
-from ravine.engine.kernels.finite_sum_kernel import CHUNK, Plan, Trajectories, Watch, driver_for
-from ravine.engine.kernels.finite_sum_lanes import Rules, Sum, new_lanes
+from ravine.engine.kernels.finite_sum_kernel import (
+    CHUNK,
+    FiniteSumPlan,
+    FiniteSumRecord,
+    FiniteSumTrajectories,
+    driver_for,
+)
+from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules, new_block
 from ravine.engine.kernels.threads import spread
-from ravine.engine.measures import DIVERGENCE, FIELDS, bin_edges, summarise, vanished
+from ravine.engine.measures import FIELDS, bin_edges, divergence_limit, summarise, vanished
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
 from ravine.methods import Method
@@ -24,22 +30,27 @@ from ravine.problems.quadratic_sum import QuadraticSum
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
-_OPTIONS = ("batch", "restart", "schedule")
-_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
+_SUP = FIELDS.index("floor_sup")
+_FLOOR = FIELDS.index("floor_square")
 
 
 def sum_terms(
     problem: Problem, sampling: Sampling | None, dtype: npt.DTypeLike = np.float64
-) -> tuple[Sum, FloatArray]:
+) -> tuple[FiniteSumTerms, FloatArray]:
     """Lay out the terms of a problem, and give the basis (d, d) of their coordinates.
 
     Without a sampling the whole objective is the only term.
     """
     d = problem.dimension
-    hessians = problem.hessian()[None] if sampling is None else problem.batch_hessians()
-    slopes = np.zeros((1, d)) if sampling is None else problem.batch_gradients()
+    if sampling is None:
+        hessians = problem.hessian()[None]
+        slopes = np.zeros((1, d))
+    else:
+        hessians = problem.batch_hessians()
+        slopes = problem.batch_gradients()
+
     shared = None
     if isinstance(problem, QuadraticSum) and sampling is not None:
         shared = problem.shared_eigenvectors
@@ -47,16 +58,24 @@ def sum_terms(
         values, vectors = np.linalg.eigh(hessians[0])
         shared = vectors, values[None, :]
     if shared is not None:
-        basis, rows = shared[0], shared[1].T
+        basis = shared[0]
+        rows = shared[1].T
         slopes = slopes @ basis
     else:
-        basis, rows = np.eye(d), hessians.reshape(len(hessians), d * d).T
-    rows = np.ascontiguousarray(rows, dtype=dtype)
-    kept = np.ascontiguousarray(slopes.T, dtype=dtype)
-    if not slopes.any():
-        kept = kept[:0]
-    same, odd = _structure(rows)
-    terms = Sum(rows, kept, rows.mean(axis=1), same, odd, shared is not None)
+        basis = np.eye(d)
+        rows = hessians.reshape(len(hessians), d * d).T
+
+    curvatures = np.ascontiguousarray(rows, dtype=dtype)
+    columns = np.ascontiguousarray(slopes.T, dtype=dtype)
+    same, odd = _structure(curvatures)
+    terms = FiniteSumTerms(
+        curvatures=curvatures,
+        slopes=columns if slopes.any() else columns[:0],
+        mean=curvatures.mean(axis=1),
+        same=same,
+        odd=odd,
+        shared=shared is not None,
+    )
     return terms, np.ascontiguousarray(basis, dtype=np.float64)
 
 
@@ -86,40 +105,29 @@ def sum_rules(
     nesterov: bool,
     sigma: float,
     dtype: npt.DTypeLike = np.float64,
-) -> Rules:
+) -> StepRules:
     """Gather what happens in a step."""
     kind, period = restart_rule(restart)
-    plan = momenta(schedule, steps)
-    rule = Sampling.CYCLIC if sampling is None else sampling
-    ones, zeros = np.ones(steps + 1), np.zeros(steps + 1)
-    return Rules(
-        RULES[rule],
-        check_batch(rule, terms, batch),
-        kind,
-        period,
-        float(sigma),
-        plan.steady,
-        plan.scale.astype(dtype),
-        plan.shift.astype(dtype),
-        (plan.scale if nesterov else ones).astype(dtype),
-        (plan.shift if nesterov else zeros).astype(dtype),
+    momentum = momenta(schedule, steps)
+    # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
+    look = momentum if nesterov else momenta(None, steps)
+    return StepRules(
+        sampling=rule_number(sampling),
+        batch=check_batch(sampling, terms, batch),
+        restart=kind,
+        period=period,
+        sigma=float(sigma),
+        steady=momentum.steady,
+        scale=momentum.scale.astype(dtype),
+        shift=momentum.shift.astype(dtype),
+        look_scale=look.scale.astype(dtype),
+        look_shift=look.shift.astype(dtype),
     )
 
 
-def check(spec: Spec) -> None:
-    """Refuse what the kernel cannot do."""
-    for name in spec.options:
-        if name not in _OPTIONS:
-            rule = f"one of {', '.join(_OPTIONS)}"
-            raise WrongType("an option", rule, name, "leave it out")
-    order = Sampling.CYCLIC if spec.sampling is None else spec.sampling
-    terms = 1 if spec.sampling is None else spec.problem.terms
-    check_batch(order, terms, spec.options.get("batch", 1))
-    restart_rule(spec.options.get("restart"))
-    momenta(spec.options.get("schedule"), spec.steps)
-
-
-def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Trajectories]:
+def new_tile(
+    spec: Spec, first: int, last: int
+) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, FiniteSumTrajectories]:
     """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
     dtype = np.dtype(spec.dtype)
     terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
@@ -127,21 +135,21 @@ def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Traje
         terms.curvatures.shape[1],
         spec.steps,
         sampling=spec.sampling,
-        batch=spec.options.get("batch", 1),
-        restart=spec.options.get("restart"),
-        schedule=spec.options.get("schedule"),
+        batch=spec.batch,
+        restart=spec.restart,
+        schedule=spec.schedule,
         nesterov=spec.gammas is None,
         sigma=float(np.sqrt(spec.sigma2)),
         dtype=dtype,
     )
     start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
-    plan = Plan(
-        start,
-        np.uint64(spec.seed),
-        bin_edges(spec.steps),
-        spec.sigma2 > 0.0 or len(terms.slopes) > 0,
-        vanished(dtype),
-        basis if "floor_sup" in spec.measures else np.empty((0, 0)),
+    plan = FiniteSumPlan(
+        start=start,
+        seed=np.uint64(spec.seed),
+        edges=bin_edges(spec.steps),
+        noisy=spec.sigma2 > 0.0 or len(terms.slopes) > 0,
+        tiny=vanished(dtype),
+        basis=basis if "floor_sup" in spec.measures else np.empty((0, 0)),
     )
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
@@ -150,10 +158,7 @@ def new_tile(spec: Spec, first: int, last: int) -> tuple[Sum, Rules, Plan, Traje
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a finite sum; see ``ravine.engine.sweep``.
-
-    Options: ``batch`` terms a step, ``restart`` and ``schedule`` as in ``ravine.engine.run``.
-    """
+    """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
     terms, rules, plan, lanes = new_tile(spec, first, last)
     out = np.empty((len(lanes.limit), len(FIELDS)))
     _measure(terms, rules, plan, lanes, out)
@@ -177,36 +182,45 @@ def sup_samples(steps: int) -> int:
     return int((2 * ends > steps).sum())
 
 
-def _measure(terms: Sum, rules: Rules, plan: Plan, lanes: Trajectories, out: FloatArray) -> None:
+def _measure(
+    terms: FiniteSumTerms,
+    rules: StepRules,
+    plan: FiniteSumPlan,
+    lanes: FiniteSumTrajectories,
+    out: FloatArray,
+) -> None:
     """Run all blocks; write measures into ``out`` [trajectories, fields]."""
     drive = driver_for(terms, rules, recording=True)
-    bins, steps = len(plan.edges) - 1, int(plan.edges[-1])
-    d, kind = plan.start.size, plan.start.dtype
+    bins = len(plan.edges) - 1
+    steps = int(plan.edges[-1])
+    d = plan.start.size
+    kind = plan.start.dtype
     start_square = float((plan.start.astype(np.float64) ** 2).sum())
     samples = sup_samples(steps)
-    visits, nowhere = plan.edges[-1:].copy(), np.empty((0, 0, 0))
+    visits = plan.edges[-1:].copy()
+    nowhere = np.empty((0, 0, 0))
 
     def run(first: int, last: int) -> None:
-        state = new_lanes(d, terms.curvatures.shape[1], rules, kind)
-        watch = Watch(
-            np.empty(CHUNK * LANES, kind),
-            np.empty((bins, LANES)),
-            np.empty(LANES),
-            np.empty(LANES, np.int64),
-            np.ones(LANES),
-            np.empty(LANES),
+        state = new_block(d, terms.curvatures.shape[1], rules, kind)
+        kept = FiniteSumRecord(
+            errors=np.empty(CHUNK * LANES, kind),
+            bins=np.empty((bins, LANES)),
+            latest=np.empty(LANES),
+            diverged_at=np.empty(LANES, np.int64),
+            ones=np.ones(LANES),
+            sup=np.empty(LANES),
         )
         for block in range(first, last):
-            for each in (watch.bins, watch.latest, watch.diverged_at, watch.sup):
+            for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
                 each.fill(0)
-            drive(terms, rules, plan, lanes, state, watch, visits, nowhere, block, block + 1)
+            drive(terms, rules, plan, lanes, state, kept, visits, nowhere, block, block + 1)
             here = out[block * LANES : (block + 1) * LANES]
             summarise(
-                watch.bins, plan.edges, start_square, watch.latest, watch.diverged_at,
+                kept.bins, plan.edges, start_square, kept.latest, kept.diverged_at,
                 plan.noisy, plan.tiny, here,
             )  # fmt: skip
             known = ~np.isnan(here[:, _FLOOR]) if len(plan.basis) else np.zeros(LANES, bool)
-            here[:, _SUP] = np.where(known, watch.sup / samples, np.nan)
+            here[:, _SUP] = np.where(known, kept.sup / samples, np.nan)
 
     spread(run, len(lanes.limit) // LANES)
 
@@ -218,13 +232,13 @@ def _trajectories(
     identity: npt.NDArray[np.uint64],
     start: npt.NDArray[np.floating[Any]],
     force: float,
-) -> Trajectories:
+) -> FiniteSumTrajectories:
     """Pad to whole blocks; a lane has diverged beyond ``DIVERGENCE`` times its scale."""
     fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
     scale = float(np.linalg.norm(start.astype(np.float64))) + alpha * force
-    limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
+    limit = divergence_limit(scale)
     own = np.stack([alpha, beta, gamma])[:, fill].astype(start.dtype)
-    return Trajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
+    return FiniteSumTrajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,14 +301,14 @@ def ensemble(
     >>> from ravine import nesterov
     >>> from ravine.problems import counterexample
     >>> problem = counterexample(mu=0.05, L=100, n=50)
-    >>> found = ensemble(problem, nesterov(problem.curvature), [0, 50, 100],
-    ...                  trajectories=1000, sampling="cyclic")
-    >>> found.errors.shape
+    >>> many = ensemble(problem, nesterov(problem.curvature), [0, 50, 100],
+    ...                 trajectories=1000, sampling="cyclic")
+    >>> many.errors.shape
     (3, 1000, 3)
     """
     if not isinstance(problem, QuadraticSum | Quadratic):
-        found = type(problem).__name__
-        raise WrongType("problem", "made of quadratics", found, "use run or sweep")
+        shown = type(problem).__name__
+        raise WrongType("problem", "made of quadratics", shown, "use run or sweep")
     given = real("visits", visits, "nonnegative", remedy="give numbers of steps, e.g. [0, 100]")
     at = np.atleast_1d(np.asarray(given)).astype(np.int64)
     if at.ndim != 1 or (at != np.atleast_1d(given)).any() or (np.diff(at) <= 0).any():
@@ -320,17 +334,32 @@ def ensemble(
     )
     x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
     away = basis.T @ (x0 - problem.minimiser)
-    plan = Plan(away, np.uint64(origin), bin_edges(1), False, 0.0, np.empty((0, 0)))
-    ones, names = np.ones(count), np.arange(count, dtype=np.uint64)
+    plan = FiniteSumPlan(
+        start=away,
+        seed=np.uint64(origin),
+        edges=bin_edges(1),
+        noisy=False,
+        tiny=0.0,
+        basis=np.empty((0, 0)),
+    )
+    ones = np.ones(count)
+    names = np.arange(count, dtype=np.uint64)
     lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
     out = np.empty((len(at), problem.dimension, len(lanes.limit)))
     drive = driver_for(terms, rules, recording=False)
 
     def go(first: int, last: int) -> None:
-        state = new_lanes(len(away), terms.curvatures.shape[1], rules, away.dtype)
-        none, whole_numbers = np.empty(0), np.empty(0, np.int64)
-        watch = Watch(np.empty(CHUNK * LANES), np.empty((0, 0)), none, whole_numbers, none, none)
-        drive(terms, rules, plan, lanes, state, watch, at, out, first, last)
+        state = new_block(len(away), terms.curvatures.shape[1], rules, away.dtype)
+        none = np.empty(0)
+        kept = FiniteSumRecord(
+            errors=np.empty(CHUNK * LANES),
+            bins=np.empty((0, 0)),
+            latest=none,
+            diverged_at=np.empty(0, np.int64),
+            ones=none,
+            sup=none,
+        )
+        drive(terms, rules, plan, lanes, state, kept, at, out, first, last)
 
     with announced_compilation():
         spread(go, len(lanes.limit) // LANES)

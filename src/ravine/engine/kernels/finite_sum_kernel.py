@@ -18,19 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.draws.index_sampling import IID, LANES, draw_batch
-from ravine.engine.draws.random import advance, below, output
+from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_batch, draw_together
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
 from ravine.engine.kernels.finite_sum_lanes import (
     BETA,
     GAMMA,
     ROWS,
-    TOGETHER,
+    FiniteSumBlock,
+    FiniteSumTerms,
     Floats,
     G,
-    Lanes,
-    Rules,
-    Sum,
+    StepRules,
     Words,
     Y,
     add_noise,
@@ -50,7 +48,7 @@ CHUNK = 16
 """Steps between two looks at the measures; a multiple of ``TOGETHER``."""
 
 
-class Plan(NamedTuple):
+class FiniteSumPlan(NamedTuple):
     """What all trajectories have in common besides the sum and the rules."""
 
     start: Floats  # (d,) x_0 - x*, in the coordinates of the sum
@@ -61,7 +59,7 @@ class Plan(NamedTuple):
     basis: FloatArray  # (d, d) eigenvectors, or (0, 0) where no sup-norm is wanted
 
 
-class Trajectories(NamedTuple):
+class FiniteSumTrajectories(NamedTuple):
     """What is each trajectory's own, in whole blocks."""
 
     own: Floats  # (3, n) alpha, beta and gamma
@@ -69,7 +67,7 @@ class Trajectories(NamedTuple):
     identity: npt.NDArray[np.uint64]  # that its streams depend on
 
 
-class Watch(NamedTuple):
+class FiniteSumRecord(NamedTuple):
     """What is measured of a block; empty where nothing is."""
 
     errors: Floats  # a row a step of the chunk
@@ -81,16 +79,25 @@ class Watch(NamedTuple):
 
 
 @inner
-def take_step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total: Floats) -> None:
+def take_step(
+    state: FiniteSumBlock,
+    terms: FiniteSumTerms,
+    rules: StepRules,
+    k: int,
+    extras: int,
+    total: Floats,
+) -> None:
     """Take step k, adding ‖y - x*‖² of every lane after it to ``total``."""
-    n, d = terms.curvatures.shape[1], state.room.size // (ROWS * LANES)
+    n = terms.curvatures.shape[1]
+    d = state.room.size // (ROWS * LANES)
+
     size = draw_batch(rules.sampling, n, k, state.words, state.order, state.picks)
     sampled_gradient(terms, state.picks, size, state.room, Y, G)
     if extras == 1 and rules.sigma > 0.0:
         add_noise(state, k, rules.sigma)
     for j in range(d):
-        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        descend_rows(block, state.each, rules.scale[k], rules.shift[k])
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        descend_rows(coordinate, state.each, rules.scale[k], rules.shift[k])
     if extras == 1:
         if rules.restart == EVERY:
             if (k + 1) % rules.period == 0:
@@ -98,34 +105,13 @@ def take_step(state: Lanes, terms: Sum, rules: Rules, k: int, extras: int, total
         elif rules.restart != NEVER:
             restart(state, terms, rules.restart, size)
     for j in range(d):
-        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        look_rows(block, state.each, rules.look_scale[k + 1], rules.look_shift[k + 1], total)
-
-
-@inner
-def _draw_together(state: Lanes, rule: int, n: int, k: int, count: int) -> None:
-    """Draw the single terms of the steps k, k + 1, ... into the rows of ``drawn``."""
-    words, drawn = state.words, state.drawn
-    if rule == IID and count == TOGETHER:
-        terms = np.uint32(n)
-        for lane in range(LANES):
-            s0, s1 = words[lane], words[LANES + lane]
-            s2, s3 = words[2 * LANES + lane], words[3 * LANES + lane]
-            for u in range(TOGETHER):
-                drawn[u * LANES + lane] = below(terms, output(s0, s3))
-                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-            words[lane], words[LANES + lane] = s0, s1
-            words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
-        return
-    for u in range(count):
-        draw_batch(rule, n, k + u, words, state.order, state.picks)
-        for lane in range(LANES):
-            drawn[u * LANES + lane] = state.picks[lane]
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        look_rows(coordinate, state.each, rules.look_scale[k + 1], rules.look_shift[k + 1], total)
 
 
 @inner
 def _two_kinds(
-    block: Floats,
+    coordinate: Floats,
     each: Floats,
     common: float,
     special: float,
@@ -135,25 +121,31 @@ def _two_kinds(
     errors: Floats,
 ) -> None:
     """Take eight steps of a coordinate with two eigenvalues: a term's, and that of all others."""
-    none, term = block.dtype.type(0.0), np.uint32(odd)
+    none = coordinate.dtype.type(0.0)
+    term = np.uint32(odd)
     for lane in range(LANES):
-        alpha, beta, gamma = each[lane], each[BETA * LANES + lane], each[GAMMA * LANES + lane]
+        alpha = each[lane]
+        beta = each[BETA * LANES + lane]
+        gamma = each[GAMMA * LANES + lane]
         a1, a2 = modal_coefficients(alpha * common, beta, gamma)
         b1, b2 = modal_coefficients(alpha * special, beta, gamma)
-        x, before = block[lane], block[LANES + lane]
+        x = coordinate[lane]
+        before = coordinate[LANES + lane]
         for u in range(TOGETHER):
             hit = drawn[u * LANES + lane] == term
             ahead = modal_step(x, before, b1 if hit else a1, b2 if hit else a2, none)
-            before, x = x, ahead
+            before = x
+            x = ahead
             if recording == 1:
                 y = look_ahead(x, before, gamma)
                 errors[u * LANES + lane] += y * y
-        block[lane], block[LANES + lane] = x, before
+        coordinate[lane] = x
+        coordinate[LANES + lane] = before
 
 
 @inner
 def _any_kind(
-    block: Floats,
+    coordinate: Floats,
     each: Floats,
     row: Floats,
     drawn: Words,
@@ -162,14 +154,17 @@ def _any_kind(
     errors: Floats,
 ) -> None:
     """Take ``count`` steps of a coordinate, looking up the eigenvalue of every drawn term."""
-    none = block.dtype.type(0.0)
+    none = coordinate.dtype.type(0.0)
     for u in range(count):
         for lane in range(LANES):
-            alpha, beta, gamma = each[lane], each[BETA * LANES + lane], each[GAMMA * LANES + lane]
-            c1, c2 = modal_coefficients(alpha * row[drawn[u * LANES + lane]], beta, gamma)
-            x = block[lane]
-            ahead = modal_step(x, block[LANES + lane], c1, c2, none)
-            block[lane], block[LANES + lane] = ahead, x
+            beta = each[BETA * LANES + lane]
+            gamma = each[GAMMA * LANES + lane]
+            h = each[lane] * row[drawn[u * LANES + lane]]
+            c1, c2 = modal_coefficients(h, beta, gamma)
+            x = coordinate[lane]
+            ahead = modal_step(x, coordinate[LANES + lane], c1, c2, none)
+            coordinate[lane] = ahead
+            coordinate[LANES + lane] = x
             if recording == 1:
                 y = look_ahead(ahead, x, gamma)
                 errors[u * LANES + lane] += y * y
@@ -177,24 +172,34 @@ def _any_kind(
 
 @inner
 def _together(
-    state: Lanes, terms: Sum, rule: int, k: int, count: int, recording: int, errors: Floats
+    state: FiniteSumBlock,
+    terms: FiniteSumTerms,
+    rule: int,
+    k: int,
+    count: int,
+    recording: int,
+    errors: Floats,
 ) -> None:
     """Take up to eight steps from step k with single terms, no noise and no restart."""
-    n, d = terms.curvatures.shape[1], state.room.size // (ROWS * LANES)
-    _draw_together(state, rule, n, k, count)
+    n = terms.curvatures.shape[1]
+    d = state.room.size // (ROWS * LANES)
+    draw_together(rule, n, k, count, state.words, state.order, state.picks, state.drawn)
     for j in range(d):
-        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        row, odd = terms.curvatures[j], terms.odd[j]
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        row = terms.curvatures[j]
+        odd = terms.odd[j]
         if count == TOGETHER and (terms.same[j] or odd >= 0):
-            other, at = row[(odd + 1) % n], max(odd, 0)
-            _two_kinds(block, state.each, other, row[at], at, state.drawn, recording, errors)
+            # Where all terms are the same, term 0 stands for the odd one.
+            at = max(odd, 0)
+            other = row[(odd + 1) % n]
+            _two_kinds(coordinate, state.each, other, row[at], at, state.drawn, recording, errors)
         else:
-            _any_kind(block, state.each, row, state.drawn, count, recording, errors)
+            _any_kind(coordinate, state.each, row, state.drawn, count, recording, errors)
 
 
 @inner
 def _retire_certain(
-    state: Lanes, noisy: bool, tiny: float, latest: FloatArray, diverged_at: Integers
+    state: FiniteSumBlock, noisy: bool, tiny: float, latest: FloatArray, diverged_at: Integers
 ) -> int:
     """Let lanes rest at zero whose outcome is certain; return how many are still running."""
     running = LANES
@@ -209,7 +214,7 @@ def _retire_certain(
 
 
 @inner
-def add_largest(state: Lanes, basis: FloatArray, sup: FloatArray) -> None:
+def add_largest(state: FiniteSumBlock, basis: FloatArray, sup: FloatArray) -> None:
     """Add to ``sup`` the sup-norm of y - x* of every lane, in the given coordinates."""
     d = basis.shape[0]
     for lane in range(LANES):
@@ -227,24 +232,29 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
 
     @compiled
     def drive(
-        terms: Sum,
-        rules: Rules,
-        plan: Plan,
-        all_: Trajectories,
-        state: Lanes,
-        watch: Watch,
+        terms: FiniteSumTerms,
+        rules: StepRules,
+        plan: FiniteSumPlan,
+        all_: FiniteSumTrajectories,
+        state: FiniteSumBlock,
+        kept: FiniteSumRecord,
         visits: Integers,
         out: FloatArray,
         first: int,
         last: int,
     ) -> None:
-        d, errors, edges = plan.start.size, watch.errors, plan.edges
+        d = plan.start.size
+        errors = kept.errors
+        edges = plan.edges
         for block in range(first, last if fingerprint >= 0 else first):
             some = slice(block * LANES, (block + 1) * LANES)
             begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
             if extras == 1:
                 seed_noise(plan.seed, all_.identity[some], state.noise_words)
-            k, b, running = 0 * first, 0, LANES
+
+            k = 0 * first  # a zero of the type of a step, which may be 64 bits wide
+            b = 0
+            running = LANES
             for v in range(visits.size):
                 while k < visits[v] and running > 0:
                     count = min(CHUNK, visits[v] - k)
@@ -252,34 +262,39 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                         errors[entry] = 0.0
                     if apart == 1:
                         for u in range(0, count, TOGETHER):
-                            few, rows = min(TOGETHER, count - u), errors[u * LANES :]
+                            few = min(TOGETHER, count - u)
+                            rows = errors[u * LANES :]
                             _together(state, terms, rules.sampling, k + u, few, recording, rows)
                     else:
                         for u in range(count):
                             take_step(state, terms, rules, k + u, extras, errors[u * LANES :])
+
                     if recording == 1:
                         for u in range(count):
                             b += k + u + 1 > edges[b + 1]
                             record(
                                 errors[u * LANES :],
-                                watch.ones,
+                                kept.ones,
                                 all_.limit[some],
                                 k + u + 1,
-                                watch.bins[b],
-                                watch.latest,
-                                watch.diverged_at,
+                                kept.bins[b],
+                                kept.latest,
+                                kept.diverged_at,
                             )
                         running = _retire_certain(
-                            state, plan.noisy, plan.tiny, watch.latest, watch.diverged_at
+                            state, plan.noisy, plan.tiny, kept.latest, kept.diverged_at
                         )
                     k += count
+
+                    # Coordinates that are taken apart have no look-ahead before it is asked for.
                     look = recording == 1 and plan.basis.shape[0] > 0 and 2 * k > edges[-1]
                     if apart == 1 and (look or k == visits[v]):
                         for j in range(d):
                             coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
                             look_rows(coordinate, state.each, 1.0, 0.0, errors)
                     if recording == 1 and look and running > 0:
-                        add_largest(state, plan.basis, watch.sup)
+                        add_largest(state, plan.basis, kept.sup)
+
                 for j in range(d if recording == 0 else 0):
                     for lane in range(LANES):
                         y = state.room[(j * ROWS + Y) * LANES + lane]
@@ -294,7 +309,7 @@ _drivers = {
 }
 
 
-def driver_for(terms: Sum, rules: Rules, *, recording: bool) -> Callable[..., None]:
+def driver_for(terms: FiniteSumTerms, rules: StepRules, *, recording: bool) -> Callable[..., None]:
     """Pick the driver of a sum under rules: for measures, or for errors at some steps.
 
     It runs the blocks first..last-1 and does not hold the GIL.

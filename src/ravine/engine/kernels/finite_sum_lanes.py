@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ravine.engine.draws.index_sampling import LANES, new_draws, seed_lanes
+from ravine.engine.draws.index_sampling import LANES, TOGETHER, new_draws, seed_lanes
 from ravine.engine.draws.normals import cosine, radius, sine
 from ravine.engine.draws.random import NOISE, advance, output, stream
 from ravine.engine.kernels.compiled import inner
@@ -19,18 +19,21 @@ from ravine.engine.kernels.quadratic_lanes import aligned
 from ravine.engine.kernels.step import descend, look_ahead
 from ravine.engine.restart import ON_GRADIENT, ON_SAMPLED
 
-X, X_PREV, Y, G, SLOPE, MID = range(6)
+Y, G, SLOPE, MID = range(2, 6)
 ROWS = 6
-"""Rows of a coordinate in ``Lanes.room``; the last four hold what one step needs."""
+"""Rows of a coordinate in ``FiniteSumBlock.room``.
+
+Row 0 is x - x* and row 1 the one before. The others hold what one step needs: the look-ahead y, the
+gradient there, for restarts the slope of a function and the point half-way along the step.
+"""
 ALPHA, BETA, GAMMA, TEST = range(4)
-TOGETHER = 8
-"""Steps that are taken at once where coordinates do not meet."""
+"""Rows of ``FiniteSumBlock.each``."""
 
 Floats = npt.NDArray[np.floating[Any]]
 Words = npt.NDArray[np.uint32]
 
 
-class Sum(NamedTuple):
+class FiniteSumTerms(NamedTuple):
     """The terms, laid out for look-ups: one row an entry, one column a term."""
 
     curvatures: Floats  # (d, n) eigenvalues, or (d * d, n) entries of H_i
@@ -41,7 +44,7 @@ class Sum(NamedTuple):
     shared: bool  # whether rows are eigenvalues
 
 
-class Rules(NamedTuple):
+class StepRules(NamedTuple):
     """What happens in a step besides descending."""
 
     sampling: int
@@ -56,7 +59,7 @@ class Rules(NamedTuple):
     look_shift: Floats
 
 
-class Lanes(NamedTuple):
+class FiniteSumBlock(NamedTuple):
     """The state of a block of trajectories, in flat buffers of ``LANES`` entries a row."""
 
     room: Floats  # d times the rows of a coordinate
@@ -69,11 +72,11 @@ class Lanes(NamedTuple):
     normals: npt.NDArray[np.float32]  # 2 rows a coordinate: an even and an odd step
 
 
-def new_lanes(d: int, n: int, rules: Rules, dtype: npt.DTypeLike) -> Lanes:
+def new_block(d: int, n: int, rules: StepRules, dtype: npt.DTypeLike) -> FiniteSumBlock:
     """Make room for a block."""
     noisy = d if rules.sigma > 0.0 else 0
     words, order, picks = new_draws(rules.sampling, n, rules.batch)
-    return Lanes(
+    return FiniteSumBlock(
         aligned(d * ROWS * LANES, dtype),
         aligned(4 * LANES, dtype),
         words,
@@ -87,7 +90,7 @@ def new_lanes(d: int, n: int, rules: Rules, dtype: npt.DTypeLike) -> Lanes:
 
 @inner
 def begin(
-    state: Lanes,
+    state: FiniteSumBlock,
     start: Floats,
     own: Floats,
     seed: np.uint64,
@@ -95,9 +98,9 @@ def begin(
 ) -> None:
     """Put all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
     for j in range(start.size):
-        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for entry in range(3 * LANES):
-            block[entry] = start[j]
+            coordinate[entry] = start[j]
     for row in range(3):
         for lane in range(LANES):
             state.each[row * LANES + lane] = own[row, lane]
@@ -108,11 +111,11 @@ def begin(
 def seed_noise(seed: np.uint64, identity: npt.NDArray[np.uint64], noise_words: Words) -> None:
     """Set the streams of noise of a block."""
     for j in range(noise_words.size // (4 * LANES)):
-        block = noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
+        coordinate = noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
         for lane in range(LANES):
             s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
-            block[lane], block[LANES + lane] = s0, s1
-            block[2 * LANES + lane], block[3 * LANES + lane] = s2, s3
+            coordinate[lane], coordinate[LANES + lane] = s0, s1
+            coordinate[2 * LANES + lane], coordinate[3 * LANES + lane] = s2, s3
 
 
 @inner
@@ -120,7 +123,8 @@ def multiply_rows(
     row: Floats, same: bool, picks: Words, size: int, room: Floats, source: int, target: int
 ) -> None:
     """Add to row ``target`` of ``room`` the drawn terms' mean entry times row ``source``."""
-    v, out = room[source : source + LANES], room[target : target + LANES]
+    v = room[source : source + LANES]
+    out = room[target : target + LANES]
     if same:
         entry = row[0]
         for lane in range(LANES):
@@ -135,7 +139,7 @@ def multiply_rows(
 
 @inner
 def sampled_gradient(
-    terms: Sum, picks: Words, size: int, room: Floats, source: int, target: int
+    terms: FiniteSumTerms, picks: Words, size: int, room: Floats, source: int, target: int
 ) -> None:
     """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
     wide = ROWS * LANES
@@ -150,19 +154,21 @@ def sampled_gradient(
             multiply_rows(terms.curvatures[j], terms.same[j], picks, size, room, at, to)
         else:
             for i in range(d):
-                e, at = j * d + i, i * wide + source * LANES
-                multiply_rows(terms.curvatures[e], terms.same[e], picks, size, room, at, to)
+                entry = j * d + i
+                at = i * wide + source * LANES
+                row = terms.curvatures[entry]
+                multiply_rows(row, terms.same[entry], picks, size, room, at, to)
         if terms.slopes.shape[0] > 0:
             share = out.dtype.type(1.0) / out.dtype.type(size)
-            row = terms.slopes[j]
+            slopes = terms.slopes[j]
             for b in range(size):
                 drawn = picks[b * LANES : (b + 1) * LANES]
                 for lane in range(LANES):
-                    out[lane] += share * row[drawn[lane]]
+                    out[lane] += share * slopes[drawn[lane]]
 
 
 @inner
-def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
+def full_gradient(terms: FiniteSumTerms, room: Floats, source: int, target: int) -> None:
     """Put the gradient of the whole objective at row ``source`` into row ``target``."""
     wide = ROWS * LANES
     d = room.shape[0] // wide
@@ -170,6 +176,7 @@ def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
         out = room[j * wide + target * LANES : j * wide + (target + 1) * LANES]
         for lane in range(LANES):
             out[lane] = 0.0
+        # In shared eigenvectors the Hessian is diagonal, and its mean a row of eigenvalues.
         for i in range(j if terms.shared else 0, j + 1 if terms.shared else d):
             entry = terms.mean[j if terms.shared else j * d + i]
             v = room[i * wide + source * LANES : i * wide + (source + 1) * LANES]
@@ -178,7 +185,7 @@ def full_gradient(terms: Sum, room: Floats, source: int, target: int) -> None:
 
 
 @inner
-def add_noise(state: Lanes, k: int, sigma: float) -> None:
+def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
     """Add the normals of step k to the gradient; a pair of words serves two steps."""
     for j in range(state.room.size // (ROWS * LANES)):
         normals = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
@@ -202,34 +209,41 @@ def add_noise(state: Lanes, k: int, sigma: float) -> None:
 
 
 @inner
-def look_rows(block: Floats, each: Floats, scale: float, shift: float, total: Floats) -> None:
+def look_rows(coordinate: Floats, each: Floats, scale: float, shift: float, total: Floats) -> None:
     """Form the look-ahead of a coordinate and add its square to ``total``."""
     for lane in range(LANES):
         gamma = scale * each[GAMMA * LANES + lane] + shift
-        y = look_ahead(block[lane], block[LANES + lane], gamma)
-        block[Y * LANES + lane] = y
+        y = look_ahead(coordinate[lane], coordinate[LANES + lane], gamma)
+        coordinate[Y * LANES + lane] = y
         total[lane] += y * y
 
 
 @inner
-def descend_rows(block: Floats, each: Floats, scale: float, shift: float) -> None:
+def descend_rows(coordinate: Floats, each: Floats, scale: float, shift: float) -> None:
     """Take the step of a coordinate, and remember the middle of it."""
     for lane in range(LANES):
-        x, x_prev, g = block[lane], block[LANES + lane], block[G * LANES + lane]
+        x = coordinate[lane]
+        x_prev = coordinate[LANES + lane]
+        g = coordinate[G * LANES + lane]
         beta = scale * each[BETA * LANES + lane] + shift
         ahead = descend(x, x_prev, each[ALPHA * LANES + lane], beta, g)
-        block[lane] = ahead
-        block[LANES + lane] = x
-        block[MID * LANES + lane] = 0.5 * (ahead + x)
+        coordinate[lane] = ahead
+        coordinate[LANES + lane] = x
+        coordinate[MID * LANES + lane] = 0.5 * (ahead + x)
 
 
 @inner
-def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
-    """Set the momentum of those lanes to zero whose last step went uphill."""
-    room, test = state.room, state.each[TEST * LANES : (TEST + 1) * LANES]
+def restart(state: FiniteSumBlock, terms: FiniteSumTerms, kind: int, size: int) -> None:
+    """Set the momentum of those lanes to zero whose last step went uphill.
+
+    Uphill along the gradient that was stepped with, or on the function that was sampled, or on the
+    whole objective. The rise of a quadratic f from a to b is ∇f((a + b)/2)·(b - a), exactly: so
+    each criterion is the sign of a slope times the step.
+    """
+    room = state.room
+    test = state.each[TEST * LANES : (TEST + 1) * LANES]
     row = G
     if kind != ON_GRADIENT:
-        # f(b) - f(a) = ∇f((a + b)/2)·(b - a) is exact for a quadratic.
         row = SLOPE
         if kind == ON_SAMPLED:
             sampled_gradient(terms, state.picks, size, room, MID, SLOPE)
@@ -239,21 +253,22 @@ def restart(state: Lanes, terms: Sum, kind: int, size: int) -> None:
         test[lane] = 0.0
     d = room.shape[0] // (ROWS * LANES)
     for j in range(d):
-        block = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        slope = block[row * LANES : (row + 1) * LANES]
+        coordinate = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        slope = coordinate[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
-            test[lane] += slope[lane] * (block[lane] - block[LANES + lane])
+            test[lane] += slope[lane] * (coordinate[lane] - coordinate[LANES + lane])
     for j in range(d):
-        block = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        coordinate = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for lane in range(LANES):
-            x, x_prev = block[lane], block[LANES + lane]
-            block[LANES + lane] = x if test[lane] > 0.0 else x_prev
+            x = coordinate[lane]
+            x_prev = coordinate[LANES + lane]
+            coordinate[LANES + lane] = x if test[lane] > 0.0 else x_prev
 
 
 @inner
-def restart_all(state: Lanes) -> None:
+def restart_all(state: FiniteSumBlock) -> None:
     """Set the momentum of all lanes to zero."""
     for j in range(state.room.shape[0] // (ROWS * LANES)):
-        block = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for lane in range(LANES):
-            block[LANES + lane] = block[lane]
+            coordinate[LANES + lane] = coordinate[lane]

@@ -1,4 +1,4 @@
-"""Gradients of logistic and multinomial regression, a pixel a lane.
+"""Gradients and objectives of linear models, a pixel a lane.
 
 The rows of the data are taken four at a time: for each class the four scores of a lane come from
 one pass over its weights, and the gradient of each weight takes up four rows at once. The numbers
@@ -6,6 +6,9 @@ of features and classes are lengths of tuples, which are part of a type: constan
 code, which unrolls the loops over them, and a key of the cache on disk. Where every lane has drawn
 mini-batches of its own, the lanes have no rows in common and are taken one by one, with sizes that
 are numbers at run time.
+
+To compile another loss, turn scores into slopes in ``gradient`` (four rows of all lanes at once)
+and in ``take_slopes`` (one row of one lane), under its number ``kernel_code``.
 """
 
 from __future__ import annotations
@@ -18,24 +21,36 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.compiled import inner
 from ravine.engine.measures import Integers
+from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
 
 LANES = 64
 """Trajectories in a block: weights and gradients of 50 coordinates stay in the near caches."""
 ROWS = 4
 """Rows of the data that are taken at once."""
 
-_LOG2E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+WIDE = 8
+"""Features that a lane's own gradient takes at once, in as many sums: two vectors of four."""
+
+_LOG2E = 1.4426950408889634  # 1 / ln 2
+# ln 2 = high + low; high ends in 21 zero bits, so that a whole number below 2²⁰ times it is exact.
+_LN2_HIGH = 0.693147180369123816490
+_LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest whole number in the low bits
-_52 = np.int64(52)
+_52 = np.int64(52)  # where the exponent of a float64 begins
+_LOWEST = -700.0  # exp of it is 1e-304, a normal number
+# Taylor's coefficients 1/k!: on |r| <= ln(2)/2 what follows r¹² / 12! is below 2e-16.
 _C3, _C4, _C5, _C6, _C7 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040
 _C8, _C9, _C10, _C11, _C12 = 1 / 40320, 1 / 362880, 1 / 3628800, 1 / 39916800, 1 / 479001600
 
 
 @inner
 def exponential(x: float) -> float:
-    """Return exp(x) for -700 <= x <= 700, to 3e-16, without branches; below -700 exp(-700)."""
-    x = max(x, -700.0)
+    """Return exp(x) for -700 <= x <= 700, to 3e-16, without branches; below -700 exp(-700).
+
+    With x = whole ln 2 + r, exp(x) = 2^whole exp(r): a short polynomial in r, and a whole number
+    that is added to the exponent of the result.
+    """
+    x = max(x, _LOWEST)
     shifted = np.float64(x * _LOG2E + _ROUND)
     whole = shifted - _ROUND
     r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
@@ -45,11 +60,7 @@ def exponential(x: float) -> float:
     return np.int64(p.view(np.int64) + np.int64(shifted.view(np.int64) << _52)).view(np.float64)
 
 
-SQUARED, LOGISTIC, MULTINOMIAL = range(3)
-"""The numbers by which the kernel knows the losses."""
-
-
-class Data(NamedTuple):
+class LinearModelData(NamedTuple):
     """The problem: zero rows fill up the last four, zero columns the last eight of ``wide``."""
 
     X: FloatArray  # (rows, features)
@@ -111,9 +122,13 @@ def score(
 ) -> None:
     """Put x_rᵀ W of the rows r = first, ..., first + 3 into ``scores``."""
     wide = len(classes) * LANES
-    x0, x1, x2, x3 = X[first], X[first + 1], X[first + 2], X[first + 3]
+    x0 = X[first]
+    x1 = X[first + 1]
+    x2 = X[first + 2]
+    x3 = X[first + 3]
     for c in range(len(classes)):
-        own, z = y[c * LANES :], scores[c * LANES :]
+        own = y[c * LANES :]
+        z = scores[c * LANES :]
         for p in range(LANES):
             z0 = z1 = z2 = z3 = 0.0
             for j in range(len(features)):
@@ -140,7 +155,10 @@ def collect(
     """Add the slopes of four rows, in ``scores``, to the gradient of every weight."""
     wide = len(classes) * LANES
     for j in range(len(features)):
-        a0, a1, a2, a3 = X[first, j], X[first + 1, j], X[first + 2, j], X[first + 3, j]
+        a0 = X[first, j]
+        a1 = X[first + 1, j]
+        a2 = X[first + 2, j]
+        a3 = X[first + 3, j]
         slope = g[j * wide :]
         for entry in range(wide):
             part = a0 * scores[entry] + a1 * scores[wide + entry]
@@ -149,17 +167,20 @@ def collect(
 
 
 @inner
-def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
+def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
     """Put the gradient of the whole objective at ``y`` into ``g``."""
-    features, classes = data.features, data.classes
+    features = data.features
+    classes = data.classes
     for entry in range(g.shape[0]):
         g[entry] = data.l2 * y[entry]
+
     for first in range(0, data.X.shape[0], ROWS):
         score(data.X, first, y, scores, features, classes)
-        if len(classes) > 1:
+        if data.loss == MULTINOMIAL:
             softmax(scores, classes)
-        else:
+        elif data.loss == LOGISTIC:
             sigmoid(scores)
+        # Now the scores are what is to meet the target: its slope in a score is the difference.
         for r in range(ROWS):
             weight = data.weights[first + r]
             for c in range(len(classes)):
@@ -171,20 +192,62 @@ def gradient(data: Data, y: FloatArray, g: FloatArray, scores: FloatArray) -> No
 
 
 @inner
+def take_slopes(
+    loss: int,
+    outputs: int,
+    top: float,
+    hits: FloatArray,
+    valued: bool,
+    scores: FloatArray,
+    so_far: float,
+) -> float:
+    """Turn the scores of one row into the slopes of its loss; return the loss, added to ``so_far``.
+
+    ``hits`` is the row's target and ``top`` the largest score, of which exponentials are taken
+    relative, so that none overflows. Unless ``valued``, the loss is not wanted.
+    """
+    if loss == SQUARED:
+        scores[0] -= hits[0]
+        so_far += 0.5 * scores[0] * scores[0]
+        return so_far
+
+    # log Σ exp(z_c) - Σ hit_c z_c, where the logistic loss has a further score of zero.
+    total = exponential(-top) if loss == LOGISTIC else 0.0
+    for c in range(outputs):
+        so_far -= hits[c] * (scores[c] - top)
+        scores[c] = exponential(scores[c] - top)
+        total += scores[c]
+    if valued:
+        # With a reference score of zero the second label alone counts its own score.
+        so_far += np.log(total) + (top * (1.0 - hits[0]) if loss == LOGISTIC else 0.0)
+    for c in range(outputs):
+        scores[c] = scores[c] / total - hits[c]
+    return so_far
+
+
+@inner
 def visit_rows(
-    data: Data, first: int, last: int, own: FloatArray, scores: FloatArray, slopes: FloatArray
+    data: LinearModelData,
+    first: int,
+    last: int,
+    own: FloatArray,
+    scores: FloatArray,
+    slopes: FloatArray,
 ) -> float:
     """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
 
     Their gradient is added to ``slopes``, which is laid out like ``own``, unless it is empty.
     """
-    outputs, wide, loss = data.outputs, data.wide.shape[1], 0.0
+    outputs = data.outputs
+    wide = data.wide.shape[1]
+    loss = 0.0
     for r in range(first, last):
-        row, top = data.wide[r], 0.0
+        row = data.wide[r]
+        top = 0.0
         for c in range(outputs):
             w = own[c * wide : (c + 1) * wide]
             z0 = z1 = z2 = z3 = z4 = z5 = z6 = z7 = 0.0
-            for j in range(0, wide, 8):
+            for j in range(0, wide, WIDE):
                 z0 += row[j] * w[j]
                 z1 += row[j + 1] * w[j + 1]
                 z2 += row[j + 2] * w[j + 2]
@@ -197,32 +260,24 @@ def visit_rows(
             scores[c] = z
             # The logistic loss is a softmax of (0, z).
             top = z if c == 0 and data.loss == MULTINOMIAL else max(top, z)
+
         hits = data.target[r * outputs : (r + 1) * outputs]
-        if data.loss == SQUARED:
-            scores[0] -= hits[0]
-            loss += 0.5 * scores[0] * scores[0]
-        else:
-            total = exponential(-top) if data.loss == LOGISTIC else 0.0
-            for c in range(outputs):
-                loss -= hits[c] * (scores[c] - top)
-                scores[c] = exponential(scores[c] - top)
-                total += scores[c]
-            if slopes.size == 0:
-                # With a reference score of zero the second label alone counts its own score.
-                loss += np.log(total) + (top * (1.0 - hits[0]) if data.loss == LOGISTIC else 0.0)
-            for c in range(outputs):
-                scores[c] = scores[c] / total - hits[c]
+        loss = take_slopes(data.loss, outputs, top, hits, slopes.size == 0, scores, loss)
+
         for c in range(outputs if slopes.size > 0 else 0):
-            slope, g = scores[c], slopes[c * wide : (c + 1) * wide]
+            slope = scores[c]
+            g = slopes[c * wide : (c + 1) * wide]
             for j in range(wide):
                 g[j] += slope * row[j]
     return loss
 
 
 @inner
-def take_lane(data: Data, x: FloatArray, p: int, own: FloatArray) -> float:
+def take_lane(data: LinearModelData, x: FloatArray, p: int, own: FloatArray) -> float:
     """Copy the weights of lane p to ``own``, output by output, and return l2/2 ‖W‖²."""
-    outputs, wide, square = data.outputs, data.wide.shape[1], 0.0
+    outputs = data.outputs
+    wide = data.wide.shape[1]
+    square = 0.0
     for j in range(data.X.shape[1]):
         for c in range(outputs):
             w = x[(j * outputs + c) * LANES + p]
@@ -233,7 +288,7 @@ def take_lane(data: Data, x: FloatArray, p: int, own: FloatArray) -> float:
 
 @inner
 def drawn_gradient(
-    data: Data,
+    data: LinearModelData,
     picks: npt.NDArray[np.uint32],
     stride: int,
     size: int,
@@ -247,14 +302,16 @@ def drawn_gradient(
 
     ``picks`` holds ``size`` batches of each lane, rows of ``stride``.
     """
-    outputs, wide = data.outputs, data.wide.shape[1]
+    outputs = data.outputs
+    wide = data.wide.shape[1]
     for p in range(LANES):
         take_lane(data, y, p, own)
         for entry in range(data.start.size):
             g[entry * LANES + p] = data.l2 * y[entry * LANES + p]
         for b in range(size):
             batch = picks[b * stride + p]
-            first, last = data.edges[batch], data.edges[batch + 1]
+            first = data.edges[batch]
+            last = data.edges[batch + 1]
             for entry in range(slopes.size):
                 slopes[entry] = 0.0
             visit_rows(data, first, last, own, scores, slopes)
@@ -266,7 +323,7 @@ def drawn_gradient(
 
 @inner
 def objective_of(
-    data: Data,
+    data: LinearModelData,
     picks: npt.NDArray[np.uint32],
     stride: int,
     size: int,
@@ -276,11 +333,13 @@ def objective_of(
     own: FloatArray,
 ) -> float:
     """Return the objective of lane p at ``x``: of its own mini-batches, of all where size is 0."""
-    total, nothing = take_lane(data, x, p, own), scores[:0]
+    total = take_lane(data, x, p, own)
+    nothing = scores[:0]
     count = size if size > 0 else data.edges.size - 1
     for b in range(count):
         batch = np.int64(picks[b * stride + p]) if size > 0 else b
-        first, last = data.edges[batch], data.edges[batch + 1]
+        first = data.edges[batch]
+        last = data.edges[batch + 1]
         loss = visit_rows(data, first, last, own, scores, nothing)
         total += loss / ((last - first) * count)
     return total

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType
+from ravine.arguments import FloatArray, Refusal
 from ravine.engine.draws.random import NOISE, fill_streams
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
 from ravine.engine.kernels.quadratic_lanes import (
@@ -45,20 +45,21 @@ from ravine.engine.kernels.quadratic_lanes import (
 )
 from ravine.engine.kernels.threads import spread
 from ravine.engine.measures import (
-    DIVERGENCE,
     FIELDS,
     Integers,
     bin_edges,
+    divergence_limit,
     record,
     summarise,
     vanished,
 )
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
-_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
-_FARTHEST_SINGLE = 1e18
+_SUP = FIELDS.index("floor_sup")
+_FLOOR = FIELDS.index("floor_square")
+_FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
 _NOTHING = np.empty(0)
 _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
 
@@ -66,7 +67,7 @@ NO_NOISE, INDEPENDENT, SHARED = range(3)
 """Whose noise a trajectory feels: nobody's, its own, or that of all trajectories of its repeat."""
 
 
-class Setting(NamedTuple):
+class QuadraticPlan(NamedTuple):
     """What all trajectories of a tile have in common."""
 
     eigenvalues: Floats  # (d,)
@@ -80,7 +81,7 @@ class Setting(NamedTuple):
     eigenvectors: FloatArray  # (d, d), or (0, 0) where no sup-norm is wanted
 
 
-class Lanes(NamedTuple):
+class QuadraticTrajectories(NamedTuple):
     """What is each trajectory's own; (n,) in whole blocks."""
 
     alpha: FloatArray
@@ -108,9 +109,11 @@ def add_largest(
     d = eigenvectors.shape[0]
     for i in range(d):
         for p in range(LANES):
-            newest, before = x[2 * i * LANES + p], x[(2 * i + 1) * LANES + p]
+            newest = x[2 * i * LANES + p]
+            before = x[(2 * i + 1) * LANES + p]
             y[i * LANES + p] = np.sqrt(own[FACTOR + p]) * (newest - g[p] * before)
-    largest, entry = y[d * LANES : (d + 1) * LANES], y[(d + 1) * LANES : (d + 2) * LANES]
+    largest = y[d * LANES : (d + 1) * LANES]
+    entry = y[(d + 1) * LANES : (d + 2) * LANES]
     for p in range(LANES):
         largest[p] = 0.0
     for r in range(d):
@@ -126,7 +129,7 @@ def add_largest(
         sup[p] += largest[p]
 
 
-class Desk(NamedTuple):
+class QuadraticBlock(NamedTuple):
     """The state of a block, flat rows of ``LANES``, and room to work in."""
 
     own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
@@ -152,15 +155,25 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         noisy: bool,
         tiny: float,
         edges: Integers,
-        desk: Desk,
+        state: QuadraticBlock,
         eigenvectors: FloatArray,
         sup: FloatArray,
         room: FloatArray,
     ) -> None:
-        own, x, row, squares = desk.own, desk.x, desk.row, desk.squares
-        noise, words, states, shared = desk.noise, desk.words, desk.states, desk.shared
-        latest, diverged_at = desk.latest, desk.diverged_at
-        d, steps, b, k = eigenvalues.size, edges[-1], 0, 0
+        own = state.own
+        x = state.x
+        row = state.row
+        squares = state.squares
+        noise = state.noise
+        words = state.words
+        states = state.states
+        shared = state.shared
+        latest = state.latest
+        diverged_at = state.diverged_at
+        d = eigenvalues.size
+        steps = edges[-1]
+        b = 0
+        k = 0
         running = LANES if fingerprint >= 0 else 0
         while k < steps and running > 0:
             for entry in range(squares.size):
@@ -178,7 +191,8 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                     chunk_shared(both, row, shared[at:], squares)
             for j in range(min(CHUNK, steps - k)):
                 b += k + j + 1 > edges[b + 1]
-                newest, sums = squares[j * LANES :], desk.bins[b * LANES : (b + 1) * LANES]
+                newest = squares[j * LANES :]
+                sums = state.bins[b * LANES : (b + 1) * LANES]
                 record(newest, own[FACTOR:], own[LIMIT:], k + j + 1, sums, latest, diverged_at)
             k += CHUNK
             # Lanes whose outcome is certain rest at zero, where they cost nothing extra: no
@@ -206,14 +220,22 @@ _drivers = {
 }
 
 
-def new_desk(setting: Setting) -> Desk:
+def noise_mode(spec: Spec) -> int:
+    """Whose noise the trajectories of a sweep feel."""
+    if spec.sigma2 == 0.0:
+        return NO_NOISE
+    return INDEPENDENT if spec.noise == "independent" else SHARED
+
+
+def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     """Make room for a block."""
-    d, kind = setting.start.size, setting.start.dtype
+    d = plan.start.size
+    kind = plan.start.dtype
     groups = -(-d // LANES)
-    rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[setting.noise]
-    shared = aligned(0 if setting.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
+    rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[plan.noise]
+    shared = aligned(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
     shared[:] = 0.0
-    return Desk(
+    return QuadraticBlock(
         aligned(5 * LANES, np.float64),
         aligned(2 * d * LANES, kind),
         aligned(3 * LANES, kind),
@@ -222,44 +244,54 @@ def new_desk(setting: Setting) -> Desk:
         aligned(4 * LANES, np.uint32),
         aligned(4 * rows * LANES, np.uint32),
         shared,
-        aligned((setting.edges.size - 1) * LANES, np.float64),
+        aligned((plan.edges.size - 1) * LANES, np.float64),
         np.empty(LANES),
         np.empty(LANES, np.int64),
     )
 
 
 def run_block(
-    setting: Setting, lanes: Lanes, desk: Desk, repeat: int, block: int, out: FloatArray
+    plan: QuadraticPlan,
+    lanes: QuadraticTrajectories,
+    state: QuadraticBlock,
+    repeat: int,
+    block: int,
+    out: FloatArray,
 ) -> None:
     """Run a block of trajectories; write measures into ``out`` [lanes, fields]."""
-    some, mode = slice(block * LANES, (block + 1) * LANES), setting.noise
+    some = slice(block * LANES, (block + 1) * LANES)
+    mode = plan.noise
     rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
-    np.concatenate([values[some] for values in rows], out=desk.own)
-    desk.x.reshape(-1, 2, LANES)[...] = setting.start[:, None, None] / lanes.unit[some]
-    desk.row[G:] = lanes.g[some]
-    desk.noise[SCALE:] = -lanes.alpha[some] * setting.sigma if mode == INDEPENDENT else 1.0
-    desk.bins[:] = 0.0
-    desk.latest[:] = 0.0
-    desk.diverged_at[:] = 0
+    np.concatenate([values[some] for values in rows], out=state.own)
+    state.x.reshape(-1, 2, LANES)[...] = plan.start[:, None, None] / lanes.unit[some]
+    state.row[G:] = lanes.g[some]
+    state.noise[SCALE:] = -lanes.alpha[some] * plan.sigma if mode == INDEPENDENT else 1.0
+    state.bins[:] = 0.0
+    state.latest[:] = 0.0
+    state.diverged_at[:] = 0
     if mode == INDEPENDENT:
-        fill_streams(setting.seed, lanes.stream[some], False, NOISE, desk.states)
+        fill_streams(plan.seed, lanes.stream[some], False, NOISE, state.states)
     elif mode == SHARED:
         all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
-        fill_streams(setting.seed, all_of_repeat, True, NOISE, desk.states)
-    noisy, with_sup, steps = mode != NO_NOISE, setting.eigenvectors.size > 0, setting.steps
-    sup, room = _NOTHING, _NOTHING
+        fill_streams(plan.seed, all_of_repeat, True, NOISE, state.states)
+    noisy = mode != NO_NOISE
+    with_sup = plan.eigenvectors.size > 0
+    steps = plan.steps
+    sup = _NOTHING
+    room = _NOTHING
     if with_sup:
-        sup, room = np.zeros(LANES), np.empty((len(setting.eigenvectors) + 2) * LANES)
+        sup = np.zeros(LANES)
+        room = np.empty((len(plan.eigenvectors) + 2) * LANES)
     _drivers[int(mode == INDEPENDENT), int(with_sup)](
-        setting.eigenvalues, mode == SHARED, noisy, setting.tiny, setting.edges, desk,
-        setting.eigenvectors, sup, room,
+        plan.eigenvalues, mode == SHARED, noisy, plan.tiny, plan.edges, state,
+        plan.eigenvectors, sup, room,
     )  # fmt: skip
     if not noisy:
-        desk.latest[desk.latest < setting.tiny] = 0.0
-    start = float((setting.start.astype(np.float64) ** 2).sum())
-    bins = desk.bins.reshape(-1, LANES)
+        state.latest[state.latest < plan.tiny] = 0.0
+    start = float((plan.start.astype(np.float64) ** 2).sum())
+    bins = state.bins.reshape(-1, LANES)
     summarise(
-        bins, setting.edges, start, desk.latest, desk.diverged_at, noisy, setting.tiny, out
+        bins, plan.edges, start, state.latest, state.diverged_at, noisy, plan.tiny, out
     )  # fmt: skip
     out[:, _SUP] = np.nan
     if with_sup:
@@ -270,10 +302,8 @@ def run_block(
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a quadratic; see ``ravine.engine.sweep``."""
-    mode = (
-        NO_NOISE if spec.sigma2 == 0.0 else INDEPENDENT if spec.noise == "independent" else SHARED
-    )
+    """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
+    mode = noise_mode(spec)
     pixels = np.arange(first, last)
     # A block shares its noise, so where noise is shared a block holds pixels of one repeat.
     rows = spec.repeats if mode == SHARED else 1
@@ -282,18 +312,19 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     repeat = np.arange(len(pixels)) % spec.repeats
     padded = -(-len(pixels) // LANES) * LANES
     fill = np.minimum(np.arange(padded), len(pixels) - 1)
-    setting = new_setting(spec, mode)
-    lanes = new_lanes(spec, setting, pixels[fill], repeat[fill])
+    plan = new_plan(spec, mode)
+    lanes = new_trajectories(spec, plan, pixels[fill], repeat[fill])
     out = np.empty((rows, padded, len(FIELDS)))
-    blocks, desks = padded // LANES, local()
+    blocks = padded // LANES
+    blocks_of_threads = local()
 
     def run(first: int, last: int) -> None:
-        if not hasattr(desks, "own"):
-            desks.own = new_desk(setting)
+        if not hasattr(blocks_of_threads, "own"):
+            blocks_of_threads.own = new_block(plan)
         for number in range(first, last):
             row, block = divmod(number, blocks)
             here = out[row, block * LANES : (block + 1) * LANES]
-            run_block(setting, lanes, desks.own, row, block, here)
+            run_block(plan, lanes, blocks_of_threads.own, row, block, here)
 
     spread(run, rows * blocks)
     kept = out[:, : len(pixels)]
@@ -306,10 +337,13 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
 def check(spec: Spec) -> None:
     """Refuse what this kernel cannot do."""
     if spec.sampling is not None:
-        rule, remedy = "left out for a quadratic, which is no sum", "give sigma2 for additive noise"
+        rule = "left out for a quadratic, which is no sum"
+        remedy = "give sigma2 for additive noise"
         raise Refusal("sampling", rule, spec.sampling.value, remedy)
-    for name, value in spec.options.items():
-        raise WrongType(name, "left out for a quadratic", repr(value), "take it away")
+    for name, usual in (("batch", 1), ("restart", None), ("schedule", None)):
+        value = getattr(spec, name)
+        if value is not usual:
+            raise Refusal(name, "left out for a quadratic", f"{value!r:.60}", "take it away")
     if spec.dtype == "float32":
         _check_single(spec)
 
@@ -327,38 +361,43 @@ def _check_single(spec: Spec) -> None:
         raise Refusal("dtype", rule, "float32", "leave dtype out")
 
 
-def new_setting(spec: Spec, mode: int) -> Setting:
+def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
     """Gather what all trajectories have in common."""
-    problem, dtype = spec.problem, np.dtype(spec.dtype)
+    problem = spec.problem
+    dtype = np.dtype(spec.dtype)
     start = problem.eigenvectors.T @ (spec.start - problem.minimiser)
     with_sup = "floor_sup" in spec.measures
-    return Setting(
-        problem.eigenvalues.astype(dtype),
-        start.astype(dtype),
-        np.uint64(spec.seed),
-        float(np.sqrt(spec.sigma2)),
-        mode,
-        spec.steps,
-        bin_edges(spec.steps),
-        vanished(dtype),
-        np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
+    return QuadraticPlan(
+        eigenvalues=problem.eigenvalues.astype(dtype),
+        start=start.astype(dtype),
+        seed=np.uint64(spec.seed),
+        sigma=float(np.sqrt(spec.sigma2)),
+        noise=mode,
+        steps=spec.steps,
+        edges=bin_edges(spec.steps),
+        tiny=vanished(dtype),
+        eigenvectors=np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
     )
 
 
-def new_lanes(spec: Spec, setting: Setting, pixels: Integers, repeats: Integers) -> Lanes:
+def new_trajectories(
+    spec: Spec, plan: QuadraticPlan, pixels: Integers, repeats: Integers
+) -> QuadraticTrajectories:
     """Gather what is each trajectory's own."""
     alpha, beta, gamma = spec.parameters(pixels)
-    distance = float(np.linalg.norm(setting.start.astype(np.float64)))
-    single = setting.start.dtype == np.float32
+    distance = float(np.linalg.norm(plan.start.astype(np.float64)))
+    single = plan.start.dtype == np.float32
     ahead = 1.0 + gamma
     # Where 1 + gamma is zero, y = x₋; dividing by next to nothing says so to the last digit.
     ahead = np.where(np.abs(ahead) < (1e-8 if single else 1e-17), 1e-8 if single else 1e-17, ahead)
     unit = np.ones_like(alpha)
-    if setting.noise == SHARED:
+    if plan.noise == SHARED:
         # Where alpha is zero nothing moves: noise of 1e-20 of the distance does not show either.
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
-        unit = np.where(alpha > 0.0, -alpha * setting.sigma, still)
-    scale = distance + alpha * setting.sigma * np.sqrt(setting.start.size)
+        unit = np.where(alpha > 0.0, -alpha * plan.sigma, still)
+    scale = distance + alpha * plan.sigma * np.sqrt(plan.start.size)
     identity = pixels.astype(np.uint64) | (repeats.astype(np.uint64) << np.uint64(32))
-    limit = np.where(scale > 0.0, (DIVERGENCE * scale) ** 2, 1.0)
-    return Lanes(alpha, beta, gamma, gamma / ahead, unit, (ahead * unit) ** 2, limit, identity)
+    limit = divergence_limit(scale)
+    return QuadraticTrajectories(
+        alpha, beta, gamma, gamma / ahead, unit, (ahead * unit) ** 2, limit, identity
+    )

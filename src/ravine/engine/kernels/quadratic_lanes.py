@@ -78,7 +78,9 @@ def chunk_independent(
         four_draws(states, words, noise)
         squares = all_squares[j * LANES : (j + 4) * LANES]
         for p in range(LANES):
-            c1, c2, g = coefficients[_C1 + p], coefficients[_C2 + p], coefficients[G + p]
+            c1 = coefficients[_C1 + p]
+            c2 = coefficients[_C2 + p]
+            g = coefficients[G + p]
             x0 = x[p]
             x1 = modal_step(x0, x[LANES + p], c1, c2, noise[p])
             y1 = x1 - g * x0
@@ -92,7 +94,8 @@ def chunk_independent(
             x4 = modal_step(x3, x2, c1, c2, noise[3 * LANES + p])
             y4 = x4 - g * x3
             squares[3 * LANES + p] += y4 * y4
-            x[p], x[LANES + p] = x4, x3
+            x[p] = x4
+            x[LANES + p] = x3
 
 
 @inner
@@ -109,11 +112,14 @@ def draw_shared(states: Words, words: Words, noise: Singles, shared: Singles) ->
 def chunk_shared(x: Floats, coefficients: Floats, shared: Singles, all_squares: Floats) -> None:
     """Take a chunk of steps in one coordinate, all lanes with the same noise, eight at a time."""
     for j in range(0, CHUNK, 8):
-        z, squares = shared[j * LANES :], all_squares[j * LANES : (j + 8) * LANES]
+        z = shared[j * LANES :]
+        squares = all_squares[j * LANES : (j + 8) * LANES]
         z1, z2, z3, z4 = z[0], z[LANES], z[2 * LANES], z[3 * LANES]
         z5, z6, z7, z8 = z[4 * LANES], z[5 * LANES], z[6 * LANES], z[7 * LANES]
         for p in range(LANES):
-            c1, c2, g = coefficients[_C1 + p], coefficients[_C2 + p], coefficients[G + p]
+            c1 = coefficients[_C1 + p]
+            c2 = coefficients[_C2 + p]
+            g = coefficients[G + p]
             x0 = x[p]
             x1 = modal_step(x0, x[LANES + p], c1, c2, z1)
             y1 = x1 - g * x0
@@ -139,12 +145,15 @@ def chunk_shared(x: Floats, coefficients: Floats, shared: Singles, all_squares: 
             x8 = modal_step(x7, x6, c1, c2, z8)
             y8 = x8 - g * x7
             squares[7 * LANES + p] += y8 * y8
-            x[p], x[LANES + p] = x8, x7
+            x[p] = x8
+            x[LANES + p] = x7
 
 
 @inner
 def modal_row(eigenvalue: float, own: FloatArray, row: Floats) -> None:
     """Write the coefficients of one eigen-direction for all lanes."""
     for p in range(LANES):
-        h, beta, gamma = own[p] * eigenvalue, own[BETA + p], own[GAMMA + p]
+        h = own[p] * eigenvalue
+        beta = own[BETA + p]
+        gamma = own[GAMMA + p]
         row[_C1 + p], row[_C2 + p] = modal_coefficients(h, beta, gamma)

@@ -9,30 +9,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, WrongType
+from ravine.arguments import FloatArray, Refusal
 from ravine.engine.measures import FIELDS
 from ravine.engine.run import run
 from ravine.methods import Method
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
-
-OPTIONS = ("batch", "restart", "schedule")
+    from ravine.engine.spec import Spec
 
 
 def check(spec: Spec) -> None:
     """Refuse what a run cannot do."""
-    for name in spec.options:
-        if name not in OPTIONS:
-            rule = f"one of {', '.join(OPTIONS)}"
-            raise WrongType("an option", rule, name, "leave it out")
     if spec.dtype != "float64":
-        rule, found = "float64 for this problem", repr(spec.dtype)
-        raise Refusal("dtype", rule, found, "leave it out")
+        raise Refusal("dtype", "float64 for this problem", repr(spec.dtype), "leave it out")
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep; see ``ravine.engine.sweep``."""
+    """Run the pixels first..last-1 of a sweep; see ``kernels.table``."""
     out = np.empty((last - first, spec.repeats, len(FIELDS)))
     alpha, beta, gamma = spec.parameters(np.arange(first, last))
     for p in range(last - first):
@@ -43,11 +36,13 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
                 method,
                 spec.steps,
                 sampling=spec.sampling,
+                batch=spec.batch,
+                restart=spec.restart,
+                schedule=spec.schedule,
                 sigma2=spec.sigma2,
                 seed=spec.seed,
                 trajectory=(0 if spec.noise == "shared" else first + p) | (r << 32),
                 start=spec.start,
-                **spec.options,
             )
             out[p, r] = [trace.measures[name] for name in FIELDS]
     return {name: out[:, :, i] for i, name in enumerate(FIELDS)}

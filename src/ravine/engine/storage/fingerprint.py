@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.engine.kernels.blas import one_blas_thread
+from ravine.engine.sources import DECIDING, digest
 from ravine.problems.problem import Problem
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 
 @cache
@@ -28,12 +29,10 @@ def numerics() -> dict[str, str]:
     """
     from llvmlite.binding import get_host_cpu_features
 
-    from ravine.engine.kernels.compiled import FINGERPRINT
-
     machine = platform.machine()
     fused = machine != "x86_64" or get_host_cpu_features().get("fma", False)
     return {
-        "ravine": f"{version('ravine')} ({FINGERPRINT:014x})",
+        "ravine": f"{version('ravine')} ({digest(DECIDING).hex()[:14]})",
         "numpy": version("numpy"),
         "numba": version("numba"),
         "processor": machine if fused else f"{machine} without FMA",
@@ -57,8 +56,8 @@ def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         ends = f"{value.min():g} to {value.max():g}" if value.size else "nothing"
         return f"{'x'.join(map(str, value.shape))} numbers, {ends} [{_digest(value)}]"
-    if isinstance(value, dict):
-        return f"{value!r:.200} [{_digest(value)}]"
+    if callable(value):
+        return f"{getattr(value, '__name__', type(value).__name__)} [{_digest(value)}]"
     return repr(value)
 
 

@@ -27,12 +27,14 @@ import numpy as np
 import xarray as xr
 
 from ravine.arguments import Refusal
-from ravine.engine.dataset import new_dataset, variable_dtype, variable_names
-from ravine.engine.progress import Part, Tile
+from ravine.engine.dataset import new_dataset, variable_dtype
+from ravine.engine.repeats import variable_names
 from ravine.engine.storage.fingerprint import fingerprint
+from ravine.engine.tiles import Part, Tile
+from ravine.files import written_whole
 
 if TYPE_CHECKING:
-    from ravine.engine.sweep import Spec
+    from ravine.engine.spec import Spec
 
 _FORMAT = 1
 _RECORDS = "tiles"
@@ -53,7 +55,7 @@ class StoreStatus:
         return self.done == self.total
 
 
-class _Layout:
+class _TileGrid:
     """Where the tiles of a plane lie: each is a box of pixels that C order keeps together."""
 
     def __init__(self, shape: tuple[int, ...], chunk: tuple[int, ...]) -> None:
@@ -63,7 +65,7 @@ class _Layout:
         self.total = int(np.prod(self.counts))
 
     @classmethod
-    def cut(cls, shape: tuple[int, ...], pixels: int) -> _Layout:
+    def cut(cls, shape: tuple[int, ...], pixels: int) -> _TileGrid:
         """Tiles of about ``pixels`` pixels: some whole rows, or a part of one."""
         if len(shape) == 1 or pixels < shape[1]:
             return cls(shape, (1,) * (len(shape) - 1) + (min(pixels, shape[-1]),))
@@ -93,15 +95,15 @@ class TileStore:
         _require_zarr()
         self.path = Path(path)
         self._made_with = fingerprint(spec)
-        self._names = variable_names(spec)
+        self._names = variable_names(spec.measures, spec.repeats)
         self._arrays: dict[str, Any] = {}
         if not self.path.exists():
-            layout = _Layout.cut(spec.shape, pixels)
+            layout = _TileGrid.cut(spec.shape, pixels)
             with _clear_when_full(self.path):
                 _create(self.path, spec, self._names, layout, self._made_with)
-        found = _attributes(self.path)
-        _refuse_other(self.path, found["made_with"], self._made_with)
-        self._layout = _Layout(tuple(found["shape"]), tuple(found["chunk"]))
+        described = _attributes(self.path)
+        _refuse_other(self.path, described["made_with"], self._made_with)
+        self._layout = _TileGrid(tuple(described["shape"]), tuple(described["chunk"]))
         self.total = self._layout.total
         self._numbers = {self._layout.tile(number): number for number in range(self.total)}
         self._lock = _locked(self.path)
@@ -120,7 +122,7 @@ class TileStore:
 
     def missing(self) -> list[Tile]:
         """Tiles that are not there, or not as they were written; leftovers are cleared away."""
-        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob("*.part")):
+        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob(".*.part.*")):
             leftover.unlink(missing_ok=True)
         return [
             tile
@@ -141,7 +143,9 @@ class TileStore:
                 values = part[name].astype(variable_dtype(name), copy=False)
                 self._array(name)[box] = values.reshape([s.stop - s.start for s in box])
                 sums[name] = _flushed_sum(chunk)
-            _write_record(_record_file(self.path, number), {"tile": list(tile), "sha256": sums})
+            record = json.dumps({"tile": list(tile), "sha256": sums})
+            with written_whole(_record_file(self.path, number), flush=True) as part_file:
+                part_file.write_text(record, encoding="utf-8")
 
     def dataset(self) -> xr.Dataset:
         """Open the dataset of the sweep; values are read as they are used."""
@@ -160,27 +164,29 @@ class TileStore:
 
 def store_status(path: str | os.PathLike[str]) -> StoreStatus:
     """Say how far the store of a sweep is, checking every finished tile against its sums."""
-    place, layout, found = _found(path)
+    place, layout, described = _opened(path)
     states = [_check(place, layout, number) for number in range(layout.total)]
-    return StoreStatus(layout.total, states.count(True), states.count(False), found["made_with"])
+    return StoreStatus(
+        layout.total, states.count(True), states.count(False), described["made_with"]
+    )
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, np.ndarray[Any, Any]]:
     """Open a store, finished or not; give its dataset and which pixels of it are there."""
-    place, layout, _ = _found(path)
+    place, layout, _ = _opened(path)
     there = np.zeros(layout.shape, dtype=bool)
     for number in range(layout.total):
         there[layout.box(number)] = _check(place, layout, number) is True
     return xr.open_zarr(place, chunks=None), there
 
 
-def _found(path: str | os.PathLike[str]) -> tuple[Path, _Layout, dict[str, Any]]:
+def _opened(path: str | os.PathLike[str]) -> tuple[Path, _TileGrid, dict[str, Any]]:
     _require_zarr()
     place = Path(path)
     if not place.exists():
         raise Refusal("store", "the store of a sweep", place, "there is none")
-    found = _attributes(place)
-    return place, _Layout(tuple(found["shape"]), tuple(found["chunk"])), found
+    described = _attributes(place)
+    return place, _TileGrid(tuple(described["shape"]), tuple(described["chunk"])), described
 
 
 def _require_zarr() -> None:
@@ -191,7 +197,7 @@ def _require_zarr() -> None:
 
 
 def _create(
-    path: Path, spec: Spec, names: list[str], layout: _Layout, made_with: dict[str, str]
+    path: Path, spec: Spec, names: list[str], layout: _TileGrid, made_with: dict[str, str]
 ) -> None:
     """Write a store without tiles under another name, then give it its own."""
     import zarr
@@ -247,21 +253,21 @@ def _attributes(path: Path) -> dict[str, Any]:
     """What the store says about itself."""
     try:
         text = (path / _RECORDS / "zarr.json").read_text(encoding="utf-8")
-        found: dict[str, Any] = json.loads(text)["attributes"]
-        if found["format"] != _FORMAT:
+        described: dict[str, Any] = json.loads(text)["attributes"]
+        if described["format"] != _FORMAT:
             raise KeyError
     except (OSError, ValueError, KeyError):
         rule = "a new path, or the store of a sweep"
         remedy = "it holds something else, give another path"
         raise Refusal("store", rule, path, remedy) from None
-    return found
+    return described
 
 
-def _refuse_other(path: Path, found: dict[str, str], wanted: dict[str, str]) -> None:
-    names = [n for n in (*wanted, *found) if found.get(n) != wanted.get(n)]
+def _refuse_other(path: Path, described: dict[str, str], wanted: dict[str, str]) -> None:
+    names = [n for n in (*wanted, *described) if described.get(n) != wanted.get(n)]
     if names:
         shown = "; ".join(
-            f"{name} {found.get(name, 'unknown')}, not {wanted.get(name, 'unknown')}"
+            f"{name} {described.get(name, 'unknown')}, not {wanted.get(name, 'unknown')}"
             for name in dict.fromkeys(names)
         )
         remedy = "give the arguments and versions it was made with, or another path"
@@ -314,20 +320,7 @@ def _flushed_sum(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _write_record(file: Path, record: dict[str, Any]) -> None:
-    part = file.with_suffix(".part")
-    try:
-        with part.open("w", encoding="utf-8") as stream:
-            json.dump(record, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(file)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _check(path: Path, layout: _Layout, number: int) -> bool | None:
+def _check(path: Path, layout: _TileGrid, number: int) -> bool | None:
     """Whether a recorded tile is as it was written; None if there is no record."""
     chunk = layout.chunk_of(number)
     try:

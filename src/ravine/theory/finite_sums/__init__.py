@@ -1,1 +1,18 @@
 """A given finite sum under a given sampling: growth and stationary moments."""
+
+from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.growth import Growth, growth
+from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.stationary_covariance import (
+    StationaryCovariance,
+    stationary_covariance,
+)
+
+__all__ = [
+    "Growth",
+    "Sense",
+    "StationaryCovariance",
+    "counterexample_growth",
+    "growth",
+    "stationary_covariance",
+]

@@ -129,7 +129,7 @@ class MatrixDeviations:
         with it takes d⁴/2, term by term 2 k d³.
         """
         k, d, _ = self.matrices.shape
-        return d <= _TABLE_DIRECTIONS and 4 * k >= d and 2 * self._products >= d - _SMALL
+        return bool(d <= _TABLE_DIRECTIONS and 4 * k >= d and 2 * self._products >= d - _SMALL)
 
     @cached_property
     def _table(self) -> _Table:
@@ -237,7 +237,8 @@ class RowDeviations:
     @cached_property
     def _table(self) -> _Table | None:
         n, q, d = self.roots.shape
-        if d > _TABLE_DIRECTIONS or n * q * d * d < _TABLE_DIRECTIONS**3:
+        few = n * q * d * d < _TABLE_DIRECTIONS**3
+        if d > _TABLE_DIRECTIONS or (few and d > _SMALL):
             return None
         products = np.zeros((d * d, d * d))
         step = max(1, _CHUNK // (d * d))

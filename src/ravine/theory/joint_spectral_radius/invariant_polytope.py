@@ -7,6 +7,8 @@ once by a simplex method whose every step is feasible: stopped early it still bo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,13 +16,29 @@ from ravine.arguments import FloatArray
 from ravine.theory.joint_spectral_radius.products import EPS, Word, product
 
 _STEPS = 120
+"""Most exchanges of one linear programme: a few times n is the rule."""
+_REFRESH = 16
+"""Exchanges after which the inverse of a basis is computed afresh."""
 _ELLIPSE = 12
+"""Points on half an ellipse that stands for a complex leading eigenvector."""
+_INSIDE = 1e-10
+"""A vertex this far inside the hull of the others is dropped."""
+_SPANS = 1e-10
+"""Least ratio of singular values of vertices that count as spanning."""
+_ACROSS = 1e-9
+"""Share of an image that has to point out of the span so far: more than rounding does."""
+_SHORT = 1e-6
+"""Length, in units of the longest vertex, of vectors added across a subspace."""
 
 
 def first_basis(vertices: FloatArray) -> npt.NDArray[np.intp]:
     """Columns of n vertices that are far from dependent, picked greedily."""
     n = len(vertices)
-    left, picked = vertices.copy(), []
+    # In units that make the rows alike: the choice must not depend on the units of coordinates.
+    rows = np.abs(vertices).max(axis=1)
+    units = np.exp2(np.round(np.log2(np.where(rows > 0.0, rows, 1.0))))
+    left = vertices / units[:, None]
+    picked = []
     for _ in range(n):
         sizes = np.linalg.norm(left, axis=0)
         j = int(np.argmax(sizes))
@@ -49,7 +67,9 @@ def _bases(vertices: FloatArray, points: FloatArray, stop: float) -> npt.NDArray
     signs = np.where(weights < 0.0, -1.0, 1.0)
     weights, inverse = np.abs(weights), inverse * signs[:, :, None]
     active = np.arange(count)
-    for _ in range(_STEPS):
+    for exchange in range(_STEPS):
+        if exchange % _REFRESH == _REFRESH - 1:
+            _refresh(vertices, points, basis, active, inverse, weights)
         dual = inverse[active].sum(axis=1)
         reduced = dual @ vertices
         entering = np.argmax(np.abs(reduced), axis=1)
@@ -84,6 +104,26 @@ def _bases(vertices: FloatArray, points: FloatArray, stop: float) -> npt.NDArray
     return basis
 
 
+def _refresh(
+    vertices: FloatArray,
+    points: FloatArray,
+    basis: npt.NDArray[np.intp],
+    active: npt.NDArray[np.intp],
+    inverse: FloatArray,
+    weights: FloatArray,
+) -> None:
+    """Invert the bases of the active points afresh: exchange by exchange rounding piles up."""
+    columns = vertices[:, basis[active]].transpose(1, 0, 2)
+    try:
+        fresh = np.linalg.inv(columns)
+    except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
+        return
+    made = np.einsum("kij,jk->ki", fresh, points[:, active])
+    signs = np.where(made < 0.0, -1.0, 1.0)
+    weights[active] = np.abs(made)
+    inverse[active] = fresh * signs[:, :, None]
+
+
 def _weights(vertices: FloatArray, points: FloatArray, basis: npt.NDArray[np.intp]) -> FloatArray:
     """Weights of the vertices ``basis[k]`` that make point k, solved afresh."""
     columns = vertices[:, basis].transpose(1, 0, 2)
@@ -105,11 +145,32 @@ def weight_bounds(
     n = len(points)
     columns = vertices[:, basis].transpose(1, 0, 2)
     made = np.einsum("kij,kj->ki", columns, weights)
-    rest = np.linalg.norm(points.T - made, axis=1)
-    size = np.einsum("kij,kj->ki", np.abs(columns), np.abs(weights))
-    rest += (n + 2) * EPS * np.linalg.norm(size, axis=1)
-    bounds: FloatArray = np.abs(weights).sum(axis=1) + rest / inner_radius(vertices)
+    rest = np.abs(points.T - made)
+    rest += (n + 2) * EPS * np.einsum("kij,kj->ki", np.abs(columns), np.abs(weights))
+    bounds: FloatArray = np.abs(weights).sum(axis=1) + rest @ leftover_costs(vertices)
     return bounds
+
+
+def leftover_costs(vertices: FloatArray) -> FloatArray:
+    """Costs c with ‖x‖ <= sum_i c_i |x_i|; infinite where the vertices do not span.
+
+    For any n vertices W, x = W(W⁻¹x) gives ‖x‖ <= ‖W⁻¹x‖₁. W⁻¹ is known as X with X W = 1 - R,
+    so that ‖W⁻¹x‖₁ <= ‖X x‖₁/(1 - ‖R‖₁). Coordinate by coordinate, this is not spoilt by
+    coordinates of different size, as a ball inside the polytope would be.
+    """
+    n = len(vertices)
+    W = vertices[:, first_basis(vertices)]
+    try:
+        X = np.linalg.inv(W)
+    except np.linalg.LinAlgError:
+        return np.full(n, np.inf)
+    with np.errstate(all="ignore"):
+        rounding = (n + 2) * EPS * np.abs(X) @ np.abs(W)
+        residual = float((np.abs(np.eye(n) - X @ W) + rounding).sum(axis=0).max())
+    if not residual < 0.5:
+        return np.full(n, np.inf)
+    costs: FloatArray = np.abs(X).sum(axis=0) * (1.0 + 4 * n * EPS) / (1.0 - residual)
+    return costs
 
 
 def inner_radius(vertices: FloatArray) -> float:
@@ -120,12 +181,33 @@ def inner_radius(vertices: FloatArray) -> float:
 
 
 def represent(
-    matrices: FloatArray, vertices: FloatArray
+    matrices: FloatArray,
+    vertices: FloatArray,
+    guides: Sequence[tuple[FloatArray, FloatArray]] = (),
 ) -> tuple[npt.NDArray[np.intp], FloatArray]:
-    """How every image A_i v_k is made of vertices: n indices and n weights, i the slower index."""
+    """How every image A_i v_k is made of vertices: n indices and n weights, i the slower index.
+
+    ``guides`` are the same matrices and vertices in other coordinates, in which the linear
+    programmes may be solved with less rounding; of every image the best answer is taken.
+    """
     images = np.concatenate(list(matrices @ vertices), axis=1)
-    basis = _bases(vertices, images, 0.0)
-    return basis, _weights(vertices, images, basis)
+    best_basis = best_weights = None
+    least = np.empty(0)
+    for others, corners in guides or [(matrices, vertices)]:
+        seen = np.concatenate(list(others @ corners), axis=1)
+        basis = _bases(corners, seen, 0.0)
+        weights = _weights(vertices, images, basis)
+        sizes = weight_bounds(vertices, basis, weights, images)
+        if best_basis is None or best_weights is None:
+            best_basis, best_weights, least = basis, weights, sizes
+        else:
+            better = sizes < least
+            best_basis = np.where(better[:, None], basis, best_basis)
+            best_weights = np.where(better[:, None], weights, best_weights)
+            least = np.where(better, sizes, least)
+    assert best_basis is not None
+    assert best_weights is not None
+    return best_basis, best_weights
 
 
 def operator_norm(
@@ -137,9 +219,10 @@ def operator_norm(
     """Bound of the matrices' norms in the norm of the polytope, rounding included."""
     images = np.concatenate(list(matrices @ vertices), axis=1)
     spread = np.concatenate(list(np.abs(matrices) @ np.abs(vertices)), axis=1)
-    rounding = (len(vertices) + 2) * EPS * np.linalg.norm(spread, axis=0) / inner_radius(vertices)
+    n = len(vertices)
+    rounding = (n + 2) * EPS * (leftover_costs(vertices) @ spread)
     sizes = weight_bounds(vertices, basis, weights, images)
-    return float(np.max(sizes + rounding)) * (1.0 + 8.0 * EPS)
+    return float(np.max(sizes + rounding)) * (1.0 + (n + 8) * EPS)
 
 
 def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
@@ -161,8 +244,9 @@ def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
 class Polytope:
     """A polytope that grows under matrices given in units of the target rate.
 
-    ``closed`` says that every image of a vertex is inside, up to ``slack``; ``spent`` counts the
-    linear programmes. Each vertex remembers the vertex and the letter that led to it.
+    ``closed`` says that every image of a vertex is inside, up to ``slack``; ``spans`` that the
+    vertices are not all in a hyperplane; ``spent`` counts the linear programmes. Each vertex
+    remembers the vertex and the letter that led to it.
     """
 
     def __init__(self, matrices: FloatArray, start: FloatArray, slack: float = 1e-12) -> None:
@@ -170,6 +254,7 @@ class Polytope:
         self.vertices = start
         self.limit = 1.0 + slack
         self.closed = False
+        self.spans = False
         self.spent = 0
         columns = start.shape[1]
         self._parent, self._letter = [-1] * columns, [0] * columns
@@ -179,7 +264,8 @@ class Polytope:
 
     def grow(self, budget: int) -> None:
         """Add images of vertices until none is outside, or ``budget`` would be exceeded."""
-        if not self._span():
+        self.spans = self._span()
+        if not self.spans:
             return
         while self._fresh:
             if self.spent + len(self.matrices) * len(self._fresh) > budget:
@@ -211,39 +297,61 @@ class Polytope:
         self.vertices = np.column_stack([self.vertices, vector])
 
     def _span(self) -> bool:
-        """Add images until the vertices span; False if they never do."""
+        """Make the vertices span, by images first and by short vectors across where those fail."""
         n = len(self.vertices)
         column = 0
-        while column < self.vertices.shape[1]:
+        while column < min(self.vertices.shape[1], n):
             for letter, matrix in enumerate(self.matrices):
-                basis = np.linalg.svd(self.vertices, full_matrices=False)
-                frame = basis[0][:, basis[1] > 1e-9 * basis[1][0]]
+                frame = self._frame()
                 if frame.shape[1] == n:
                     return True
                 image = matrix @ self.vertices[:, column]
                 across = image - frame @ (frame.T @ image)
-                if np.linalg.norm(across) > 1e-6 * np.linalg.norm(image):
+                if np.linalg.norm(across) > _ACROSS * np.linalg.norm(image):
                     self._append(image, column, letter)
             column += 1
-        return bool(np.linalg.matrix_rank(self.vertices, rtol=1e-9) == n)
+
+        # The images are (nearly) in a subspace that all matrices (nearly) keep. What they do
+        # across it grows more slowly, so that short vectors there stay short.
+        frame = self._frame()
+        size = float(np.linalg.norm(self.vertices, axis=0).max())
+        missing = np.linalg.qr(np.column_stack([frame, np.eye(n)]))[0][:, frame.shape[1] :]
+        for direction in missing.T:
+            self._parent.append(-1)
+            self._letter.append(0)
+            self._node.append(len(self._parent) - 1)
+            self._fresh.append(self.vertices.shape[1])
+            self.vertices = np.column_stack([self.vertices, _SHORT * size * direction])
+        return bool(self._frame().shape[1] == n)
+
+    def _frame(self) -> FloatArray:
+        """Orthonormal basis of the directions in which the vertices are not negligible."""
+        left, values, _ = np.linalg.svd(self.vertices, full_matrices=False)
+        frame: FloatArray = left[:, values > _SPANS * values[0]]
+        return frame
 
     def _outside(self, images: FloatArray) -> list[int]:
         """Indices of the images that have to become vertices."""
         self.spent += images.shape[1]
-        sizes = norms(self.vertices, images, self.limit)
+        sizes = self._sizes(images, np.empty((len(images), 0)), self.limit)
         order = np.argsort(-sizes, kind="stable")
         order = order[sizes[order] > self.limit]
         head, tail = order[: len(order) // 4 + 1], order[len(order) // 4 + 1 :]
         if tail.size:  # the farthest often cover the others
             self.spent += tail.size
-            wider = np.column_stack([self.vertices, images[:, head]])
-            tail = tail[norms(wider, images[:, tail], self.limit) > self.limit]
+            wider = self._sizes(images[:, tail], images[:, head], self.limit)
+            tail = tail[wider > self.limit]
         return [int(k) for k in (*head, *tail)]
+
+    def _sizes(self, points: FloatArray, extra: FloatArray, stop: float = 0.0) -> FloatArray:
+        """Norms of points in the polytope with ``extra`` vertices beside its own."""
+        return norms(np.column_stack([self.vertices, extra]), points, stop)
 
     def _prune(self) -> None:
         """Drop the columns that are inside the hull of the others."""
         self.spent += self.vertices.shape[1]
-        keep = norms(self.vertices, self.vertices) > 1.0 - 1e-10
+        nothing = np.empty((len(self.vertices), 0))
+        keep = self._sizes(self.vertices, nothing) > 1.0 - _INSIDE
         place = np.cumsum(keep) - 1
         self._fresh = [int(place[k]) for k in self._fresh if keep[k]]
         self._node = [node for node, kept in zip(self._node, keep, strict=True) if kept]

@@ -8,6 +8,9 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
+"""Distance of 1 to the next float64, twice the error of an operation."""
+_TIE = 1e-11
+"""Relative difference up to which two radii per factor count as equal."""
 
 Word = tuple[int, ...]
 """Indices in the order in which the matrices are written: matrices[i] @ matrices[j] @ ..."""
@@ -101,11 +104,11 @@ def best_words(
     for length in range(1, depth + 1):
         values = radii(stack) ** (1.0 / length)
         top = float(values.max())
-        if top > best * (1.0 + 1e-11):
+        if top > best * (1.0 + _TIE):
             attained = []
-        if top >= best * (1.0 - 1e-11):
+        if top >= best * (1.0 - _TIE):
             best = max(best, top)
-            close = np.flatnonzero(values >= best * (1.0 - 1e-11))
+            close = np.flatnonzero(values >= best * (1.0 - _TIE))
             attained += [smallest_rotation(words[k]) for k in close]
         spent += len(words)
         sizes = np.linalg.norm(stack, ord=2, axis=(1, 2)) ** (1.0 / length)

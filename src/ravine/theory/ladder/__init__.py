@@ -1,1 +1,35 @@
 """The ladder of rates: from exact gradients to every finite sum in every order."""
+
+from ravine.theory.ladder.certificate import Certificate, certificate
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.iid import critical_batch_size, iid_noise_floor, iid_rate
+from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rates import contraction, spectral_radius, stable
+from ravine.theory.ladder.rungs import RUNGS, Rung
+from ravine.theory.ladder.safety import safe_momentum, safe_step
+from ravine.theory.ladder.transfer import CircleRate, LinearMethod, circle_rate
+from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
+
+__all__ = [
+    "RUNGS",
+    "Certificate",
+    "CircleRate",
+    "Ladder",
+    "LinearMethod",
+    "Rung",
+    "certificate",
+    "circle_rate",
+    "commuting_rate",
+    "contraction",
+    "critical_batch_size",
+    "iid_noise_floor",
+    "iid_rate",
+    "ladder",
+    "safe_momentum",
+    "safe_step",
+    "schedule_rate",
+    "spectral_radius",
+    "stable",
+    "turning_angle",
+    "worst_case_rate",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,11 @@ from ravine.arguments import one_number
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.batches import Batches
+from ravine.theory.ladder.iid import critical_batch_size
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.moments import exact_noise_coefficient
 
 _USUAL = {
     "usual Nesterov parameters": nesterov,
@@ -27,25 +28,48 @@ _USUAL = {
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """The five answers to "how fast, and is it stable?", from optimistic to cautious.
+    """The answers to "how fast, and is it stable?", from optimistic to cautious.
 
-    ``spectral_radius <= commuting.lower <= commuting.upper <= worst_case_rate <= contraction``.
+    ``spectral_radius <= iid_rate <= commuting.upper <= worst_case_rate <= contraction``.
     """
 
     curvature: Curvature
     method: Method
-    spectral_radius: float
-    """Deterministic rate; also the rate under additive noise."""
-    commuting: Bracket
-    """Worst order of quadratics that share eigenvectors."""
-    worst_case_rate: float
-    """Worst order of any smooth strongly convex functions: exact."""
-    contraction: float
-    """The paper's sufficient bound."""
+    rates: Mapping[str, Bracket]
+    """Growth per step on every rung, in the order of ``ravine.theory.ladder.rungs.RUNGS``."""
     noise_coefficient: float
     """Stationary E‖y - x*‖² for unit noise variance, in the worst direction; may be infinite."""
     sgd_noise_coefficient: float
     """The same for SGD at 2/(mu + L)."""
+    batches: Batches
+    """What the rungs from the second on know of single terms and batches."""
+    critical_batch_size: float
+    """Batches must be larger to be mean-square safe on every such problem; may be infinite."""
+
+    @property
+    def spectral_radius(self) -> float:
+        """Deterministic rate; also the rate under additive noise."""
+        return float(self.rates["spectral_radius"].upper)
+
+    @property
+    def iid_rate(self) -> float:
+        """Worst root-mean-square growth when batches are drawn independently: exact."""
+        return float(self.rates["iid_rate"].upper)
+
+    @property
+    def commuting(self) -> Bracket:
+        """Worst order of quadratics that share eigenvectors."""
+        return self.rates["commuting_rate"]
+
+    @property
+    def worst_case_rate(self) -> float:
+        """Worst order of any smooth strongly convex functions: exact."""
+        return float(self.rates["worst_case_rate"].upper)
+
+    @property
+    def contraction(self) -> float:
+        """The paper's sufficient bound."""
+        return float(self.rates["contraction"].upper)
 
     @property
     def name(self) -> str:
@@ -75,11 +99,27 @@ class Ladder:
             )
         return (
             f"{name}: {noise}; can diverge when mini-batches disagree: worst case "
-            f"{_growth(worst)}. {self._shared()} {self._remedy()}"
+            f"{_growth(worst)}. {self._independent()} {self._shared()} {self._remedy()}"
+        )
+
+    def _independent(self) -> str:
+        """One sentence on batches that are drawn independently."""
+        size = self.batches.batch_size
+        batches = "Single terms" if size == 1 else f"Batches of {size:g}"
+        if self.iid_rate < 1.0:
+            return (
+                f"{batches} drawn independently are safe in mean square, at "
+                f"{_shrinks(self.iid_rate)} a step or faster."
+            )
+        return (
+            f"{batches} drawn independently are not enough to be safe: that takes more than "
+            f"{_count(self.critical_batch_size)} in a batch."
         )
 
     def _shared(self) -> str:
         """One sentence on mini-batches with common eigenvectors."""
+        if self.batches.flat_terms:
+            return "Terms may be flat, so an adversary's order can stall every method."
         if self.commuting.upper < 1.0:
             return "While they share eigenvectors it converges in every order."
         if self.commuting.lower > 1.0:
@@ -89,18 +129,42 @@ class Ladder:
         return "Whether sharing eigenvectors is enough is too close to call."
 
     def _remedy(self) -> str:
-        step = float(sgd(self.curvature).alpha)
-        rate = float(worst_case_rate(self.curvature, sgd(self.curvature)))
+        if self.batches.flat_terms:
+            limit = safe_step(
+                self.curvature.L,
+                0.0,
+                batch_size=self.batches.batch_size,
+                L_max=self.batches.L_max,
+            )
+            return f"SGD with any alpha < {float(limit):.4g} is safe in mean square at this size."
+        terms = self.batches.terms(self.curvature)
+        step = float(sgd(terms).alpha)
+        rate = float(worst_case_rate(terms, sgd(terms)))
         advice = f"SGD with alpha = {step:.4g} is certain, at {_shrinks(rate)} a step"
         beta = float(self.method.beta)
         if self.method.is_nesterov and 0.0 < beta < 1.0:
-            limit = float(safe_step(self.curvature.L, beta))
-            advice += f"; so is any alpha < {limit:.4g} at this momentum"
+            longest = float(safe_step(terms.L, beta))
+            advice += f"; so is any alpha < {longest:.4g} at this momentum"
         return advice + "."
 
 
-def ladder(curvature: Curvature, method: Method) -> Ladder:
+def ladder(
+    curvature: Curvature,
+    method: Method,
+    *,
+    L_max: float | None = None,
+    batch_size: float = 1,
+    mu_min: float | None = None,
+) -> Ladder:
     """Climb every rung for one curvature and one method.
+
+    Parameters
+    ----------
+    curvature, method
+        Single values. Unless L_max is given every term of the sum has this curvature.
+    L_max, batch_size, mu_min
+        Curvature of single terms and size of the batches, as in :func:`ravine.iid_rate`. The rungs
+        for any order are then those of terms with curvature in [mu_min, L_max].
 
     Examples
     --------
@@ -109,18 +173,26 @@ def ladder(curvature: Curvature, method: Method) -> Ladder:
     >>> print(ladder(c, nesterov(c)).verdict[:88])
     Usual Nesterov parameters: converges for additive noise at 0.9776 a step; can diverge wh
     """
+    # Here, because the moments stand on the rates: neither room could be loaded first otherwise.
+    from ravine.theory.noise.moments import exact_noise_coefficient
+
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
     for name in ("mu", "L"):
         one_number(name, getattr(curvature, name), remedy=remedy)
     for name in ("alpha", "beta", "gamma"):
         one_number(name, getattr(method, name), remedy=remedy)
+    batches = Batches(
+        L_max=None if L_max is None else one_number("L_max", L_max, remedy=remedy),
+        batch_size=one_number("batch_size", batch_size, remedy=remedy),
+        mu_min=None if mu_min is None else one_number("mu_min", mu_min, remedy=remedy),
+    )
+    limit = critical_batch_size(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
     return Ladder(
         curvature,
         method,
-        spectral_radius=float(spectral_radius(curvature, method)),
-        commuting=commuting_rate(curvature, method),
-        worst_case_rate=float(worst_case_rate(curvature, method)),
-        contraction=float(contraction(curvature, method)),
+        batches=batches,
+        critical_batch_size=float(limit),
+        rates={rung.key: rung.rate(curvature, method, batches) for rung in RUNGS},
         noise_coefficient=float(exact_noise_coefficient(curvature, method)),
         sgd_noise_coefficient=float(exact_noise_coefficient(curvature, sgd(curvature))),
     )
@@ -134,6 +206,11 @@ def _same(one: Method, other: Method) -> bool:
 def _shrinks(rate: float) -> str:
     """A rate below one with enough digits to tell it from one."""
     return f"{rate:.4f}" if rate < 0.995 else f"{rate:.6g}"
+
+
+def _count(size: float) -> str:
+    """A batch size as a whole number where it is a large one."""
+    return f"{size:.3g}" if size < 100.0 else f"{size:.0f}"
 
 
 def _growth(rate: float) -> str:

@@ -13,6 +13,9 @@ from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
 
 _ROUNDING = 8.0 * np.finfo(np.float64).eps
+"""A discriminant below this share of its terms is critical damping, blurred by rounding."""
+_HUGE = 1e100
+"""Steps h beyond this have squares near the end of float64's range."""
 
 
 def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
@@ -22,24 +25,48 @@ def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     )
 
 
-def _discriminant(h: Real, beta: Real, gamma: Real) -> Real:
-    """t² - 4d, taken as zero where it is below its own rounding: critical damping is meant."""
-    one, other = (1.0 - beta) ** 2, h * (1.0 + beta) ** 2
-    square, product = (1.0 + beta - h * (1.0 + gamma)) ** 2, 4.0 * (beta - h * gamma)
-    # For Nesterov's method the factored form keeps its zero sharp.
-    same = gamma == beta
-    gap = np.where(same, (1.0 - h) * (one - other), square - product)
-    size = np.where(same, np.abs(1.0 - h) * (one + other), square + np.abs(product))
+def _scale(h: Real) -> Real:
+    """1, or for a step whose square might overflow the step itself, to be its unit."""
+    return np.where(h > _HUGE, h, 1.0) if np.max(h) > _HUGE else np.float64(1.0)
+
+
+def _discriminant(h: Real, unit: Real, beta: Real, gamma: Real) -> Real:
+    """(t² - 4d)/S², taken as zero where it is below its rounding: critical damping is meant.
+
+    ``h`` is alpha λ/S and ``unit`` 1/S, for an S that keeps the squares of long steps finite.
+    """
+    if gamma is beta or np.all(gamma == beta):
+        # t² - 4d = q ((1-beta)² - h (1+beta)²) with q = 1 - h: the factors keep their zeros sharp.
+        q = unit - h
+        one = unit * (1.0 - beta) ** 2
+        other = h * (1.0 + beta) ** 2
+        gap = q * (one - other)
+        size = np.abs(q) * (one + other)
+    else:
+        square = ((1.0 + beta) * unit - h * (1.0 + gamma)) ** 2
+        product = 4.0 * unit * (beta * unit - h * gamma)
+        gap = square - product
+        size = square + np.abs(product)
     return np.where(np.abs(gap) > _ROUNDING * size, gap, 0.0)[()]
 
 
 def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     """Spectral radius of the block B(λ), from its trace and determinant."""
     h = alpha * eigenvalue
-    trace = 1.0 + beta - h * (1.0 + gamma)
-    gap = _discriminant(h, beta, gamma)
+    scale = _scale(h)
+    unit = 1.0 / scale
+    h = h * unit
+    if gamma is beta or np.all(gamma == beta):
+        q = unit - h
+        trace = (1.0 + beta) * q
+        determinant = beta * unit * q
+    else:
+        trace = (1.0 + beta) * unit - h * (1.0 + gamma)
+        determinant = unit * (beta * unit - h * gamma)
+    gap = _discriminant(h, unit, beta, gamma)
     real = 0.5 * (np.abs(trace) + np.sqrt(np.maximum(gap, 0.0)))
-    return np.where(gap >= 0.0, real, np.sqrt(np.maximum(beta - h * gamma, 0.0)))[()]
+    radius = np.where(gap >= 0.0, real, np.sqrt(np.maximum(determinant, 0.0)))
+    return (radius * scale)[()]
 
 
 def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:
@@ -49,11 +76,15 @@ def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Re
 
 def _norm(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     h = alpha * eigenvalue
-    coupling = beta * (1.0 + gamma) - gamma
-    frobenius = (1.0 - h * (1.0 + gamma)) ** 2 + h * h + coupling**2 + beta**2
-    twice_det = 2.0 * np.abs(beta - h * gamma)
+    scale = _scale(h)
+    unit = 1.0 / scale
+    h = h * unit
+    coupling = (beta * (1.0 + gamma) - gamma) * unit
+    damping = beta * unit
+    frobenius = (unit - h * (1.0 + gamma)) ** 2 + h * h + coupling**2 + damping**2
+    twice_det = 2.0 * unit * np.abs(damping - h * gamma)
     gap = np.maximum(frobenius - twice_det, 0.0) * (frobenius + twice_det)
-    return np.sqrt(0.5 * (frobenius + np.sqrt(gap)))
+    return np.sqrt(0.5 * (frobenius + np.sqrt(gap))) * scale
 
 
 def _largest_norm(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:

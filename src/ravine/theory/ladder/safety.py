@@ -1,31 +1,59 @@
-"""Parameters that are certain to converge on every finite sum, in every order."""
+"""Parameters that are certain to converge: in every order, or in mean square for random batches."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, broadcast, real
+from ravine.arguments import FloatArray, Real, Refusal, broadcast, real
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batch_size
+from ravine.theory.ladder.iid import is_mean_square_safe
+from ravine.theory.ladder.rates import check_shapes, stable
 
 _SCAN = 512
 """Momenta tried to find the last safe interval before it is bisected."""
+_BISECTIONS = 54
+"""Halvings of an interval of width 2/512 down to the last digit of a number of size one."""
+_CURVATURES = 257
+"""Curvatures tried to find the one that limits the step first, before it is refined."""
+_REFINEMENTS = 60
+"""Rounds of the refinement, which converges quadratically: four or five are usual."""
 
 
-def safe_step(L: npt.ArrayLike, beta: npt.ArrayLike) -> Real:
-    """Supremum of the step sizes that are safe for Nesterov's method at momentum beta, for any mu.
+def safe_step(
+    L: npt.ArrayLike,
+    beta: npt.ArrayLike,
+    gamma: npt.ArrayLike | None = None,
+    *,
+    batch_size: npt.ArrayLike | None = None,
+    L_max: npt.ArrayLike | None = None,
+) -> Real:
+    """Supremum of the step sizes that are safe at momentum beta, whatever mu is.
 
-    The worst-case rate is below 1 for every mu in (0, L] iff (T7, verified numerically)
-    alpha L < 2(1 - beta)²/(1 - beta + 2 beta²). At beta = 0 that is SGD's 2/L.
+    In every order of every finite sum: the worst-case rate is below 1 for every mu in (0, L] iff,
+    with c = beta(1 + gamma) - gamma,
+
+    - alpha L < 2(1 - beta)²/(1 - beta + 2c) where c >= 0 (for Nesterov's method c = beta²),
+    - alpha L < 2(1 + beta)/(1 + 2 gamma) where c < 0: the limit of exact gradients.
+
+    With ``batch_size``: in mean square, for batches drawn independently, of terms whose curvature
+    lies between 0 and L_max. The limit is then the least alpha for which some λ in [0, L] has
+    (L_max - λ) λ Var y(λ) = batch_size; for small λ that is alpha = 2 b (1 - beta)/L_max.
 
     Parameters
     ----------
     L
-        Smoothness of every term, positive.
+        Smoothness, positive: of every term, or with ``batch_size`` of the whole objective.
     beta
-        Momentum, between -1 and 1; negative values allow a longer step.
+        Momentum, from -1 up to 1; negative values allow a longer step.
+    gamma
+        Look-ahead; ``None`` means beta.
+    batch_size
+        Terms averaged in a step, at least 1, for safety in mean square.
+    L_max
+        Largest curvature of a single term, at least L, with ``batch_size``; L unless given.
 
     Returns
     -------
@@ -35,19 +63,103 @@ def safe_step(L: npt.ArrayLike, beta: npt.ArrayLike) -> Real:
     --------
     >>> round(float(safe_step(1.0, 0.9)), 5)
     0.01163
+    >>> safe_step(1.0, 0.9, batch_size=[1, 10, 100, 1000], L_max=10).round(3).tolist()
+    [0.02, 0.2, 1.197, 1.34]
     """
     smoothness = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
-    momentum = real("beta", beta, "inside (-1, 1)", remedy="no other momentum is safe for every mu")
-    broadcast(L=smoothness, beta=momentum)
-    return 2.0 * (1.0 - momentum) ** 2 / ((1.0 - momentum + 2.0 * momentum**2) * smoothness)
+    momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
+    ahead = momentum if gamma is None else real("gamma", gamma, remedy="give a look-ahead")
+    shape = broadcast(L=smoothness, beta=momentum, gamma=ahead)
+    _check_momentum(momentum, ahead)
+    if batch_size is not None:
+        size = check_batch_size(batch_size)
+        most = smoothness if L_max is None else _check_largest(smoothness, L_max)
+        broadcast(L=smoothness, beta=momentum, gamma=ahead, batch_size=size, L_max=most)
+        return _mean_square_step(smoothness, momentum, ahead, size, most)
+    if L_max is not None:
+        remedy = "give batch_size too, or the largest curvature of a term as L"
+        raise Refusal("L_max", "left out without batch_size", "one", remedy)
+
+    coupling = np.where(ahead == momentum, momentum**2, momentum * (1.0 + ahead) - ahead)
+    any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(coupling, 0.0))
+    with np.errstate(divide="ignore"):
+        exact = 2.0 * (1.0 + momentum) / (1.0 + 2.0 * ahead)
+    limit = np.where(coupling >= 0.0, any_order, exact) / smoothness
+    return np.broadcast_to(limit, shape)[()]
 
 
-def safe_momentum(curvature: Curvature, alpha: npt.ArrayLike) -> Real:
+def _check_momentum(beta: Real, gamma: Real) -> None:
+    """Refuse momenta at which no step is stable for every mu: |beta| >= 1, but for beta = -1.
+
+    At beta = -1 the method is stable for small steps iff gamma < -1/2, as for Nesterov's.
+    """
+    inside = (np.abs(beta) < 1.0) | ((beta == -1.0) & (gamma < -0.5))
+    if not np.all(inside):
+        shown = np.broadcast_to(beta, np.shape(inside))[~np.asarray(inside)]
+        remedy = "no other momentum is safe for every mu"
+        raise Refusal("beta", "between -1 and 1", f"{np.ravel(shown)[0]:g}", remedy)
+
+
+def _check_largest(L: Real, L_max: npt.ArrayLike) -> Real:
+    return batch_noise(Curvature(L, L), L_max=L_max).most
+
+
+def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) -> Real:
+    """Least alpha at which some λ in [0, L] has V(λ) Var y(λ) = 1, with V = λ (L_max - λ)/b.
+
+    Times its positive denominator the condition reads E(alpha, λ) > 0 with
+    E = b p v - alpha (L_max - λ) N, p = 1-beta+gamma h, v = 2+2 beta-(1+2 gamma) h and
+    N = 1+beta+gamma (1+2 gamma) h, h = alpha λ: quadratic in alpha for each λ, and in λ for each
+    alpha. From the alpha that the worst λ of a grid allows, the steps λ → argmin E(alpha, ·) and
+    alpha → least root of E(·, λ) descend to the limit.
+    """
+    fall = 1.0 + 2.0 * gamma
+    fixed = 2.0 * size * (1.0 + beta) * (1.0 - beta)
+    slope = size * (2.0 * (1.0 + beta) * gamma - (1.0 - beta) * fall)
+
+    def least_root(lam: FloatArray) -> FloatArray:
+        linear = slope * lam - (most - lam) * (1.0 + beta)
+        square = -gamma * fall * lam * (size * lam + most - lam)
+        # Of fixed + linear alpha + square alpha², without cancellation where linear < 0.
+        bend = np.sqrt(np.maximum(linear * linear - 4.0 * square * fixed, 0.0))
+        falling = 2.0 * fixed / (bend - linear)
+        rising = -(linear + bend) / (2.0 * square)
+        root = np.where(linear < 0.0, falling, rising)
+        exists = (linear * linear >= 4.0 * square * fixed) & (root > 0.0)
+        return np.where(exists, root, np.inf)
+
+    shape = np.broadcast_shapes(np.shape(L), np.shape(fixed), np.shape(slope), np.shape(most))
+    grid = np.linspace(0.0, 1.0, _CURVATURES).reshape(-1, *(1,) * len(shape)) * L
+    with np.errstate(all="ignore"):
+        step = np.broadcast_to(least_root(grid).min(axis=0), shape)
+        for _ in range(_REFINEMENTS):
+            # E in λ: fixed - alpha L_max (1+beta) + b1 λ + b2 λ².
+            b1 = step * (slope + (1.0 + beta)) - step * step * gamma * fall * most
+            b2 = step * step * gamma * fall * (1.0 - size)
+            inner = np.where(b2 > 0.0, np.clip(-b1 / (2.0 * b2), 0.0, L), 0.0)
+            ends = np.where(b1 * L + b2 * L * L < 0.0, L, 0.0)
+            lam = np.where(b1 * inner + b2 * inner**2 < b1 * ends + b2 * ends**2, inner, ends)
+            lower = least_root(lam)
+            if not np.any(lower < step):
+                break
+            step = np.minimum(lower, step)
+    return step[()]
+
+
+def safe_momentum(
+    curvature: Curvature,
+    alpha: npt.ArrayLike,
+    *,
+    batch_size: npt.ArrayLike | None = None,
+    L_max: npt.ArrayLike | None = None,
+    mu_min: npt.ArrayLike | None = None,
+) -> Real:
     """Supremum of the momenta at which Nesterov's method is safe with step alpha.
 
     The largest beta up to which the worst-case rate of (alpha, beta) is below 1. At alpha = 1/L it
     is the larger root of 8 beta² q = 8 beta - (1 + beta)² q, with q = 1 - 1/Q; for Q < 3 it is
-    above 1.
+    above 1. With ``batch_size``, the largest beta that is safe in mean square for batches drawn
+    independently; L_max and mu_min are those of :func:`ravine.iid_rate`.
 
     Returns
     -------
@@ -59,24 +171,67 @@ def safe_momentum(curvature: Curvature, alpha: npt.ArrayLike) -> Real:
     >>> from ravine import Curvature
     >>> round(float(safe_momentum(Curvature(1, 32), 1 / 32)), 6)
     0.446481
+    >>> round(float(safe_momentum(Curvature(1, 32), 1 / 32, batch_size=8, L_max=64)), 6)
+    0.896883
     """
     step = real("alpha", alpha, "positive", remedy="give a step size, e.g. alpha=0.01")
+    noise = None
     shape = broadcast(mu=curvature.mu, L=curvature.L, alpha=step)
+    if batch_size is not None:
+        noise = batch_noise(curvature, L_max=L_max, batch_size=batch_size, mu_min=mu_min)
+        shape = np.broadcast_shapes(shape, noise.shape())
+    elif L_max is not None or mu_min is not None:
+        name = "L_max" if L_max is not None else "mu_min"
+        raise Refusal(name, "left out without batch_size", "one", "give batch_size too")
+
     slope = np.maximum(np.abs(1.0 - step * curvature.mu), np.abs(1.0 - step * curvature.L))
     # A safe momentum is a stable one: |beta (1 - h)| < 1 at both ends of the curvature.
     reach = 1.0 / np.broadcast_to(np.maximum(slope, 1e-12), shape)
     scan = np.linspace(-1.0, 1.0, _SCAN + 1)[1:-1].reshape(-1, *(1,) * len(shape)) * reach
-    safe = np.broadcast_to(_is_safe(curvature, step, scan), scan.shape)
+    safe = np.broadcast_to(_is_safe(curvature, Method(step, scan), noise), scan.shape)
     last = scan.shape[0] - 1 - np.argmax(safe[::-1], axis=0)
     low = np.take_along_axis(scan, last[None], axis=0)[0]
     high = low + 2.0 * reach / _SCAN
-    for _ in range(54):
+    for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        inside = _is_safe(curvature, step, middle)
+        inside = _is_safe(curvature, Method(step, middle), noise)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     bound = np.where(np.broadcast_to(slope, shape) > 0.0, low, np.inf)
     return np.where(safe.any(axis=0), bound, np.nan)[()]
 
 
-def _is_safe(curvature: Curvature, step: Real, beta: FloatArray) -> npt.NDArray[np.bool_]:
-    return np.asarray(worst_case_rate(curvature, Method(step, beta)) < 1.0)
+def _is_safe(
+    curvature: Curvature, method: Method, noise: BatchNoise | None
+) -> npt.NDArray[np.bool_]:
+    if noise is None:
+        return is_safe(curvature, method)
+    return is_mean_square_safe(curvature, method, noise)
+
+
+def is_safe(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_]:
+    """Whether the worst-case rate is below 1, decided without rounding a rate that is close to 1.
+
+    Two blocks with traces t, determinants d and m = 2 tr(B₁B₂) - t₁t₂ have a common norm below 1
+    iff both are stable and (1-d₁)(1-d₂) + √(((1+d₁)²-t₁²)((1+d₂)²-t₂²)) > |m|. With h = alpha mu,
+    H = alpha L, v = 2+2 beta-(1+2 gamma)h and c = beta(1+gamma)-gamma, (1+d)²-t² = h v and the
+    difference of both sides loses its large terms:
+
+    - 2(1-beta)² - (h+H)(1-beta+2c) + (gamma²+(1+gamma)²) hH + √(hH v₁v₂) > 0 for m < 0,
+    - (h+H)((1-beta)(1+2 gamma)+2c) - (1+2 gamma) hH + √(hH v₁v₂) > 0 for m > 0.
+    """
+    check_shapes(curvature, method)
+    beta = method.beta
+    gamma = method.gamma
+    low = method.alpha * curvature.mu
+    high = method.alpha * curvature.L
+    fall = 1.0 + 2.0 * gamma
+    coupling = np.where(gamma == beta, beta * beta, beta * (1.0 + gamma) - gamma)
+
+    flips = (2.0 + 2.0 * beta - fall * low) * (2.0 + 2.0 * beta - fall * high)
+    both = np.sqrt(low) * np.sqrt(high) * np.sqrt(np.maximum(flips, 0.0))
+    total = low + high
+    product = low * high
+    negative = 2.0 * (1.0 - beta) ** 2 - total * (1.0 - beta + 2.0 * coupling)
+    negative = negative + (gamma**2 + (1.0 + gamma) ** 2) * product + both
+    positive = total * ((1.0 - beta) * fall + 2.0 * coupling) - fall * product + both
+    return np.asarray(stable(curvature, method) & (negative > 0.0) & (positive > 0.0))

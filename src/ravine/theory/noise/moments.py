@@ -4,6 +4,8 @@ In one eigen-direction lambda, with independent noise of variance sigma2 and h =
 method is a second-order autoregression with trace 1 + beta - h (1+gamma) and determinant
 d = beta - h gamma. It has a stationary law iff Jury's conditions hold: h > 0,
 2 (1+d) - h > 0 and |d| < 1.
+
+Errors come in two quantities: the distance E‖y - x*‖² and the objective E f(y) - f*.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.rates import check_shapes, contraction, spectral_radius, stable
+from ravine.theory.noise.error_quantity import ErrorQuantity
 
-_LONGEST_SEARCH = 2**20
 _EIGENVALUES = "give eigenvalues of the Hessian, e.g. [0.05, 100]"
 _SIGMA2 = "give the variance of the gradient noise, e.g. sigma2=1.0"
 
@@ -37,38 +39,40 @@ class StationaryVariance:
     """Variance of x_k - x_{k-1}."""
     covariance: Real
     """Covariance of x_k and x_{k-1}."""
+    objective: Real
+    """E f(y_k) - f* in this direction: λ/2 times the variance of y_k."""
 
 
-def _per_curvature(
-    lam: Real, alpha: Real, beta: Real, gamma: Real
-) -> tuple[Real, Real, Real, npt.NDArray[np.bool_]]:
-    """Return h, d, alpha / ((1-d)(2(1+d)-h)) and where Jury's conditions fail."""
+def _stationary_law(
+    lam: Real, alpha: Real, beta: Real, gamma: Real, sigma2: Real
+) -> tuple[FloatArray, ...]:
+    """Var x, Var y, Var velocity, Cov and the excess λ Var y / 2, in one direction.
+
+    With p = 1 - d and v = 2(1 + d) - h, the two factors that Jury's conditions keep positive,
+
+        Var y = (alpha² sigma2 / 2) (1/(h p) + (1 + 2 gamma)²/(p v)),
+
+    two positive terms. p is built as (1 - beta) + h gamma: 1 - d would lose all digits as
+    beta tends to 1.
+    """
     h = alpha * lam
-    d = beta - h * gamma
-    flip = 2.0 * (1.0 + d) - h
-    unstable = ~np.asarray((h > 0.0) & (flip > 0.0) & (np.abs(d) < 1.0))
-    return h, d, alpha / ((1.0 - d) * flip), unstable
+    p = (1.0 - beta) + h * gamma
+    v = 2.0 * (1.0 + beta) - h * (1.0 + 2.0 * gamma)
+    one_plus_d = (1.0 + beta) - h * gamma
+    unstable = ~np.asarray((h > 0.0) & (v > 0.0) & (p > 0.0) & (one_plus_d > 0.0))
 
+    # alpha²/h is alpha/λ: nothing overflows for a small step.
+    per_noise = sigma2 * alpha / p
+    kick = alpha * (1.0 + 2.0 * gamma) ** 2 / v
 
-def _variances(
-    lam: Real, alpha: Real, beta: Real, gamma: Real, sigma2: Real
-) -> tuple[FloatArray, ...]:
-    h, d, scale, unstable = _per_curvature(lam, alpha, beta, gamma)
-    scale = sigma2 * scale
-    velocity = 2.0 * alpha * scale
-    scale = scale / lam
-    y = (1.0 + d + 2.0 * h * gamma * (1.0 + gamma)) * scale
-    found = ((1.0 + d) * scale, y, velocity, (1.0 + d - h) * scale)
-    return tuple(np.where(unstable, np.inf, value) for value in found)
-
-
-def _excess(
-    lam: Real, alpha: Real, beta: Real, gamma: Real, sigma2: Real
-) -> tuple[FloatArray, ...]:
-    """Half of lambda Var y, without a division by lambda."""
-    h, d, scale, unstable = _per_curvature(lam, alpha, beta, gamma)
-    value = (0.5 + 0.5 * d + h * gamma * (1.0 + gamma)) * scale * sigma2
-    return (np.where(unstable, np.inf, value),)
+    x = per_noise * one_plus_d / (lam * v)
+    y = 0.5 * per_noise * (1.0 / lam + kick)
+    velocity = 2.0 * alpha * per_noise / v
+    covariance = per_noise * (one_plus_d - h) / (lam * v)
+    excess = 0.25 * per_noise * (1.0 + lam * kick)
+    return tuple(
+        np.where(unstable, np.inf, value) for value in (x, y, velocity, covariance, excess)
+    )
 
 
 def stationary_variance(
@@ -94,8 +98,9 @@ def stationary_variance(
     Returns
     -------
     StationaryVariance
-        ``x``, ``y``, ``velocity``, ``covariance``, each of the broadcast shape. All are infinite
-        in a direction that is not stable (Jury's conditions), which includes alpha = 0.
+        ``x``, ``y``, ``velocity``, ``covariance``, and ``objective``, which is λ Var y / 2, each
+        of the broadcast shape. All are infinite in a direction that is not stable (Jury's
+        conditions), which includes alpha = 0.
 
     Examples
     --------
@@ -110,13 +115,19 @@ def stationary_variance(
     inputs = {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma, "sigma2": noise}
     shape = broadcast(eigenvalues=lam, **inputs)
     with np.errstate(all="ignore"):
-        found = by_chunks(_variances, shape, lam, *inputs.values())
-    x, y, velocity, covariance = (array[()] for array in found)
-    return StationaryVariance(x, y, velocity, covariance)
+        law = by_chunks(_stationary_law, shape, lam, *inputs.values())
+    x, y, velocity, covariance, objective = (array[()] for array in law)
+    return StationaryVariance(x, y, velocity, covariance, objective)
 
 
-def noise_floor(eigenvalues: npt.ArrayLike, method: Method, *, sigma2: npt.ArrayLike = 1.0) -> Real:
-    """Where the objective stops: the stationary E f(y) - f* = ½ sum_i lambda_i Var y_i.
+def noise_floor(
+    eigenvalues: npt.ArrayLike,
+    method: Method,
+    *,
+    sigma2: npt.ArrayLike = 1.0,
+    quantity: ErrorQuantity | str = ErrorQuantity.OBJECTIVE,
+) -> Real:
+    """Where the error stops: the stationary E f(y) - f* = ½ sum_i λ_i Var y_i, or sum_i Var y_i.
 
     Parameters
     ----------
@@ -128,6 +139,8 @@ def noise_floor(eigenvalues: npt.ArrayLike, method: Method, *, sigma2: npt.Array
     sigma2
         Noise variance in each direction, zero or more: a scalar, or an array whose last axis
         runs over the directions, like that of ``eigenvalues``.
+    quantity
+        ``"objective"`` for E f(y) - f*, ``"distance"`` for E‖y - x*‖².
 
     Returns
     -------
@@ -140,17 +153,24 @@ def noise_floor(eigenvalues: npt.ArrayLike, method: Method, *, sigma2: npt.Array
     0.8333333333333333
     >>> noise_floor([0.5, 1.0], Method([0.5, 1.0, 2.0])).round(4).tolist()
     [0.3095, 0.8333, inf]
+    >>> round(float(noise_floor([0.5, 1.0], Method(1.0), quantity="distance")), 12)
+    2.333333333333
     """
     lam = np.atleast_1d(real("eigenvalues", eigenvalues, "positive", remedy=_EIGENVALUES))
     noise = np.atleast_1d(real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2))
+    kind = ErrorQuantity.parse(quantity, "quantity")
     broadcast(eigenvalues=lam, sigma2=noise)
     lam, noise = np.broadcast_arrays(lam, noise)
     inputs = {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
     shape = broadcast(eigenvalues=lam[..., 0], **inputs)
+
+    # Var y is the second and λ Var y / 2 the last entry of the stationary law
+    entry = 4 if kind is ErrorQuantity.OBJECTIVE else 1
     total = np.zeros(shape)
     with np.errstate(all="ignore"):
         for i in range(lam.shape[-1]):
-            total += by_chunks(_excess, shape, lam[..., i], *inputs.values(), noise[..., i])[0]
+            law = by_chunks(_stationary_law, shape, lam[..., i], *inputs.values(), noise[..., i])
+            total += law[entry]
     return total[()]
 
 
@@ -161,6 +181,7 @@ def second_moment(
     sigma2: npt.ArrayLike = 1.0,
     start: npt.ArrayLike = 1.0,
     steps: int,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> FloatArray:
     """Exact E r_{k+1}² of one eigen-direction for k = 0, ..., steps, transient included.
 
@@ -181,17 +202,22 @@ def second_moment(
         r_1 = x_0 - x* in that direction; broadcasts.
     steps
         Number of steps, zero or more.
+    quantity
+        ``"distance"`` for E r², ``"objective"`` for this direction's share of E f(y) - f*,
+        which is λ/2 times as much.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(steps + 1, ...)``; entry ``k`` is E r_{k+1}², after k gradients; entry 0 is
-        start². Infinite where it overflows.
+        Shape ``(steps + 1, ...)``; entry ``k`` belongs to y_{k+1}, after k gradients; entry 0
+        is start², or λ/2 times it. Infinite where it overflows.
 
     Examples
     --------
     >>> second_moment(1.0, Method(0.5), steps=3).tolist()
     [1.0, 0.5, 0.375, 0.34375]
+    >>> second_moment(1.0, Method(0.5), steps=3, quantity="objective").tolist()
+    [0.5, 0.25, 0.1875, 0.171875]
     """
     lam = real("eigenvalues", eigenvalues, remedy=_EIGENVALUES)
     noise = real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2)
@@ -205,16 +231,22 @@ def second_moment(
         sigma2=noise,
         start=first,
     )
+    kind = ErrorQuantity.parse(quantity, "quantity")
+    weight = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.float64(1.0)
+
     B = block(lam, method)
     gain = noise_gain_vector(method)
     out = np.empty((count + 1, *shape))
     with np.errstate(all="ignore"):
-        r, v = np.broadcast_to(first, shape), np.zeros(shape)
-        w, u = np.broadcast_to(gain[..., 0], shape), np.ones(shape)
+        # (r, v) is B^k applied to the start, (w, u) is B^k applied to the gain of the noise
+        r = np.broadcast_to(first, shape)
+        v = np.zeros(shape)
+        w = np.broadcast_to(gain[..., 0], shape)
+        u = np.ones(shape)
         power = method.alpha * method.alpha * noise
         variance = np.zeros(shape)
         for k in range(count + 1):
-            out[k] = r * r + variance
+            out[k] = weight * (r * r + variance)
             variance += power * w * w
             r, v = B[..., 0, 0] * r + B[..., 0, 1] * v, B[..., 1, 0] * r + B[..., 1, 1] * v
             w, u = B[..., 0, 0] * w + B[..., 0, 1] * u, B[..., 1, 0] * w + B[..., 1, 1] * u
@@ -261,18 +293,31 @@ def paper_noise_coefficient(
     return np.where(stable(curvature, method), value, np.inf)[()]
 
 
-def exact_noise_coefficient(curvature: Curvature, method: Method) -> Real:
+def exact_noise_coefficient(
+    curvature: Curvature,
+    method: Method,
+    *,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
+) -> Real:
     """Coefficient of sigma² in the worst direction: the largest Var y / sigma² over [mu, L].
 
     The stationary E‖y - x*‖² of a quadratic whose noise has total variance sigma² is a weighted
-    mean of Var y(lambda) over its eigenvalues, so this is the exact worst case. Var y is
-    convex in lambda where it is finite (verified numerically for the whole family, not proven), so
-    one of the ends mu, L attains it.
+    mean of Var y(λ) over its eigenvalues, so this is the exact worst case. E f(y) - f* is the
+    same mean of λ Var y(λ)/2. On the stable interval Var y is log-convex in λ, and λ Var y is
+    log-convex or increasing, so one of the ends mu, L attains either maximum (the
+    documentation, "The worst direction under noise", has both proofs).
+
+    Parameters
+    ----------
+    curvature, method
+        Arrays broadcast.
+    quantity
+        ``"distance"`` for E‖y - x*‖², ``"objective"`` for E f(y) - f*.
 
     Returns
     -------
     Real
-        Infinite where the method is not stable. Arrays broadcast.
+        Infinite where the method is not stable.
 
     Examples
     --------
@@ -282,86 +327,13 @@ def exact_noise_coefficient(curvature: Curvature, method: Method) -> Real:
     384.573763
     >>> round(float(exact_noise_coefficient(c, sgd(c))), 6)
     128.0
+    >>> round(float(exact_noise_coefficient(c, nesterov(c), quantity="objective")), 6)
+    2.039119
     """
     check_shapes(curvature, method)
-    flat = stationary_variance(curvature.mu, method).y
-    return np.maximum(flat, stationary_variance(curvature.L, method).y)[()]
-
-
-@dataclass(frozen=True, eq=False)
-class TransientPeak:
-    """The largest norm of a power of A, and where it is reached."""
-
-    norm: Real
-    """sup_k ‖A^k‖ over every Hessian with the given curvature; infinite when unstable."""
-    step: npt.NDArray[np.int64] | np.int64
-    """The k that reaches it; -1 when unstable."""
-    eigenvalue: Real
-    """The eigenvalue that reaches it; NaN when unstable."""
-
-
-def spectral_norms(matrices: FloatArray) -> FloatArray:
-    """Spectral norms of a stack of 2x2 matrices, free of cancellation."""
-    a, b = matrices[..., 0, 0], matrices[..., 0, 1]
-    c, d = matrices[..., 1, 0], matrices[..., 1, 1]
-    norms: FloatArray = 0.5 * (np.hypot(a + d, b - c) + np.hypot(a - d, b + c))
-    return norms
-
-
-def _peak(B: FloatArray) -> tuple[float, int]:
-    """Largest ‖B^k‖ over k >= 0, and its k.
-
-    Once some k >= 1 has ‖B^k‖ <= 1 the search ends: ‖B^{k+j}‖ <= ‖B^j‖ was seen before.
-    """
-    powers, step, best, at = np.eye(2)[None], B, 1.0, 0
-    while len(powers) < _LONGEST_SEARCH:
-        fresh = powers @ step
-        norms = spectral_norms(fresh)
-        if norms.max() > best:
-            best, at = float(norms.max()), len(powers) + int(norms.argmax())
-        if norms.min() <= 1.0:
-            break
-        powers, step = np.concatenate([powers, fresh]), step @ step
-    return best, at
-
-
-def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
-    """Transient growth of the deterministic method: sup_k ‖A^k‖₂ in the state (r, v).
-
-    ‖A^k‖ is the largest ‖B(lambda)^k‖ over the spectrum, so the supremum is taken over
-    k >= 0 and lambda in [mu, L]: the two ends, and 15 points between them. No stable
-    parameters are known for which a point between beats both ends. At the usual parameters mu
-    attains it, near k = √Q, and the peak grows like √Q/e.
-
-    Parameters
-    ----------
-    curvature, method
-        Arrays broadcast; the search runs once for every element.
-
-    Returns
-    -------
-    TransientPeak
-        At least 1 (k = 0). The search ends with a proof that no later k is larger, or
-        after 2²⁰ steps when the method is that slow.
-
-    Examples
-    --------
-    >>> from ravine.methods import nesterov
-    >>> c = Curvature(1, 512)
-    >>> peak = transient_peak(c, nesterov(c))
-    >>> round(float(peak.norm), 6), int(peak.step), float(peak.eigenvalue)
-    (7.170203, 22, 1.0)
-    """
-    shape = check_shapes(curvature, method)
-    settled = np.broadcast_to(stable(curvature, method), shape)
-    given = (curvature.mu, curvature.L, method.alpha, method.beta, method.gamma)
-    mu, L, alpha, beta, gamma = (np.broadcast_to(value, shape) for value in given)
-    norm, where = np.full(shape, np.inf), np.full(shape, np.nan)
-    step = np.full(shape, -1, np.int64)
-    for i in np.ndindex(shape):
-        if settled[i]:
-            lam = np.geomspace(mu[i], L[i], 17)
-            peaks = [_peak(B) for B in block(lam, Method(alpha[i], beta[i], gamma[i]))]
-            best = max(range(17), key=lambda j: peaks[j][0])
-            (norm[i], step[i]), where[i] = peaks[best], lam[best]
-    return TransientPeak(norm[()], step[()], where[()])
+    kind = ErrorQuantity.parse(quantity, "quantity")
+    flat = stationary_variance(curvature.mu, method)
+    steep = stationary_variance(curvature.L, method)
+    if kind is ErrorQuantity.OBJECTIVE:
+        return np.maximum(flat.objective, steep.objective)[()]
+    return np.maximum(flat.y, steep.y)[()]

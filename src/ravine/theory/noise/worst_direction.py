@@ -17,12 +17,18 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import stable
-from ravine.theory.noise.moments import spectral_norms
+from ravine.theory.noise.transient import spectral_norms
 
 _LENGTHS = (256, 2048)
+"""Powers J to scan: a short scan, then a long one where the powers have not decayed by then."""
 _POINTS_PER_POWER = 4
+"""Samples N = 4J: the bounds exceed the truth by at most 1/cos²(π/8), 17 %, at the last power."""
 _POINTS_FOR_LAST = 32
+"""More samples for the last power, which the continuation raises to powers: 0.24 %."""
 _NEGLIGIBLE = 1e-9
+"""‖B^J‖ at which what comes after J no longer matters."""
+_SCALINGS = np.logspace(-6, 6, 49)
+"""Candidates for τ: four a decade, over the range of the step sizes that people use."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +93,10 @@ def worst_powers(
     with np.errstate(all="ignore"):
         for length in _LENGTHS:
             tau = _scaling(curvature, method, length) if scaled else 1.0
-            found = _scan(curvature, method, objective, length, tau)
-            if found.block2 <= _NEGLIGIBLE**2 or not settles:
+            powers = _scan(curvature, method, objective, length, tau)
+            if powers.block2 <= _NEGLIGIBLE**2 or not settles:
                 break
-    return found
+    return powers
 
 
 def _scaling(curvature: Curvature, method: Method, length: int) -> float:
@@ -98,37 +104,48 @@ def _scaling(curvature: Curvature, method: Method, length: int) -> float:
     lam = np.geomspace(curvature.mu, curvature.L, 65)
     power = np.linalg.matrix_power(block(lam, method), length)
     g = noise_gain_vector(method)
-    candidates = np.logspace(-6, 6, 49)
     costs = []
-    for tau in candidates:
+    for tau in _SCALINGS:
         scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
         norm2 = float(np.max(spectral_norms(power * scale)) ** 2)
         gain2 = g[0] ** 2 + (tau * g[1]) ** 2
         costs.append(gain2 * norm2 / (1.0 - norm2) if norm2 < 1.0 else np.inf)
     best = int(np.argmin(costs))
-    return float(candidates[best]) if np.isfinite(costs[best]) else 1.0
+    return float(_SCALINGS[best]) if np.isfinite(costs[best]) else 1.0
 
 
 def _scan(
     curvature: Curvature, method: Method, objective: bool, length: int, tau: float
 ) -> WorstPowers:
+    """Follow the powers of B at Chebyshev's points, in the state (r, τv)."""
     points = _POINTS_PER_POWER * length
     lam = _samples(curvature, points)
     weight = 0.5 * lam if objective else np.ones_like(lam)
-    B, g = block(lam, method), noise_gain_vector(method) * np.array([1.0, tau])
-    a, b, c, d = B[:, 0, 0], B[:, 0, 1] / tau, B[:, 1, 0] * tau, B[:, 1, 1]
+    gain = noise_gain_vector(method) * np.array([1.0, tau])
+
+    B = block(lam, method)
+    a = B[:, 0, 0]
+    b = B[:, 0, 1] / tau
+    c = B[:, 1, 0] * tau
+    d = B[:, 1, 1]
+
     power = np.zeros((4, lam.size))  # the entries of B^j, row by row
-    power[0] = power[3] = 1.0
-    norm2, start2, noise2 = [], [], []
+    power[0] = 1.0
+    power[3] = 1.0
+    norm2: list[float] = []
+    start2: list[float] = []
+    noise2: list[float] = []
     for j in range(length + 1):
         p, q, s, t = power
+        # An entry of B^j has degree j, so between two samples its square is at most this larger.
         angle = j * np.pi / (2 * points)
-        square = 1.0 / np.cos(angle) ** 2
+        excess = 1.0 / np.cos(angle) ** 2
         # lambda p² has degree 2j + 1, one more than p²
-        weighted = 1.0 / np.cos(2 * angle + np.pi / (2 * points)) if objective else square
-        norm2.append(square * float(np.max(_squared_norms(p, q, s, t))))
+        weighted = 1.0 / np.cos(2 * angle + np.pi / (2 * points)) if objective else excess
+
+        norm2.append(excess * float(np.max(_squared_norms(p, q, s, t))))
         start2.append(weighted * float(np.max(weight * p * p)))
-        noise2.append(weighted * float(np.max(weight * (g[0] * p + g[1] * q) ** 2)))
+        noise2.append(weighted * float(np.max(weight * (gain[0] * p + gain[1] * q) ** 2)))
         if j and norm2[-1] <= _NEGLIGIBLE**2:
             break
         power = np.stack([p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d])
@@ -138,14 +155,17 @@ def _scan(
         noise2=np.array(noise2[:-1]),
         block2=min(norm2[-1], _largest_block(curvature, method, len(norm2) - 1, tau)),
         weight=float(np.max(weight)),
-        gain2=float(g @ g),
+        gain2=float(gain @ gain),
     )
 
 
 def _samples(curvature: Curvature, points: int) -> FloatArray:
-    middle, half = 0.5 * (curvature.L + curvature.mu), 0.5 * (curvature.L - curvature.mu)
+    """The extrema of Chebyshev's polynomial on [mu, L], both ends without rounding."""
+    middle = 0.5 * (curvature.L + curvature.mu)
+    half = 0.5 * (curvature.L - curvature.mu)
     lam: FloatArray = middle + half * np.cos(np.arange(points + 1) * np.pi / points)
-    lam[0], lam[-1] = curvature.L, curvature.mu
+    lam[0] = curvature.L
+    lam[-1] = curvature.mu
     return lam
 
 
@@ -159,7 +179,9 @@ def _largest_block(curvature: Curvature, method: Method, length: int, tau: float
 
 
 def _squared_norms(p: FloatArray, q: FloatArray, s: FloatArray, t: FloatArray) -> FloatArray:
-    size, twice_det = p * p + q * q + s * s + t * t, 2.0 * np.abs(p * t - q * s)
+    """‖[[p, q], [s, t]]‖² = (F + √(F² - 4 det²))/2, with F the sum of the squares."""
+    size = p * p + q * q + s * s + t * t
+    twice_det = 2.0 * np.abs(p * t - q * s)
     gap = np.maximum(size - twice_det, 0.0) * (size + twice_det)
     norms: FloatArray = 0.5 * (size + np.sqrt(gap))
     return norms

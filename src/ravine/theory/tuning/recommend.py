@@ -3,30 +3,69 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number
+from ravine.arguments import FloatArray, one_number
+from ravine.choices import Choice
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.ladder.certificate import certificate
+from ravine.theory.ladder.certificate import Certificate, certificate
+from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
+from ravine.theory.tuning.batch_budget import fastest_batch_budget
+from ravine.theory.tuning.batch_gain import fastest_iid
 from ravine.theory.tuning.fastest import fastest_budget, fastest_mean_square
+from ravine.theory.tuning.grid_zoom import zoom
+
+_MARGIN = 1e-9
+"""Relative distance of a certified rate above the exact one, where 1 is not nearer."""
+_INSIDE = 1.0 - 1e-6
+"""Share of a limit that is safe for every mu: the limit itself is not."""
+_SHORTEST = 1e-4
+"""Shortest step tried, as a share of the largest that is safe for every mu."""
+_ONE = 1.0 - 2.0**-52
+"""A rate above this cannot be told from 1."""
 
 
-class Setting(StrEnum):
+class Setting(Choice):
     """What is known of the gradients."""
 
-    ANY_SAMPLING = "any-sampling"
-    ADDITIVE_NOISE = "additive-noise"
-    FINITE_SUM = "finite-sum"
+    ANY_SAMPLING = "any-sampling", "a finite sum, visited in any order"
+    MINI_BATCHES = "mini-batches", "mini-batches of a known size, drawn independently"
+    ADDITIVE_NOISE = "additive-noise", "noise that does not depend on the point, and a budget"
+    FINITE_SUM = "finite-sum", "the Hessians of the mini-batches, drawn with replacement"
+
+
+_NEEDED: dict[Setting, set[str]] = {
+    Setting.ANY_SAMPLING: set(),
+    Setting.MINI_BATCHES: {"batch_size"},
+    Setting.ADDITIVE_NOISE: {"sigma2", "steps"},
+    Setting.FINITE_SUM: {"hessians"},
+}
+_ALLOWED: dict[Setting, set[str]] = {
+    Setting.ANY_SAMPLING: {"beta", "for_every_mu"},
+    Setting.MINI_BATCHES: {
+        "batch_size",
+        "L_max",
+        "mu_min",
+        "sigma2",
+        "steps",
+        "quantity",
+    },
+    Setting.ADDITIVE_NOISE: {"sigma2", "steps"},
+    Setting.FINITE_SUM: {"hessians"},
+}
+"""Options of each setting; any other would be ignored and is refused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +81,24 @@ class Recommendation:
     guarantee: str
     ladder: Ladder
     """Every rung for this method, climbed before it was recommended."""
+    gain: float | None = None
+    """How many times fewer steps than the best SGD it needs, for mini-batches."""
 
 
 def recommend(
     curvature: Curvature,
     *,
-    setting: Setting | str = Setting.ANY_SAMPLING,
+    setting: Setting | str | None = None,
     beta: float | None = None,
+    for_every_mu: bool = False,
     sigma2: float | None = None,
     distance: float = 1.0,
     steps: int | None = None,
     hessians: npt.ArrayLike | None = None,
+    batch_size: float | None = None,
+    L_max: float | None = None,
+    mu_min: float | None = None,
+    quantity: ErrorQuantity | str | None = None,
 ) -> Recommendation:
     """Recommend a step size and a momentum, with the reason and the guarantee.
 
@@ -62,19 +108,34 @@ def recommend(
         Curvature of every term of the sum, or of the objective: single numbers.
     setting
         ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is the best there
-        is (T6); with a wished-for momentum ``beta``, T7's largest safe step.
+        is; with a wished-for momentum ``beta``, the step with the least worst-case rate.
+        ``"mini-batches"``: the minimiser over alpha and beta of the guaranteed mean-square rate
+        for batches of ``batch_size`` drawn independently, on every problem with this curvature of
+        the objective and single terms in [``mu_min``, ``L_max``]; with ``sigma2`` and ``steps``
+        the minimiser of the error after that many steps.
         ``"additive-noise"``: the minimiser over alpha and beta, of either sign, of the worst
         E‖y - x*‖² after ``steps`` gradients with noise of variance ``sigma2``, from ``distance``.
         ``"finite-sum"``: the minimiser of the mean-square rate of the given ``hessians`` under
         iid sampling.
+        Unless given: mini-batches where there is a ``batch_size``, else any sampling.
     beta
         Momentum you want to keep, between -1 and 1; only with any sampling.
+    for_every_mu
+        Keep the step below the one that is safe for every mu, with ``beta``: for those who know
+        L and not mu.
     sigma2, distance, steps
-        Noise variance (zero or more), ‖x_0 - x*‖ (positive) and the budget; only with additive
-        noise.
+        Noise variance (zero or more), ‖x_0 - x*‖ (positive) and the budget; with additive noise
+        or mini-batches.
     hessians
         Mini-batch Hessians, shape (n, d, d), or (n, d) for shared eigenvectors; only with a
         finite sum. Their eigenvalues lie in the given curvature.
+    batch_size, L_max, mu_min
+        Terms in a batch, and curvature of single terms as in :func:`ravine.iid_rate`; only with
+        mini-batches.
+
+    quantity
+        What a budget of mini-batches keeps small: ``"distance"`` for E‖y - x*‖², unless given, or
+        ``"objective"`` for E f(y) - f*.
 
     Returns
     -------
@@ -85,18 +146,35 @@ def recommend(
     Examples
     --------
     >>> advice = recommend(Curvature(1, 32), beta=0.9)
-    >>> round(float(advice.method.alpha) * 32, 5), advice.value < 1
-    (0.01163, True)
+    >>> round(float(advice.method.alpha) * 32, 4), round(advice.value, 5)
+    (0.0113, 0.99649)
     """
-    try:
-        chosen = Setting(setting)
-    except ValueError:
-        names = ", ".join(member.value for member in Setting)
-        rule = f"one of {names}"
-        raise Refusal("setting", rule, repr(setting), "pick one") from None
-    _check_options(chosen, beta=beta, sigma2=sigma2, steps=steps, hessians=hessians)
+    guessed = Setting.ANY_SAMPLING if batch_size is None else Setting.MINI_BATCHES
+    chosen = guessed if setting is None else Setting.parse(setting)
+    _check_options(
+        chosen,
+        beta=beta,
+        for_every_mu=for_every_mu or None,
+        sigma2=sigma2,
+        steps=steps,
+        hessians=hessians,
+        batch_size=batch_size,
+        L_max=L_max,
+        mu_min=mu_min,
+        quantity=quantity,
+    )
     if chosen is Setting.ANY_SAMPLING:
-        return _for_any_sampling(curvature, beta)
+        return _for_any_sampling(curvature, beta, for_every_mu)
+    if chosen is Setting.MINI_BATCHES:
+        assert batch_size is not None
+        if sigma2 is None and steps is None and quantity is None:
+            return _for_mini_batches(curvature, batch_size, L_max, mu_min)
+        if sigma2 is None or steps is None:
+            missing = "sigma2" if sigma2 is None else "steps"
+            raise ValueError(f"{missing} must be given with the other one, got none: add it")
+        known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
+        kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
+        return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
     if chosen is Setting.ADDITIVE_NOISE:
         assert sigma2 is not None
         assert steps is not None
@@ -107,53 +185,137 @@ def recommend(
 
 def _check_options(setting: Setting, **options: object) -> None:
     """Refuse options that the setting would ignore, and ask for those it needs."""
-    needed = {
-        Setting.ANY_SAMPLING: set(),
-        Setting.ADDITIVE_NOISE: {"sigma2", "steps"},
-        Setting.FINITE_SUM: {"hessians"},
-    }[setting]
-    allowed = needed | ({"beta"} if setting is Setting.ANY_SAMPLING else set())
     for name, value in options.items():
-        if value is None and name in needed:
+        if value is None and name in _NEEDED[setting]:
             raise ValueError(f"{name} must be given for setting {setting.value}, got none: add it")
-        if value is not None and name not in allowed:
+        if value is not None and name not in _ALLOWED[setting]:
             raise ValueError(
                 f"{name} must be left out for setting {setting.value}, got one: drop it, "
                 "or change the setting"
             )
+    if options["for_every_mu"] and options["beta"] is None:
+        raise ValueError("for_every_mu must come with beta, got none: add a momentum")
 
 
-def _for_any_sampling(curvature: Curvature, beta: float | None) -> Recommendation:
+def _for_any_sampling(
+    curvature: Curvature, beta: float | None, for_every_mu: bool
+) -> Recommendation:
     if beta is None:
         method = sgd(curvature)
         reason = (
             "no fixed linear method of any memory has a better worst case over all finite sums "
-            "and all orders than SGD at 2/(mu + L) (T6)"
+            "and all orders than SGD at 2/(mu + L) (docs/theory.md, The exact worst-case rate)"
         )
     else:
-        method = Method(safe_step(curvature.L, beta), beta)
+        method = _least_worst_case(curvature, beta, for_every_mu)
+        which = "that is safe for every mu up to L" if for_every_mu else "for this mu and L"
         reason = (
-            f"the largest step that is safe at momentum {beta:g} for every mu up to L (T7); "
-            "SGD without momentum has the better worst case (T6)"
+            f"the step with the least worst-case rate at momentum {beta:g} {which}; SGD without "
+            "momentum has the better worst case (docs/theory.md, The exact worst-case rate)"
         )
     rungs = ladder(curvature, method)
-    proof = certificate(curvature, method)
-    if not proof.rate < 1.0:
-        raise ArithmeticError(
-            f"the rate {proof.rate!r} of alpha={float(method.alpha)!r} cannot be told from 1: "
-            "mu is too small against L for float64"
-        )
+    proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {rungs.worst_case_rate:.6g} a step, from at most {proof.transient_gain:.4g} "
-        f"times its start, to at most {proof.noise_gain:.4g} times the mean gradient norm at the "
-        "minimiser"
+        f"a factor {_digits(rungs.worst_case_rate)} a step, from at most "
+        f"{proof.transient_gain:.4g} times its start, to at most {proof.noise_gain:.4g} times the "
+        "mean gradient norm at the minimiser"
     )
     quantity = "worst-case rate a step"
-    setting = Setting.ANY_SAMPLING
     return Recommendation(
-        setting, method, rungs.worst_case_rate, quantity, reason, guarantee, rungs
+        Setting.ANY_SAMPLING, method, rungs.worst_case_rate, quantity, reason, guarantee, rungs
     )
+
+
+def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> Method:
+    """The step with the least worst-case rate at this momentum, for this mu or for every mu."""
+    momentum = one_number("beta", beta, remedy="give a momentum, e.g. beta=0.9")
+    limit = float(safe_step(curvature.L, momentum))
+    # Beyond 2(1+beta)/(1+2 beta) not even exact gradients converge; where that is no limit, 4/L.
+    exact = 2.0 * (1.0 + momentum) / max(1.0 + 2.0 * momentum, 0.5)
+    longest = _INSIDE * limit if for_every_mu else max(exact / float(curvature.L), limit)
+
+    def objective(log_step: FloatArray) -> FloatArray:
+        return np.asarray(worst_case_rate(curvature, Method(np.exp(log_step), momentum)))
+
+    (log_step,), _ = zoom(objective, [(float(np.log(_SHORTEST * limit)), float(np.log(longest)))])
+    return Method(np.exp(log_step), momentum)
+
+
+def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
+    """A proof of a rate below 1, with half of the room up to 1 as its margin if that is narrow."""
+    if rate < _ONE:
+        proof = certificate(curvature, method, margin=min(_MARGIN, 0.5 * (1.0 - rate)))
+        if proof.rate < 1.0:
+            return proof
+    raise ArithmeticError(
+        f"the rate {rate!r} of alpha={float(method.alpha)!r} cannot be proven to be below 1: "
+        "mu is too small against L for float64"
+    )
+
+
+def _digits(rate: float) -> str:
+    """A rate with enough digits to tell it from 1."""
+    return f"{rate:.6g}" if rate < 0.9999 else f"1 - {1.0 - rate:.4g}"
+
+
+def _for_mini_batches(
+    curvature: Curvature, batch_size: float, L_max: float | None, mu_min: float | None
+) -> Recommendation:
+    known: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
+    best = fastest_iid(curvature, **known)
+    plain = fastest_iid(curvature, momentum=False, **known)
+    rungs = ladder(curvature, best.method, **known)
+    _confirm(rungs.iid_rate, best.rate)
+    gain = float(np.log(best.rate) / np.log(plain.rate))
+    floor = float(iid_noise_floor(curvature, best.method, **known))
+    compared = (
+        f"{gain:.3g} times fewer steps than the best SGD, whose rate is {_digits(plain.rate)}"
+        if gain > 1.0
+        else "momentum gains nothing at this batch size"
+    )
+    reason = (
+        f"the least guaranteed mean-square rate over all alpha and beta for batches of "
+        f"{batch_size:g}: {compared} (docs/batch-size.md)"
+    )
+    guarantee = (
+        f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
+        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} a step or faster in the long run, "
+        f"and E‖y - x*‖² ends at no more than {floor:.4g} times the variance of a batch's gradient "
+        "at the minimiser"
+    )
+    quantity = "guaranteed root-mean-square rate a step"
+    return Recommendation(
+        Setting.MINI_BATCHES, best.method, best.rate, quantity, reason, guarantee, rungs, gain
+    )
+
+
+def _for_batch_budget(
+    curvature: Curvature,
+    known: dict[str, Any],
+    sigma2: float,
+    distance: float,
+    steps: int,
+    kind: ErrorQuantity,
+) -> Recommendation:
+    method, value = fastest_batch_budget(
+        curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
+    )
+    batch_size = known["batch_size"]
+    rungs = ladder(curvature, method, **known)
+    reason = (
+        f"the least worst-direction {kind.sentence} after {steps} steps over all alpha and beta, "
+        f"by the exact second moments with random curvature of batches of {batch_size:g}"
+    )
+    guarantee = (
+        f"for batches of {batch_size:g} drawn independently, whose Hessians share eigenvectors, "
+        f"and gradient variance {sigma2:g} at the minimiser in the direction counted, "
+        f"{kind.sentence} is at most {value:.6g} after {steps} steps"
+    )
+    if rungs.iid_rate >= 1.0:
+        guarantee += "; these parameters are not safe in the long run: stop there"
+    quantity = f"{kind.sentence} after {steps} steps"
+    return Recommendation(Setting.MINI_BATCHES, method, value, quantity, reason, guarantee, rungs)
 
 
 def _for_additive_noise(

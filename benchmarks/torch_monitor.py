@@ -1,0 +1,189 @@
+"""``ravine.torch.Monitor`` on runs that blow up late and runs that do not.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor [run [WORKERS] | show]
+
+A run is a task, a batch size, a momentum and a schedule of lr that is constant, grows or jumps,
+from a draw of its own. It blows up where the loss of a batch exceeds ten times the first loss of
+the run (smoothed over three steps) or is not a number; late is after step 60. Results go to
+``benchmarks/torch_monitor.json`` as they come; started again it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import multiprocessing
+import platform
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.torch_grid import DEVICE, stability_limit
+from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
+from ravine.torch import Monitor
+from ravine.torch.copies import Batches, batch_loss
+from ravine.torch.curvature import measure
+
+RESULTS = Path(__file__).with_name("torch_monitor.json")
+STEPS = 300
+RUNS = 1100
+LATE = 60
+"""A blow-up before this step is no late one: nothing could have been learnt before it."""
+
+AHEAD = 5
+"""Steps that a warning must come before the blow-up to be of use."""
+
+SMALL = {"digits, 10^6 parameters", "digits, CNN", "digits, CNN with BatchNorm"}
+"""Left out: each of these runs takes as long as twenty of the others."""
+
+
+def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]:
+    """One run with a monitor; readings as (step, margin, rise), and where it blew up."""
+    batch = int(draw.choice(task.batches))
+    momentum = float(draw.choice([0.0, 0.5, 0.9, 0.95]))
+    schedule = str(draw.choice(["constant", "grows", "jumps"]))
+    factor = float(2.0 ** draw.uniform(-4.0, 1.5 if schedule == "constant" else 0.0))
+    seed = int(draw.integers(1 << 30))
+    growth = float(draw.uniform(4.0, 40.0))
+    jump = int(draw.integers(LATE, 200))
+    lr = factor * stability_limit(top, momentum)
+
+    model = task.model(seed % 5).to(DEVICE)
+    rule = torch.optim.SGD(
+        task.groups(model, lr), lr=lr, momentum=momentum, nesterov=momentum > 0.0
+    )
+    monitor = Monitor(rule, model=model)
+    stream = task.endless(batch, seed)
+    base = [group["lr"] for group in rule.param_groups]
+    losses: list[float] = []
+    blow_up = None
+    for step in range(STEPS):
+        scale = 1.0
+        if schedule == "grows":
+            scale = growth ** (step / STEPS)
+        elif schedule == "jumps" and step >= jump:
+            scale = growth / 4.0
+        for group, own in zip(rule.param_groups, base, strict=True):
+            group["lr"] = own * scale
+        x, y = (part.to(DEVICE) for part in next(stream))
+        rule.zero_grad()
+        loss = task.loss(model(x), y)
+        loss.backward()
+        monitor.check(lambda x=x, y=y: task.loss(model(x), y), loss)
+        rule.step()
+        losses.append(float(loss.detach()))
+        recent = float(np.mean(losses[-3:]))
+        if not recent <= 10.0 * float(np.mean(losses[:3])):
+            blow_up = step
+            break
+    return {
+        "task": task.name, "kind": task.kind, "batch": batch, "momentum": momentum,
+        "schedule": schedule, "blow_up": blow_up, "steps": len(losses),
+        "readings": [
+            [r.step, round(min(r.margin, 1e6), 4), round(min(r.rise, 1e6), 3), r.level]
+            for r in monitor.readings
+        ],
+    }  # fmt: skip
+
+
+def numbered_run(number: int) -> dict[str, Any]:
+    """The run of this number, the same wherever it is made."""
+    torch.set_num_threads(1)
+    tasks = [("tuned on", t) for t in TUNED if t.name not in SMALL]
+    tasks += [("kept back", t) for t in KEPT_BACK if t.name not in SMALL]
+    split, task = tasks[number % len(tasks)]
+    draw = np.random.default_rng([2026, number])
+    return {"split": split, **one_run(task, _top(task.name), draw)}
+
+
+@cache
+def _top(name: str) -> float:
+    """Largest eigenvalue of the Hessian of a task's fresh model."""
+    task = next(t for t in (*TUNED, *KEPT_BACK) if t.name == name)
+    model = task.model(0)
+    samples = Batches(task.loader(64, seed=3), torch.device("cpu")).samples(256)
+    ones = [1.0] * len(list(model.parameters()))
+    return measure(model, batch_loss(task.loss), samples, ones).top
+
+
+def run(workers: int) -> None:
+    """Go on where the results stop, so many runs at a time."""
+    data: dict[str, Any] = {"rows": []}
+    if RESULTS.exists():
+        data = json.loads(RESULTS.read_text())
+    todo = range(len(data["rows"]), RUNS)
+    chip = torch.cuda.get_device_name() if DEVICE.type == "cuda" else "one core"
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        for row in pool.imap(numbered_run, todo):
+            data["rows"].append(row)
+            count = len(data["rows"])
+            if count % 50 == 0 or count == RUNS:
+                data["date"] = datetime.date.today().isoformat()
+                data["machine"] = f"{chip}, {platform.machine()}, torch {torch.__version__}"
+                RESULTS.write_text(json.dumps(data) + "\n")
+                print(f"{count} runs", flush=True)
+
+
+def counts(rows: list[dict[str, Any]], level: str = "warning") -> dict[str, float]:
+    """Late blow-ups, the share warned of in time, and false alarms among runs that went well."""
+    late = [r for r in rows if r["blow_up"] is not None and r["blow_up"] >= LATE]
+    well = [r for r in rows if r["blow_up"] is None]
+    in_time = [any(word == level and s <= r["blow_up"] - AHEAD for s, _, _, word in r["readings"])
+               for r in late]  # fmt: skip
+    false = [any(word == level for _, _, _, word in r["readings"]) for r in well]
+    return {
+        "runs": len(rows), "late": len(late), "warned": float(np.mean(in_time)) if late else 0.0,
+        "false": float(np.mean(false)) if well else 0.0,
+    }  # fmt: skip
+
+
+def reliability(rows: list[dict[str, Any]]) -> list[tuple[float, float, int]]:
+    """(risk said, share that blew up within 40 steps, readings), by class of the risk."""
+    from ravine.torch.risk import blow_up_risk
+
+    said: list[float] = []
+    came: list[bool] = []
+    for r in rows:
+        kind = "mse" if r["kind"] in ("mse", "quadratic") else "cross-entropy"
+        for step, margin, rise, _ in r["readings"]:
+            if r["blow_up"] is None and step + 40 > r["steps"]:
+                continue
+            said.append(blow_up_risk(margin, rise, kind))
+            came.append(r["blow_up"] is not None and r["blow_up"] - step <= 40)
+    points = []
+    for low, high in ((0, 0.02), (0.02, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.5), (0.5, 1.01)):
+        inside = [i for i, risk in enumerate(said) if low <= risk < high]
+        if inside:
+            points.append(
+                (float(np.mean([said[i] for i in inside])),
+                 float(np.mean([came[i] for i in inside])), len(inside))
+            )  # fmt: skip
+    return points
+
+
+def show() -> None:
+    """Print what was measured."""
+    data = json.loads(RESULTS.read_text())
+    print(f"{data['date']}, {data['machine']}, {len(data['rows'])} runs")
+    for split in ("tuned on", "kept back"):
+        for kinds in (("mse", "quadratic"), ("ce", "logistic")):
+            rows = [r for r in data["rows"] if r["split"] == split and r["kind"] in kinds]
+            print(f"\n{split}, {' and '.join(kinds)}: {counts(rows)}; edge {counts(rows, 'edge')}")
+            for said, came, number in reliability(rows):
+                print(f"  risk said {said:6.3f}  came {came:6.3f}  ({number} readings)")
+
+
+def main() -> None:
+    """Run, or show what was measured."""
+    wish = sys.argv[1] if len(sys.argv) > 1 else "run"
+    if wish == "run":
+        run(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    show()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""The kernels of the engine: which sweeps each runs, on the processor and on a GPU.
+
+A kernel runs the trajectories of a tile. It is a function ``run_tile(spec, first, last)`` that
+returns, for every name in ``measures.FIELDS``, an array of shape (last - first, repeats):
+
+- pixel p has the parameters ``spec.parameters(p)``; its repeat r draws from the streams of the
+  identity ``p | r << 32`` (``0 | r << 32`` where noise is shared), never from its place in a tile;
+- ``floor_square`` is the mean of ‖y - x*‖² over the second half, ``outcome`` an ``Outcome``,
+  ``diverged_at`` a step or -1; what was not measured is NaN.
+
+The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a ``run_tile`` of its own and
+a function ``lacking(spec)`` that names what the processor's half can do and it cannot, or returns
+None. It is imported when a GPU is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from ravine.arguments import FloatArray
+from ravine.engine.kernels import finite_sum, linear_model_kernel, quadratic_kernel, stepwise
+from ravine.problems.linear_model import LinearModel
+from ravine.problems.quadratic import Quadratic
+from ravine.problems.quadratic_sum import QuadraticSum
+
+if TYPE_CHECKING:
+    from ravine.engine.spec import Spec
+
+Fields = dict[str, FloatArray]
+RunFields = Callable[["Spec", int, int], Fields]
+
+_MOST_FEATURES = 32
+"""Features up to which Hessians of mini-batches, d² numbers each, beat the rows that made them."""
+_MOST_WEIGHTS = 400
+"""Weights up to which whole gradients are compiled: their loops are unrolled, weight by weight."""
+_MOST_CLASSES = 16
+"""Classes up to which the scores of a block's lanes stay in the nearest cache."""
+
+
+def _check_nothing(spec: Spec) -> None:
+    """For kernels that can do all that a specification may ask for."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One way to run the trajectories of a tile.
+
+    Attributes
+    ----------
+    problem
+        What it runs, in words.
+    matches
+        Whether it is the one for a specification that no earlier entry of ``KERNELS`` matches.
+    run_on_processor
+        Runs a tile.
+    gpu_module
+        Where its half for the GPU is, None where it has none.
+    check
+        Refuses what it cannot do of what a specification asks for.
+    """
+
+    problem: str
+    matches: Callable[[Spec], bool]
+    run_on_processor: RunFields
+    gpu_module: str | None = None
+    check: Callable[[Spec], None] = _check_nothing
+
+    def run(self, spec: Spec, first: int, last: int) -> Fields:
+        """Run the pixels first..last-1 on the device of ``spec``."""
+        if spec.device == "cpu":
+            return self.run_on_processor(spec, first, last)
+        assert self.gpu_module is not None  # ``choose_device`` has seen to it
+        return cast("Fields", import_module(self.gpu_module).run_tile(spec, first, last))
+
+    def lacking(self, spec: Spec) -> str | None:
+        """Name what of ``spec`` cannot be run on a GPU, or return None."""
+        if self.gpu_module is None:
+            return f"{type(spec.problem).__name__}, {self.problem}"
+        return cast("str | None", import_module(self.gpu_module).lacking(spec))
+
+
+def _is_quadratic(spec: Spec) -> bool:
+    return isinstance(spec.problem, Quadratic)
+
+
+def _is_quadratic_sum(spec: Spec) -> bool:
+    """A sum of quadratics, or a linear model that is one and has few features or is not sampled."""
+    problem = spec.problem
+    if isinstance(problem, QuadraticSum):
+        return True
+    if not isinstance(problem, LinearModel) or not problem.loss.quadratic:
+        return False
+    return problem.dimension <= _MOST_FEATURES or not spec.sampled
+
+
+def _is_compiled_model(spec: Spec) -> bool:
+    """A linear model whose loss has a compiled gradient, and whose weights fit in the cache."""
+    problem = spec.problem
+    if not isinstance(problem, LinearModel) or problem.loss.kernel_code is None:
+        return False
+    if problem.loss.quadratic:
+        return True
+    few = spec.sampled or problem.dimension <= _MOST_WEIGHTS
+    return few and problem.loss.outputs <= _MOST_CLASSES
+
+
+def _is_anything(spec: Spec) -> bool:
+    return True
+
+
+KERNELS = (
+    Kernel(
+        problem="a quadratic",
+        matches=_is_quadratic,
+        run_on_processor=quadratic_kernel.run_tile,
+        gpu_module="ravine.engine.cuda.quadratic",
+        check=quadratic_kernel.check,
+    ),
+    Kernel(
+        problem="a sum of quadratics",
+        matches=_is_quadratic_sum,
+        run_on_processor=finite_sum.run_tile,
+        gpu_module="ravine.engine.cuda.finite_sum",
+    ),
+    Kernel(
+        problem="a linear model on data",
+        matches=_is_compiled_model,
+        run_on_processor=linear_model_kernel.run_tile,
+        gpu_module="ravine.engine.cuda.linear_model",
+    ),
+    Kernel(
+        problem="which runs step by step in Python",
+        matches=_is_anything,
+        run_on_processor=stepwise.run_tile,
+        check=stepwise.check,
+    ),
+)
+"""All kernels; the first that matches a specification runs it."""
+
+
+def kernel_for(spec: Spec) -> Kernel:
+    """Return the kernel that runs ``spec``."""
+    return next(kernel for kernel in KERNELS if kernel.matches(spec))

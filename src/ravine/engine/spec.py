@@ -1,0 +1,223 @@
+"""The specification of a sweep: everything that its numbers depend on, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
+from ravine.engine.draws.index_sampling import check_batch
+from ravine.engine.kernels.table import kernel_for
+from ravine.engine.repeats import MEASURES
+from ravine.engine.restart import Restart, parse_restart
+from ravine.engine.schedule import Schedule, Tail, momenta
+from ravine.problems.problem import Problem
+from ravine.sampling import Sampling
+
+NOISES = ("independent", "shared")
+DTYPES = ("float64", "float32")
+
+_MOST_SEED = 2**64  # a seed is a key of 64 bits
+_MOST_PIXELS = 2**32  # a stream's identity has 32 bits for the pixel and 32 for the repeat
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spec:
+    """Everything that the numbers of a sweep depend on. Plain data: it can be pickled.
+
+    ``alphas`` and ``betas`` are the axes of a plane, or with ``pairs`` two lists of equal length.
+    ``gammas`` is None for Nesterov's method, else it broadcasts to ``shape``. The other fields are
+    those of ``ravine.sweep``, as ``checked_spec`` leaves them.
+    """
+
+    problem: Any
+    alphas: FloatArray
+    betas: FloatArray
+    gammas: FloatArray | None = None
+    pairs: bool = False
+    steps: int
+    repeats: int = 1
+    sampling: Sampling | None = None
+    batch: int = 1
+    restart: Restart | int | None = None
+    schedule: Schedule | None = None
+    sigma2: float = 0.0
+    noise: str = "independent"
+    measures: tuple[str, ...] = MEASURES
+    seed: int = 0
+    start: FloatArray
+    dtype: str = "float64"
+    device: str = "cpu"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the plane, (alphas, betas), or (pairs,)."""
+        if self.pairs:
+            return (len(self.alphas),)
+        return (len(self.alphas), len(self.betas))
+
+    @property
+    def pixels(self) -> int:
+        """Number of pixels, counted in C order."""
+        return int(np.prod(self.shape))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether gradients are of drawn terms, and not of the whole objective."""
+        return self.sampling is not None and self.problem.terms > 1
+
+    def parameters(self, pixel: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Alpha, beta and gamma of each pixel."""
+        place = (pixel,) if self.pairs else np.divmod(pixel, len(self.betas))
+        alpha = self.alphas[place[0]]
+        beta = self.betas[place[-1]]
+        if self.gammas is None:
+            return alpha, beta, beta.copy()
+        return alpha, beta, np.broadcast_to(self.gammas, self.shape)[place]
+
+
+def checked_spec(
+    *,
+    problem: Any,
+    alphas: npt.ArrayLike,
+    betas: npt.ArrayLike,
+    gammas: npt.ArrayLike | None,
+    pairs: bool,
+    steps: int,
+    repeats: int,
+    sampling: Sampling | str | None,
+    batch: int,
+    restart: Restart | str | int | None,
+    schedule: Schedule | None,
+    sigma2: float | None,
+    total_variance: float | None,
+    noise: str,
+    measure: Sequence[str],
+    seed: int,
+    start: npt.ArrayLike | None,
+    dtype: str,
+) -> Spec:
+    """Check the arguments of ``ravine.sweep`` and gather them; ``device`` is still to be chosen."""
+    if not isinstance(problem, Problem):
+        shown = type(problem).__name__
+        raise WrongType("problem", "a problem of ravine", shown, "see ravine.problems")
+    spec = Spec(
+        problem=problem,
+        alphas=_axis("alphas", alphas, "nonnegative", "give step sizes, e.g. [0.1, 0.2]"),
+        betas=_axis("betas", betas, "finite", "give momenta, e.g. [0.0, 0.5, 0.9]"),
+        gammas=_gammas(gammas),
+        pairs=bool(pairs),
+        steps=whole("steps", steps, 1, remedy="give the number of steps, e.g. steps=1000"),
+        repeats=whole("repeats", repeats, 1, remedy="give the runs of each pixel, e.g. repeats=8"),
+        sampling=None if sampling is None else Sampling.parse(sampling),
+        batch=whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1"),
+        restart=parse_restart(restart),
+        schedule=_schedule(schedule),
+        sigma2=_variance(problem, sigma2, total_variance),
+        noise=_one_of("noise", noise, NOISES),
+        measures=_measures(measure),
+        seed=_seed(seed),
+        start=_start(problem, start),
+        dtype=_one_of("dtype", dtype, DTYPES),
+    )
+    _check_plane(spec)
+    check_batch(spec.sampling, 1 if spec.sampling is None else problem.terms, spec.batch)
+    momenta(spec.schedule, spec.steps)
+    kernel_for(spec).check(spec)
+    return spec
+
+
+def _check_plane(spec: Spec) -> None:
+    """Refuse axes and look-aheads that do not fit each other."""
+    if spec.pairs and len(spec.alphas) != len(spec.betas):
+        shown = f"{len(spec.alphas)} alphas and {len(spec.betas)} betas"
+        raise Refusal("pairs", "lists of equal length", shown, "or leave pairs out")
+    if spec.pixels > _MOST_PIXELS:
+        rule = "an axis that makes at most 2**32 pixels with betas"
+        raise Refusal("alphas", rule, f"{spec.pixels} pixels", "split the plane")
+    if spec.gammas is None:
+        return
+    try:
+        fits = np.broadcast_shapes(spec.gammas.shape, spec.shape) == spec.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        rule = f"of a shape that broadcasts to {spec.shape}"
+        shown = f"an array of shape {spec.gammas.shape}"
+        raise Refusal("gammas", rule, shown, "give one a pixel, or one number")
+
+
+def _axis(name: str, values: npt.ArrayLike, rule: str, remedy: str) -> FloatArray:
+    axis = np.atleast_1d(np.asarray(real(name, values, rule, remedy=remedy)))
+    if axis.ndim != 1:
+        shown = f"an array of shape {axis.shape}"
+        raise Refusal(name, "a number or a list", shown, "ravel it, and set pairs")
+    return axis
+
+
+def _gammas(gammas: npt.ArrayLike | None) -> FloatArray | None:
+    if gammas is None:
+        return None
+    remedy = "give look-aheads, or leave them out for Nesterov's method"
+    return np.asarray(real("gammas", gammas, remedy=remedy))
+
+
+def _schedule(schedule: Schedule | None) -> Schedule | None:
+    """A table as an array of numbers: two sweeps are then compared by these."""
+    if schedule is None or isinstance(schedule, Tail) or callable(schedule):
+        return schedule
+    return np.asarray(real("schedule", schedule, remedy="give a momentum for each step"))
+
+
+def _measures(measure: Sequence[str]) -> tuple[str, ...]:
+    names = (measure,) if isinstance(measure, str) else tuple(measure)
+    for name in names:
+        _one_of("measure", name, MEASURES)
+    return names
+
+
+def _seed(seed: int) -> int:
+    number = whole("seed", seed, 0, remedy="give a whole number, e.g. seed=0")
+    if number >= _MOST_SEED:
+        raise Refusal("seed", "below 2**64", number, "give a smaller number")
+    return number
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        rule = f"one of {', '.join(allowed)}"
+        raise Refusal(name, rule, repr(value), "pick one of these names")
+    return value
+
+
+def _variance(problem: Any, sigma2: float | None, total_variance: float | None) -> float:
+    if sigma2 is not None and total_variance is not None:
+        shown = f"sigma2={sigma2} and total_variance={total_variance}"
+        raise Refusal("sigma2", "left out beside total_variance", shown, "give one of them")
+    if total_variance is not None:
+        remedy = "give the variance of the whole gradient's noise, e.g. total_variance=1"
+        total = one_number("total_variance", total_variance, "nonnegative", remedy=remedy)
+        return total / int(problem.dimension)
+    if sigma2 is None:
+        return 0.0
+    remedy = "give the variance of each coordinate's noise, e.g. sigma2=1"
+    return one_number("sigma2", sigma2, "nonnegative", remedy=remedy)
+
+
+def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
+    usual: FloatArray = np.asarray(problem.start)
+    best: FloatArray = np.asarray(problem.minimiser)
+    if start is None:
+        return usual
+    given = np.asarray(real("start", start, remedy="give x_0, or how many times as far from x*"))
+    if given.ndim == 0:
+        return best + float(given) * (usual - best)
+    if given.shape != best.shape:
+        rule = f"a number or a vector of {len(best)} coordinates"
+        shown = f"an array of shape {given.shape}"
+        raise Refusal("start", rule, shown, "give one entry a coordinate")
+    return given

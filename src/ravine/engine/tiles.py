@@ -1,0 +1,65 @@
+"""Cutting the plane of a sweep into tiles, and running them.
+
+A tile is a pure function of (spec, first pixel, last pixel): tiles may run in any order, anywhere,
+and the numbers stay the same bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numba
+import numpy as np
+
+from ravine.arguments import FloatArray, Refusal
+from ravine.engine.kernels.table import kernel_for
+from ravine.engine.repeats import reduce_repeats
+from ravine.engine.spec import Spec
+
+Tile = tuple[int, int]
+"""Its first pixel, and the one after its last."""
+Part = dict[str, FloatArray]
+"""The variables of the dataset for the pixels of a tile."""
+
+_WORK = 2e9
+"""Coordinate updates in a tile, about: a second or less on two cores."""
+_FEWEST, _MOST = 256, 4096
+"""Pixels in a tile: enough for every thread to have some, few enough to see the bar move."""
+_GPU_TRAJECTORIES = 1 << 18
+"""Trajectories in a tile on a GPU, which runs tens of thousands at a time."""
+
+
+def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
+    """Cut the pixels into tiles of ``size``, or of about half a second each."""
+    pixels = size
+    if pixels is None and spec.device == "cpu":
+        cost = spec.steps * spec.repeats * spec.problem.dimension
+        pixels = int(np.clip(_WORK / cost, _FEWEST, _MOST))
+    elif pixels is None:
+        pixels = max(_FEWEST, _GPU_TRAJECTORIES // spec.repeats)
+    ends = [*range(pixels, spec.pixels, pixels), spec.pixels]
+    return list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+def run_tile(spec: Spec, first: int, last: int) -> Part:
+    """Run the pixels first..last-1; return each variable of the dataset, shape (last - first,)."""
+    fields = kernel_for(spec).run(spec, first, last)
+    return reduce_repeats(fields, spec.measures, spec.repeats)
+
+
+def run_tiles(
+    spec: Spec, tiles: Iterable[Tile], threads: int | None
+) -> Iterator[tuple[Tile, Part]]:
+    """Run tiles in this process on ``threads`` threads; yield each as it is finished."""
+    before = numba.get_num_threads()
+    if threads is not None:
+        most = numba.config.NUMBA_NUM_THREADS
+        if threads > most:
+            remedy = "give fewer, or set NUMBA_NUM_THREADS before Python starts"
+            raise Refusal("threads", f"at most {most}", threads, remedy)
+        numba.set_num_threads(threads)
+    try:
+        for first, last in tiles:
+            yield (first, last), run_tile(spec, first, last)
+    finally:
+        numba.set_num_threads(before)

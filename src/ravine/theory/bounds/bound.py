@@ -1,0 +1,172 @@
+"""A bound: what it limits, at which rate, down to what floor, and its curve over the steps.
+
+Every bound has the form
+
+    transient(k) · distance^p + noise(k) · sigma^p,
+
+with p = 1 for a distance and p = 2 for a squared distance or an objective. ``distance`` is
+‖x_0 - x*‖. ``sigma`` is the size of the gradient noise: its root-mean-square for additive noise,
+the mean of ‖∇f_i(x*)‖ over the terms for a finite sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.curvature import Curvature
+
+ITERATE = "E ‖y_{k+1} - x*‖"
+ITERATE_SQUARED = "E ‖y_{k+1} - x*‖²"
+OBJECTIVE = "E f(y_{k+1}) - f*"
+EXACT_OBJECTIVE = "f(x_k) - f*"
+
+Kind: TypeAlias = Literal["upper", "lower", "estimate"]
+Curve: TypeAlias = Callable[[int], FloatArray]
+"""From a number of steps to the values for k = 0, ..., steps, per unit of distance or sigma."""
+
+_SCALAR = "a bound is one curve over k, so give scalar parameters"
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """A curve over k that limits, or estimates, one error quantity.
+
+    The index k counts gradients: k = 0 is the start, where y_1 = x_0.
+    """
+
+    steps: npt.NDArray[np.int64]
+    """k = 0, 1, ..."""
+    values: FloatArray
+    """The curve, infinite where the statement promises nothing."""
+    bounds: str
+    """The quantity in question, e.g. ``E ‖y_{k+1} - x*‖²``."""
+    kind: Kind
+    """Whether the quantity stays below, above, or merely near the curve."""
+    statement: str
+    """The theorem or equation, with its assumptions."""
+    rate: float
+    """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
+    floor: float
+    """What remains as k grows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A statement about the error of a method, ready to be evaluated.
+
+    Examples
+    --------
+    >>> from ravine import Curvature, bounds
+    >>> bound = bounds.nesterov(Curvature(1, 4))
+    >>> bound.bounds, bound.kind, bound.rate
+    ('f(x_k) - f*', 'upper', 0.5)
+    >>> bound.envelope(steps=2).values.tolist()
+    [4.0, 2.0, 1.0]
+    """
+
+    bounds: str
+    """The quantity in question, e.g. ``E ‖y_{k+1} - x*‖²``."""
+    kind: Kind
+    """Whether the quantity stays below, above, or merely near the bound."""
+    statement: str
+    """The theorem or equation, with its assumptions."""
+    rate: float
+    """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
+    noise_gain: float | None
+    """Limit of the noise term per unit of sigma^p; None for a statement on exact gradients."""
+    transient: Curve
+    """What is left of the start, per unit of distance^p."""
+    noise: Curve
+    """What the noise has added, per unit of sigma^p."""
+    holds: bool = True
+    """Whether the statement applies; where it does not, its curve is infinite."""
+
+    def floor(self, sigma: float = 0.0) -> float:
+        """What remains as k grows: the noise gain times sigma^p, infinite where nothing holds."""
+        return self._floor(self._noise_level(sigma))
+
+    def envelope(self, *, steps: int, distance: float = 1.0, sigma: float = 0.0) -> Envelope:
+        """The curve of the bound for k = 0, ..., steps.
+
+        Parameters
+        ----------
+        steps
+            Number of gradients, zero or more.
+        distance
+            ‖x_0 - x*‖, zero or more.
+        sigma
+            Size of the gradient noise, zero or more: its root-mean-square (of all coordinates
+            together) for additive noise, the mean of ‖∇f_i(x*)‖ for a finite sum.
+        """
+        count = whole("steps", steps, 0, remedy="give the number of steps, e.g. steps=100")
+        remedy = "give the distance of the start from the minimiser, e.g. distance=1.0"
+        start = one_number("distance", distance, "nonnegative", remedy=remedy) ** self._power
+        level = self._noise_level(sigma)
+
+        if self.holds:
+            with np.errstate(over="ignore", under="ignore"):
+                values = _times(start, self.transient, count) + _times(level, self.noise, count)
+        else:
+            values = np.full(count + 1, np.inf)
+
+        return Envelope(
+            steps=np.arange(count + 1),
+            values=values,
+            bounds=self.bounds,
+            kind=self.kind,
+            statement=self.statement,
+            rate=self.rate,
+            floor=self._floor(level),
+        )
+
+    @property
+    def _power(self) -> int:
+        return 1 if self.bounds == ITERATE else 2
+
+    def _noise_level(self, sigma: float) -> float:
+        """Check sigma, and return sigma^p."""
+        remedy = "give the noise level, e.g. sigma=1.0"
+        level = one_number("sigma", sigma, "nonnegative", remedy=remedy)
+        if self.noise_gain is None and level > 0.0:
+            raise Refusal(
+                "sigma", "left out", f"{level:g}", "this bound is for exact gradients: pick another"
+            )
+        return level**self._power
+
+    def _floor(self, level: float) -> float:
+        if not self.holds:
+            return np.inf
+        return level * (self.noise_gain or 0.0) if level else 0.0
+
+
+def _times(factor: float, curve: Curve, steps: int) -> FloatArray:
+    """Return factor times the curve, where nothing times infinity is nothing."""
+    return factor * curve(steps) if factor else np.zeros(steps + 1)
+
+
+def geometric(first: float, rate: float) -> Curve:
+    """The curve first · rate^k."""
+
+    def curve(steps: int) -> FloatArray:
+        values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
+        return values
+
+    return curve
+
+
+def constant(value: float) -> Curve:
+    """The curve that has its limit from the start."""
+    return lambda steps: np.full(steps + 1, value)
+
+
+def one_curvature(curvature: Curvature) -> tuple[float, float]:
+    """Return scalar mu and L, or refuse arrays."""
+    mu = one_number("mu", curvature.mu, remedy=_SCALAR)
+    L = one_number("L", curvature.L, remedy=_SCALAR)
+    return mu, L

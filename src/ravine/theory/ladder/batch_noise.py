@@ -1,0 +1,108 @@
+"""How much the curvature of a random mini-batch varies, from what is known of its terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import Real, Refusal, broadcast, real
+from ravine.curvature import Curvature
+
+
+@dataclass(frozen=True, eq=False)
+class BatchNoise:
+    """Variance of a batch's curvature around its mean λ: V(λ) = known + share (λ-least)(most-λ).
+
+    A number between ``least`` and ``most`` of mean λ has at most the variance (λ-least)(most-λ):
+    it is attained by the two ends. The mean of b independent ones has the b-th part of it.
+    """
+
+    known: Real
+    share: Real
+    least: Real
+    most: Real
+
+    def shape(self) -> tuple[int, ...]:
+        """The common shape of its numbers."""
+        return np.broadcast_shapes(
+            np.shape(self.known), np.shape(self.share), np.shape(self.least), np.shape(self.most)
+        )
+
+
+def batch_noise(
+    curvature: Curvature,
+    *,
+    L_max: npt.ArrayLike | None = None,
+    batch_size: npt.ArrayLike = 1,
+    variance: npt.ArrayLike | None = None,
+    mu_min: npt.ArrayLike | None = None,
+    rows: npt.ArrayLike | None = None,
+) -> BatchNoise:
+    """Check what is known of the mini-batches; see :func:`ravine.iid_rate` for each argument."""
+    size = check_batch_size(batch_size)
+    share = _finite_population(size, rows) / size
+    if variance is not None:
+        if L_max is not None or mu_min is not None:
+            name = "L_max" if L_max is not None else "mu_min"
+            raise Refusal(name, "left out with a known variance", "both", "drop one of them")
+        single = real(
+            "variance",
+            variance,
+            "nonnegative",
+            remedy="give the variance of single terms' Hessians",
+        )
+        return BatchNoise(single * share, np.float64(0.0), curvature.mu, curvature.L)
+
+    most = _largest(curvature, L_max)
+    least = _least(curvature, mu_min, alone=L_max is None)
+    broadcast(mu=curvature.mu, L=curvature.L, L_max=most, mu_min=least, batch_size=share)
+    return BatchNoise(np.float64(0.0), share, least, most)
+
+
+def check_batch_size(batch_size: npt.ArrayLike) -> Real:
+    """Return a batch size of one or more."""
+    remedy = "give the number of samples in a batch, e.g. batch_size=32"
+    size = real("batch_size", batch_size, "positive", remedy=remedy)
+    if np.any(size < 1.0):
+        raise Refusal("batch_size", "at least 1", f"{np.min(size):g}", remedy)
+    return size
+
+
+def _finite_population(size: Real, rows: npt.ArrayLike | None) -> Real:
+    """Factor (n - b)/(n - 1): the variance that is left when a batch has no term twice."""
+    if rows is None:
+        return np.float64(1.0)
+    remedy = "give the number of samples, or leave it out for draws with replacement"
+    n = real("rows", rows, "positive", remedy=remedy)
+    broadcast(batch_size=size, rows=n)
+    if np.any(n < size):
+        shown = f"rows={np.min(n):g} with batch_size={np.max(size):g}"
+        raise Refusal("rows", "at least batch_size", shown, remedy)
+    return (n - size) / np.maximum(n - 1.0, 1.0)
+
+
+def _largest(curvature: Curvature, L_max: npt.ArrayLike | None) -> Real:
+    if L_max is None:
+        return curvature.L
+    remedy = "give the largest curvature of a single sample, e.g. L_max=10 * L"
+    most = real("L_max", L_max, "positive", remedy=remedy)
+    broadcast(L=curvature.L, L_max=most)
+    if np.any(most < curvature.L):
+        shown = f"L_max={np.min(most):g} with L={np.max(curvature.L):g}"
+        raise Refusal("L_max", "at least L", shown, "no mean exceeds its largest term")
+    return most
+
+
+def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -> Real:
+    """The given one; else mu where nothing is said of single terms (``alone``), else zero."""
+    if mu_min is None:
+        return curvature.mu if alone else np.float64(0.0)
+    remedy = "give the least curvature of a single sample; zero is allowed"
+    least = real("mu_min", mu_min, "nonnegative", remedy=remedy)
+    broadcast(mu=curvature.mu, mu_min=least)
+    if np.any(least > curvature.mu):
+        shown = f"mu_min={np.max(least):g} with mu={np.min(curvature.mu):g}"
+        raise Refusal("mu_min", "at most mu", shown, "no mean lies below its least term")
+    return least

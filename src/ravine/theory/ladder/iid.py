@@ -1,0 +1,283 @@
+"""The rung between: what mini-batches drawn independently can do, in mean square.
+
+Hessians H_k are independent, with a mean H̄ of spectrum in [mu, L] and E(H - H̄)² ⪯ V(H̄). Over
+all such distributions, non-commuting ones included, the worst growth of E‖y - x*‖² is the largest
+spectral radius over λ in [mu, L] of E[B(h)⊗B(h)], with h/alpha of mean λ and variance V(λ): one
+dimension is the worst case. See docs/batch-size.md.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Real, broadcast, real
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
+from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
+from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
+from ravine.theory.ladder.rates import check_shapes, spectral_radius, stable
+from ravine.theory.noise.error_quantity import ErrorQuantity
+
+_ZERO = np.float64(0.0)
+_FEW = 64
+"""Up to this many problems the interpreter is done before compiled code would be loaded."""
+_CHUNK = 16384
+"""Problems that a thread takes at a time: a few milliseconds."""
+
+
+def iid_rate(
+    curvature: Curvature,
+    method: Method,
+    *,
+    L_max: npt.ArrayLike | None = None,
+    batch_size: npt.ArrayLike = 1,
+    variance: npt.ArrayLike | None = None,
+    mu_min: npt.ArrayLike | None = None,
+    rows: npt.ArrayLike | None = None,
+) -> Real:
+    """Worst rate of √E‖y - x*‖² over all distributions of independent mini-batches.
+
+    The root of the largest spectral radius, over λ in [mu, L], of the 3x3 matrix E[B(h)⊗B(h)]
+    with h of mean alpha λ and variance alpha² V(λ), V(λ) = (λ - mu_min)(L_max - λ)/b: exact, and
+    attained by a sum in one dimension whose terms have curvature mu_min or L_max. Below 1 iff V(λ)
+    Var y(λ) < 1 for all λ, with Var y of unit noise. It lies between :func:`spectral_radius` and
+    the :func:`worst_case_rate` of terms with curvature in [mu, L_max].
+
+    Parameters
+    ----------
+    curvature
+        Curvature of the whole objective, the mean over the terms.
+    method
+        The whole family; arrays broadcast.
+    L_max
+        Largest curvature of a single term or sample, at least L. L unless given.
+    batch_size
+        Terms averaged in a step, drawn independently, at least 1.
+    variance
+        Known variance V of a single term's Hessian, instead of L_max: E(H_i - H̄)² ⪯ V I.
+    mu_min
+        Least curvature of a single term, between 0 and mu. With L_max it is 0 unless given: the
+        samples of a regression are flat in most directions. Without L_max it is mu, so that
+        every term has the given curvature.
+    rows
+        Number of terms n, for batches without a repetition inside: V is less by (n - b)/(n - 1).
+
+    Returns
+    -------
+    Growth per step of the root-mean-square error.
+
+    Examples
+    --------
+    >>> from ravine import Curvature, nesterov
+    >>> c = Curvature(1, 1000)
+    >>> sizes = [60, 80, 81, 120]
+    >>> iid_rate(c, nesterov(c), L_max=10_000, batch_size=sizes).round(4).tolist()
+    [1.0064, 1.0001, 0.9999, 0.9959]
+    """
+    noise = batch_noise(
+        curvature,
+        L_max=L_max,
+        batch_size=batch_size,
+        variance=variance,
+        mu_min=mu_min,
+        rows=rows,
+    )
+    return _rate(curvature, method, noise)
+
+
+def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
+    shape = np.broadcast_shapes(check_shapes(curvature, method), noise.shape())
+    alpha = method.alpha
+    given = (
+        alpha * curvature.mu,
+        alpha * curvature.L,
+        alpha * (alpha * noise.known),  # in this order zero stays zero for any alpha
+        noise.share,
+        alpha * noise.least,
+        alpha * noise.most,
+        method.beta,
+        method.gamma,
+    )
+    columns = [np.broadcast_to(value, shape).ravel() for value in given]
+    out = np.empty(int(np.prod(shape)))
+    if out.size <= _FEW:
+        for n, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            out[n] = largest_growth(*numbers)
+    else:
+        _sweep(columns, out)
+    # Both are computed on different paths: rounding must not undo their order.
+    floor = spectral_radius(curvature, method)
+    return np.maximum(out.reshape(shape), floor)[()]
+
+
+def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
+    from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
+
+    sweep = compiled_sweep()
+    if out.size <= _CHUNK:
+        sweep(*columns, out)
+        return
+
+    def work(first: int) -> None:
+        part = slice(first, first + _CHUNK)
+        sweep(*(column[part] for column in columns), out[part])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(work, range(0, out.size, _CHUNK)))
+
+
+def critical_batch_size(
+    curvature: Curvature,
+    method: Method,
+    *,
+    L_max: npt.ArrayLike | None = None,
+    mu_min: npt.ArrayLike | None = None,
+    rows: npt.ArrayLike | None = None,
+) -> Real:
+    """The least batch for which these parameters are mean-square safe on every such problem.
+
+    b* = max over λ in [mu, L] of (λ - mu_min)(L_max - λ) Var y(λ), with Var y the stationary
+    variance of unit noise: every larger batch converges in mean square, and for every smaller one
+    some sum in one dimension with this curvature diverges. At the usual Nesterov parameters of
+    the whole objective b* is about (L_max/L) √Q/4.
+
+    Parameters
+    ----------
+    curvature, method
+        Curvature of the whole objective, and the parameters; arrays broadcast.
+    L_max, mu_min
+        Largest and least curvature of a single term, as in :func:`iid_rate`: with L_max the least
+        is 0 unless given.
+    rows
+        Number of terms n, for batches without a repetition inside: b* becomes n b*/(n - 1 + b*).
+
+    Returns
+    -------
+    A real number: batches must be larger. Infinite where the method diverges with exact gradients.
+    Below 1 where single terms are enough.
+
+    Examples
+    --------
+    >>> from ravine import Curvature, nesterov
+    >>> c = Curvature(1, 10_000)
+    >>> round(float(critical_batch_size(c, nesterov(c), L_max=100_000)), 3)
+    251.309
+    """
+    size = _safety_ratio(curvature, method, batch_noise(curvature, L_max=L_max, mu_min=mu_min))
+    if rows is None:
+        return size
+    # (n - b)/(n - 1)/b · b* < 1, solved for b.
+    n = real("rows", rows, "positive", remedy="give the number of samples")
+    broadcast(rows=n, batch_size=size)
+    with np.errstate(invalid="ignore"):
+        limited = n * size / (n - 1.0 + size)
+    return np.where(np.isinf(size), np.inf, limited)[()]
+
+
+def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
+    """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is mean-square safe."""
+    low, high, denominator, gain, spread = _at_one(curvature, method, noise)
+    ratio = largest_ratio(polynomial_product(spread, gain), denominator, low, high)
+    return np.where(stable(curvature, method), ratio, np.inf)[()]
+
+
+def is_mean_square_safe(
+    curvature: Curvature, method: Method, noise: BatchNoise
+) -> npt.NDArray[np.bool_]:
+    """Whether E‖y - x*‖² converges on every such problem, decided without rounding a rate."""
+    return np.asarray(_safety_ratio(curvature, method, noise) < 1.0)
+
+
+def iid_noise_floor(
+    curvature: Curvature,
+    method: Method,
+    *,
+    sigma2: npt.ArrayLike = 1.0,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
+    L_max: npt.ArrayLike | None = None,
+    batch_size: npt.ArrayLike = 1,
+    variance: npt.ArrayLike | None = None,
+    mu_min: npt.ArrayLike | None = None,
+    rows: npt.ArrayLike | None = None,
+) -> Real:
+    """Worst stationary E‖y - x*‖², or E f(y) - f*, with batches of random curvature.
+
+    sigma2 · max over λ of Var y(λ)/(1 - V(λ) Var y(λ)), with V as in :func:`iid_rate`: additive
+    noise alone leaves Var y, and the random curvature amplifies it. An upper bound for every
+    problem with this curvature, attained in one dimension.
+
+    Parameters
+    ----------
+    curvature, method, L_max, batch_size, variance, mu_min, rows
+        As in :func:`iid_rate`.
+    sigma2
+        Variance of a batch's gradient at the minimiser, of all coordinates together, zero or more.
+    quantity
+        ``"distance"`` for E‖y - x*‖², ``"objective"`` for E f(y) - f*, in which a direction carries
+        the weight λ/2.
+
+    Returns
+    -------
+    Infinite where the method is not mean-square safe.
+
+    Examples
+    --------
+    >>> from ravine import Curvature, Method
+    >>> round(float(iid_noise_floor(Curvature(1, 4), Method(0.2), L_max=8, batch_size=4)), 6)
+    0.137931
+    """
+    remedy = "give the variance of a batch's gradient, e.g. sigma2=1.0"
+    kind = ErrorQuantity.parse(quantity, "quantity")
+    level = real("sigma2", sigma2, "nonnegative", remedy=remedy)
+    noise = batch_noise(
+        curvature,
+        L_max=L_max,
+        batch_size=batch_size,
+        variance=variance,
+        mu_min=mu_min,
+        rows=rows,
+    )
+    safe = is_mean_square_safe(curvature, method, noise)
+    low, high, denominator, gain, spread = _at_one(curvature, method, noise)
+    left = tuple(a - b for a, b in zip(denominator, polynomial_product(spread, gain), strict=True))
+    # In units of h = alpha λ: alpha² N/D for the distance, (λ/2) alpha² N/D for the objective.
+    alpha = method.alpha
+    weight: tuple[Real, ...]
+    weight = (alpha * alpha,)
+    if kind is ErrorQuantity.OBJECTIVE:
+        weight = (_ZERO, 0.5 * alpha)
+    worst = largest_ratio(polynomial_product(weight, gain), left, low, high)
+    broadcast(sigma2=level, floor=worst)
+    with np.errstate(invalid="ignore"):
+        return np.where(safe, level * worst, np.inf)[()]
+
+
+def _at_one(
+    curvature: Curvature, method: Method, noise: BatchNoise
+) -> tuple[Real, Real, tuple[Real, ...], tuple[Real, Real], tuple[Real, Real, Real]]:
+    """At z = 1 in h: the interval, D and N with Var y = alpha² N/D, and alpha² V.
+
+    D = h (1-beta+gamma h)(2+2 beta-(1+2 gamma) h), N = 1 + beta + gamma (1+2 gamma) h.
+    """
+    alpha = method.alpha
+    beta = method.beta
+    gamma = method.gamma
+    shape = np.broadcast_shapes(check_shapes(curvature, method), noise.shape())
+    low = np.broadcast_to(alpha * curvature.mu, shape)
+    high = np.broadcast_to(alpha * curvature.L, shape)
+
+    first = 1.0 - beta
+    second = 2.0 + 2.0 * beta
+    fall = 1.0 + 2.0 * gamma
+    denominator = (_ZERO, first * second, gamma * second - first * fall, -gamma * fall)
+    gain = (1.0 + beta, gamma * fall)
+
+    least = alpha * noise.least
+    most = alpha * noise.most
+    constant = alpha * alpha * noise.known - noise.share * least * most
+    spread = (constant, noise.share * (least + most), -noise.share)
+    return low, high, denominator, gain, spread

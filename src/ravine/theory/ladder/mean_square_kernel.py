@@ -1,0 +1,244 @@
+"""The largest mean-square growth over an interval of curvatures, one scalar problem at a time.
+
+One direction of mean curvature λ, with h = alpha λ, sees a random h of variance w. The second
+moments of its state (r, v) are mapped by the 3x3 matrix E[B(h)⊗B(h)] = B⊗B + w (g⊗g)(e₁⊗e₁)ᵀ with
+g = (1 + gamma, 1): a matrix of rank one more than without noise. Its characteristic polynomial
+is, with trace t = 1 + beta - h(1 + gamma) and determinant d = beta - h gamma of B,
+
+    F(z, h) = (z - d)((z + d)² - t² z) - w N(z, h),
+    N(z, h) = ((1+gamma)² z + gamma²)(z + d) - 2 (1+gamma) gamma t z.
+
+It preserves the cone of second moments, so its spectral radius is the largest real root z(h), and
+F(z, h) >= 0 for a z above the spectrum of B⊗B says that z >= z(h).
+
+Two facts make the maximum of z(h) over an interval of h cheap and certain. N is affine in h, and
+w is at most quadratic, so F is a cubic in h, whose least value on an interval has a closed form.
+And from any h, the step h → argmin F(z(h), ·) never decreases z; where it no longer increases z,
+F(z, ·) has no negative value left: z is the maximum over the whole interval, not a local one.
+
+The functions here are plain arithmetic on floats. Python runs them for a few problems, and
+``compiled_sweep`` makes machine code of them for maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import sqrt
+from typing import Any
+
+_ROUNDING = 8.0 * 2.0**-52
+"""A discriminant below this share of its terms is critical damping, blurred by rounding."""
+_HUGE = 1e30
+"""Steps h beyond this are measured in units of themselves, so that no product overflows."""
+_MOST_CLIMBS = 60
+"""Steps of h; the convergence is quadratic, and four to six are usual."""
+_MOST_STEPS = 200
+"""Newton steps of one root; each at least takes a third off what is left, most square it."""
+_SETTLED = 4e-16
+"""Relative change, about two units in the last place, that ends Newton's method."""
+_NEARLY = 1e-10
+"""Relative rise of z after which h has settled: the next one is its square, below rounding."""
+
+
+def least_on_interval(c0: float, c1: float, c2: float, c3: float, low: float, high: float) -> float:
+    """Where the cubic c0 + c1 h + c2 h² + c3 h³ is least on [low, high]."""
+    best = low
+    value = c0 + low * (c1 + low * (c2 + low * c3))
+    end = c0 + high * (c1 + high * (c2 + high * c3))
+    if end < value:
+        best = high
+        value = end
+
+    bend = c2 * c2 - 3.0 * c3 * c1
+    if bend > 0.0:
+        # The stationary point where the second derivative 2√bend is positive, without cancellation.
+        root = sqrt(bend)
+        inner = low
+        if c2 > 0.0:
+            inner = -c1 / (c2 + root)
+        elif c3 != 0.0:
+            inner = (root - c2) / (3.0 * c3)
+        if low < inner < high and c0 + inner * (c1 + inner * (c2 + inner * c3)) < value:
+            best = inner
+    return best
+
+
+def polynomial_in_step(
+    z: float,
+    unit: float,
+    beta: float,
+    gamma: float,
+    ahead: float,
+    w0: float,
+    w1: float,
+    w2: float,
+) -> tuple[float, float, float, float]:
+    """Coefficients of F(z, ·) in h, for the variance w = w0 + w1 h + w2 h².
+
+    ``ahead`` is 1 + gamma. In units of S, with ``unit`` 1/S: h and gamma divided by S, and z and w
+    by S², give F divided by S⁶; d is then beta/S² - h gamma, and t is (1 + beta)/S - ahead h.
+    """
+    one = unit * unit
+    det = beta * one
+    trace = (1.0 + beta) * unit
+    # (z - d) = p0 + p1 h, and ((z + d)² - t² z) = q0 + q1 h + q2 h².
+    p0 = z - det
+    p1 = gamma
+    q0 = (z - one) * (z - beta * det)
+    q1 = 2.0 * (z * trace * ahead - (z + det) * gamma)
+    q2 = gamma * gamma - z * ahead * ahead
+    n0 = (ahead * ahead * z + gamma * gamma) * (z + det) - 2.0 * ahead * gamma * z * trace
+    n1 = gamma * (ahead * ahead * z - gamma * gamma)
+    return (
+        p0 * q0 - w0 * n0,
+        p0 * q1 + p1 * q0 - w1 * n0 - w0 * n1,
+        p0 * q2 + p1 * q1 - w2 * n0 - w1 * n1,
+        p1 * q2 - w2 * n1,
+    )
+
+
+def growth_of_direction(
+    h: float, w: float, unit: float, beta: float, gamma: float, ahead: float, nesterov: bool
+) -> float:
+    """The largest root z(h), to rounding, in the units of ``polynomial_in_step``.
+
+    With ρ² the largest eigenvalue of B⊗B and δ = z - ρ², F is the cubic δ³ + A δ² + C δ - w N with
+    A, C >= 0, and δ its only positive root: nothing cancels where δ is small.
+    """
+    trace = (1.0 + beta) * unit - h * ahead
+    d = beta * unit * unit - h * gamma
+    gap = trace * trace - 4.0 * d
+    size = trace * trace + 4.0 * abs(d)
+    if nesterov:
+        # For gamma = beta, t = (1 + beta) q and d = beta q with q = 1 - h, and t² - 4d factors:
+        # near h = 1 and at its zero, critical damping, nothing is lost.
+        q = unit - h
+        trace = (1.0 + beta) * q
+        d = beta * unit * q
+        one = unit * (1.0 - beta) ** 2
+        other = h * (1.0 + beta) ** 2
+        gap = q * (one - other)
+        size = abs(q) * (one + other)
+    if abs(gap) <= _ROUNDING * size:
+        gap = 0.0
+
+    if gap >= 0.0:
+        root = sqrt(gap)
+        radius = 0.5 * (abs(trace) + root)
+        square = radius * radius
+        first = radius * root  # ρ² - d
+        second = abs(trace) * root  # ρ² less the square of the other eigenvalue
+        A = first + second
+        C = first * second
+    else:
+        square = d
+        A = -gap
+        C = -gap * d
+    if w <= 0.0:
+        return square
+
+    # N(ρ² + δ) = m0 + m1 δ + m2 δ²
+    m2 = ahead * ahead
+    slope = m2 * d + gamma * gamma - 2.0 * ahead * gamma * trace
+    m1 = 2.0 * m2 * square + slope
+    m0 = (m2 * square + slope) * square + gamma * gamma * d
+    c2 = A - w * m2
+    c1 = C - w * m1
+    c0 = w * max(m0, 0.0)
+
+    # From a bound above the root Newton's method descends to it: right of it the cubic is convex.
+    delta = 2.0 * max(-c2, sqrt(max(-c1, 0.0)), c0 ** (1.0 / 3.0))
+    if c1 > 0.0 and c2 >= 0.0:
+        delta = min(delta, c0 / c1)
+    for _ in range(_MOST_STEPS):
+        below = c1 + delta * (2.0 * c2 + 3.0 * delta)
+        if below <= 0.0:
+            break
+        step = (((delta + c2) * delta + c1) * delta - c0) / below
+        delta = delta - step
+        if step <= _SETTLED * (delta + square):
+            break
+    z: float = square + max(delta, 0.0)
+    return z
+
+
+def largest_growth(
+    low: float,
+    high: float,
+    known: float,
+    share: float,
+    least: float,
+    most: float,
+    beta: float,
+    gamma: float,
+) -> float:
+    """Root of the largest z(h) over h in [low, high], where w = known + share (h-least)(most-h)."""
+    unit = 1.0
+    if high > _HUGE:
+        unit = 1.0 / high
+    square = unit * unit
+    nesterov = gamma == beta
+    ahead = 1.0 + gamma
+    low = low * unit
+    high = high * unit
+    least = least * unit
+    most = most * unit
+    known = known * square
+    gamma = gamma * unit
+    w0 = known - share * least * most
+    w1 = share * (least + most)
+
+    z = 0.0
+    for h in (low, high):
+        w = known + share * (h - least) * (most - h)
+        z = max(z, growth_of_direction(h, w, unit, beta, gamma, ahead, nesterov))
+
+    for _ in range(_MOST_CLIMBS):
+        c0, c1, c2, c3 = polynomial_in_step(z, unit, beta, gamma, ahead, w0, w1, -share)
+        h = least_on_interval(c0, c1, c2, c3, low, high)
+        w = known + share * (h - least) * (most - h)
+        higher = growth_of_direction(h, w, unit, beta, gamma, ahead, nesterov)
+        settled = higher <= z * (1.0 + _NEARLY)
+        z = max(z, higher)
+        if settled:
+            break
+    return sqrt(z) / unit
+
+
+def sweep(
+    low: Any,
+    high: Any,
+    known: Any,
+    share: Any,
+    least: Any,
+    most: Any,
+    beta: Any,
+    gamma: Any,
+    out: Any,
+) -> None:
+    """Write ``largest_growth`` of every problem into ``out``."""
+    for n in range(len(out)):
+        out[n] = largest_growth(
+            low[n], high[n], known[n], share[n], least[n], most[n], beta[n], gamma[n]
+        )
+
+
+_COMPILED: Sequence[Callable[..., object]] = (
+    least_on_interval,
+    polynomial_in_step,
+    growth_of_direction,
+    largest_growth,
+)
+
+
+@cache
+def compiled_sweep() -> Callable[..., None]:
+    """``sweep`` as machine code that releases the interpreter lock; numba is imported here."""
+    from numba import njit
+    from numba.extending import register_jitable
+
+    for function in _COMPILED:
+        register_jitable(function)
+    driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
+    return driver

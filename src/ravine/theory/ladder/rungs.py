@@ -1,0 +1,133 @@
+"""The rungs of the ladder as data: the one place that says what each is, means and looks like.
+
+A new rung is a function of (curvature, method) in a file of its own and one entry of ``RUNGS``. The
+ladder, the command line, its JSON and the maps read the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ravine.arguments import Real
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.bracket import Bracket
+from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.iid import iid_rate
+from ravine.theory.ladder.rates import contraction, spectral_radius
+from ravine.theory.ladder.worst_case import worst_case_rate
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One answer to "how fast, and is it stable?"."""
+
+    function: Callable[..., Real | Bracket]
+    """The growth per step, or a bracket of it, of (curvature, method); arrays broadcast."""
+    looks_at: Literal["objective", "batches", "terms"]
+    """Whose curvature decides: the objective's, that of random batches, or that of every term."""
+    name: str
+    """What people call it."""
+    symbol: str
+    """What formulas and legends call it."""
+    holds_for: str
+    """The problems and orders that grow no faster, for a table."""
+    region: str
+    """The same in the few words of a legend."""
+    colour: str
+    """Of the region where it is below 1, as #rrggbb."""
+    contour: tuple[str, Literal["-", "--", "-.", ":"]]
+    """Colour and dashes of the line where it is 1, drawn over a measured map."""
+    bracketed: bool = False
+    """Whether it is known between two bounds only: then tables and JSON show both."""
+
+    @property
+    def key(self) -> str:
+        """Its name in Python, in JSON and in the tables of a map: that of its function."""
+        return self.function.__name__
+
+    @property
+    def title(self) -> str:
+        """Name and symbol, for the head of a table or of a map."""
+        return f"{self.name} {self.symbol}"
+
+    @property
+    def region_label(self) -> str:
+        """Legend of the region in which it guarantees convergence."""
+        return f"{self.region}  ({self.symbol} < 1)"
+
+    @property
+    def contour_label(self) -> str:
+        """Legend of the line on which it is 1."""
+        return f"{self.symbol} = 1: {self.region}"
+
+    def rate(
+        self, curvature: Curvature, method: Method, batches: Batches = SINGLE_TERMS
+    ) -> Bracket:
+        """The growth per step between two bounds, which are equal where it is known exactly."""
+        if self.looks_at == "objective":
+            value = self.function(curvature, method)
+        elif self.looks_at == "batches":
+            value = self.function(curvature, method, **batches.options())
+        else:
+            value = self.function(batches.terms(curvature), method)
+        return value if isinstance(value, Bracket) else Bracket(value, value)
+
+
+RUNGS = (
+    Rung(
+        function=spectral_radius,
+        looks_at="objective",
+        name="spectral radius",
+        symbol="ρ",
+        holds_for="exact gradients, or additive noise",
+        region="additive noise",
+        colour="#cfe3f1",
+        contour=("#c1272d", "-"),
+    ),
+    Rung(
+        function=iid_rate,
+        looks_at="batches",
+        name="iid rate",
+        symbol="r₂",
+        holds_for="batches drawn independently, mean square",
+        region="random batches, mean square",
+        colour="#afd1e8",
+        contour=("#009e73", "-."),
+    ),
+    Rung(
+        function=commuting_rate,
+        looks_at="terms",
+        name="commuting rate",
+        symbol="JSR",
+        holds_for="sums with shared eigenvectors, any order",
+        region="sums with shared eigenvectors",
+        colour="#8fbfdf",
+        contour=("#e69f00", "--"),
+        bracketed=True,
+    ),
+    Rung(
+        function=worst_case_rate,
+        looks_at="terms",
+        name="worst-case rate",
+        symbol="r*",
+        holds_for="every finite sum, any order; exact",
+        region="every finite sum, any order",
+        colour="#3d85bd",
+        contour=("#ffffff", "-"),
+    ),
+    Rung(
+        function=contraction,
+        looks_at="terms",
+        name="contraction",
+        symbol="R",
+        holds_for="the same; the paper's sufficient bound",
+        region="the paper's guarantee",
+        colour="#0b3c66",
+        contour=("#ffffff", ":"),
+    ),
+)
+"""From the most optimistic to the most cautious: for all parameters none exceeds the next."""

@@ -1,0 +1,401 @@
+"""The worst-case rate of any linear method of any memory, from its transfer function.
+
+A linear method turns the gradients u that it sees into the points y at which it asks for them.
+Between z-transforms that is y = -G(z) u, with a rational G = b/a. Put m = (mu + L)/2 and
+δ = (L - mu)/2. A gradient of the class is u = m y + δ w with ‖w‖ <= ‖y‖, and closing the loop
+over m leaves y = -T δ w with T = b/(a + m b).
+
+**The circle theorem.** The worst-case rate r* is the least r for which T has all its poles in
+|z| < r and |T| <= 1/δ on the circle |z| = r. The proof is in the documentation, section
+"The circle theorem". With χ_λ = a + λ b the second condition reads
+
+    |χ_m|² - δ²|b|² = Re(χ_mu · conj χ_L) >= 0        on |z| = r,
+
+a polynomial in cos ω for z = r e^{iω}. Its sign on [-1, 1] is decided here in exact rational
+arithmetic (every float is a rational number), so both ends of the bracket are theorems about the
+coefficients as they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, one_number, real
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.theory.bracket import Bracket
+from ravine.theory.ladder.rational_polynomial import (
+    Polynomial,
+    from_chebyshev,
+    positive_on_interval,
+    roots_inside_unit_circle,
+)
+
+_POLE_AT_ONE = 1e-9
+"""Share of the sum of |a_j| up to which a(1) counts as zero: coefficients are rounded numbers."""
+_HALVINGS = 60
+"""Steps of the bisection in float64: 2^-60 of its first interval is below rounding."""
+_CLOSE = Fraction(1, 2**50)
+"""Relative width of the certified bracket: four units in the last place of float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMethod:
+    """A linear method by its transfer function: y = -G(z) u, with G = numerator / denominator.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Real coefficients, the highest power of z first. The numerator has the lower degree, for a
+        point cannot depend on its own gradient. The denominator has a root at 1: a method
+        without one does not rest at the minimiser of every problem.
+
+    A factor that both have in common is a mode of the state that gradients neither move nor see.
+    It counts in the rate, as it does in :func:`ravine.worst_case_rate`.
+
+    Examples
+    --------
+    Gradient descent is x⁺ = x - alpha g(x), so G = alpha/(z - 1):
+
+    >>> LinearMethod([0.1], [1, -1]).memory
+    1
+    """
+
+    numerator: FloatArray
+    denominator: FloatArray
+
+    def __init__(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> None:
+        above = _coefficients("numerator", numerator)
+        below = _coefficients("denominator", denominator)
+        if below.size == 0:
+            raise Refusal("denominator", "nonzero", "only zeros", "give a(z), e.g. [1, -1]")
+        if above.size >= below.size:
+            degrees = f"degree {above.size - 1} over degree {below.size - 1}"
+            remedy = "a point cannot depend on its own gradient"
+            raise Refusal("numerator", "of lower degree than the denominator", degrees, remedy)
+        at_one = abs(float(below.sum()))
+        if at_one > _POLE_AT_ONE * float(np.abs(below).sum()):
+            remedy = "without it the method does not rest at the minimiser of every problem"
+            raise Refusal("denominator", "zero at z = 1", f"{at_one:g}", remedy)
+        object.__setattr__(self, "numerator", above / below[0])
+        object.__setattr__(self, "denominator", below / below[0])
+
+    @property
+    def memory(self) -> int:
+        """Number of past points that the method keeps: the degree of the denominator."""
+        return int(self.denominator.size - 1)
+
+    @classmethod
+    def of(cls, method: Method) -> LinearMethod:
+        """One member of the (alpha, beta, gamma) family.
+
+        G(z) = alpha((1 + gamma) z - gamma)/((z - 1)(z - beta)).
+
+        Examples
+        --------
+        >>> LinearMethod.of(Method(0.1, 0.9)).numerator.tolist()
+        [0.19, -0.09000000000000001]
+        """
+        alpha = one_number("alpha", method.alpha, remedy=_ONE_METHOD)
+        beta = one_number("beta", method.beta, remedy=_ONE_METHOD)
+        gamma = one_number("gamma", method.gamma, remedy=_ONE_METHOD)
+        return cls([alpha * (1.0 + gamma), -alpha * gamma], [1.0, -(1.0 + beta), beta])
+
+    @classmethod
+    def quasi_hyperbolic(cls, alpha: float, beta: float, nu: float) -> LinearMethod:
+        """Quasi-hyperbolic momentum: a step along (1 - nu) g + nu times the mean of past g.
+
+        The mean is v⁺ = beta v + (1 - beta) g, so that v/g = (1 - beta) z/(z - beta), and
+        G(z) = alpha((1 - nu beta) z - (1 - nu) beta)/((z - 1)(z - beta)).
+
+        Examples
+        --------
+        With nu = 0 the mean is not used: gradient descent, beside a mean that nobody asks for.
+
+        >>> method = LinearMethod.quasi_hyperbolic(0.5, beta=0.25, nu=0.0)
+        >>> round(float(circle_rate(Curvature(1, 2), method).upper), 12)
+        0.5
+        """
+        step = one_number("alpha", alpha, "nonnegative", remedy="give a step size, e.g. 0.1")
+        decay = one_number("beta", beta, remedy="give the decay of the mean, e.g. beta=0.9")
+        share = one_number("nu", nu, remedy="give the share of the mean, e.g. nu=0.7")
+        numerator = [step * (1.0 - share * decay), -step * (1.0 - share) * decay]
+        return cls(numerator, [1.0, -(1.0 + decay), decay])
+
+    @classmethod
+    def multi_step(cls, weights: Sequence[float], steps: Sequence[float]) -> LinearMethod:
+        """x_{k+1} = sum_j weights[j] x_{k-j} - sum_j steps[j] g(x_{k-j}).
+
+        The weights add up to 1. Gradients may be late: ``multi_step([1], [0, 0, alpha])`` is
+        gradient descent with gradients that are two steps old.
+
+        Examples
+        --------
+        >>> late = LinearMethod.multi_step([1], [0, 0, 0.1])
+        >>> late.memory, late.denominator.tolist()
+        (3, [1.0, -1.0, 0.0, 0.0])
+        """
+        past = _coefficients("weights", weights, trim=False)
+        late = _coefficients("steps", steps, trim=False)
+        memory = max(past.size, late.size)
+        denominator = np.zeros(memory + 1)
+        denominator[0] = 1.0
+        denominator[1 : past.size + 1] -= past
+        numerator = np.zeros(memory)
+        numerator[: late.size] = late
+        return cls(numerator, denominator)
+
+    @classmethod
+    def state_space(cls, A: npt.ArrayLike, B: npt.ArrayLike, C: npt.ArrayLike) -> LinearMethod:
+        """ξ⁺ = A ξ + B u, y = C ξ, with u the gradient at y: any form with its own sequences.
+
+        G = -C(z - A)⁻¹B = det(z - A - BC)/det(z - A) - 1, for BC has rank one. What else is read
+        off ξ (triple momentum reads off a third sequence) is not in the loop and has the same
+        rate.
+
+        Parameters
+        ----------
+        A, B, C
+            Shapes (n, n), (n,) and (n,).
+
+        Examples
+        --------
+        >>> momentum = LinearMethod.state_space([[1.9, -0.9], [1, 0]], [-0.1, 0], [1.9, -0.9])
+        >>> momentum.numerator.round(12).tolist(), momentum.denominator.round(12).tolist()
+        ([0.19, -0.09], [1.0, -1.9, 0.9])
+        """
+        matrix = np.asarray(real("A", A, remedy="give a square matrix"))
+        column = np.asarray(real("B", B, remedy="give one number a state"))
+        row = np.asarray(real("C", C, remedy="give one number a state"))
+        if matrix.ndim != 2 or matrix.shape != (column.size, row.size):
+            shapes = f"shapes {matrix.shape}, {column.shape}, {row.shape}"
+            raise Refusal("A, B, C", "of shapes (n, n), (n,) and (n,)", shapes, "make them fit")
+        denominator = np.poly(matrix)
+        turned = np.poly(matrix + np.outer(column, row))
+        return cls((turned - denominator)[1:], denominator)
+
+
+_ONE_METHOD = "a transfer function belongs to one method: loop over the elements"
+
+
+@dataclass(frozen=True, eq=False)
+class CircleRate(Bracket):
+    """The worst-case rate of a linear method, between two exact statements about its coefficients.
+
+    Attributes
+    ----------
+    lower
+        Some sum in R² grows at least this fast: the condition of the circle theorem fails here.
+    upper
+        Every sum of the class, in any order, has this rate: the condition holds here.
+    angle
+        ω in radians where the circle of radius ``lower`` breaks the condition: the axes of
+        the worst quadratics turn by it at each step.
+    """
+
+    angle: float
+    curvature: Curvature
+    method: LinearMethod
+
+    def turning_hessians(self, steps: int) -> FloatArray:
+        """Hessians, shape (steps, 2, 2), of quadratics in R² that make it grow at ``lower``.
+
+        Identify R² with C. The points y_k = z^k, z = lower · e^{iω}, follow from gradients
+        g_k = -z^k/G(z) = m z^k - z^k/T(z). Turning z^k by a fixed angle and scaling it by 1/|T| is
+        what a scaled reflection does whose axis turns with z^k: a symmetric matrix, and H_k has
+        eigenvalues m ± 1/|T|, between mu and L because |T| >= 1/δ.
+
+        Examples
+        --------
+        >>> from ravine import Curvature, nesterov
+        >>> c = Curvature(1, 9)
+        >>> worst = circle_rate(c, LinearMethod.of(nesterov(c)))
+        >>> np.linalg.eigvalsh(worst.turning_hessians(1)[0]).round(9).tolist()
+        [1.0, 9.0]
+        """
+        middle = 0.5 * (float(self.curvature.L) + float(self.curvature.mu))
+        half = 0.5 * (float(self.curvature.L) - float(self.curvature.mu))
+        point = self.lower * np.exp(1j * self.angle)
+
+        above = np.polyval(self.method.numerator, point)
+        below = np.polyval(self.method.denominator, point)
+        # 1/T, which is finite where the circle is at fault
+        inverse = complex((below + middle * above) / above) if above != 0.0 else 0j
+        size = min(abs(inverse), half)
+
+        # A reflection with its axis at θ turns e^{ikω} to e^{i(2θ - kω)}; -1/T has to come out.
+        axis = np.arange(steps) * self.angle + 0.5 * (np.pi + np.angle(inverse))
+        hessians = np.empty((steps, 2, 2))
+        hessians[:, 0, 0] = middle + size * np.cos(2.0 * axis)
+        hessians[:, 1, 1] = middle - size * np.cos(2.0 * axis)
+        hessians[:, 0, 1] = size * np.sin(2.0 * axis)
+        hessians[:, 1, 0] = hessians[:, 0, 1]
+        return hessians
+
+
+def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRate:
+    """Worst-case rate r* of a linear method of any memory over every sum of the class, any order.
+
+    The class is that of :func:`ravine.worst_case_rate`, which is the closed form of the same
+    number for the (alpha, beta, gamma) family: gradients with ‖u - m y‖ <= δ‖y‖ at every step,
+    nothing else. r* is bisected in floating point, and both ends are then proven in
+    rational arithmetic: Schur and Cohn's test for the poles, Sturm's for the circle.
+
+    Parameters
+    ----------
+    curvature
+        Single values, no arrays.
+    method
+        A :class:`LinearMethod`, or a single member of the family.
+
+    Returns
+    -------
+    CircleRate
+        ``lower`` and ``upper``, some units in the last place apart, and the worst quadratics.
+
+    Examples
+    --------
+    >>> from ravine import Curvature, nesterov
+    >>> c = Curvature(1, 32)
+    >>> rate = circle_rate(c, LinearMethod.of(nesterov(c)))
+    >>> round(float(rate.lower), 12), round(float(np.degrees(rate.angle)), 6)
+    (1.164213562373, 45.0)
+
+    Gradient descent whose gradients are one step old, safe for every mu iff alpha L < 2/3:
+
+    >>> late = LinearMethod.multi_step([1], [0, 0.02])
+    >>> round(float(circle_rate(c, late).upper), 6)
+    0.979598
+    """
+    mu = one_number("mu", curvature.mu, "positive", remedy=_ONE_METHOD)
+    L = one_number("L", curvature.L, "positive", remedy=_ONE_METHOD)
+    linear = LinearMethod.of(method) if isinstance(method, Method) else method
+
+    test = _CircleTest(mu, L, linear)
+    guess = test.bisected()
+    lower, upper = test.certified(guess)
+    return CircleRate(
+        lower=np.float64(lower),
+        upper=np.float64(upper),
+        angle=test.worst_angle(lower),
+        curvature=curvature,
+        method=linear,
+    )
+
+
+class _CircleTest:
+    """Whether a radius satisfies the two conditions of the circle theorem."""
+
+    def __init__(self, mu: float, L: float, method: LinearMethod) -> None:
+        self.flat = _shifted(method, Fraction(mu))
+        self.steep = _shifted(method, Fraction(L))
+        self.middle = _shifted(method, (Fraction(mu) + Fraction(L)) / 2)
+
+    def holds(self, radius: float) -> bool:
+        """Decide exactly whether all poles are inside and the circle condition is strict."""
+        r = Fraction(radius)
+        scaled = [c * r**j for j, c in enumerate(self.middle)]
+        if not roots_inside_unit_circle(scaled):
+            return False
+        return positive_on_interval(from_chebyshev(self._cosines(r)))
+
+    def bisected(self) -> float:
+        """The rate as far as float64 sees it."""
+        floor = float(np.abs(np.roots(_floats(self.middle)[::-1])).max(initial=0.0))
+        high = max(2.0 * floor, 1.0)
+        while self._least(high)[0] <= 0.0:
+            high *= 2.0
+        low = floor
+        for _ in range(_HALVINGS):
+            radius = 0.5 * (low + high)
+            if self._least(radius)[0] > 0.0:
+                high = radius
+            else:
+                low = radius
+        return high
+
+    def certified(self, guess: float) -> tuple[float, float]:
+        """A radius that fails and one that holds, as close together as rounding allows."""
+        # Outwards from the guess, four times as far each time, until both ends are proven.
+        step = Fraction(1, 2**52)
+        upper = guess
+        while not self.holds(upper):
+            upper = float(Fraction(upper) * (1 + step)) + 5e-324
+            step *= 4
+
+        step = Fraction(1, 2**52)
+        lower = guess
+        while self.holds(lower):
+            lower = float(Fraction(lower) * max(1 - step, Fraction(0)))
+            step *= 4
+
+        while Fraction(upper) - Fraction(lower) > _CLOSE * Fraction(upper):
+            radius = 0.5 * (lower + upper)
+            if not lower < radius < upper:
+                break
+            if self.holds(radius):
+                upper = radius
+            else:
+                lower = radius
+        return lower, upper
+
+    def worst_angle(self, radius: float) -> float:
+        """The ω at which the circle comes closest to breaking the condition."""
+        return float(np.arccos(self._least(radius)[1]))
+
+    def _cosines(self, r: Fraction) -> Polynomial:
+        """c_d with Re(χ_mu conj χ_L) = sum_d c_d cos(dω) on the circle of radius r."""
+        p = [c * r**j for j, c in enumerate(self.flat)]
+        q = [c * r**j for j, c in enumerate(self.steep)]
+        n = len(p)
+        cosines = [sum((p[j] * q[j] for j in range(n)), Fraction(0))]
+        for d in range(1, n):
+            pairs = (p[j + d] * q[j] + p[j] * q[j + d] for j in range(n - d))
+            cosines.append(sum(pairs, Fraction(0)))
+        return cosines
+
+    def _least(self, radius: float) -> tuple[float, float]:
+        """Least value of the condition over c = cos ω in [-1, 1], and its c."""
+        if radius == 0.0:
+            return -1.0, 1.0
+        cosines = self._cosines(Fraction(radius))
+        largest = max(abs(c) for c in cosines)
+        series = _floats([c / largest for c in cosines])
+
+        # The least value is at an end or where the derivative vanishes; that its place is known
+        # only roughly does not matter, for the value is flat there.
+        slope = np.trim_zeros(np.polynomial.chebyshev.chebder(series), "b")
+        places = [-1.0, 1.0]
+        if slope.size > 1:
+            roots = np.polynomial.chebyshev.chebroots(slope)
+            inside = (np.abs(roots.real) < 1.0) & (np.abs(roots.imag) < 1e-3)
+            places += roots.real[inside].tolist()
+        values = np.polynomial.chebyshev.chebval(np.array(places), series)
+        best = int(np.argmin(values))
+        return float(values[best]), places[best]
+
+
+def _coefficients(name: str, values: npt.ArrayLike, *, trim: bool = True) -> FloatArray:
+    """A vector of coefficients, leading zeros dropped."""
+    remedy = "give the coefficients, the highest power of z first"
+    vector = np.atleast_1d(np.asarray(real(name, values, remedy=remedy)))
+    if vector.ndim != 1:
+        raise Refusal(name, "a list of numbers", f"an array of shape {vector.shape}", remedy)
+    return np.trim_zeros(vector, "f") if trim else vector
+
+
+def _shifted(method: LinearMethod, eigenvalue: Fraction) -> Polynomial:
+    """χ_λ = a + λ b, exactly, the constant first."""
+    below = [Fraction(float(v)) for v in method.denominator[::-1]]
+    above = [Fraction(float(v)) for v in method.numerator[::-1]]
+    above += [Fraction(0)] * (len(below) - len(above))
+    return [a + eigenvalue * b for a, b in zip(below, above, strict=True)]
+
+
+def _floats(values: Polynomial) -> FloatArray:
+    return np.array([float(v) for v in values])

@@ -1,0 +1,193 @@
+"""The fastest parameters that are certain at a batch size, and what a larger batch buys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, one_number, real
+from ravine.curvature import Curvature
+from ravine.methods import Method, nesterov
+from ravine.theory.ladder.batch_noise import batch_noise
+from ravine.theory.ladder.iid import critical_batch_size, iid_rate
+from ravine.theory.ladder.safety import safe_step
+from ravine.theory.tuning.grid_zoom import zoom
+
+_SHORTEST = 1e-3
+"""Shortest step tried, as a share of the longest that SGD may take at this batch size."""
+_LONGEST = 4.0
+"""Longest alpha L tried: beyond it no momentum between -1 and 1 is stable."""
+BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
+"""Batch sizes of a table unless others are given."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A method with the least guaranteed mean-square rate at a batch size."""
+
+    method: Method
+    rate: float
+    """Factor per step of √E‖y - x*‖² in the worst case."""
+
+    @property
+    def steps_per_digit(self) -> float:
+        """Steps that take √E‖y - x*‖² down to a tenth."""
+        return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
+
+
+def fastest_iid(
+    curvature: Curvature,
+    *,
+    batch_size: float = 1,
+    L_max: float | None = None,
+    mu_min: float | None = None,
+    momentum: bool = True,
+) -> Tuned:
+    """Nesterov parameters with the least :func:`ravine.iid_rate`; without momentum, SGD's step.
+
+    A search over (alpha, beta), or over alpha alone: a grid over the whole plane, then windows
+    around its best point.
+
+    Examples
+    --------
+    >>> best = fastest_iid(Curvature(1, 4), batch_size=1, momentum=False)
+    >>> round(float(best.method.alpha), 4), round(best.rate, 4)
+    (0.4, 0.6)
+    """
+    options: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
+    plain, fast = _both(curvature, options)
+    return fast if momentum else plain
+
+
+def _both(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
+    """The fastest SGD and the fastest Nesterov parameters."""
+    mu, L = _single(curvature)
+    whole = Curvature(mu, L)
+    batch_noise(whole, **options)  # refuses what cannot be
+    limit = float(safe_step(L, 0.0, batch_size=options["batch_size"], L_max=options["L_max"]))
+    shortest = float(np.log(_SHORTEST * limit))
+
+    def objective(log_step: FloatArray, s: FloatArray | float = 0.0) -> FloatArray:
+        return np.asarray(iid_rate(whole, Method(np.exp(log_step), np.tanh(s)), **options))
+
+    (log_step,), rate = zoom(objective, [(shortest, float(np.log(2.0 / L)))])
+    plain = Tuned(Method(np.exp(log_step)), rate)
+
+    # beta = tanh s: 1 - beta is about 2 exp(-2s), and no good momentum is nearer to 1 than 1/(4√Q).
+    most = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
+    longest = float(np.log(_LONGEST / L))
+    (log_step, s), rate = zoom(objective, [(shortest, longest), (-1.0, float(most))])
+    # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
+    if plain.rate <= rate * (1.0 + 1e-12):
+        return plain, plain
+    return plain, Tuned(Method(np.exp(log_step), np.tanh(s)), rate)
+
+
+def _single(curvature: Curvature) -> tuple[float, float]:
+    remedy = "give one curvature with scalar mu and L"
+    mu = one_number("mu", curvature.mu, remedy=remedy)
+    L = one_number("L", curvature.L, remedy=remedy)
+    return mu, L
+
+
+@dataclass(frozen=True, eq=False)
+class BatchGain:
+    """What a larger batch buys: the best of SGD and of momentum at every batch size."""
+
+    curvature: Curvature
+    L_max: float
+    mu_min: float
+    batch_sizes: tuple[float, ...]
+    sgd: tuple[Tuned, ...]
+    """The fastest SGD at each batch size."""
+    momentum: tuple[Tuned, ...]
+    """The fastest Nesterov parameters at each batch size."""
+    critical: float
+    """The critical batch size of the usual Nesterov parameters of the whole objective."""
+
+    @property
+    def gain(self) -> FloatArray:
+        """How many times fewer steps momentum needs than SGD, at each batch size."""
+        return np.array(
+            [
+                np.log(fast.rate) / np.log(plain.rate)
+                for fast, plain in zip(self.momentum, self.sgd, strict=True)
+            ]
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The result in one sentence."""
+        gain = self.gain
+        useful = [b for b, g in zip(self.batch_sizes, gain, strict=True) if g >= _NOTICEABLE]
+        last = self.batch_sizes[-1]
+        share = f"L_max/L = {self.L_max / float(self.curvature.L):g}"
+        where = f"With Q = {float(self.curvature.Q):g} and {share}"
+        if not useful:
+            return f"{where} momentum gains nothing over SGD up to batches of {last:g}."
+        first = useful[0]
+        before = [b for b in self.batch_sizes if b < first]
+        nothing = f"nothing up to batches of {before[-1]:g}, " if before else ""
+        return (
+            f"{where} momentum gains {nothing}{gain[self.batch_sizes.index(first)]:.2g} times at "
+            f"{first:g} and {gain[-1]:.2g} times at {last:g}; the usual Nesterov parameters are "
+            f"safe in mean square only for batches larger than {self.critical:.4g}."
+        )
+
+
+_NOTICEABLE = 1.05
+"""A gain of less than a twentieth is called nothing."""
+
+
+def batch_gain(
+    curvature: Curvature,
+    *,
+    L_max: float | None = None,
+    batch_sizes: npt.ArrayLike = BATCH_SIZES,
+    mu_min: float | None = None,
+) -> BatchGain:
+    """How much momentum can gain over SGD at each batch size, whatever the problem.
+
+    For every batch size the least guaranteed mean-square rate of SGD, over its step, and of
+    Nesterov's method, over its step and momentum. Their logarithms count steps: the gain is how
+    many times fewer momentum needs.
+
+    Parameters
+    ----------
+    curvature
+        Curvature of the whole objective: single numbers.
+    L_max, mu_min
+        Largest and least curvature of a single term, as in :func:`ravine.iid_rate`.
+    batch_sizes
+        Batch sizes, at least 1, in ascending order.
+
+    Examples
+    --------
+    >>> result = batch_gain(Curvature(1, 100), L_max=1000, batch_sizes=[1, 100, 10_000])
+    >>> result.gain.round(1).tolist()
+    [1.0, 2.4, 5.7]
+    """
+    mu, L = _single(curvature)
+    whole = Curvature(mu, L)
+    sizes = np.atleast_1d(real("batch_sizes", batch_sizes, "positive", remedy="e.g. [1, 10, 100]"))
+    noise = batch_noise(whole, L_max=L_max, mu_min=mu_min)
+    plain = []
+    fast = []
+    for size in np.sort(sizes).tolist():
+        options: dict[str, Any] = {"batch_size": size, "L_max": L_max, "mu_min": mu_min}
+        slow, quick = _both(whole, options)
+        plain.append(slow)
+        fast.append(quick)
+    limit = critical_batch_size(whole, nesterov(whole), L_max=L_max, mu_min=mu_min)
+    return BatchGain(
+        curvature=whole,
+        L_max=float(noise.most),
+        mu_min=float(noise.least),
+        batch_sizes=tuple(np.sort(sizes).tolist()),
+        sgd=tuple(plain),
+        momentum=tuple(fast),
+        critical=float(limit),
+    )

@@ -1,0 +1,140 @@
+"""``Monitor`` in a Lightning ``Trainer`` and in a Hugging Face ``Trainer``.
+
+Neither library is imported here: what they call is written out, and their base classes are asked
+for when a callback is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from ravine.arguments import Refusal
+from ravine.torch.monitor import Monitor
+
+
+def lightning_callback(every: int = 20, **options: Any) -> Any:
+    """A callback for ``lightning.Trainer(callbacks=[...])`` that watches its optimizer.
+
+    ``training_step(batch, index)`` is called once more on a batch that is checked; with several
+    optimizers the first is watched. Readings are in ``callback.monitor.readings``, and the last
+    ones in ``trainer.callback_metrics`` as ``ravine/margin`` and ``ravine/risk``.
+
+    Parameters
+    ----------
+    every, options
+        As of ``Monitor``.
+    """
+    try:
+        from lightning.pytorch.callbacks import Callback
+    except ImportError:
+        try:
+            from pytorch_lightning.callbacks import Callback
+        except ImportError:
+            raise ImportError(
+                "lightning must be installed for lightning_callback, got none: "
+                "pip install lightning"
+            ) from None
+
+    class MonitorCallback(Callback):  # type: ignore[misc]
+        """Calls ``Monitor.check`` before every optimizer step."""
+
+        monitor: Monitor | None = None
+
+        def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, index: int) -> None:
+            self._batch = (batch, index)
+
+        def on_before_backward(self, trainer: Any, module: Any, loss: Tensor) -> None:
+            self._loss = loss
+
+        def on_before_optimizer_step(self, trainer: Any, module: Any, optimizer: Any) -> None:
+            if self.monitor is None:
+                self.monitor = Monitor(_inner(optimizer), every, model=module, **options)
+            batch, index = self._batch
+            reading = self.monitor.check(
+                lambda: _loss_in(module.training_step(batch, index)), self._loss
+            )
+            if reading is not None:
+                for name in ("margin", "risk"):
+                    trainer.callback_metrics[f"ravine/{name}"] = _number(getattr(reading, name))
+
+    return MonitorCallback()
+
+
+def transformers_callback(every: int = 20, **options: Any) -> Any:
+    """A ``TrainerCallback`` for ``transformers.Trainer(callbacks=[...])`` that watches a run.
+
+    Hugging Face shows a callback the optimizer and the model but not the batch, so the last inputs
+    of the model are kept by a hook; the model must return its own loss, as its models do when they
+    are given labels.
+    """
+    try:
+        from transformers import TrainerCallback
+    except ImportError:
+        raise ImportError(
+            "transformers must be installed for transformers_callback, got none: "
+            "pip install transformers"
+        ) from None
+
+    class MonitorCallback(TrainerCallback):  # type: ignore[misc]
+        """Calls ``Monitor.check`` before every optimizer step."""
+
+        monitor: Monitor | None = None
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self._inputs: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
+            self._loss: Tensor | None = None
+            self._silent = False
+
+            def remember(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+                if not self._silent:
+                    self._inputs = (args, kwargs)
+                    self._loss = _loss_in(output)
+
+            model = kwargs["model"]
+            self._hook = model.register_forward_hook(remember, with_kwargs=True)
+
+        def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            model = kwargs["model"]
+            if self.monitor is None:
+                self.monitor = Monitor(_inner(kwargs["optimizer"]), every, model=model, **options)
+            positional, named = self._inputs
+
+            def again() -> Tensor:
+                self._silent = True
+                try:
+                    return _loss_in(model(*positional, **named))
+                finally:
+                    self._silent = False
+
+            self.monitor.check(again, self._loss)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self._hook.remove()
+
+    return MonitorCallback()
+
+
+def _inner(optimizer: Any) -> Any:
+    """The optimizer of torch inside the wrappers of these libraries."""
+    while not hasattr(optimizer, "param_groups") or hasattr(optimizer, "optimizer"):
+        optimizer = optimizer.optimizer
+    return optimizer
+
+
+def _loss_in(output: Any) -> Tensor:
+    """The loss in what a training step or a model returns."""
+    if isinstance(output, Tensor):
+        return output
+    loss = output.get("loss") if hasattr(output, "get") else getattr(output, "loss", None)
+    if not isinstance(loss, Tensor):
+        raise Refusal(
+            "training step", "a loss, or a mapping with one", type(output).__name__,
+            "return {'loss': ...}, or call Monitor.check yourself",
+        )  # fmt: skip
+    return loss
+
+
+def _number(value: float) -> Tensor:
+    return Tensor([value])[0]

@@ -1,0 +1,414 @@
+"""``Monitor``: how near a running optimizer is to its stability limit, from one extra gradient."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ravine.arguments import Refusal, whole
+from ravine.torch.copies import quiet
+from ravine.torch.optimizer import ASG
+from ravine.torch.risk import blow_up_risk
+from ravine.torch.trial import lr_ratios
+
+EDGE = 0.8
+"""Margin from which a run is at the edge of stability."""
+
+WARNING_MARGIN = 0.7
+WARNING_RISE = 2.0
+"""Margin and smoothed loss over its minimum from which a warning is given. Of the pairs tried on
+``benchmarks.torch_tasks.TUNED`` it caught most late blow-ups of squared losses at about a tenth of
+false alarms; ``benchmarks/torch_monitor.json`` has the counts."""
+
+STEP = 1e-3
+"""Length of the step of a finite difference, relative to the weights: between rounding in single
+precision and the change of the Hessian along the step."""
+
+CALM = 0.4
+"""Below this margin no blow-up came within 40 steps: every second check is left out."""
+
+FIRST_TURNS = 4
+"""Products at the first check, to turn a random direction towards the top of the Hessian."""
+
+SMOOTHING = 0.9
+"""Of the loss, a step: a memory of ten steps."""
+
+LOOK_ON_DEVICE = 5
+"""Steps between two looks at the loss on a GPU; on a CPU every step."""
+
+FORGETTING = 0.5
+"""Of the curvature, a check."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one check saw."""
+
+    step: int
+    lr: float
+    momentum: float
+    curvature: float
+    """Along the tracked direction, on this batch and those before."""
+    limit: float
+    """The largest lr that is stable in mean square along it."""
+    margin: float
+    """lr over the limit: above 1 the direction grows."""
+    rise: float
+    """Smoothed loss over its minimum."""
+    risk: float
+    """Calibrated probability of a blow-up within 40 steps."""
+    level: str
+    """"calm", "edge" or "warning"."""
+    message: str
+    """Cause and remedy; empty when calm."""
+    action: str
+    """What the monitor did about it; empty when nothing."""
+
+    @property
+    def headroom(self) -> float:
+        """How many times as large lr could be."""
+        return math.inf if self.margin == 0.0 else 1.0 / self.margin
+
+
+def stability_limit(first: float, second: float, momentum: float, gamma: float) -> float:
+    """The lr at which a direction of random curvature is just stable in mean square.
+
+    With c the mean of the curvature, m₂ that of its square and V = m₂ - c², V Var_y = 1 is
+    a₂ lr² + a₁ lr = 2c(1 - momentum²) with a₂ = c m₂ gamma (1 + 2 gamma) and
+    a₁ = V(1 + momentum) - c²(2 gamma (1 + momentum) - (1 - momentum)(1 + 2 gamma)).
+
+    Examples
+    --------
+    >>> stability_limit(2.0, 4.0, 0.0, 0.0)  # 2 / curvature
+    1.0
+    >>> round(stability_limit(1.0, 1.0, 0.9, 0.9), 6)  # (2 + 2 m)/(1 + 2 m)
+    1.357143
+    """
+    if first <= 0.0:
+        return math.inf
+    variance = max(second - first**2, 0.0)
+    square = first * (first**2 + variance) * gamma * (1.0 + 2.0 * gamma)
+    inside = 2.0 * gamma * (1.0 + momentum) - (1.0 - momentum) * (1.0 + 2.0 * gamma)
+    linear = variance * (1.0 + momentum) - first**2 * inside
+    constant = 2.0 * first * (1.0 - momentum**2)
+    # The root in the form that does not cancel.
+    root = math.sqrt(max(linear**2 + 4.0 * square * constant, 0.0))
+    if linear >= 0.0:
+        return 2.0 * constant / (linear + root)
+    return (root - linear) / (2.0 * square)
+
+
+class Monitor:
+    """Watch an optimizer: one extra gradient every 20 steps gives its margin to the limit.
+
+    Call ``check`` after ``loss.backward()`` and before ``optimizer.step()``::
+
+        monitor = Monitor(optimizer, model=model)
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = loss_fn(model(x), y)
+            loss.backward()
+            monitor.check(lambda: loss_fn(model(x), y), loss)
+            optimizer.step()
+
+    The curvature along a tracked direction u is (g(w + step u) - g(w))/step on the same batch, and
+    u is turned towards it. Its mean and mean square over checks give the largest lr that is stable
+    in mean square; ``margin`` is lr over that.
+
+    Parameters
+    ----------
+    optimizer
+        ``torch.optim.SGD`` or ``ravine.torch.ASG``.
+    every
+        Steps between two checks; twice as many while the margin is below 0.4.
+    model
+        Given, it is kept free of dropout in the extra gradient and its BatchNorm averages are left
+        alone. With dropout a check costs two gradients.
+    loss_kind
+        ``"mse"`` or ``"cross-entropy"``: which runs the risk was calibrated on; None: both.
+    on_warning
+        ``"scale"`` lowers lr to 0.7 of the limit at a warning, and says so; a function is called
+        with the reading; None does nothing.
+    csv_path, writer
+        Where readings are written: a file, and a TensorBoard ``SummaryWriter``.
+
+    Attributes
+    ----------
+    readings
+        All of them, oldest first.
+    """
+
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        every: int = 20,
+        *,
+        model: nn.Module | None = None,
+        loss_kind: str | None = None,
+        on_warning: str | Callable[[Reading], None] | None = None,
+        csv_path: str | Path | None = None,
+        writer: Any = None,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(optimizer, (torch.optim.SGD, ASG)):
+            raise Refusal(
+                "optimizer", "torch.optim.SGD or ravine.torch.ASG", type(optimizer).__name__,
+                "the limit of other optimizers is not known",
+            )  # fmt: skip
+        if loss_kind not in (None, "mse", "cross-entropy"):
+            raise Refusal(
+                "loss_kind", "'mse', 'cross-entropy' or None", repr(loss_kind), "pick one"
+            )
+        if isinstance(on_warning, str) and on_warning != "scale":
+            raise Refusal("on_warning", "'scale', a function or None", repr(on_warning), "pick one")
+        self.every = whole("every", every, 1, remedy="give a number of steps, e.g. 20")
+        self.readings: list[Reading] = []
+        self.steps = 0
+        self._optimizer = optimizer
+        self._model = model
+        self._kind = loss_kind
+        self._on_warning = on_warning
+        self._csv = None if csv_path is None else Path(csv_path)
+        self._writer = writer
+        self._draw = torch.Generator().manual_seed(seed)
+        self._direction: Tensor | None = None
+        self._moments: tuple[float, float] | None = None
+        self._loss: Tensor | None = None
+        self._weight = 0.0
+        self._least: Tensor | None = None
+        self._next = 0
+
+    def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
+        """Count a step; every so often read the margin.
+
+        Parameters
+        ----------
+        closure
+            Computes the loss of the same batch again; nothing else, no backward pass.
+        loss
+            The loss of this step, for the smoothed loss; left out, that of the closure is used.
+
+        Returns
+        -------
+        Reading or None
+            None between two checks, unless lr or the loss has come to a warning since.
+        """
+        if loss is not None:
+            self._smooth(loss.detach())
+        reading = None
+        if self.steps >= self._next:
+            reading = self._read(closure, loss is None)
+            calm = reading.margin < CALM and len(self.readings) > 2
+            self._next = self.steps + self.every * (2 if calm else 1)
+        elif loss is not None and self.steps % self._look_every(loss) == 0:
+            reading = self._look()
+        self.steps += 1
+        return reading
+
+    def _look_every(self, loss: Tensor) -> int:
+        """Steps between two looks at loss and lr: reading a number off a GPU waits for it."""
+        return LOOK_ON_DEVICE if loss.device.type != "cpu" else 1
+
+    def _look(self) -> Reading | None:
+        """Between two checks: the limit of the last one with today's lr and loss; no gradient."""
+        if self._moments is None or self.readings[-1].level == "warning":
+            return None
+        reading = self._judge(*self._moments)
+        if reading.level != "warning":
+            return None
+        self.readings.append(reading)
+        self._report(reading)
+        return reading
+
+    def _smooth(self, loss: Tensor) -> None:
+        """Exponential mean, corrected for its start; stays on the device."""
+        old = torch.zeros_like(loss) if self._loss is None else self._loss
+        self._loss = SMOOTHING * old + (1.0 - SMOOTHING) * loss
+        self._weight = SMOOTHING * self._weight + 1.0 - SMOOTHING
+        mean = self._loss / self._weight
+        # The first losses are no mean yet.
+        if self.steps >= 5 or self._least is None:
+            self._least = mean if self._least is None else torch.minimum(self._least, mean)
+
+    def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
+        params, root = self._weights()
+        if self._direction is None or self._direction.numel() != root.numel():
+            noise = torch.randn(root.numel(), generator=self._draw).to(root)
+            self._direction = noise / noise.norm()
+            for _ in range(FIRST_TURNS):
+                self._turn(params, root, closure, use_its_loss=False)
+        first, second = self._turn(params, root, closure, use_its_loss)
+        if self._moments is not None and math.isfinite(first) and math.isfinite(second):
+            first = FORGETTING * self._moments[0] + (1.0 - FORGETTING) * first
+            second = FORGETTING * self._moments[1] + (1.0 - FORGETTING) * second
+        self._moments = (first, second)
+
+        reading = self._judge(first, second)
+        self.readings.append(reading)
+        self._report(reading)
+        return reading
+
+    def _weights(self) -> tuple[list[Tensor], Tensor]:
+        """Weights that have a gradient, and the roots of their lrs over the first group's."""
+        params: list[Tensor] = []
+        roots: list[Tensor] = []
+        ratios = lr_ratios(self._optimizer)
+        for group, ratio in zip(self._optimizer.param_groups, ratios, strict=True):
+            for p in group["params"]:
+                if p.grad is not None:
+                    params.append(p)
+                    roots.append(torch.full_like(p, math.sqrt(ratio)).reshape(-1))
+        if not params:
+            raise Refusal(
+                "gradients", "there at a check", "none", "call check after loss.backward()"
+            )
+        return params, torch.cat(roots)
+
+    def _turn(
+        self, params: list[Tensor], root: Tensor, closure: Callable[[], Tensor], use_its_loss: bool
+    ) -> tuple[float, float]:
+        """u·Hu and ‖Hu‖², and u turned towards Hu."""
+        u = self._direction
+        assert u is not None
+        with torch.no_grad():
+            size = torch.cat([p.detach().reshape(-1) for p in params]).norm()
+            step = STEP * max(1.0, float(size))
+        here = self._gradient_here(params, closure)
+        there, loss = self._gradient_there(params, root * u * step, closure)
+        if use_its_loss:
+            self._smooth(loss)
+
+        image = root * (there - here) / step
+        image = torch.nan_to_num(image, nan=math.inf)
+        along = u @ image
+        first, second = torch.stack([along, image @ image]).tolist()
+        turned = image + abs(first) * u
+        length = float(turned.norm())
+        if math.isfinite(length) and length > 0.0:
+            self._direction = turned / length
+        return first, second
+
+    def _gradient_here(self, params: list[Tensor], closure: Callable[[], Tensor]) -> Tensor:
+        if self._model is not None and _has_dropout(self._model):
+            with quiet(self._model):
+                return _gradient(params, closure())
+        return torch.cat([p.grad.reshape(-1) for p in params if p.grad is not None])
+
+    def _gradient_there(
+        self, params: list[Tensor], move: Tensor, closure: Callable[[], Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        kept = [p.detach().clone() for p in params]
+        parts = torch.split(move, [p.numel() for p in params])
+        still = nullcontext() if self._model is None else quiet(self._model)
+        try:
+            with torch.no_grad():
+                for p, part in zip(params, parts, strict=True):
+                    p.add_(part.view_as(p))
+            with torch.enable_grad(), still:
+                loss = closure()
+                return _gradient(params, loss), loss.detach()
+        finally:
+            with torch.no_grad():
+                for p, old in zip(params, kept, strict=True):
+                    p.copy_(old)
+
+    def _judge(self, first: float, second: float) -> Reading:
+        group = self._optimizer.param_groups[0]
+        momentum = float(group["momentum"])
+        gamma = _look_ahead(group, momentum)
+        decay = float(group.get("weight_decay", 0.0))
+        # Weight decay adds to every curvature; with dampening the step size is lr (1 - dampening).
+        second += 2.0 * decay * first + decay**2
+        first += decay
+        kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
+        lr = float(group["lr"])
+        finite = math.isfinite(first) and math.isfinite(second)
+        limit = stability_limit(first, second, momentum, gamma) / kept if finite else 0.0
+        margin = math.inf if limit == 0.0 else lr / limit
+
+        rise = 1.0
+        if self._loss is not None and self._least is not None:
+            now, least = torch.stack([self._loss / self._weight, self._least]).tolist()
+            rise = now / least if least > 0.0 else 1.0
+            rise = rise if math.isfinite(rise) else math.inf
+        level = "calm"
+        if margin > WARNING_MARGIN and rise > WARNING_RISE:
+            level = "warning"
+        elif margin > EDGE:
+            level = "edge"
+        message = self._message(level, lr, momentum, gamma, first, second, margin, rise)
+        action = ""
+        if level == "warning" and self._on_warning == "scale":
+            factor = min(1.0, max(0.1, WARNING_MARGIN / margin)) if math.isfinite(margin) else 0.1
+            for each in self._optimizer.param_groups:
+                each["lr"] = each["lr"] * factor
+            action = f"lr was lowered from {lr:.3g} to {lr * factor:.3g}"
+        risk = blow_up_risk(margin, rise, self._kind)
+        return Reading(
+            self.steps, lr, momentum, first, limit, margin, rise, risk, level, message, action
+        )
+
+    def _message(
+        self, level: str, lr: float, momentum: float, gamma: float, first: float, second: float,
+        margin: float, rise: float,
+    ) -> str:  # fmt: skip
+        if level == "calm":
+            return ""
+        words = [
+            f"step {self.steps}: lr is {margin:.2g} times the limit of momentum {momentum:g} on "
+            "these batches"
+        ]
+        before = [r for r in self.readings if r.step >= self.steps - 2 * self.every]
+        if before and before[0].curvature > 0.0 and first > 1.5 * before[0].curvature:
+            words.append(
+                f", whose curvature grew {first / before[0].curvature:.2g} times in "
+                f"{self.steps - before[0].step} steps"
+            )
+        if level == "warning":
+            words.append(f", and the loss is {rise:.2g} times its least")
+        remedy = f"; lower lr to {lr * min(1.0, WARNING_MARGIN / margin):.2g}"
+        for other in (0.9, 0.8, 0.5, 0.0):
+            look = other if gamma else 0.0
+            if other < momentum and lr < EDGE * stability_limit(first, second, other, look):
+                remedy += f" or set momentum {other:g}"
+                break
+        return "".join(words) + remedy
+
+    def _report(self, reading: Reading) -> None:
+        if reading.level == "warning" and callable(self._on_warning):
+            self._on_warning(reading)
+        if self._writer is not None:
+            for name in ("margin", "risk", "curvature", "limit"):
+                self._writer.add_scalar(f"ravine/{name}", getattr(reading, name), reading.step)
+        if self._csv is not None:
+            fresh = not self._csv.exists()
+            with self._csv.open("a", newline="", encoding="utf-8") as file:
+                rows = csv.DictWriter(file, list(asdict(reading)))
+                if fresh:
+                    rows.writeheader()
+                rows.writerow(asdict(reading))
+
+
+def _gradient(params: list[Tensor], loss: Tensor) -> Tensor:
+    grads = torch.autograd.grad(loss, params, allow_unused=True)
+    parts = [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
+    return torch.cat([part.reshape(-1) for part in parts])
+
+
+def _has_dropout(model: nn.Module) -> bool:
+    kinds = (nn.modules.dropout._DropoutNd,)
+    return any(isinstance(m, kinds) and m.training and m.p > 0.0 for m in model.modules())
+
+
+def _look_ahead(group: dict[str, Any], momentum: float) -> float:
+    if "nesterov" in group:
+        return momentum if group["nesterov"] else 0.0
+    return momentum if group["gamma"] is None else float(group["gamma"])

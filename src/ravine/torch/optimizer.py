@@ -1,0 +1,262 @@
+"""The (alpha, beta, gamma) family as a PyTorch optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, overload
+
+import torch
+from torch import Tensor
+
+from ravine.arguments import Refusal, one_number, whole
+
+Group: TypeAlias = dict[str, Any]
+
+
+class ASG(torch.optim.Optimizer):
+    """Accelerated stochastic gradient: the paper's method, with any momentum and look-ahead.
+
+    One step, with g the gradient at the parameters, which are y::
+
+        v⁺ = momentum v - lr g
+        x⁺ = x + v⁺
+        y⁺ = x⁺ + gamma v⁺
+
+    For a constant lr and ``gamma = momentum`` this is ``torch.optim.SGD(nesterov=True)``, for
+    ``gamma = 0`` its heavy ball. It differs where SGD leaves the theory: lr is inside the velocity,
+    so a schedule of lr below the safe step is safe (in SGD a change of lr rescales the velocity),
+    and a schedule of momentum leaves x on its recursion.
+
+    Parameters
+    ----------
+    params
+        Parameters or parameter groups.
+    lr
+        The step size alpha, zero or more. Schedulers of ``torch.optim`` may change it.
+    momentum
+        beta, any number between -1 and 1; negative momentum is legal.
+    gamma
+        Look-ahead, any number; None follows ``momentum``: Nesterov's method.
+    weight_decay
+        Adds weight_decay times the parameters to the gradient, as SGD does; zero or more.
+    restart
+        ``"gradient"`` sets the velocity to zero after a step that went against the gradient it was
+        taken with (over all parameters; costs one synchronisation with the device), a whole number
+        after so many steps, None never.
+    foreach, fused
+        Which kernels run, as in ``torch.optim.SGD``; None: foreach on a GPU, a loop elsewhere.
+
+    Examples
+    --------
+    >>> import torch
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+    >>> optimizer = ASG([w], lr=0.5, momentum=-0.5)
+    >>> for _ in range(50):
+    ...     optimizer.zero_grad()
+    ...     (w**2).sum().div(2).backward()
+    ...     optimizer.step()
+    >>> bool(w.abs().max() < 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
+        lr: float | Tensor,
+        momentum: float = 0.9,
+        gamma: float | None = None,
+        *,
+        weight_decay: float = 0.0,
+        restart: str | int | None = None,
+        foreach: bool | None = None,
+        fused: bool | None = None,
+    ) -> None:
+        if foreach and fused:
+            raise Refusal("fused", "given without foreach", "both", "drop one")
+        _restart_period(restart)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "gamma": gamma,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "fused": fused,
+            "restart": restart,
+            "steps": 0,
+            # The state s is the velocity in other units: v = -unit s. See _take.
+            "unit": 1.0,
+            # The look-ahead that the parameters carry: y = x + carried v.
+            "carried": 0.0,
+        }
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group, with the optimizer's own parameters where the group has none."""
+        given = {**self.defaults, **param_group}
+        if not isinstance(given["lr"], Tensor):
+            one_number("lr", given["lr"], "nonnegative", remedy="give a step size, e.g. lr=0.01")
+        one_number(
+            "momentum", given["momentum"], "inside (-1, 1)", remedy="give a momentum, e.g. 0.9"
+        )
+        if given["gamma"] is not None:
+            one_number("gamma", given["gamma"], remedy="leave it out for Nesterov's method")
+        one_number(
+            "weight_decay", given["weight_decay"], "nonnegative", remedy="e.g. weight_decay=1e-4"
+        )
+        super().add_param_group(param_group)
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Take one step; a closure is called first, to compute the loss and its gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+
+        restart = self.defaults["restart"]
+        uphill: list[Tensor] = []
+        for group in self.param_groups:
+            params, grads, states = self._gather(group)
+            if not params:
+                continue
+            _take(group, params, grads, states)
+            if restart == "gradient":
+                # v⁺ = -unit s⁺: the step went against g where g·v⁺ > 0, that is g·s⁺ < 0.
+                sums = [torch.sum(g * s) for g, s in zip(grads, states, strict=True)]
+                uphill.append(-torch.stack(sums).sum() * group["unit"])
+
+        leader = self.param_groups[0]
+        leader["steps"] += 1
+        if uphill and float(torch.stack([u.cpu() for u in uphill]).sum()) > 0.0:
+            self.restart()
+        period = _restart_period(restart)
+        if period and leader["steps"] % period == 0:
+            self.restart()
+        return loss
+
+    @torch.no_grad()
+    def restart(self) -> None:
+        """Set the velocity to zero: x₋ = x, so that y = x."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if "velocity" in self.state[p]:
+                    s = self.state[p]["velocity"]
+                    p.add_(s, alpha=float(group["carried"] * group["unit"]))
+                    s.zero_()
+
+    def _gather(self, group: Group) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+        """Parameters that have a gradient, their gradients and velocities."""
+        params: list[Tensor] = []
+        grads: list[Tensor] = []
+        states: list[Tensor] = []
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            if p.grad.is_sparse:
+                raise Refusal("gradients", "dense", "a sparse one", "use sparse=False")
+            state = self.state[p]
+            if "velocity" not in state:
+                state["velocity"] = torch.zeros_like(p, memory_format=torch.preserve_format)
+            params.append(p)
+            grads.append(p.grad)
+            states.append(state["velocity"])
+        return params, grads, states
+
+
+def _restart_period(restart: str | int | None) -> int:
+    if restart is None or restart == "gradient":
+        return 0
+    if isinstance(restart, str):
+        rule = "'gradient', a number of steps, or None"
+        raise Refusal("restart", rule, repr(restart), "pick one")
+    return whole("restart", restart, 1, remedy="give a number of steps between two restarts")
+
+
+def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor]) -> None:
+    """One step of a group; the state s is the velocity in units: v = -unit s."""
+    gamma = group["momentum"] if group["gamma"] is None else group["gamma"]
+    lr = group["lr"]
+    # At lr = 0 no s has v = -lr s, and the kernel knows no other look-ahead than these two.
+    known = group["momentum"] != 0.0 and gamma in (0.0, group["momentum"])
+    if group["fused"] and known and float(lr) > 0.0:
+        _fused(group, params, grads, states, gamma)
+    else:
+        if group["weight_decay"] != 0.0:
+            grads = _decayed(grads, params, group["weight_decay"])
+        foreach = group["foreach"]
+        if foreach is None:
+            foreach = bool(group["fused"]) or params[0].is_cuda
+        take = _foreach if foreach else _loop
+        take(group, params, grads, states, gamma)
+    group["carried"] = gamma
+
+
+def _fused(
+    group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
+) -> None:
+    """PyTorch's own kernel: s⁺ = momentum s + g, y⁺ = y - lr (g + momentum s⁺).
+
+    That is ASG in units of lr, with y carrying the look-ahead gamma. So s is rescaled when lr
+    changes, which leaves v as it is, and y is moved when gamma changes, which leaves x.
+    """
+    lr = float(group["lr"])
+    if group["unit"] != lr:
+        torch._foreach_mul_(states, group["unit"] / lr)
+        group["unit"] = lr
+    if group["carried"] != gamma:
+        torch._foreach_add_(params, states, alpha=(group["carried"] - gamma) * lr)
+    torch._fused_sgd_(
+        params,
+        grads,
+        states,
+        weight_decay=group["weight_decay"],
+        momentum=group["momentum"],
+        lr=lr,
+        dampening=0.0,
+        nesterov=gamma != 0.0,
+        maximize=False,
+        is_first_step=False,
+    )
+
+
+def _loop(
+    group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
+) -> None:
+    """y⁺ = (y - carried v) + (1 + gamma) v⁺, one parameter after the other."""
+    unit = group["unit"]
+    share = group["lr"] / unit
+    for p, g, s in zip(params, grads, states, strict=True):
+        if group["carried"] != 0.0:
+            p.add_(s, alpha=group["carried"] * unit)
+        s.mul_(group["momentum"])
+        if isinstance(share, Tensor):
+            s.add_(g * share.to(g.device))
+        else:
+            s.add_(g, alpha=share)
+        p.add_(s, alpha=-(1.0 + gamma) * unit)
+
+
+def _foreach(
+    group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
+) -> None:
+    """The same as ``_loop``, all parameters at once."""
+    unit = group["unit"]
+    share = group["lr"] / unit
+    if group["carried"] != 0.0:
+        torch._foreach_add_(params, states, alpha=group["carried"] * unit)
+    torch._foreach_mul_(states, group["momentum"])
+    if isinstance(share, Tensor):
+        torch._foreach_add_(states, torch._foreach_mul(grads, share.to(grads[0].device)))
+    else:
+        torch._foreach_add_(states, grads, alpha=share)
+    torch._foreach_add_(params, states, alpha=-(1.0 + gamma) * unit)
+
+
+def _decayed(grads: list[Tensor], params: list[Tensor], decay: float) -> list[Tensor]:
+    return list(torch._foreach_add(grads, params, alpha=decay))

@@ -1,0 +1,67 @@
+"""Options become curvatures, methods and JSON; what does not fit is refused in one line."""
+
+import json
+
+import pytest
+
+from ravine import Curvature, Method, nesterov
+from ravine.cli.options import (
+    curvature_from,
+    curvature_json,
+    method_from,
+    method_json,
+    one_of,
+    print_json,
+)
+
+
+def test_a_curvature_from_its_ends_or_its_ratio():
+    ends = curvature_from(0.5, 4.0, None)
+    assert (ends.mu, ends.L) == (0.5, 4.0)
+    ratio = curvature_from(None, None, 8.0)
+    assert (ratio.mu, ratio.L) == (1.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((1.0, None, None), "L must be given"),
+        ((None, 1.0, None), "mu must be given"),
+        ((1.0, None, 8.0), "Q must be given alone"),
+        ((None, None, 0.5), "Q must be at least 1, got 0.5"),
+    ],
+)
+def test_what_is_no_curvature(given, message):
+    with pytest.raises(ValueError, match=message):
+        curvature_from(*given)
+
+
+def test_a_method_from_its_parameters_or_the_usual_one():
+    curvature = Curvature(1.0, 8.0)
+    for given, expected in (
+        ((None, None, None), nesterov(curvature)),
+        ((0.1, None, None), Method(0.1, 0.0)),
+        ((0.1, 0.5, 0.25), Method(0.1, 0.5, 0.25)),
+    ):
+        assert method_json(method_from(curvature, *given)) == method_json(expected)
+    with pytest.raises(ValueError, match="alpha must be given with beta or gamma"):
+        method_from(curvature, None, 0.5, None)
+
+
+def test_two_names_of_one_option():
+    assert one_of("alpha", 0.1, "lr", None) == 0.1
+    assert one_of("alpha", None, "lr", 0.2) == 0.2
+    assert one_of("alpha", None, "lr", None) is None
+    with pytest.raises(ValueError, match=r"lr must be left out beside alpha, got 0\.2"):
+        one_of("alpha", 0.1, "lr", 0.2)
+
+
+def test_infinite_numbers_become_null(capsys):
+    print_json({"a": [1.0, float("inf")], "b": {"c": float("nan"), "d": -float("inf")}, "e": "x"})
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == {"a": [1.0, None], "b": {"c": None, "d": None}, "e": "x"}
+
+
+def test_keys_of_methods_and_curvatures():
+    assert method_json(Method(0.1, 0.5)) == {"alpha": 0.1, "beta": 0.5, "gamma": 0.5}
+    assert curvature_json(Curvature(2.0, 8.0)) == {"mu": 2.0, "L": 8.0, "Q": 4.0}

@@ -1,0 +1,78 @@
+"""Restarts of the finite-sum kernel, lane by lane, against the objectives of the problem.
+
+The gradients of drawn terms, and of all, enter them. Whole steps are tested in ``test_finite_sum``.
+"""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from ravine.engine.draws.index_sampling import LANES
+from ravine.engine.kernels.finite_sum import sum_rules, sum_terms
+from ravine.engine.kernels.finite_sum_lanes import (
+    MID,
+    ROWS,
+    G,
+    new_block,
+    restart,
+)
+from ravine.engine.restart import ON_FULL, ON_GRADIENT, ON_SAMPLED
+from ravine.problems import counterexample, partitioned_least_squares
+from ravine.sampling import Sampling
+
+RNG = np.random.default_rng(7)
+run_restart = njit(lambda *given: restart(*given))
+"""Inner functions are for compiled code alone: this is a way in."""
+PROBLEMS = {
+    "shared": counterexample(1, 10, 5),
+    "dense": partitioned_least_squares(60, 3, 6, Q=9, seed=2),
+}
+
+
+@pytest.fixture(params=PROBLEMS)
+def problem(request):
+    return PROBLEMS[request.param]
+
+
+def block_of(problem):
+    """Terms, and a block at random places with random mini-batches of two."""
+    terms, basis = sum_terms(problem, Sampling.IID)
+    np.testing.assert_array_equal(basis, np.eye(problem.dimension))
+    rules = sum_rules(
+        problem.terms, 4, sampling=Sampling.IID, batch=2, restart=None, schedule=None,
+        nesterov=True, sigma=0.0,
+    )  # fmt: skip
+    state = new_block(problem.dimension, problem.terms, rules, np.float64)
+    state.room[:] = RNG.standard_normal(state.room.size)
+    state.picks[:] = RNG.integers(0, problem.terms, state.picks.size)
+    return terms, state
+
+
+def rows(state, row):
+    """One row of all coordinates, shape (lanes, d)."""
+    return state.room.reshape(-1, ROWS, LANES)[:, row].T.copy()
+
+
+def batches(state):
+    return state.picks.reshape(2, LANES).T
+
+
+@pytest.mark.parametrize("kind", [ON_GRADIENT, ON_SAMPLED, ON_FULL])
+def test_lanes_that_went_uphill_lose_their_momentum(problem, kind):
+    terms, state = block_of(problem)
+    here, before = rows(state, 0), rows(state, 1)
+    state.room.reshape(-1, ROWS, LANES)[:, MID] = ((here + before) / 2).T
+    rise = np.empty(LANES)
+    for lane, batch in enumerate(batches(state)):
+        new, old = problem.minimiser + here[lane], problem.minimiser + before[lane]
+        if kind == ON_GRADIENT:
+            rise[lane] = rows(state, G)[lane] @ (new - old)
+        elif kind == ON_SAMPLED:
+            rise[lane] = np.mean(
+                [problem.batch_objective(i, new) - problem.batch_objective(i, old) for i in batch]
+            )
+        else:
+            rise[lane] = problem.objective(new) - problem.objective(old)
+    run_restart(state, terms, kind, 2)
+    assert 0 < (rise > 0).sum() < LANES
+    np.testing.assert_array_equal(rows(state, 1), np.where(rise[:, None] > 0, here, before))

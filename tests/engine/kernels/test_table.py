@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from ravine import Method, Sampling
+from ravine.engine.kernels.table import KERNELS, kernel_for
+from ravine.engine.run import run
+from ravine.problems import Quadratic, counterexample, from_data, multinomial_logistic
+from ravine.problems.losses import Logistic
+
+rng = np.random.default_rng(3)
+X = rng.standard_normal((37, 4))
+WIDE = rng.standard_normal((40, 33))
+LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", l2=0.1)
+SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
+
+
+QUADRATIC, SUM, MODEL, ANYTHING = KERNELS
+
+
+def test_the_problem_and_its_sampling_decide_the_kernel(spec):
+    squared = from_data(X, X @ np.ones(4), batch_size=10)
+    batches = from_data(X, X[:, 0] > 0, loss="logistic", l2=0.1, batch_size=10)
+    wide = from_data(WIDE, WIDE[:, 0], l2=0.1, batch_size=10)
+    uncut = from_data(WIDE, WIDE[:, 0], l2=0.1)
+    many = from_data(X, np.arange(37) % 17, loss="multinomial", l2=0.1)
+    for problem, sampling, expected in (
+        (Quadratic(np.diag([1.0, 2.0])), None, QUADRATIC),
+        (counterexample(1, 10, 4), Sampling.CYCLIC, SUM),
+        (squared, Sampling.IID, SUM),
+        (SOFTMAX, None, MODEL),
+        (LOGISTIC, None, MODEL),
+        (batches, Sampling.RESHUFFLE, MODEL),
+        (wide, Sampling.IID, MODEL),
+        (wide, None, SUM),
+        (uncut, Sampling.IID, SUM),
+        (many, None, ANYTHING),
+    ):
+        plane = spec(problem, sampling=sampling, steps=8, repeats=1)
+        kernel = kernel_for(plane)
+        assert kernel is expected, problem
+        kernel.check(plane)
+        measured = kernel.run(plane, 4, 6)
+        a, b, _ = plane.parameters(4)
+        trace = run(problem, Method(a, b), 8, sampling=sampling, seed=8, trajectory=4)
+        assert measured["final_error"][0, 0] == pytest.approx(trace.errors[-1], rel=1e-10)
+
+
+def test_a_loss_without_compiled_code_runs_step_by_step(spec, monkeypatch):
+    plane = spec(LOGISTIC, steps=8, repeats=1)
+    compiled = kernel_for(plane).run(plane, 0, 2)["final_error"]
+    monkeypatch.setattr(Logistic, "kernel_code", None)
+    assert kernel_for(plane) is ANYTHING
+    np.testing.assert_allclose(kernel_for(plane).run(plane, 0, 2)["final_error"], compiled, 1e-10)

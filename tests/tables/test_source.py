@@ -1,0 +1,142 @@
+import bz2
+import gzip
+import lzma
+import os
+import zipfile
+
+import pytest
+
+from ravine.tables.limits import Limits
+from ravine.tables.source import find_source, lines, open_zip, regular_file
+
+TEXT = b"a,y\n1,2\n3,4.5\n5,6\n"
+
+
+def pack(path, kind):
+    if kind == "gz":
+        path.write_bytes(gzip.compress(TEXT))
+    elif kind == "bz2":
+        path.write_bytes(bz2.compress(TEXT))
+    elif kind == "xz":
+        path.write_bytes(lzma.compress(TEXT))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("data.csv", TEXT)
+            archive.writestr("__MACOSX/data.csv", b"clutter")
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zip"])
+def test_packed_files_give_their_content_and_the_name_inside(tmp_path, kind):
+    path = tmp_path / f"data.csv.{kind}"
+    pack(path, kind)
+    source = find_source(path, Limits())
+    assert (source.name, source.head) == ("data.csv", TEXT)
+    with source.open(Limits()) as stream:
+        assert stream.read() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("folder", "the folder"),
+        ("pipe", "the pipe"),
+        ("device", "the device /dev/zero"),
+        ("loop", "Too many levels of symbolic links"),
+        ("absent", "No such file"),
+        ("empty", "the empty file"),
+        ("zero byte", "null byte"),
+        ("long name", "File name too long"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused_unopened(tmp_path, case, words):
+    path = tmp_path / "thing.csv"
+    if case == "folder":
+        path.mkdir()
+    elif case == "pipe":
+        os.mkfifo(path)
+    elif case == "device":
+        path.symlink_to("/dev/zero")
+        words = "the device"
+    elif case == "loop":
+        path.symlink_to(path)
+    elif case == "empty":
+        path.touch()
+    elif case == "zero byte":
+        path = tmp_path / "a\0b"
+    elif case == "long name":
+        path = tmp_path / ("x" * 300)
+    with pytest.raises(ValueError, match=words):
+        regular_file(path)
+
+
+def test_a_stream_stops_at_the_limit(tmp_path):
+    path = tmp_path / "zeros.csv.gz"
+    path.write_bytes(gzip.compress(b"1,2\n" * 2**20))
+    limits = Limits.of(max_bytes=2**21)
+    source = find_source(path, limits)
+    with source.open(limits) as stream, pytest.raises(ValueError, match=r"at most 2 MiB unpacked"):
+        stream.read()
+
+
+def test_a_file_that_grows_too_much_is_refused_unless_it_is_meant(tmp_path):
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"1,2\n" * (20 * 2**20)))
+    source = find_source(path, Limits())
+    with source.open(Limits()) as stream, pytest.raises(ValueError, match="200 times its packed"):
+        stream.read()
+    trusted = Limits.of(max_bytes=2**30)
+    with source.open(trusted) as stream:
+        assert sum(len(part) for part in iter(lambda: stream.read(2**20), b"")) == 80 * 2**20
+
+
+def test_an_archive_in_an_archive_and_one_of_many_files_are_refused(tmp_path):
+    twice = tmp_path / "twice.gz"
+    twice.write_bytes(gzip.compress(gzip.compress(TEXT)))
+    with pytest.raises(ValueError, match="packed once"):
+        find_source(twice, Limits())
+    many = tmp_path / "many.zip"
+    with zipfile.ZipFile(many, "w") as archive:
+        archive.writestr("a.csv", TEXT)
+        archive.writestr("b.csv", TEXT)
+    with pytest.raises(ValueError, match=r"one file, got 2 \(a.csv, b.csv\)"):
+        find_source(many, Limits())
+
+
+@pytest.mark.parametrize("cut", [5, 30])
+def test_broken_archives_are_refused(tmp_path, cut):
+    for kind in ("gz", "bz2", "xz", "zip"):
+        path = tmp_path / f"data.csv.{kind}"
+        pack(path, kind)
+        path.write_bytes(path.read_bytes()[:-cut])
+        with pytest.raises(ValueError, match="readable"):
+            find_source(path, Limits())
+
+
+def test_an_archive_with_a_huge_list_of_members_is_refused(tmp_path):
+    path = tmp_path / "list.zip"
+    pack(path, "zip")
+    content = bytearray(path.read_bytes())
+    end = content.rfind(b"PK\x05\x06")
+    content[end + 12 : end + 16] = b"\xff\xff\xff\x7f"
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match="list of members takes 2 GiB"):
+        open_zip(path, "zip")
+
+
+def test_foreign_formats_are_named(tmp_path):
+    for content, words in ((b"\x80\x04data", "a pickle"), (b"\x89HDF\r\n", "an HDF5 file")):
+        path = tmp_path / "data.bin"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=words):
+            find_source(path, Limits())
+
+
+def test_lines_have_a_longest_length(tmp_path, monkeypatch):
+    monkeypatch.setattr("ravine.tables.source.MAX_LINE", 10)
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"short\r\n" + b"x" * 11 + b"\n")
+    with path.open("rb") as stream:
+        rows = lines(stream, "long.txt")
+        assert next(rows) == b"short"
+        with pytest.raises(ValueError, match=r"a longer line in long\.txt"):
+            next(rows)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from ravine.tables import target_kind
+from ravine.tables.column import Column, ColumnKind
+from ravine.tables.target import pick, usual_target
+
+
+@pytest.mark.parametrize(
+    ("y", "kind"),
+    [
+        (["a", "b"], "labels"),
+        ([True, False], "labels"),
+        ([0, 1, 1], "labels"),
+        ([-1.0, 1.0], "labels"),
+        (np.arange(3).repeat(5), "labels"),
+        (np.arange(1, 11).repeat(5), "labels"),
+        (np.arange(3).repeat(4), "numbers"),
+        (np.array([0, 1, 2]).repeat([50, 20, 4]), "numbers"),
+        (np.arange(21).repeat(5), "numbers"),
+        (np.array([4, 6, 8]).repeat(9), "numbers"),
+        (np.array([0, 1, 2, 7]).repeat(9), "numbers"),
+        (np.arange(1947, 1963), "numbers"),
+        ([0.0, 1.0, 0.5], "numbers"),
+    ],
+)
+def test_labels_are_words_pairs_or_codes(y, kind):
+    assert target_kind(y).value == kind
+
+
+def numbers(name, values=(1.5, 2.5, 0.5)):
+    return Column(name, ColumnKind.NUMBERS, len(values), numbers=np.array(values, dtype=float))
+
+
+def texts(name, words):
+    unique = tuple(dict.fromkeys(words))
+    codes = np.array([unique.index(word) for word in words], dtype=np.int32)
+    return Column(name, ColumnKind.TEXTS, len(words), codes=codes, texts=unique)
+
+
+@pytest.mark.parametrize(
+    ("columns", "taken", "chosen"),
+    [
+        ([numbers("a"), numbers("b")], set(), 1),
+        ([numbers("Target"), numbers("b")], set(), 0),
+        ([numbers("a"), numbers("b"), numbers("year")], set(), 1),
+        ([numbers("a"), numbers("b"), texts("id", "pqr")], set(), 1),
+        ([numbers("a"), numbers("b"), numbers("c", (2, 2, 2))], set(), 1),
+        ([numbers("a"), numbers("b"), numbers("c", (np.nan, np.nan, 2))], set(), 1),
+        ([numbers("a"), numbers("b")], {1}, 0),
+        ([numbers("price"), numbers("x"), numbers("y"), numbers("z")], set(), 0),
+        ([numbers("a"), texts("class", "pqr")], set(), 1),
+    ],
+)
+def test_the_usual_target(columns, taken, chosen):
+    at, finding = usual_target(columns, taken, 100)
+    assert at == chosen
+    assert columns[at].name in finding.message
+
+
+def test_columns_are_picked_by_name_or_number():
+    names = ["a", "B", "3"]
+    assert [pick(names, w, "target") for w in ("a", "b", "3", "0", -1, "-3")] == [0, 1, 2, 0, 2, 0]
+    with pytest.raises(ValueError, match=r"drop must be one of the columns a, B, 3, got 'c'"):
+        pick(names, "c", "drop")

@@ -1,0 +1,59 @@
+"""What a larger batch buys, against published gains and the ladder's own rates."""
+
+import numpy as np
+import pytest
+
+from ravine import Curvature, Method, batch_gain, iid_rate, sgd
+from ravine.theory.tuning.batch_gain import fastest_iid
+
+
+def test_published_gains():
+    """Q = 1000, L_max/L = 10: nothing to b = 10, 1.3 times at 30, 3 at 100, 11 at 1000."""
+    result = batch_gain(Curvature(1, 1000), L_max=1e4, batch_sizes=[1, 10, 30, 100, 1000])
+    assert result.gain == pytest.approx([1.0, 1.0, 1.3, 3.0, 11.0], rel=0.04)
+    assert result.critical == pytest.approx(80.4906, rel=1e-5)
+    assert "nothing up to batches of 10, 1.3 times at 30 and 11 times at 1000" in result.sentence
+
+
+def test_large_batches_recover_exact_gradients():
+    """Nesterov's best rate on quadratics is 1 - 2/√(3Q + 1); SGD's is (Q - 1)/(Q + 1)."""
+    Q = 100.0
+    best = fastest_iid(Curvature(1, Q), batch_size=1e12)
+    assert best.rate == pytest.approx(1.0 - 2.0 / np.sqrt(3.0 * Q + 1.0), rel=1e-4)
+    plain = fastest_iid(Curvature(1, Q), batch_size=1e12, momentum=False)
+    assert plain.rate == pytest.approx((Q - 1.0) / (Q + 1.0), rel=1e-9)
+    assert plain.method.alpha == pytest.approx(sgd(Curvature(1, Q)).alpha, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 20, 300])
+def test_nothing_nearby_is_faster(size):
+    curvature, known = Curvature(1, 50), {"L_max": 400.0, "batch_size": size}
+    best = fastest_iid(curvature, **known)
+    assert best.rate == pytest.approx(float(iid_rate(curvature, best.method, **known)), rel=1e-14)
+    alpha, beta = float(best.method.alpha), float(best.method.beta)
+    plane = Method(alpha * np.geomspace(0.1, 4.0, 200)[:, None], np.linspace(-0.9, 0.99, 200))
+    assert iid_rate(curvature, plane, **known).min() >= best.rate * (1.0 - 1e-9)
+    near = Method(alpha * np.linspace(0.99, 1.01, 41)[:, None], beta + np.linspace(-0.01, 0.01, 41))
+    assert iid_rate(curvature, near, **known).min() >= best.rate * (1.0 - 1e-10)
+
+
+def test_a_larger_batch_never_hurts():
+    result = batch_gain(Curvature(1, 50), L_max=400, batch_sizes=[300, 1, 20])
+    assert result.batch_sizes == (1.0, 20.0, 300.0)
+    for tuned in (result.sgd, result.momentum):
+        rates = [one.rate for one in tuned]
+        assert rates == sorted(rates, reverse=True)
+    assert np.all(np.diff(result.gain) >= 0.0)
+    assert result.gain[0] == 1.0
+
+
+def test_no_gain_is_said_so():
+    result = batch_gain(Curvature(1, 50), L_max=4000, batch_sizes=[1, 4])
+    assert "momentum gains nothing over SGD up to batches of 4." in result.sentence
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="batch_sizes must be positive"):
+        batch_gain(Curvature(1, 50), batch_sizes=[0])
+    with pytest.raises(ValueError, match="L must be a single number"):
+        batch_gain(Curvature(1, [2, 3]))
