@@ -30,6 +30,8 @@ TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
 _POWERS = 12
 """Products of the power method before Arnoldi's takes over."""
+SMALL = 8
+"""Directions up to which the radius is that of a matrix, 36 x 36 at the most."""
 _GUESSES = 60
 """Guesses of the growth; a secant needs five to ten."""
 _FLOOR = 1e-12
@@ -227,6 +229,16 @@ class SecondMoments:
         return self.spread.third(self.gradients)
 
     @cached_property
+    def table(self) -> FloatArray:
+        """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
+        d = self.dimension
+        rows, columns = np.triu_indices(d)
+        unit = np.zeros((rows.size, d, d))
+        unit[np.arange(rows.size), rows, columns] = 1.0
+        unit[np.arange(rows.size), columns, rows] = 1.0
+        return self.sandwich(unit)[:, rows, columns]
+
+    @cached_property
     def natural_step(self) -> float:
         """Least E[H]/E[H²] over directions: the scale of the step that sampled curvature allows.
 
@@ -366,6 +378,7 @@ class SecondMoments:
         low, high = _LOWEST_EXCESS, math.inf
         trail: list[tuple[float, float]] = []
         done = False
+        sought = False  # close enough to judge as sharply as was asked
         blocks = MeanBlocks(self.eigenvalues, method)
 
         for _ in range(_GUESSES):
@@ -374,7 +387,9 @@ class SecondMoments:
             margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
             # A guess that is far off need not be judged sharply.
             doubt = 0.01 * abs(trail[-1][1]) if trail else 1e-2
-            sharpness = min(1e-2, max(min(doubt, 1e-2), margin / (value - base)))
+            if sought:
+                doubt = 0.0
+            sharpness = min(1e-2, max(doubt, margin / (value - base), 1e-10))
             radius, M = self._radius(kappa, M, sharpness)
             excess = math.log(radius) if radius > 0.0 else -1e3
             if excess > 0.0:
@@ -387,8 +402,10 @@ class SecondMoments:
             if math.isfinite(high) and not low < t_next < high:
                 t_next = 0.5 * (low + high)
             change = base * abs(math.exp(t_next) - math.exp(t))
+            sought = change <= 1e3 * margin
             t = t_next
-            done = (change <= margin and excess < 0.1) or t < _LOWEST_EXCESS + 1.0
+            judged = sharpness <= 1.01 * max(margin / (value - base), 1e-10)
+            done = (change <= margin and judged) or t < _LOWEST_EXCESS + 1.0
             if done or deadline.passed:
                 break
 
@@ -434,21 +451,48 @@ class SecondMoments:
 
         To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
         """
+        if self.spread.largest == 0.0:
+            return 0.0, M
+        if self.dimension <= SMALL:
+            return self._small_radius(kappa, adjoint)
         move = self._map(kappa, adjoint)
         M = M / max(float(np.trace(M)), 1e-300)
-        radius, steady = 0.0, 0
+        radius = 0.0
+        change = math.inf
+        steady = 0
         for _ in range(_POWERS):
             moved = move(M)
-            before = radius
+            before, change_before = radius, change
             radius = float(np.trace(moved))
             if radius <= 1e-300:
                 return 0.0, M
             M = moved / radius
+
+            # Changes that shrink by a factor q add up to q/(1 - q) times the last one.
+            change = abs(radius - before)
+            shrink = change / change_before if change_before > 0.0 else 0.0
+            left = change * shrink / (1.0 - shrink) if shrink < 1.0 else math.inf
             sharp = max(tolerance * radius, share * abs(radius - 1.0))
-            steady = steady + 1 if abs(radius - before) <= sharp else 0
+            steady = steady + 1 if max(change, left) <= sharp else 0
             if steady == 2:
                 return radius, M
         return _arnoldi(move, M, tolerance)
+
+    def _small_radius(self, kappa: FloatArray, adjoint: bool) -> tuple[float, FloatArray]:
+        """The radius and its eigenvector by the matrix of the map on upper triangles."""
+        d = self.dimension
+        rows, columns = np.triu_indices(d)
+        scale = kappa[rows, columns]
+        matrix = self.table * scale if adjoint else scale[:, None] * self.table
+        values, vectors = np.linalg.eig(matrix.T)
+        lead = int(np.argmax(values.real))
+        M = np.zeros((d, d))
+        M[rows, columns] = vectors[:, lead].real
+        M[columns, rows] = M[rows, columns]
+        trace = float(np.trace(M))
+        if not values[lead].real > 0.0 or trace == 0.0:
+            return 0.0, np.eye(d) / d
+        return float(values[lead].real), M / trace
 
 
 def _secant(trail: list[tuple[float, float]]) -> float:
@@ -478,13 +522,6 @@ def _arnoldi(
         X = v.reshape(d, d)
         return move(0.5 * (X + X.T)).ravel()
 
-    if d < 4:  # Arnoldi's method wants more unknowns than vectors
-        columns = [matvec(row) for row in np.eye(d * d)]
-        values, vectors = np.linalg.eig(np.stack(columns, axis=1))
-        lead = int(np.argmax(values.real))
-        X = vectors[:, lead].real.reshape(d, d)
-        X = 0.5 * (X + X.T)
-        return float(values[lead].real), X / np.trace(X)
     operator = LinearOperator((d * d, d * d), matvec=matvec, dtype=np.float64)
     # 12 vectors and 40 restarts: 500 products at most.
     asked = {"k": 1, "which": "LR", "v0": M.ravel(), "ncv": 12, "maxiter": 40}
