@@ -1,6 +1,6 @@
 """``ravine.torch.Monitor`` on runs that blow up late and runs that do not.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor [run [WORKERS] | show]
+    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor [run [WORKERS] | show | overhead]
 
 A run is a task, a batch size, a momentum and a schedule of lr that is constant, grows or jumps,
 from a draw of its own. It blows up where the loss of a batch exceeds ten times the first loss of
@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import platform
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.contest import Contender, contest
 from benchmarks.torch_grid import DEVICE, stability_limit
 from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
 from ravine.torch import Monitor
@@ -177,9 +179,44 @@ def show() -> None:
                 print(f"  risk said {said:6.3f}  came {came:6.3f}  ({number} readings)")
 
 
+def overhead(rounds: int = 15) -> None:
+    """Steps a second with and without a monitor, interleaved, at 120 steps a measurement."""
+    torch.set_num_threads(1)
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(128, 64, generator=draw)
+    y = torch.randint(0, 10, (128,), generator=draw)
+
+    def loop(watched: bool) -> Callable[[], None]:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(
+            torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256), torch.nn.ReLU(),
+            torch.nn.Linear(256, 10),
+        )  # fmt: skip
+        rule = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, nesterov=True)
+        monitor = Monitor(rule, model=model)
+
+        def work() -> None:
+            for _ in range(120):
+                rule.zero_grad()
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                if watched:
+                    monitor.check(lambda: torch.nn.functional.cross_entropy(model(x), y), loss)
+                rule.step()
+
+        return work
+
+    contenders = [Contender("watched", loop(True), 120), Contender("alone", loop(False), 120)]
+    speeds = contest(contenders, rounds)
+    print(f"overhead of the monitor: {100 * (speeds['alone'] / speeds['watched'] - 1):.1f} %")
+
+
 def main() -> None:
     """Run, or show what was measured."""
     wish = sys.argv[1] if len(sys.argv) > 1 else "run"
+    if wish == "overhead":
+        overhead()
+        return
     if wish == "run":
         run(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     show()
