@@ -127,6 +127,15 @@ def test_import_is_light():
     assert json.loads(shown.stdout) == []
 
 
+def test_without_torch_its_room_says_how_to_install_it():
+    code = "import sys; sys.modules['torch'] = None; import ravine.torch"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert shown.stderr.splitlines()[-1] == (
+        "ImportError: torch must be installed for ravine.torch, got none: "
+        "pip install 'ravine[torch]'"
+    )
+
+
 NAMES_OF_0_1_0 = [
     "Bracket",
     "Certificate",
