@@ -59,7 +59,7 @@ def run(part: str, out: Path, tables: list[str]) -> None:
             read = time.perf_counter() - begun
             line |= {"agreement": agree, "usefulness": use}[part](table, scaled)
             line["read_seconds"] = read
-        except Exception as error:  # a failure is a result
+        except Exception as error:  # noqa: BLE001: a failure is a result
             line["failed"] = f"{type(error).__name__}: {error}"[:300]
         line["all_seconds"] = time.perf_counter() - begun
         with out.open("a") as file:
@@ -161,17 +161,22 @@ def _rates(model: Model, record: dict, once: float) -> dict:
         if m["constant_share"] < 1.0 or m["averaged"] or m["outcome"] in ("diverges", "erratic"):
             continue
         memory = 1.0 / max(1.0 - rate, 1e-12)
-        epochs = max(4, math.ceil(8.0 * memory / per_epoch))
-        if 0.3 * once * epochs * per_epoch * 16 > 4.0 or time.perf_counter() - begun > PART:
+        epochs = 4 * max(2, math.ceil(3.0 * memory / per_epoch))
+        dear = 0.3 * once * epochs * per_epoch * 32 > 4.0
+        # A rate far below 1 is made by rare draws, which a few dozen runs do not see.
+        if rate < 0.5 or dear or time.perf_counter() - begun > PART:
             continue
-        marks = (epochs // 2, epochs)
+        marks = tuple(range(1, epochs + 1))
         with one_blas_thread(), np.errstate(all="ignore"):
             loop = train(exact, [_config(m)], batch_size=record["data"]["batch_size"],
-                         epochs=epochs, seeds=16, best=best, marks=marks)  # fmt: skip
-        half, full = (loop["marked"][e][:, 0].mean() for e in marks)
+                         epochs=epochs, seeds=32, best=best, marks=marks)  # fmt: skip
+        curve = np.array([loop["marked"][e][:, 0].mean() for e in marks])
+        # Sums over the second and the last quarter: a decay may oscillate.
+        half = curve[epochs // 4 : epochs // 2].sum()
+        full = curve[3 * epochs // 4 :].sum()
         if not (np.isfinite(full) and full > 1e-22 * loop["start_excess"] and half > full):
             continue
-        slope = math.log(full / half) / (2.0 * (marks[1] - marks[0]) * per_epoch)
+        slope = math.log(full / half) / (2.0 * (epochs // 2) * per_epoch)
         out[m["key"]] = {"says": math.log(max(rate, 1e-300)), "is": slope}
     return out
 
@@ -259,7 +264,7 @@ def _show_agreement(lines: list[dict]) -> None:
 
 
 def _show_group(name: str, group: list[dict]) -> None:
-    right = wrong = 0
+    right = wrong = allowed = 0
     errors: list[float] = []
     squares: list[float] = []
     floors: list[float] = []
@@ -275,11 +280,15 @@ def _show_group(name: str, group: list[dict]) -> None:
                       f"{m['rate']:.6f}, loop excess {m['excess']} of {begin:.3g}, "
                       f"lost {m['lost']}")  # fmt: skip
             if m["outcome"] == "converges" and m["excess"] and m["says_excess"]:
-                errors.append(m["says_excess"] / m["excess"])
+                ratio = m["says_excess"] / m["excess"]
+                errors.append(ratio)
+                noise = 3.0 * (m["error"] or math.inf) / m["excess"]
+                allowed += abs(ratio - 1.0) <= max(0.2, noise)
                 squares.append(m["says_square"] / m["square"])
         floors += [f["says"] / f["is"] for f in line["floors"].values() if f["is"]]
         rates += [r["says"] / r["is"] for r in line["rates"].values() if r["is"]]
-    print(f"{name}: {len(group)} cases, outcomes {right} of {right + wrong}")
+    print(f"{name}: {len(group)} cases, outcomes {right} of {right + wrong}; losses within 20 % "
+          f"or three standard errors of the loop: {allowed} of {len(errors)}")  # fmt: skip
     for what, ratios, within in (
         ("losses", errors, 0.2), ("distances", squares, 0.2), ("floors", floors, 0.1),
         ("rates", rates, 0.05),
@@ -321,8 +330,8 @@ def _show_usefulness(lines: list[dict]) -> None:
         if rows:
             print(f"{epochs} epochs: {len(rows)} cases, gap to the best of the grid: median "
                   f"{np.median(gaps):.3g}, quartiles {np.quantile(gaps, 0.25):.3g} to "
-                  f"{np.quantile(gaps, 0.75):.3g}; "
-                  f"worse than a default by 5 %: {worse}")  # fmt: skip
+                  f"{np.quantile(gaps, 0.75):.3g}; worse than a default by 5 %: "
+                  f"{worse}")  # fmt: skip
 
 
 def large() -> None:

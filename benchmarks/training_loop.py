@@ -1,8 +1,7 @@
 """A plain training loop on a table, written apart: NumPy and SciPy alone, nothing of ravine's.
 
-Steps are those of PyTorch's SGD with nesterov=True: b = momentum b + g and
-p = p - lr (g + momentum b), on batches of a loader that shuffles every epoch and keeps the short
-last batch.
+Steps are those of PyTorch's SGD with nesterov=True, b = momentum b + g and p = p - lr (g + momentum
+b), on batches of a loader that shuffles every epoch and keeps the short last batch.
 """
 
 from __future__ import annotations

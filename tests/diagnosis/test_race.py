@@ -11,11 +11,9 @@ def test_the_winner_leaves_less_than_usual_parameters(data, survey_of):
     steps = 20 * seen.cut.steps_per_epoch
     winners = race(seen, steps=steps, seed=0, seconds=30.0)
     usual = [Recipe(Method(0.01, 0.9)), Recipe(Method(1.0 / float(seen.curvature.L)))]
-    raced = [winners.decayed[0], winners.constant[0], *usual]
-    runs = follow(
-        seen.model, seen.cut, raced, seen.start, seen.minimiser, seen.watch, steps=steps,
-        seeds=32, seed=9,
-    )  # fmt: skip
+    recipes = [winners.decayed[0], winners.constant[0], *usual]
+    runs = follow(seen.model, seen.cut, recipes, seen.start, seen.minimiser, seen.watch,
+                  steps=steps, seeds=32, seed=9)  # fmt: skip
     mean = runs.excess[-1].mean(axis=0)
     # New seeds: the mean of 32 is known to about 20 %.
     assert mean[:2].min() < 1.2 * mean[2:].min()

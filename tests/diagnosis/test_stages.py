@@ -67,6 +67,27 @@ def test_other_losses_are_local_with_a_global_certificate(data, labels):
     assert all(p.excess_after.basis == "runs" for p in result.predictions if p.excess_after)
 
 
+def test_counts_have_a_loss_of_their_own_and_no_certificate(data):
+    X, _ = data(rows=60)
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0]))
+    result = diagnose(X, counts, loss="poisson", batch_size=10, **QUICK)
+    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-10
+    assert result.survey.certified_curvature is None
+    assert result.recommendation is not None
+    with pytest.raises(ValueError, match="y must be zero or more for the poisson loss"):
+        diagnose(X, X[:, 0], loss="poisson", **QUICK)
+
+
+def test_outliers_have_a_loss_of_their_own(data):
+    X, y = data(rows=60)
+    y[7] += 1000.0
+    result = diagnose(X, y, loss="huber", l2=0.05, batch_size=10, **QUICK)
+    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-8
+    assert result.recommendation is not None
+    # One row that is far off hardly moves the minimiser.
+    assert np.abs(result.survey.minimiser - np.arange(1.0, 5.0)).max() < 1.5
+
+
 def test_frames_keep_their_names_and_rows(data):
     X, y = data(rows=40)
     X[10] *= 15.0

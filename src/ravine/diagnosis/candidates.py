@@ -111,7 +111,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
     return [
         Candidate("tuned-sgd", "SGD, best rate", Recipe(plain),
                   "least mean-square rate without momentum"),
-        _certified(survey, tuning),
+        *_certified(survey, tuning),
         Candidate("fastest", "best rate", Recipe(fastest),
                   "least mean-square rate on these batches", True),
     ]  # fmt: skip
@@ -184,11 +184,16 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
     return method
 
 
-def _certified(survey: Survey, tuning: SecondMoments) -> Candidate:
-    """Of the parameters that are certain in every order, the fastest on these batches."""
+def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
+    """Of the parameters that are certain in every order, the fastest on these batches.
+
+    None where the curvature of a loss has no bound.
+    """
     proven = survey.certified_curvature
     # Widened by more than the rounding of an eigenvalue.
     L = float(survey.bounds[:, 1].max()) * (1.0 + 1e-9)
+    if not math.isfinite(L):
+        return []
     options = [
         Method(fraction * float(safe_step(L, beta)), beta)
         for beta in _SAFE_MOMENTA
@@ -202,6 +207,6 @@ def _certified(survey: Survey, tuning: SecondMoments) -> Candidate:
         proof = certificate(proven, best)
         if proof.rate < 1.0 and proof.verify():
             reason = "converges in every order of the batches; of those, the fastest here"
-            return Candidate("certified", "certified", Recipe(best), reason, True, proof)
+            return [Candidate("certified", "certified", Recipe(best), reason, True, proof)]
     reason = "safe in every order; no certificate, as some batch is flat somewhere"
-    return Candidate("safe", "safe step", Recipe(best), reason, True)
+    return [Candidate("safe", "safe step", Recipe(best), reason, True)]

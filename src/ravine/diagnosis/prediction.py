@@ -324,7 +324,7 @@ def _fate(
     if fate is Fate.DIVERGES and not survey.quadratic and gone == 0.0:
         # The slopes of these losses are bounded: far away a run no longer grows.
         return Fate.USELESS if loss is None or loss.value >= survey.start_excess else fate
-    if fate is Fate.UNDECIDED and loss is not None and loss.low >= survey.start_excess:
+    if fate is Fate.UNDECIDED and loss is not None and loss.value >= survey.start_excess:
         return Fate.USELESS
     if fate is not Fate.CONVERGES:
         return fate
@@ -334,7 +334,7 @@ def _fate(
     if floor is not None and floor.value >= survey.start_excess:
         return Fate.USELESS
     # What ends above its start after all these steps is no use, whatever its rate.
-    if loss is not None and loss.low >= survey.start_excess:
+    if loss is not None and loss.value >= survey.start_excess:
         return Fate.USELESS
     return fate
 

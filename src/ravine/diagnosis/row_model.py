@@ -137,7 +137,7 @@ class RowModel:
     def bend(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Curvature of the loss of some rows in their one score at ``x``, shape (m,)."""
         scores = np.asarray(self.X[rows] @ x.reshape(self.features, -1))
-        return self.loss.pair(scores, 0, 0)
+        return self.loss.pair(scores, 0, 0, rows)  # type: ignore[arg-type]
 
     def row_roots(
         self, rows: Indices, x: FloatArray, basis: FloatArray | None = None
@@ -153,13 +153,9 @@ class RowModel:
             return np.asarray(np.sqrt(self.bend(rows, x))[:, None] * turned)[:, :, None]
         m = len(rows)
         scores = np.asarray(block @ x.reshape(self.features, -1))
-        pairs = np.stack(
-            [
-                np.stack([self.loss.pair(scores, c, e) for e in range(self.outputs)], axis=1)
-                for c in range(self.outputs)
-            ],
-            axis=1,
-        )
+        K = range(self.outputs)
+        entries = [[self.loss.pair(scores, c, e, rows) for e in K] for c in K]  # type: ignore[arg-type]
+        pairs = np.moveaxis(np.array(entries), 2, 0)
         values, turn = np.linalg.eigh(pairs)
         half = turn * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         if basis is None:
@@ -197,7 +193,8 @@ class RowModel:
             along = np.asarray(block @ V)
             # A quadratic bends alike everywhere: its scores are not needed.
             scores = along if self.quadratic else np.asarray(block @ W)
-            bent = self.loss.curve(scores, along)
+            rows = slice(first, min(first + step, self.rows))
+            bent = self.loss.curve(scores, along, rows)
             total = total + np.asarray(block.T @ bent).ravel() / self.rows
         return np.asarray(total)
 
