@@ -50,7 +50,6 @@ UNMIRRORED = {
     "theory/finite_sums/gap_laws.py",
     "theory/finite_sums/mean_square.py",
     "theory/finite_sums/moment_step.py",
-    "theory/finite_sums/path_growth.py",
     "theory/finite_sums/sense.py",
     "theory/finite_sums/terms.py",
     "web/callbacks.py",

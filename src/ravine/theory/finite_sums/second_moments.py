@@ -10,7 +10,6 @@ however close to 1 the growth is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +20,7 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
 from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations, RowDeviations
+from ravine.theory.finite_sums.noise_loop import NoiseLoop
 from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
 from ravine.theory.finite_sums.positive_map import Root, matrix_limits
 from ravine.theory.finite_sums.terms import Scalars, one_method
@@ -28,10 +28,6 @@ from ravine.theory.ladder.rates import block_radius
 
 TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
-_POWERS = 12
-"""Products of the power method before Arnoldi's takes over."""
-SMALL = 8
-"""Directions up to which the radius is that of a matrix, 36 x 36 at the most."""
 _GUESSES = 60
 """Guesses of the growth; a secant needs five to ten."""
 _FLOOR = 1e-12
@@ -114,6 +110,7 @@ class SecondMoments:
         self.weights = deviations.weights
         self.gradients = np.zeros((len(self.weights), d)) if gradients is None else gradients
         self.basis = np.eye(d) if basis is None else basis
+        self._loop = NoiseLoop(deviations)
         self._solutions: dict[Scalars, _Solution] = {}
 
     @classmethod
@@ -159,11 +156,11 @@ class SecondMoments:
         rows with Δ_i and z_i times the root of this factor stand for all batches.
 
         The batches of different steps are taken to be independent. Within an epoch of n/m steps
-        they are not: rows that came do not come again. That correlation is of order m/n between two
-        steps and adds up to O(1) of the noise over an epoch, so that the model is right to first
-        order where the memory 1/(1 - rate) is short against an epoch, and overstates the noise
-        floor of slow methods, whose noise averages out over the epochs, by up to its whole size.
-        The growth is affected in its part beyond the mean's alone.
+        they are not: rows that came do not come again, so that two of its batches correlate by
+        -1/(n/m - 1) of their variance. The relative error of what the noise adds is thus about
+        min(memory, epoch)/epoch, with the memory 1/(1 - rate): O(m/n) for a method that forgets
+        within a few steps. A slow method sees the noise of an epoch cancel, and its true floor is
+        below the one given here.
 
         Parameters
         ----------
@@ -228,15 +225,10 @@ class SecondMoments:
             return np.zeros((self.dimension,) * 3)
         return self.spread.third(self.gradients)
 
-    @cached_property
+    @property
     def table(self) -> FloatArray:
         """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
-        d = self.dimension
-        rows, columns = np.triu_indices(d)
-        unit = np.zeros((rows.size, d, d))
-        unit[np.arange(rows.size), rows, columns] = 1.0
-        unit[np.arange(rows.size), columns, rows] = 1.0
-        return self.sandwich(unit)[:, rows, columns]
+        return self._loop.table
 
     @cached_property
     def natural_step(self) -> float:
@@ -279,7 +271,7 @@ class SecondMoments:
         It scales with the disagreement; known more sharply the closer it is to 1.
         """
         kappa = response(self.eigenvalues, method, 1.0)[0]
-        return self._radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
+        return self._loop.radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
 
     def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Perron:
         """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
@@ -290,7 +282,7 @@ class SecondMoments:
         X = X / np.trace(X)
 
         # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
-        U = self._radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
+        U = self._loop.radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
         push = float(np.vdot(U, self.sandwich(X)))
         V = U / push if push > 0.0 else np.zeros_like(U)
 
@@ -300,8 +292,8 @@ class SecondMoments:
         if share < 1e-10:
             return Perron(value, mean_value, X, V, 0.0)
         further = response(self.eigenvalues, method, value * (1.0 + share))[0]
-        near = self._radius(further, M, 1e-4)[0]
-        here = self._radius(kappa, M, 1e-4)[0]
+        near = self._loop.radius(further, M, 1e-4)[0]
+        here = self._loop.radius(kappa, M, 1e-4)[0]
         fall = math.inf
         if near > 0.0 and here > 0.0:
             fall = math.log(here / near) / math.log1p(share)
@@ -390,7 +382,7 @@ class SecondMoments:
             if sought:
                 doubt = 0.0
             sharpness = min(1e-2, max(doubt, margin / (value - base), 1e-10))
-            radius, M = self._radius(kappa, M, sharpness)
+            radius, M = self._loop.radius(kappa, M, sharpness)
             excess = math.log(radius) if radius > 0.0 else -1e3
             if excess > 0.0:
                 low = t
@@ -423,7 +415,7 @@ class SecondMoments:
             for side in (-1.0, 1.0):
                 guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST_EXCESS)))
                 kappa = response(self.eigenvalues, method, guess)[0]
-                limits = matrix_limits(self._map(kappa), M)
+                limits = matrix_limits(self._loop.map(kappa), M)
                 if limits[0] > 1.0:
                     low = max(low, guess)
                 if limits[1] < 1.0:
@@ -431,68 +423,6 @@ class SecondMoments:
             if low > base and math.isfinite(high):
                 break
         return Root(float(np.clip(value, low, high)), low, high, False)
-
-    def _map(self, kappa: FloatArray, adjoint: bool = False) -> Callable[[FloatArray], FloatArray]:
-        """M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V)."""
-        if adjoint:
-            return lambda V: np.asarray(kappa * self.sandwich(V))
-        return lambda M: self.sandwich(kappa * M)
-
-    def _radius(
-        self,
-        kappa: FloatArray,
-        M: FloatArray,
-        tolerance: float,
-        *,
-        adjoint: bool = False,
-        share: float = 0.0,
-    ) -> tuple[float, FloatArray]:
-        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint.
-
-        To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
-        """
-        if self.spread.largest == 0.0:
-            return 0.0, M
-        if self.dimension <= SMALL:
-            return self._small_radius(kappa, adjoint)
-        move = self._map(kappa, adjoint)
-        M = M / max(float(np.trace(M)), 1e-300)
-        radius = 0.0
-        change = math.inf
-        steady = 0
-        for _ in range(_POWERS):
-            moved = move(M)
-            before, change_before = radius, change
-            radius = float(np.trace(moved))
-            if radius <= 1e-300:
-                return 0.0, M
-            M = moved / radius
-
-            # Changes that shrink by a factor q add up to q/(1 - q) times the last one.
-            change = abs(radius - before)
-            shrink = change / change_before if change_before > 0.0 else 0.0
-            left = change * shrink / (1.0 - shrink) if shrink < 1.0 else math.inf
-            sharp = max(tolerance * radius, share * abs(radius - 1.0))
-            steady = steady + 1 if max(change, left) <= sharp else 0
-            if steady == 2:
-                return radius, M
-        return _arnoldi(move, M, tolerance)
-
-    def _small_radius(self, kappa: FloatArray, adjoint: bool) -> tuple[float, FloatArray]:
-        """The radius and its eigenvector by the matrix of the map on upper triangles."""
-        d = self.dimension
-        rows, columns = np.triu_indices(d)
-        scale = kappa[rows, columns]
-        matrix = self.table * scale if adjoint else scale[:, None] * self.table
-        values, vectors = np.linalg.eig(matrix.T)
-        lead = int(np.argmax(values.real))
-        M = np.zeros((d, d))
-        M[rows, columns] = vectors[:, lead].real
-        M[columns, rows] = M[rows, columns]
-        trace = float(np.trace(M))
-        if not values[lead].real > 0.0 or trace == 0.0:
-            return 0.0, np.eye(d) / d
-        return float(values[lead].real), M / trace
 
 
 def _secant(trail: list[tuple[float, float]]) -> float:
@@ -508,28 +438,3 @@ def _secant(trail: list[tuple[float, float]]) -> float:
             # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
             move = -math.inf
     return float(np.clip(move, -6.0, 6.0))
-
-
-def _arnoldi(
-    move: Callable[[FloatArray], FloatArray], M: FloatArray, tolerance: float
-) -> tuple[float, FloatArray]:
-    """Largest eigenvalue of a positive map that powers are slow to settle on."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
-
-    d = len(M)
-
-    def matvec(v: FloatArray) -> FloatArray:
-        X = v.reshape(d, d)
-        return move(0.5 * (X + X.T)).ravel()
-
-    operator = LinearOperator((d * d, d * d), matvec=matvec, dtype=np.float64)
-    # 12 vectors and 40 restarts: 500 products at most.
-    asked = {"k": 1, "which": "LR", "v0": M.ravel(), "ncv": 12, "maxiter": 40}
-    try:
-        values, vectors = eigs(operator, tol=max(tolerance, 1e-10), **asked)
-    except ArpackNoConvergence:
-        moved = move(M)
-        return float(np.trace(moved) / np.trace(M)), moved
-    X = vectors[:, 0].real.reshape(d, d)
-    X = 0.5 * (X + X.T)
-    return float(np.abs(values[0])), X / np.trace(X)
