@@ -74,7 +74,7 @@ def agree(table, scaled: bool) -> dict:
     seconds = time.perf_counter() - begun
     record = result.to_dict()
     data = record["data"]
-    model = Model(_matrix(result), _target(result, table), data["loss"], data["l2"])
+    model = _model(table, scaled, data)
     configs = [_config(m) for m in record["methods"]]
     best = model.best()
     n = len(model.X)
@@ -103,13 +103,15 @@ def agree(table, scaled: bool) -> dict:
     }  # fmt: skip
 
 
-def _matrix(result) -> np.ndarray:
-    X = result.survey.model.X
-    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-
-
-def _target(result, table) -> np.ndarray:
-    return table.y
+def _model(table, scaled: bool, data: dict) -> Model:
+    """The loop's own model of a table, with its own scaling."""
+    X = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X)
+    if scaled:
+        mean = X.mean(axis=0)
+        spread = X.std(axis=0)
+        varies = spread > 1e-12 * np.abs(mean)
+        X = np.where(varies, (X - mean) / np.where(varies, spread, 1.0), X)
+    return Model(X, table.y, data["loss"], data["l2"])
 
 
 def _config(m: dict) -> Config:
@@ -194,7 +196,7 @@ def use(table, scaled: bool) -> dict:
             continue
         record = result.to_dict()
         data = record["data"]
-        model = Model(_matrix(result), _target(result, table), data["loss"], data["l2"])
+        model = _model(table, scaled, data)
         out["horizons"][epochs] = _compare(model, record, epochs)
     out["seconds"] = seconds
     return out
