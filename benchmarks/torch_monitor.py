@@ -1,6 +1,6 @@
 """``ravine.torch.Monitor`` on runs that blow up late and runs that do not.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor [run [WORKERS] | show]
+    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor [run [WORKERS] | show | overhead]
 
 A run is a task, a batch size, a momentum and a schedule of lr that is constant, grows or jumps,
 from a draw of its own. It blows up where the loss of a batch exceeds ten times the first loss of
@@ -15,6 +15,8 @@ import json
 import multiprocessing
 import platform
 import sys
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -177,9 +179,53 @@ def show() -> None:
                 print(f"  risk said {said:6.3f}  came {came:6.3f}  ({number} readings)")
 
 
+def overhead(rounds: int = 15) -> None:
+    """CPU time of 120 steps with and without a monitor, interleaved."""
+    torch.set_num_threads(1)
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(128, 64, generator=draw)
+    y = torch.randint(0, 10, (128,), generator=draw)
+
+    def loop(watched: bool) -> Callable[[], None]:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(
+            torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256), torch.nn.ReLU(),
+            torch.nn.Linear(256, 10),
+        )  # fmt: skip
+        rule = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, nesterov=True)
+        monitor = Monitor(rule, model=model)
+
+        def work() -> None:
+            for _ in range(120):
+                rule.zero_grad()
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                if watched:
+                    monitor.check(lambda: torch.nn.functional.cross_entropy(model(x), y), loss)
+                rule.step()
+
+        return work
+
+    loops = {"watched": loop(True), "alone": loop(False)}
+    spent: dict[str, list[float]] = {name: [] for name in loops}
+    for _ in range(rounds + 1):
+        for name, work in loops.items():
+            began = time.process_time()  # of this process: others may use the core too
+            work()
+            spent[name].append(time.process_time() - began)
+    least = {name: min(times[1:]) for name, times in spent.items()}
+    middle = {name: float(np.median(times[1:])) for name, times in spent.items()}
+    for word, times in (("least", least), ("median", middle)):
+        share = 100 * (times["watched"] / times["alone"] - 1)
+        print(f"overhead of the monitor, {word} of {rounds} rounds: {share:.1f} %")
+
+
 def main() -> None:
     """Run, or show what was measured."""
     wish = sys.argv[1] if len(sys.argv) > 1 else "run"
+    if wish == "overhead":
+        overhead()
+        return
     if wish == "run":
         run(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     show()

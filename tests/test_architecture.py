@@ -12,7 +12,9 @@ import ravine
 
 SOURCE = Path(ravine.__file__).parent
 TESTS = Path(__file__).parent
-ROOTS = {"arguments", "choices", "conventions", "curvature", "files", "methods", "sampling"}
+ROOTS = {
+    "arguments", "choices", "conventions", "curvature", "files", "markup", "methods", "sampling",
+}  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),
     "theory": ROOTS,
@@ -27,12 +29,16 @@ MAY_IMPORT = {
     "torch": ROOTS | {"theory"},
     "cli": ROOTS
     | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
-    | {"reproduction"},
+    | {"reproduction", "web"},
 }
+MAY_IMPORT["web"] = MAY_IMPORT["cli"] - {"web"}
 DRAWING = {"torch", "figures", "report", "reproduction", "diagnosis", "cli"}
+OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "waitress": "web"}
+"""The one room that may import a package."""
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
+    "cli/explore.py",
     "engine/cuda/finite_sum_kernel.py",
     "engine/cuda/group.py",
     "engine/cuda/linear_model_kernel.py",
@@ -44,19 +50,23 @@ UNMIRRORED = {
     "theory/finite_sums/gap_laws.py",
     "theory/finite_sums/mean_square.py",
     "theory/finite_sums/moment_step.py",
-    "theory/finite_sums/path_growth.py",
     "theory/finite_sums/sense.py",
     "theory/finite_sums/terms.py",
-    "torch/advice.py",
-    "torch/callbacks.py",
-    "torch/copies.py",
-    "torch/curvature.py",
-    "torch/monitor.py",
-    "torch/pictures.py",
-    "torch/products.py",
-    "torch/race.py",
-    "torch/risk.py",
-    "torch/trial.py",
+    "web/callbacks.py",
+    "web/claims_room.py",
+    "web/data_pictures.py",
+    "web/data_room.py",
+    "web/explore.py",
+    "web/layout.py",
+    "web/presets.py",
+    "web/quantities.py",
+    "web/readout.py",
+    "web/run_picture.py",
+    "web/tasks.py",
+    "web/theme.py",
+    "web/turning_picture.py",
+    "web/typed_arrays.py",
+    "web/worker.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
@@ -88,9 +98,8 @@ def test_imports_go_one_way(path):
             assert parts[1] in MAY_IMPORT[room] | {room}, f"{room} imports {name}"
         if parts[0] == "matplotlib":
             assert room in DRAWING, f"{room} draws"
-        if parts[0] in {"torch", "lightning", "transformers"}:
-            assert room == "torch", f"{room} imports {name}"
-        assert parts[0] not in {"dash", "plotly"}
+        if parts[0] in OPTIONAL:
+            assert room == OPTIONAL[parts[0]], f"{room} imports {name}"
         if name.startswith("numba.cuda"):
             assert path.parent.name == "cuda", "numba.cuda belongs to the GPU backend"
 
@@ -125,6 +134,15 @@ def test_import_is_light():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(shown.stdout) == []
+
+
+def test_without_torch_its_room_says_how_to_install_it():
+    code = "import sys; sys.modules['torch'] = None; import ravine.torch"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert shown.stderr.splitlines()[-1] == (
+        "ImportError: torch must be installed for ravine.torch, got none: "
+        "pip install 'ravine[torch]'"
+    )
 
 
 NAMES_OF_0_1_0 = [

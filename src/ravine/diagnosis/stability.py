@@ -14,6 +14,7 @@ from ravine.diagnosis.survey import MOMENT_DIRECTIONS, Survey
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.interval import interval
 from ravine.theory.finite_sums.sense import Sense
 from ravine.theory.ladder.rates import spectral_radius
 
@@ -233,8 +234,6 @@ def _root(P: FloatArray, P_t: FloatArray) -> tuple[float, FloatArray]:
 
 def _almost_sure(products: Products, steps: int, rule: Sampling, seed: int) -> Growth:
     """Top Lyapunov exponent of random products of the drawn epochs."""
-    from scipy.special import stdtrit
-
     rng = np.random.default_rng([seed, 12])
     count, size, _ = products.matrices.shape
     s = rng.standard_normal((_REPLICAS, size, 1))
@@ -248,10 +247,5 @@ def _almost_sure(products: Products, steps: int, rule: Sampling, seed: int) -> G
         if k >= burn:
             total += np.log(norm) + products.scales[which]
     rates = total / (_LENGTH * steps)
-    mean = float(rates.mean())
-    spread = float(rates.std(ddof=1)) / math.sqrt(_REPLICAS)
-    reach = float(stdtrit(_REPLICAS - 1, 0.975)) * spread
-    return Growth(
-        math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), False,
-        Sense.ALMOST_SURE, rule,
-    )  # fmt: skip
+    value, low, high = (math.exp(log) for log in interval(rates))
+    return Growth(value, low, high, False, Sense.ALMOST_SURE, rule)

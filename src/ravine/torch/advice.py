@@ -386,7 +386,7 @@ def _advice(
         lr=lr,
         momentum=best.momentum,
         lrs=[lr * ratio for ratio in lr_ratios(setting.optimizer)],
-        improves=won is not None and won.score(3) < start,
+        improves=won is not None and won.checks[-1] < start,
         start_loss=start,
         loss=won.checks[-1] if won is not None else float("nan"),
         rows=rows,

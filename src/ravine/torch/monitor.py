@@ -181,9 +181,9 @@ class Monitor:
         self._draw = torch.Generator().manual_seed(seed)
         self._direction: Tensor | None = None
         self._moments: tuple[float, float] | None = None
-        self._loss: Tensor | None = None
+        self._loss: Any = 0.0
         self._weight = 0.0
-        self._least: Tensor | None = None
+        self._least: Any = None
         self._next = 0
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
@@ -221,22 +221,35 @@ class Monitor:
         """Between two checks: the limit of the last one with today's lr and loss; no gradient."""
         if self._moments is None or self.readings[-1].level == "warning":
             return None
-        reading = self._judge(*self._moments)
-        if reading.level != "warning":
+        lr = float(self._optimizer.param_groups[0]["lr"])
+        if lr <= WARNING_MARGIN * self.readings[-1].limit or self._rise() <= WARNING_RISE:
             return None
+        reading = self._judge(*self._moments)
         self.readings.append(reading)
         self._report(reading)
         return reading
 
     def _smooth(self, loss: Tensor) -> None:
-        """Exponential mean, corrected for its start; stays on the device."""
-        old = torch.zeros_like(loss) if self._loss is None else self._loss
-        self._loss = SMOOTHING * old + (1.0 - SMOOTHING) * loss
+        """Exponential mean, corrected for its start; stays on a GPU where the loss is there."""
+        value = float(loss) if loss.device.type == "cpu" else loss
+        self._loss = SMOOTHING * self._loss + (1.0 - SMOOTHING) * value
         self._weight = SMOOTHING * self._weight + 1.0 - SMOOTHING
         mean = self._loss / self._weight
+        if self._least is None:
+            self._least = mean
         # The first losses are no mean yet.
-        if self.steps >= 5 or self._least is None:
-            self._least = mean if self._least is None else torch.minimum(self._least, mean)
+        elif self.steps >= 5:
+            smaller = min if isinstance(mean, float) else torch.minimum
+            self._least = smaller(self._least, mean)
+
+    def _rise(self) -> float:
+        """Smoothed loss over its minimum; 1 before there is any, or where it is not positive."""
+        if self._least is None:
+            return 1.0
+        now = float(self._loss / self._weight)
+        least = float(self._least)
+        rise = now / least if least > 0.0 else 1.0
+        return rise if math.isfinite(rise) else math.inf
 
     def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
         params, root = self._weights()
@@ -334,11 +347,7 @@ class Monitor:
         limit = stability_limit(first, second, momentum, gamma) / kept if finite else 0.0
         margin = math.inf if limit == 0.0 else lr / limit
 
-        rise = 1.0
-        if self._loss is not None and self._least is not None:
-            now, least = torch.stack([self._loss / self._weight, self._least]).tolist()
-            rise = now / least if least > 0.0 else 1.0
-            rise = rise if math.isfinite(rise) else math.inf
+        rise = self._rise()
         level = "calm"
         if margin > WARNING_MARGIN and rise > WARNING_RISE:
             level = "warning"

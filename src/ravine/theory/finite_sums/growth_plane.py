@@ -90,11 +90,7 @@ def _radii(
 def _small_radii(moments: SecondMoments, kappa: FloatArray) -> FloatArray:
     """The radii by the matrix of the map on upper triangles."""
     rows, columns = np.triu_indices(moments.dimension)
-    unit = np.zeros((rows.size, moments.dimension, moments.dimension))
-    unit[np.arange(rows.size), rows, columns] = 1.0
-    unit[np.arange(rows.size), columns, rows] = 1.0
-    table = moments.sandwich(unit)[:, rows, columns]
-    scaled = kappa[:, rows, columns][:, :, None] * table
+    scaled = kappa[:, rows, columns][:, :, None] * moments.table
     return np.asarray(np.linalg.eigvals(scaled).real.max(axis=-1))
 
 

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import torch
+
+import ravine
+from ravine.torch.copies import batch_loss
+from ravine.torch.curvature import measure
+
+LOSS = batch_loss(torch.nn.functional.mse_loss)
+
+
+def measured(data, size=8, scales=(1.0,)):
+    x, y = (part.double() for part in data)
+    batches = [[x[i : i + size], y[i : i + size]] for i in range(0, len(x), size)]
+    model = torch.nn.Linear(4, 1, bias=False).double()
+    return measure(model, LOSS, batches, list(scales))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+def test_the_limit_is_that_of_the_library(data, momentum):
+    """At the limit the mean square of iid batches neither grows nor shrinks, by ``growth``."""
+    x = data[0].double()[:64]
+    y = data[1].double()[:64]
+    curvature = measured((x, y), size=1)
+    assert curvature.quadratic
+    assert curvature.complete
+    limit = curvature.limit(momentum)
+    hessians = 2 * np.einsum("ni,nj->nij", x.numpy(), x.numpy())
+    for factor, grows in ((0.95, False), (1.05, True)):
+        rate = ravine.growth(
+            hessians, ravine.Method(factor * limit, momentum), sampling="iid", sense="mean-square"
+        )
+        assert (rate.value > 1.0) == grows
+
+
+def test_more_samples_a_batch_allow_more(data):
+    curvature = measured(data)
+    limits = [curvature.limit(0.9, batch_size=b) for b in (1, 8, 64, 10**6)]
+    assert limits == sorted(limits)
+    edge = 2 * 1.9 / (2.8 * curvature.top)
+    assert limits[-1] == pytest.approx(edge, rel=1e-3)
+    assert curvature.safe_limit(0.9) <= curvature.limit(0.9) * 1.01
+
+
+def test_the_critical_batch_is_where_the_safe_limit_is_reached(data):
+    curvature = measured(data)
+    lr = curvature.safe_limit(0.9, batch_size=20)
+    assert curvature.critical_batch_size(lr, 0.9) == pytest.approx(20, rel=0.02)
+
+
+def test_groups_scale_the_curvature(data):
+    assert measured(data, scales=(4.0,)).top == pytest.approx(4 * measured(data).top, rel=1e-9)
+
+
+def test_a_network_is_local(network, data):
+    curvature = measure(network, LOSS, [[data[0][:64], data[1][:64]]] * 2, [1.0] * 6)
+    assert not curvature.quadratic
+    assert not curvature.complete
+    assert curvature.top > 0.0
