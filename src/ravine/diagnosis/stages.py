@@ -37,11 +37,11 @@ _SEEDS = (128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 """Runs of each recipe: as many as the time allows."""
 _ALWAYS_SHOWN = ("certified", "safe", "iid")
 """Guarantees are shown whatever the runs made of them."""
-_RACE = 0.03
-_RUNS = 0.05
-_GROWTHS = 0.02
-_FLOORS = 0.03
-_REMEDIES = 0.025
+_RACE = 0.02
+_RUNS = 0.035
+_GROWTHS = 0.015
+_FLOORS = 0.025
+_REMEDIES = 0.015
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
 seconds. A stage may take more where its least work does not fit."""
 
