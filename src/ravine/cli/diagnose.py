@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of, print_json
-from ravine.diagnosis.cut import Batches
-from ravine.diagnosis.recipe import momentum_digits
-from ravine.diagnosis.time_budget import USUAL_TIME
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 
@@ -65,8 +62,10 @@ def diagnose_command(
         int | None, typer.Option("--batch-size", help="Rows in a batch; left out: 32.")
     ] = None,
     batches: Annotated[
-        Batches | None,
-        typer.Option("--batches", help="Cut anew every epoch, or once; left out: by the order."),
+        str | None,
+        typer.Option(
+            "--batches", help="recut: anew every epoch; fixed: once; left out: by the order."
+        ),
     ] = None,
     sampling: Annotated[
         Sampling, typer.Option("--sampling", help="Order of the batches.")
@@ -121,8 +120,9 @@ def diagnose_command(
         int | None, typer.Option("--epochs", help="Length of the runs; left out: 30.")
     ] = None,
     time: Annotated[
-        float, typer.Option("--time", help="Seconds that it may take beyond reading.")
-    ] = USUAL_TIME,
+        float | None,
+        typer.Option("--time", help="Seconds that it may take beyond reading; left out: 60."),
+    ] = None,
     remedies: Annotated[
         bool, typer.Option("--remedies/--no-remedies", help="Try what would change the verdict.")
     ] = True,
@@ -156,12 +156,13 @@ def diagnose_command(
         levels=levels, sep="\t" if sep == "\\t" else sep, encoding=encoding, decimal=decimal,
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes,
     )  # fmt: skip
+    budget: dict[str, Any] = {} if time is None else {"time": time}
     with _stages() as tell:
         result = diagnose(
             table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
             alpha=step, beta=inertia, gamma=gamma, shuffle=0 if shuffle else None,
             standardise=standardise, intercept=intercept, validation=validation, epochs=epochs,
-            seed=seed, time=time, try_remedies=remedies, tell=tell,
+            seed=seed, try_remedies=remedies, tell=tell, **budget,
         )  # fmt: skip
     if out is not None:
         result.to_html(out)
@@ -232,6 +233,7 @@ def _show_data(result: Diagnosis, screen: Console) -> None:
 def _show_methods(result: Diagnosis, screen: Console) -> None:
     from rich.table import Table
 
+    from ravine.diagnosis.recipe import momentum_digits
     from ravine.diagnosis.verdict import digits, loss_share, share_of_start
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
