@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test browser lint format bench clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -14,8 +14,15 @@ demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the p
 	$(BIN)/ravine reproduce --out reproduction
 	@echo "Open reproduction/report.html: every figure and every claim, with its verdict."
 
-test: $(VENV)/installed-dev lint  ## run every check and every test
+test: $(VENV)/installed-dev browser lint  ## run every check and every test
 	$(BIN)/python -m pytest -n 2
+
+# The page is tested in a real browser: Debian's, where it can be installed, else any that is there.
+browser:
+	@if command -v chromedriver >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get -qq update && apt-get -qq install -y chromium chromium-driver >/dev/null; \
+	else echo "no browser: install chromium and chromium-driver to test the page as well"; fi
 
 lint: $(VENV)/installed-dev  ## style, format and types
 	$(BIN)/ruff check .

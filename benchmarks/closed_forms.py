@@ -35,6 +35,7 @@ def measure() -> dict[str, float]:
     rungs = (
         ravine.spectral_radius,
         ravine.stable,
+        ravine.iid_rate,
         ravine.worst_case_rate,
         ravine.contraction,
         ravine.exact_noise_coefficient,

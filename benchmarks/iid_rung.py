@@ -6,6 +6,8 @@ Run with ``python -m benchmarks.iid_rung``.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +108,70 @@ def attained(count: int = 1000, seed: int = 2) -> float:
     return largest
 
 
+def threshold(trajectories: int = 24_000, groups: int = 48, seed: int = 3) -> dict[str, float]:
+    """Where measured mean-square divergence starts, by runs of the engine at Q = 1000.
+
+    One direction of mean curvature mu = 1: one sample in 10,000 has curvature L_max = 10 L, the
+    others next to none. The engine draws batches without a repetition inside, so the prediction
+    has ``rows=10_000``. For each batch size the growth of E y² from step 150 to step 350; a
+    parabola through the growths over 1/b is zero at b*. Intervals of 95 % (Student) come from a
+    jackknife over groups of trajectories, which also takes out the bias of the logarithm of a mean.
+    """
+    from scipy.stats import t as student
+
+    from ravine.engine.kernels.finite_sum import ensemble
+    from ravine.problems.quadratic_sum import QuadraticSum
+
+    curvature = ravine.Curvature(1.0, 1000.0)
+    method = ravine.nesterov(curvature)
+    flat = 1e-6
+    steep = 10_000.0 - 9_999 * flat
+    problem = QuadraticSum(
+        np.array([steep] + [flat] * 9_999)[:, None, None], start=[1.0], minimiser=[0.0]
+    )
+    sizes = np.array([66, 73, 80, 87, 94])
+    squares = np.stack(
+        [
+            ensemble(
+                problem, method, [150, 350], trajectories=trajectories, sampling="iid",
+                batch=int(size), seed=seed + int(size),
+            ).norms.reshape(2, groups, -1)
+            for size in sizes
+        ]
+    )  # fmt: skip
+    means = (squares**2).mean(axis=3)
+
+    def growths(of_groups: np.ndarray) -> np.ndarray:
+        total = of_groups.mean(axis=2)
+        return np.asarray(np.log(total[:, 1] / total[:, 0]) / 200.0)
+
+    def crossing(of_groups: np.ndarray) -> float:
+        roots = np.roots(np.polyfit(1.0 / sizes, growths(of_groups), 2))
+        return float(1.0 / roots[np.argmin(np.abs(roots - 1.0 / 80.0))])
+
+    def jackknife(statistic: Callable[[np.ndarray], Any]) -> tuple[Any, Any]:
+        whole = statistic(means)
+        without = np.array([statistic(np.delete(means, i, axis=2)) for i in range(groups)])
+        estimate = groups * whole - (groups - 1) * without.mean(axis=0)
+        error = np.sqrt((groups - 1) * without.var(axis=0))
+        return estimate, student.ppf(0.975, groups - 1) * error
+
+    limit, half = jackknife(crossing)
+    found = {
+        "predicted b*": float(critical_batch_size(curvature, method, L_max=10_000.0, rows=10_000)),
+        "measured b*": float(limit),
+        "95 % interval, half width": float(half),
+    }
+    one = ravine.Curvature(1.0, 1.0)
+    known = {"L_max": steep, "mu_min": flat, "rows": 10_000}
+    exact = 2.0 * np.log(iid_rate(one, method, batch_size=sizes, **known))
+    for size, expected, seen, error in zip(sizes, exact, *jackknife(growths), strict=True):
+        found[f"b = {size}: growth of E y², predicted"] = float(expected)
+        found[f"b = {size}: growth of E y², measured"] = float(seen)
+        found[f"b = {size}: half width"] = float(error)
+    return found
+
+
 def measure() -> dict[str, dict[str, float]]:
     """All of it, with the seconds of a map of every closed-form rung."""
     curvature = ravine.Curvature(1 / 32, 1.0)
@@ -118,6 +184,7 @@ def measure() -> dict[str, dict[str, float]]:
         seconds[rung.__name__] = time.perf_counter() - began
         seconds[f"{rung.__name__}, processor"] = time.process_time() - worked
     return {
+        "threshold by the engine": threshold(),
         "search": search(),
         "nesting": nesting(),
         "attained in one dimension": {"largest relative difference": attained()},
@@ -130,7 +197,7 @@ def main() -> None:
     for title, rows in measure().items():
         print(title)
         for name, value in rows.items():
-            print(f"  {name:32} {value:.15g}")
+            print(f"  {name:36} {value:.15g}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ import ravine
 
 SOURCE = Path(ravine.__file__).parent
 TESTS = Path(__file__).parent
-ROOTS = {"arguments", "choices", "conventions", "curvature", "files", "methods", "sampling"}
+ROOTS = {
+    "arguments", "choices", "conventions", "curvature", "files", "markup", "methods", "sampling",
+}  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),
     "theory": ROOTS,
@@ -27,17 +29,16 @@ MAY_IMPORT = {
     "torch": ROOTS | {"theory"},
     "cli": ROOTS
     | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
-    | {"reproduction"},
+    | {"reproduction", "web"},
 }
+MAY_IMPORT["web"] = MAY_IMPORT["cli"] - {"web"}
 DRAWING = {"torch", "figures", "report", "reproduction", "diagnosis", "cli"}
+OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "waitress": "web"}
+"""The one room that may import a package."""
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
-    "diagnosis/disagreement.py",
-    "diagnosis/prediction.py",
-    "diagnosis/record.py",
-    "diagnosis/remedies.py",
-    "diagnosis/verdict.py",
+    "cli/explore.py",
     "engine/cuda/finite_sum_kernel.py",
     "engine/cuda/group.py",
     "engine/cuda/linear_model_kernel.py",
@@ -45,22 +46,27 @@ UNMIRRORED = {
     "engine/cuda/quadratic_steps.py",
     "tables/arrays.py",
     "tables/finding.py",
-    "tables/quiet.py",
     "tables/table.py",
-    "theory/finite_sums/deadline.py",
-    "theory/finite_sums/deviations.py",
     "theory/finite_sums/gap_laws.py",
-    "theory/finite_sums/growth_plane.py",
-    "theory/finite_sums/interval.py",
     "theory/finite_sums/mean_square.py",
-    "theory/finite_sums/moment_curve.py",
     "theory/finite_sums/moment_step.py",
-    "theory/finite_sums/pairs.py",
-    "theory/finite_sums/path_growth.py",
-    "theory/finite_sums/positive_map.py",
-    "theory/finite_sums/rules.py",
     "theory/finite_sums/sense.py",
     "theory/finite_sums/terms.py",
+    "web/callbacks.py",
+    "web/claims_room.py",
+    "web/data_pictures.py",
+    "web/data_room.py",
+    "web/explore.py",
+    "web/layout.py",
+    "web/presets.py",
+    "web/quantities.py",
+    "web/readout.py",
+    "web/run_picture.py",
+    "web/tasks.py",
+    "web/theme.py",
+    "web/turning_picture.py",
+    "web/typed_arrays.py",
+    "web/worker.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
@@ -92,9 +98,8 @@ def test_imports_go_one_way(path):
             assert parts[1] in MAY_IMPORT[room] | {room}, f"{room} imports {name}"
         if parts[0] == "matplotlib":
             assert room in DRAWING, f"{room} draws"
-        if parts[0] in {"torch", "lightning", "transformers"}:
-            assert room == "torch", f"{room} imports {name}"
-        assert parts[0] not in {"dash", "plotly"}
+        if parts[0] in OPTIONAL:
+            assert room == OPTIONAL[parts[0]], f"{room} imports {name}"
         if name.startswith("numba.cuda"):
             assert path.parent.name == "cuda", "numba.cuda belongs to the GPU backend"
 

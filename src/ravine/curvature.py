@@ -40,8 +40,8 @@ class Curvature:
         if swapped.any():
             index = tuple(np.argwhere(swapped)[0])
             pair = [np.broadcast_to(v, swapped.shape)[index] for v in (low, high)]
-            found = f"mu={pair[0]:g} with L={pair[1]:g}"
-            raise Refusal("mu", "at most L", found, "swap the two")
+            shown = f"mu={pair[0]:g} with L={pair[1]:g}"
+            raise Refusal("mu", "at most L", shown, "swap the two")
         object.__setattr__(self, "mu", low)
         object.__setattr__(self, "L", high)
 

@@ -1,72 +1,79 @@
 import numpy as np
 import pytest
 
-from ravine.diagnosis.measurement import (
-    follow,
-    hessian_products,
-    marked_steps,
-    on_data,
-    on_quadratics,
-)
-from ravine.engine.run import run
+from ravine.diagnosis.measurement import follow, marked_steps, objective_watch, steps_to
+from ravine.diagnosis.recipe import LINEAR, Recipe
 from ravine.methods import Method
-from ravine.problems import from_data
-from ravine.sampling import Sampling
 
 
-def model(loss: str):
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((22, 3))
-    target = {
-        "squared": rng.standard_normal(22),
-        "logistic": rng.integers(2, size=22),
-        "multinomial": np.arange(22) % 3,
-    }[loss]
-    return from_data(X, target, loss=loss, l2=0.1, batch_size=5)
+def plain_run(X, y, lr, momentum, batches, rates):
+    """PyTorch's SGD with nesterov=True, spelled out."""
+    p = np.zeros(X.shape[1])
+    buffer = np.zeros_like(p)
+    trace = [p]
+    for rows, rate in zip(batches, rates, strict=True):
+        g = X[rows].T @ (X[rows] @ p - y[rows]) / len(rows)
+        buffer = momentum * buffer + g
+        p = p - lr * rate * (g + momentum * buffer)
+        trace.append(p)
+    return np.array(trace)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "multinomial"])
-def test_gradients_and_products_at_many_points_are_those_at_each(loss):
-    problem = model(loss)
-    points = np.random.default_rng(2).standard_normal((4, problem.dimension))
-    for b in (0, 4):  # the last batch is shorter
-        slopes = [problem.batch_gradient(b, p) for p in points]
-        curved = [problem.batch_hessian(b) @ p for p in points]
-        np.testing.assert_allclose(on_data(problem)(b, points), slopes, rtol=1e-12, atol=1e-14)
-        found = hessian_products(problem)(b, points)
-        np.testing.assert_allclose(found, curved, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("schedule", [None, LINEAR])
+def test_a_run_is_that_of_a_training_loop(data, survey_of, schedule):
+    X, y = data(rows=20, d=3)
+    seen = survey_of(X, y, batch_size=6)
+    recipe = Recipe(Method(0.05, 0.8)) if schedule is None else Recipe(Method(0.05, 0.8), schedule)
+    runs = follow(seen.model, seen.cut, [recipe, Recipe(Method(0.01))], seen.start,
+                  seen.minimiser, seen.watch, steps=12, seeds=2, seed=5)  # fmt: skip
+    draws = seen.cut.draws(2, np.random.default_rng(5))
+    batches = [next(draws).rows[1] for _ in range(12)]
+    trace = plain_run(X, y, 0.05, 0.8, batches, recipe.schedule.factors(12))
+    squares = ((trace - seen.minimiser) ** 2).sum(axis=1)
+    np.testing.assert_allclose(runs.squares[:, 1, 0], squares[runs.steps], rtol=1e-9)
+    np.testing.assert_allclose(runs.final[1, :, 0], trace[-1], rtol=1e-9)
+    np.testing.assert_allclose(runs.tail[1, :, 0], trace[6:].mean(axis=0), rtol=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "multinomial"])
-def test_a_run_in_a_fixed_order_is_the_engines(loss):
-    problem = model(loss)
-    methods = [Method(0.05, 0.7), Method(0.1, 0.5, gamma=0.0)]
-    found = follow(
-        on_data(problem), methods, problem.start, problem.minimiser, batches=problem.terms,
-        sampling=Sampling.CYCLIC, steps=40, seeds=1,
-    )  # fmt: skip
-    for i, method in enumerate(methods):
-        trace = run(problem, method, 40, sampling="cyclic", start=problem.start)
-        expected = trace.errors[found.steps] ** 2
-        np.testing.assert_allclose(found.squares[:, 0, i], expected, rtol=1e-8, atol=1e-20)
+def test_excess_of_a_quadratic_is_that_of_its_objective(data, survey_of):
+    X, y = data(rows=20, d=3)
+    seen = survey_of(X, y, l2=0.1)
+    points = np.random.default_rng(0).standard_normal((2, 3, 4))
+    other = objective_watch(seen.model, seen.minimum.value, None)
+    np.testing.assert_allclose(seen.watch(points), other(points), rtol=1e-9)
 
 
-def test_divergence_is_noticed_and_stays_infinite():
-    H, z = np.array([[[1.0]]]), np.zeros((1, 1))
-    found = follow(
-        on_quadratics(H, z), [Method(3.0), Method(0.5)], np.ones(1), np.zeros(1), batches=1,
-        sampling=Sampling.CYCLIC, steps=100, seeds=2,
-    )  # fmt: skip
-    # |1 - 3| = 2 a step passes 1e12 after 40 steps.
-    assert found.diverged_at[0].tolist() == [40, -1]
-    assert np.isinf(found.squares[-1, :, 0]).all()
-    assert found.squares[-1, 0, 1] < 1e-20
-    assert np.isinf(found.average[:, 0]).all()
+def test_excess_never_rounds_to_less_than_zero(data, survey_of):
+    X, _ = data(rows=20, d=3)
+    seen = survey_of(X, np.arange(20) % 2, l2=0.1)
+    above = objective_watch(seen.model, seen.minimum.value + 1e-15, None)
+    assert above(seen.model.spread(seen.minimiser, 1, 1))[0, 0] == 0.0
 
 
-def test_marks_begin_at_the_start_and_end_with_the_last_step():
-    marks = marked_steps(1234)
+def test_a_run_that_diverges_says_when(data, survey_of):
+    X, y = data(rows=20, d=3)
+    seen = survey_of(X, y)
+    runs = follow(seen.model, seen.cut, [Recipe(Method(5.0)), Recipe(Method(0.01))], seen.start,
+                  seen.minimiser, seen.watch, steps=60, seeds=3)  # fmt: skip
+    assert (runs.diverged_at[:, 0] > 0).all()
+    assert np.isinf(runs.excess[-1, :, 0]).all()
+    assert np.isinf(runs.tail_excess[:, 0]).all()
+    assert (runs.diverged_at[:, 1] == -1).all()
+    assert np.isfinite(runs.average[:, 1]).all()
+
+
+def test_marks_begin_and_end_where_they_should():
+    marks = marked_steps(1000)
     assert marks[0] == 0
-    assert marks[-1] == 1234
+    assert marks[-1] == 1000
     assert (np.diff(marks) > 0).all()
-    assert marked_steps(1).tolist() == [0, 1]
+
+
+def test_steps_to_a_level_are_found_between_marks(data, survey_of):
+    X, _ = data(rows=20, d=3)
+    seen = survey_of(X, X @ np.ones(3), l2=0.0, batch_size=20)
+    runs = follow(seen.model, seen.cut, [Recipe(Method(0.02)), Recipe(Method(1e-9))], seen.start,
+                  seen.minimiser, seen.watch, steps=400, seeds=1, points=20)  # fmt: skip
+    reached = steps_to(runs, 0.1 * seen.start_excess)
+    assert 0.0 < reached[0] < 400.0
+    assert np.isinf(reached[1])

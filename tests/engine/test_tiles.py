@@ -52,7 +52,8 @@ def test_tiles_are_the_parts_of_the_whole(spec):
 
 
 def test_threads_are_given_back(spec):
-    before = numba.get_num_threads()
+    before = numba.config.NUMBA_NUM_THREADS
+    numba.set_num_threads(before)
     running = run_tiles(spec, cut_plane(spec, 500), threads=1)
     next(running)
     assert numba.get_num_threads() == 1

@@ -1,42 +1,14 @@
 """Figure 2: traces and growths of the paper's example."""
 
-from itertools import pairwise, product
-
 import numpy as np
 import pytest
 
-from ravine import Sampling
 from ravine.figures import inconsistent_batch as figure
-from ravine.methods import nesterov
-from ravine.problems import counterexample
 
 
 @pytest.fixture(scope="module")
 def data():
     return figure.inconsistent_batch(n=(10, 50), trajectories=20_000, epochs=12, steps=200)
-
-
-@pytest.mark.parametrize("rule", [Sampling.IID, Sampling.IID_NO_REPEAT])
-def test_mean_after_sums_over_all_orders(rule):
-    """Against every order of 8 draws from 3 terms, with its probability."""
-    n, steps = 3, 8
-    problem = counterexample(figure.MU, figure.L, n)
-    method = nesterov(problem.curvature)
-    alpha, beta = float(method.alpha), float(method.beta)
-    total = mass = 0.0
-    for order in product(range(n), repeat=steps):
-        repeats = any(a == b for a, b in pairwise(order))
-        if rule is Sampling.IID_NO_REPEAT and repeats:
-            continue
-        weight = n**-steps if rule is Sampling.IID else 1 / (n * (n - 1.0) ** (steps - 1))
-        x = last = 1.0
-        for term in order:
-            y = x + beta * (x - last)
-            x, last = y - alpha * (figure.L if term == n - 1 else figure.MU) * y, x
-        total += weight * abs(x + beta * (x - last))
-        mass += weight
-    assert mass == pytest.approx(1.0)
-    assert figure.mean_after(n, rule, steps) == pytest.approx(total, rel=1e-10)
 
 
 def test_closed_forms_lie_within_the_limits(data):

@@ -64,6 +64,20 @@ def test_broken_files_are_refused(tmp_path, ending, where):
         read_table(path)
 
 
+def test_offsets_beyond_the_memory_are_refused(tmp_path):
+    path = tmp_path / "t.feather"
+    words = pa.table({"a": ["some", "words", "here"], "y": [1.0, 2.0, 3.5]})
+    feather.write_feather(words, path, compression="uncompressed")
+    # The offsets of the texts are 0, 4, 9, 13; Arrow itself would follow any.
+    offsets = np.array([0, 4, 9, 13], dtype="<i4").tobytes()
+    wrong = np.array([0, 4, 2**30, 13], dtype="<i4").tobytes()
+    content = path.read_bytes()
+    assert content.count(offsets) == 1
+    path.write_bytes(content.replace(offsets, wrong))
+    with pytest.raises(ValueError, match="a readable Feather file"):
+        read_table(path)
+
+
 def test_other_content_is_named(tmp_path):
     path = tmp_path / "t.parquet"
     path.write_text("a,b\n1,2\n")

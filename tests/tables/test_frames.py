@@ -28,6 +28,25 @@ def test_frames_have_names_levels_and_gaps(make):
     np.testing.assert_array_equal(table.rows, [0, 1, 2])
 
 
+class Stream:
+    """Nothing but an Arrow stream, as other libraries give it."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_arrow_streams_of_any_library():
+    texts = pa.array(["x", "y", "x", "x"], pa.string_view())
+    small = pa.array(np.array([1, 2, 4, 3], dtype=np.float16))
+    frame = Stream(pa.table({"a": texts, "h": small, "y": [1.5, 2.0, 3.0, 4.0]}))
+    table = as_table(frame)
+    assert table.columns == ("a=y", "h")
+    np.testing.assert_array_equal(table.X, [[0, 1], [1, 2], [0, 4], [0, 3]])
+
+
 def test_a_frame_and_its_file_give_the_same_table(tmp_path):
     frame = FRAME.drop(columns=["kind"])
     frame.to_csv(tmp_path / "t.csv")

@@ -10,6 +10,7 @@ import typer
 from ravine.cli.batch import batch_command
 from ravine.cli.convert import convert_command
 from ravine.cli.diagnose import diagnose_command
+from ravine.cli.explore import explore_command
 from ravine.cli.map import map_command
 from ravine.cli.plot import plot_command
 from ravine.cli.rate import rate_command
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "batch": batch_command,
     "map": map_command,
     "diagnose": diagnose_command,
+    "explore": explore_command,
     "reproduce": reproduce,
     "sweep": sweep_command,
     "plot": plot_command,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of, print_json
+from ravine.diagnosis.cut import Batches
+from ravine.diagnosis.recipe import momentum_digits
+from ravine.diagnosis.time_budget import USUAL_TIME
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 
@@ -17,8 +23,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ravine.diagnosis import Diagnosis
+    from ravine.diagnosis.time_budget import Tell
 
 _WIDTH = 80
+"""Columns of text: what a terminal has at least."""
+_COLOURS = {
+    "converges": "green", "useless": "yellow", "erratic": "yellow", "diverges": "red",
+    "undecided": "yellow",
+}  # fmt: skip
 
 
 class Missing(StrEnum):
@@ -49,7 +61,13 @@ def diagnose_command(
     l2: Annotated[
         float | None, typer.Option("--l2", help="Weight of the regulariser l2/2 ‖w‖².")
     ] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Rows in a batch.")] = 32,
+    batch_size: Annotated[
+        int | None, typer.Option("--batch-size", help="Rows in a batch; left out: 32.")
+    ] = None,
+    batches: Annotated[
+        Batches | None,
+        typer.Option("--batches", help="Cut anew every epoch, or once; left out: by the order."),
+    ] = None,
     sampling: Annotated[
         Sampling, typer.Option("--sampling", help="Order of the batches.")
     ] = Sampling.RESHUFFLE,
@@ -96,9 +114,15 @@ def diagnose_command(
     max_bytes: Annotated[
         int | None, typer.Option("--max-bytes", help="Refuse larger data; left out: 4 GiB.")
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option("--epochs", help="Length of the runs; left out: by the data.")
+    validation: Annotated[
+        float | None, typer.Option("--validation", help="Share of the rows to hold out, e.g. 0.2.")
     ] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Length of the runs; left out: 30.")
+    ] = None,
+    time: Annotated[
+        float, typer.Option("--time", help="Seconds that it may take beyond reading.")
+    ] = USUAL_TIME,
     remedies: Annotated[
         bool, typer.Option("--remedies/--no-remedies", help="Try what would change the verdict.")
     ] = True,
@@ -132,92 +156,124 @@ def diagnose_command(
         levels=levels, sep="\t" if sep == "\\t" else sep, encoding=encoding, decimal=decimal,
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes,
     )  # fmt: skip
-    found = diagnose(
-        table.X, table.y, loss=loss, l2=l2, batch_size=batch_size,
-        sampling=sampling, alpha=step, beta=inertia, gamma=gamma, shuffle=0 if shuffle else None,
-        standardise=standardise, intercept=intercept, epochs=epochs, seed=seed,
-        columns=table.columns, name=table.name, findings=table.findings, try_remedies=remedies,
-    )  # fmt: skip
+    with _stages() as tell:
+        result = diagnose(
+            table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
+            alpha=step, beta=inertia, gamma=gamma, shuffle=0 if shuffle else None,
+            standardise=standardise, intercept=intercept, validation=validation, epochs=epochs,
+            seed=seed, time=time, try_remedies=remedies, tell=tell,
+        )  # fmt: skip
     if out is not None:
-        from ravine.report.diagnosis_page import write_diagnosis
-
-        write_diagnosis(found, out)
+        result.to_html(out)
     if json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
         return
-    _show(found)
+    _show(result)
     if out is not None:
         typer.echo(f"\nwrote {out}")
 
 
-def _show(found: Diagnosis) -> None:
+@contextmanager
+def _stages() -> Iterator[Tell | None]:
+    """Show the stage that runs on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading the columns", total=None)
+
+        def tell(stage: str, share: float) -> None:
+            bar.update(task, description=f"{stage} ({100 * share:.0f} % of the time)")
+
+        yield tell
+
+
+def _show(result: Diagnosis) -> None:
     from rich.console import Console
 
     from ravine.diagnosis.verdict import verdict
 
     terminal = Console(highlight=False)
     screen = Console(highlight=False, width=min(_WIDTH, terminal.width))
-    for sentence in verdict(found):
+    for sentence in verdict(result):
         screen.print(sentence, markup=False)
         screen.print()
-    _show_data(found, screen)
-    _show_methods(found, screen)
-    if found.findings:
+    _show_data(result, screen)
+    _show_methods(result, screen)
+    if result.findings:
         screen.print("\n[bold]About the data[/]")
-        for finding in found.findings:
+        for finding in result.findings:
             remedy = f": {finding.remedy}" if finding.remedy else ""
             screen.print(f"- {finding.message}{remedy}", markup=False)
 
 
-def _show_data(found: Diagnosis, screen: Console) -> None:
-    survey, problem = found.survey, found.survey.problem
+def _show_data(result: Diagnosis, screen: Console) -> None:
+    survey = result.survey
     c = survey.curvature
-    held = "" if survey.quadratic else " at the minimiser"
+    where = "" if survey.quadratic else " at the minimiser"
     screen.print(
-        f"{found.name}: {problem.X.shape[0]} rows, {problem.features} columns, "
-        f"{problem.terms} batches of {int(problem.batch_sizes.max())}, "
-        f"{problem.loss.name} loss, l2 = {problem.l2:.3g}",
+        f"{result.name}: {survey.cut.rows} rows, {survey.model.features} columns, "
+        f"{survey.cut.steps_per_epoch} batches of {survey.cut.batch_size} an epoch, "
+        f"{survey.model.loss.name} loss, l2 = {survey.model.l2:.3g}",
         markup=False,
     )
     screen.print(
-        f"whole objective{held}: mu = {c.mu:.3g}, L = {c.L:.3g}, Q = {c.Q:.3g}; "
+        f"whole objective{where}: mu = {c.mu:.3g}, L = {c.L:.3g}, Q = {c.Q:.3g}; "
         f"batches: L from {survey.local[:, 1].min():.3g} to {survey.local[:, 1].max():.3g}, "
         f"mean ‖gradient‖ at the minimiser {survey.sigma:.3g}\n",
         markup=False,
     )
 
 
-def _show_methods(found: Diagnosis, screen: Console) -> None:
+def _show_methods(result: Diagnosis, screen: Console) -> None:
     from rich.table import Table
 
-    from ravine.diagnosis.verdict import digits, share_of_start
+    from ravine.diagnosis.verdict import digits, loss_share, share_of_start
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     table.add_column("method", no_wrap=True)
-    for name in ("lr", "momentum", "rate a step", "outcome", "predicted", "measured"):
+    aside = result.subject.held_out is not None
+    names = ["lr", "momentum", "rate", "outcome", "loss", "distance", "to 1 %"]
+    if aside:
+        names.append("held out")
+    for name in names:
         table.add_column(name, justify="left" if name == "outcome" else "right", no_wrap=True)
-    colours = {"converges": "green", "erratic": "yellow", "diverges": "red", "undecided": "yellow"}
-    for i, p in enumerate(found.predictions):
-        m, last = p.candidate.method, found.runs.squares[-1, :, i].mean()
-        predicted = (
-            "-" if p.error_after is None else _short(share_of_start(found, p.error_after.value))
-        )
-        measured = _short(share_of_start(found, float(last))) if math.isfinite(last) else "diverged"
-        colour = colours[p.outcome.value]
-        table.add_row(
-            p.candidate.name, f"{float(m.alpha):.3g}", f"{float(m.beta):.4g}", digits(p.rate),
-            f"[{colour}]{p.outcome.value}[/]", predicted, measured,
-        )  # fmt: skip
+    best = result.recommendation
+    for p in result.predictions:
+        recipe = p.candidate.recipe
+        after = p.error_after
+        distance = "-" if after is None else _short(share_of_start(result, after.value))
+        cells = [
+            f"{p.candidate.name}{' *' if p is best else ''}",
+            f"{float(recipe.method.alpha):.3g}",
+            momentum_digits(float(recipe.method.beta)),
+            digits(p.rate),
+            f"[{_COLOURS[p.fate.value]}]{p.fate.value}[/]",
+            _short(loss_share(result, p.loss)),
+            distance,
+            f"{p.to_near:.0f}" if math.isfinite(p.to_near) else "-",
+        ]
+        if p.held_out is not None:
+            cells.append(f"{p.held_out:.4g}")
+        table.add_row(*cells)
     screen.print(table)
+    runs = result.runs.diverged_at.shape[0]
+    aside_words = " Held out: mean loss of the rows set aside." if aside else ""
     screen.print(
-        f"Errors are root-mean-square distances to the minimiser after {found.epochs} epochs, as "
-        "a share of the start's."
+        "Rate: growth of the root-mean-square distance a step, at the first step size. "
+        f"Loss: excess over the minimum after {result.epochs} epochs, as a share of the start's, "
+        f"mean of {runs} runs; distance: root-mean-square, likewise. To 1 %: steps to 1 % of the "
+        f"excess loss. * least loss.{aside_words}"
     )
 
 
 def _short(share: float) -> str:
     if not math.isfinite(share):
-        return "-"
+        return "diverged"
     if share > 999.0:
         return f"{share:.0e} x"
-    return f"{share:.3g} x" if share > 10.0 else f"{100 * share:.3g} %"
+    return f"{share:.2g} x" if share > 1.0 else f"{100 * share:.2g} %"

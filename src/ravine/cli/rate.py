@@ -107,7 +107,8 @@ def _show(rungs: Ladder) -> None:
     from rich.table import Table
 
     out = Console(highlight=False)
-    c, m = rungs.curvature, rungs.method
+    c = rungs.curvature
+    m = rungs.method
     look_ahead = "" if m.is_nesterov else f", gamma = {m.gamma:g}"
     out.print(f"[bold]{rungs.name}[/]: alpha = {m.alpha:g}, beta = {m.beta:g}{look_ahead}")
     out.print(f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}\n")

@@ -23,6 +23,7 @@ from ravine.cli.options import (
     print_json,
 )
 from ravine.cli.rate import rate_json
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 
@@ -56,6 +57,10 @@ def recommend_command(
     steps: Annotated[
         int | None, typer.Option("--steps", help="Budget of steps; with additive noise or batches.")
     ] = None,
+    quantity: Annotated[
+        ErrorQuantity | None,
+        typer.Option("--quantity", help="What a budget of batches keeps small."),
+    ] = None,
     hessians: Annotated[
         Path | None,
         typer.Option("--hessians", help="NPY file of mini-batch Hessians; with a finite sum."),
@@ -88,6 +93,7 @@ def recommend_command(
         sigma2=sigma2,
         distance=distance,
         steps=steps,
+        quantity=quantity,
         hessians=None if hessians is None else _read(hessians),
     )
     if json:

@@ -1,6 +1,7 @@
 """From a user's data to a verdict on step size and momentum, with the reason and the remedies."""
 
-from ravine.diagnosis.diagnosis import Diagnosis, diagnose
+from ravine.diagnosis.diagnosis import Diagnosis
+from ravine.diagnosis.stages import diagnose
 from ravine.tables import Finding, Table, read_table
 
 __all__ = ["Diagnosis", "Finding", "Table", "diagnose", "read_table"]

@@ -1,4 +1,4 @@
-"""Which methods are judged: the user's, the usual ones, and those tuned to the batches."""
+"""Which recipes are judged: the user's, the usual ones, the certain ones, the race's best."""
 
 from __future__ import annotations
 
@@ -7,36 +7,47 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.batches import Survey
+from ravine.diagnosis.race import Race
+from ravine.diagnosis.recipe import LINEAR, Recipe, rounded
+from ravine.diagnosis.survey import Survey
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.tuning.fastest import fastest_budget, fastest_on, fastest_step_on
+from ravine.theory.tuning.fastest import fastest_on, fastest_step_on
+from ravine.theory.tuning.recommend import recommend
 
-PYTORCH_STEP, PYTORCH_MOMENTUM = 0.01, 0.9
+PYTORCH_STEP = 0.01
+PYTORCH_MOMENTUM = 0.9
+"""What most training scripts begin with."""
 _TUNING_DIRECTIONS = 20
+"""Directions in which parameters are tuned: the others decide nothing."""
+_PRECISION = 1e-3
+"""Of the logarithm of the best rate: no run could tell more."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
+"""Of the longest safe step: at the whole of it the rate is 1."""
+_FINALISTS = 2
+"""Recipes of each kind that go from the race to the final comparison."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A method to be judged on the data.
+    """A recipe to be judged on the data.
 
     Attributes
     ----------
     key
-        ``"yours"``, ``"nesterov"``, ``"pytorch"``, ``"sgd"``, ``"tuned-sgd"``, ``"certified"``,
-        ``"fastest"`` or ``"budget"``.
+        ``"yours"``, ``"nesterov"``, ``"pytorch"``, ``"pytorch-decay"``, ``"sgd"``,
+        ``"one-over-L"``, ``"tuned-sgd"``, ``"certified"`` or ``"safe"``, ``"iid"``, ``"fastest"``,
+        ``"constant"``, ``"schedule"``, ``"averaged"`` or ``"quick"``.
     name
         What it is called in reports.
-    method
-        Its parameters.
+    recipe
+        Its parameters and schedule.
     reason
         Where they come from.
     recommended
@@ -47,41 +58,95 @@ class Candidate:
 
     key: str
     name: str
-    method: Method
+    recipe: Recipe
     reason: str
     recommended: bool = False
     certificate: Certificate | None = None
 
+    @property
+    def method(self) -> Method:
+        """Step size and momentum."""
+        return self.recipe.method
 
-def candidates(
-    survey: Survey, start: FloatArray, *, yours: Method | None, steps: int
-) -> list[Candidate]:
-    """The user's method if given, the usual ones, and ravine's recommendations."""
+
+def candidates(survey: Survey, race: Race | None, *, yours: Method | None) -> list[Candidate]:
+    """The user's method if given, the usual ones, and ravine's."""
+    return [*usual(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *raced(race)]
+
+
+def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
+    """What people run: the user's own, Nesterov's parameters, PyTorch scripts, plain SGD."""
     whole = survey.curvature
-    found = [] if yours is None else [Candidate("yours", "yours", yours, "as given")]
+    judged = []
+    if yours is not None:
+        judged.append(Candidate("yours", "yours", Recipe(yours), "as given"))
     lr = PYTORCH_STEP if yours is None else float(yours.alpha)
-    found += [
-        Candidate("nesterov", "usual Nesterov", nesterov(whole),
-                  "1/L and (√Q-1)/(√Q+1) of the whole objective"),
-        Candidate("pytorch", f"lr {lr:g}, 0.9", Method(lr, PYTORCH_MOMENTUM),
-                  "common in PyTorch scripts"),
-        Candidate("sgd", "SGD, 2/(mu+L)", sgd(whole), "best fixed step for exact gradients"),
+    common = Method(lr, PYTORCH_MOMENTUM)
+    judged.append(
+        Candidate("nesterov", "usual Nesterov", Recipe(nesterov(whole)),
+                  "1/L and (√Q-1)/(√Q+1) of the whole objective")
+    )  # fmt: skip
+    same = yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov
+    if not same:
+        judged.append(
+            Candidate("pytorch", f"lr {lr:g}, 0.9", Recipe(common), "common in PyTorch scripts")
+        )
+    judged += [
+        Candidate("pytorch-decay", f"lr {lr:g}, decay", Recipe(common, LINEAR),
+                  "the same, the step falling linearly to zero"),
+        Candidate("sgd", "SGD, 2/(mu+L)", Recipe(sgd(whole)),
+                  "best fixed step for exact gradients"),
+        Candidate("one-over-L", "SGD, 1/L", Recipe(Method(1.0 / float(whole.L))),
+                  "the textbook's step"),
     ]  # fmt: skip
-    if yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov:
-        found = [c for c in found if c.key != "pytorch"]
+    return judged
+
+
+def tuned_here(survey: Survey) -> list[Candidate]:
+    """Tuned by theory: certain in every order, and least rates in mean square."""
     tuning = tuning_moments(survey.moments)
-    plain = stabilised(survey.moments, fastest_step_on(tuning).method)
-    found.append(
-        Candidate("tuned-sgd", "SGD, best step", plain, "least mean-square rate without momentum")
-    )
-    found.append(_certified(survey, tuning))
-    fastest = stabilised(survey.moments, tuned(tuning, plain))
-    found.append(
-        Candidate("fastest", "fastest", fastest, "least mean-square rate on these batches", True)
-    )
-    if not survey.interpolates:
-        found.append(_for_budget(survey, start, steps))
-    return found
+    plain = stabilised(survey.moments, _as_typed(fastest_step_on(tuning).method))
+    best = fastest_on(tuning, plain=plain, precision=_PRECISION)
+    fastest = stabilised(survey.moments, _as_typed(best.method))
+    return [
+        Candidate("tuned-sgd", "SGD, best rate", Recipe(plain),
+                  "least mean-square rate without momentum"),
+        *_certified(survey, tuning),
+        Candidate("fastest", "best rate", Recipe(fastest),
+                  "least mean-square rate on these batches", True),
+    ]  # fmt: skip
+
+
+def safe_for_draws(survey: Survey) -> list[Candidate]:
+    """Parameters that are safe in mean square for independent draws of rows of such curvature."""
+    if not survey.cut.recut or not math.isfinite(survey.heaviest_row):
+        return []
+    safe = recommend(
+        survey.curvature, batch_size=survey.cut.batch_size, L_max=survey.heaviest_row,
+        mu_min=min(survey.model.l2, float(survey.curvature.mu)),
+    )  # fmt: skip
+    reason = "mean-square safe for drawn batches of this size, on every problem of this curvature"
+    return [Candidate("iid", "safe for draws", Recipe(_as_typed(safe.method)), reason, True)]
+
+
+def raced(race: Race | None) -> list[Candidate]:
+    """The best of the race on the data, to be measured once more on new seeds."""
+    if race is None:
+        return []
+    kinds = [
+        ("constant", "best constant lr", race.constant, "least loss in a race of constant steps"),
+        ("schedule", "best schedule", race.decayed, "least loss in a race of falling steps"),
+        ("averaged", "averaged", race.averaged, "least loss of the mean over the last half"),
+    ]
+    judged = [
+        Candidate(key, name, recipe, reason, True)
+        for key, name, recipes, reason in kinds
+        for recipe in recipes[:_FINALISTS]
+    ]
+    if race.quick is not None:
+        reason = "first at 1 % of the loss at the start, in a race on the data"
+        judged.append(Candidate("quick", "fast to 1 %", race.quick, reason, True))
+    return judged
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:
@@ -101,10 +166,8 @@ def speed(moments: SecondMoments, alpha: float, beta: float) -> float:
     return math.log(value) if 0.0 < value < math.inf else math.inf
 
 
-def tuned(moments: SecondMoments, plain: Method) -> Method:
-    """Step and momentum whose mean-square rate is least, as a user types them."""
-    best = fastest_on(moments, plain=plain).method
-    return typed(float(best.alpha), float(best.beta))
+def _as_typed(method: Method) -> Method:
+    return rounded(float(method.alpha), float(method.beta))
 
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:
@@ -112,22 +175,25 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
     for _ in range(40):
         if moments.is_stable(method):
             return method
-        steady = float(spectral_radius(_whole(moments), method)) < 1.0
+        whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
+        steady = float(spectral_radius(whole, method)) < 1.0
         # At small steps the strain is proportional to the step.
         factor = 0.9 / moments.strain(method) if steady else 0.5
         step = float(np.clip(factor, 0.1, 0.9)) * float(method.alpha)
-        method = typed(step, float(method.beta))
+        method = rounded(step, float(method.beta))
     return method
 
 
-def _whole(moments: SecondMoments) -> Curvature:
-    return Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
+def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
+    """Of the parameters that are certain in every order, the fastest on these batches.
 
-
-def _certified(survey: Survey, tuning: SecondMoments) -> Candidate:
-    """Of the parameters that are certain in every order, the fastest on these batches."""
+    None where the curvature of a loss has no bound.
+    """
     proven = survey.certified_curvature
+    # Widened by more than the rounding of an eigenvalue.
     L = float(survey.bounds[:, 1].max()) * (1.0 + 1e-9)
+    if not math.isfinite(L):
+        return []
     options = [
         Method(fraction * float(safe_step(L, beta)), beta)
         for beta in _SAFE_MOMENTA
@@ -136,35 +202,11 @@ def _certified(survey: Survey, tuning: SecondMoments) -> Candidate:
     if proven is not None:
         options.append(sgd(proven))
     best = min(options, key=lambda m: speed(tuning, float(m.alpha), float(m.beta)))
-    best = typed(float(best.alpha), float(best.beta))
+    best = rounded(float(best.alpha), float(best.beta))
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
-        proof = _proof(proven, best)
-        if proof is not None:
+        proof = certificate(proven, best)
+        if proof.rate < 1.0 and proof.verify():
             reason = "converges in every order of the batches; of those, the fastest here"
-            return Candidate("certified", "certified", best, reason, True, proof)
+            return [Candidate("certified", "certified", Recipe(best), reason, True, proof)]
     reason = "safe in every order; no certificate, as some batch is flat somewhere"
-    return Candidate("safe", "safe step", best, reason, True)
-
-
-def _proof(curvature: Curvature, method: Method) -> Certificate | None:
-    proof = certificate(curvature, method)
-    return proof if proof.rate < 1.0 and proof.verify() else None
-
-
-def _for_budget(survey: Survey, start: FloatArray, steps: int) -> Candidate:
-    """Least error after the budget of steps, with the gradients' spread at x* as additive noise."""
-    moments = survey.moments
-    away = survey.basis.T @ (start - survey.problem.minimiser)
-    noise = moments.weights @ moments.gradients**2
-    with np.errstate(over="ignore"):
-        found = fastest_budget(moments.eigenvalues, sigma2=noise, start=away, steps=steps)
-    method = typed(float(found.method.alpha), float(found.method.beta))
-    method = stabilised(moments, method)
-    reason = f"least error after {steps} steps, speed against noise"
-    return Candidate("budget", "for the budget", method, reason, True)
-
-
-def typed(alpha: float, beta: float) -> Method:
-    """Parameters as a user types them, with four digits; the step is rounded down."""
-    digits = 3 - math.floor(math.log10(alpha)) if alpha > 0.0 else 3
-    return Method(math.floor(alpha * 10.0**digits) / 10.0**digits, round(beta, 4))
+    return [Candidate("safe", "safe step", Recipe(best), reason, True)]

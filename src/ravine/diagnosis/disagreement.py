@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.batches import Survey
+from ravine.diagnosis.cut import Indices
+from ravine.diagnosis.survey import Survey
 from ravine.methods import Method
 
 _SHOWN = 5
+"""Batches and rows that are named."""
+_ENOUGH = 0.8
+"""Rows are named until they make this part of a batch's curvature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,22 +24,24 @@ class Disagreement:
     Attributes
     ----------
     spread
-        √(mean ‖H_b - H‖²) / ‖H‖ in the Frobenius norm, over the batches and directions followed.
+        √(E ‖H_b - H‖²) / ‖H‖ in the Frobenius norm, over the directions followed.
     direction
         Unit vector in which they disagree, in the coordinates of the problem, shape (d,).
     columns
         The columns that make it up, (name, weight) with squared weights adding up to 1 over all.
     batches
-        The batches that drive it, the strongest first.
+        Of a fixed cut, the batches that drive it, the strongest first; empty for batches that are
+        cut anew, where rows drive it.
     shares
-        Share of each of them in what the disagreement adds to the mean-square growth.
+        Share of each of them (of each of ``rows`` where there are no ``batches``) in what the
+        disagreement adds to the mean-square growth.
     ratios
-        Curvature of each of them along the direction, over the average of all batches.
+        Curvature of each of them along the direction, over the average.
     rows
-        Rows of the first batch that make most of its curvature there, the strongest first,
-        as rows of the data as given.
+        Rows that drive it, or that make most of the curvature of the first batch, the strongest
+        first, as rows of the data as given.
     row_shares
-        Share of each of these rows in the curvature of that batch along the direction.
+        Share of each of these rows in the instability, or in the curvature of that batch.
     """
 
     spread: float
@@ -50,7 +55,7 @@ class Disagreement:
 
 
 def disagreement(
-    survey: Survey, method: Method, columns: tuple[str, ...], order: npt.NDArray[np.intp] | None
+    survey: Survey, method: Method, columns: tuple[str, ...], order: Indices | None
 ) -> Disagreement:
     """Find what drives the mean-square growth of a method, or would, if it were large.
 
@@ -58,60 +63,77 @@ def disagreement(
     the rows of the problem to those of the data.
     """
     moments = survey.moments
-    found = moments.perron(method, tolerance=1e-3)
-    pulled = np.einsum("kij,kij->k", moments.deviations, moments.deviations)
-    if found.value >= 1.0:
-        grows, shares = found.moments, moments.weights * moments.shares(found)
+    grown = moments.perron(method, tolerance=1e-3)
+    if grown.value >= 1.0:
+        pushed = grown.moments
+        shares = moments.shares(grown) * moments.weights
     else:
-        grows = moments.sandwich(np.eye(moments.dimension))
-        shares = moments.weights * pulled
+        pushed = moments.sandwich(np.eye(moments.dimension))
+        shares = moments.spread.squares() * moments.weights
+    shares = np.maximum(shares, 0.0)
     total = float(shares.sum())
     shares = shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
-    axis = np.linalg.eigh(grows)[1][:, -1]
+
+    axis = np.linalg.eigh(pushed)[1][:, -1]
     mean = float(axis**2 @ moments.eigenvalues)
-    along = np.einsum("i,kij,j->k", axis, moments.deviations, axis) + mean
+    along = _along(survey, axis, mean)
     lead = np.argsort(shares)[::-1][:_SHOWN]
     direction = survey.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
-    rows, row_shares = _rows(survey, direction, int(survey.sample[lead[0]]), order)
+
+    named = tuple(int(survey.sample[i]) for i in lead)
+    lead_shares = tuple(float(shares[i]) for i in lead)
+    if survey.cut.recut:
+        batches: tuple[int, ...] = ()
+        rows, row_shares = named, lead_shares
+    else:
+        batches = named
+        rows, row_shares = _rows(survey, direction, named[0])
+    if order is not None:
+        rows = tuple(int(order[r]) for r in rows)
+    spread = float(np.sqrt(np.trace(moments.sandwich(np.eye(moments.dimension)))))
     return Disagreement(
-        spread=float(np.sqrt(moments.weights @ pulled) / np.linalg.norm(moments.eigenvalues)),
+        spread=spread / float(np.linalg.norm(moments.eigenvalues)),
         direction=direction,
         columns=_columns(survey, direction, columns),
-        batches=tuple(int(survey.sample[i]) for i in lead),
-        shares=tuple(float(shares[i]) for i in lead),
+        batches=batches,
+        shares=lead_shares,
         ratios=tuple(float(along[i] / mean) for i in lead),
         rows=rows,
         row_shares=row_shares,
     )
 
 
+def _along(survey: Survey, axis: FloatArray, mean: float) -> FloatArray:
+    """Curvature of each batch, or of each single row, along an axis."""
+    apart = survey.moments.spread.along(axis)
+    if survey.cut.recut:
+        # The spread of a batch is that of a row times the root of this factor.
+        apart = apart / np.sqrt(max(survey.cut.variance_factor, 1e-300))
+    return np.asarray(apart + mean)
+
+
 def _rows(
-    survey: Survey, direction: FloatArray, batch: int, order: npt.NDArray[np.intp] | None
+    survey: Survey, direction: FloatArray, batch: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The fewest rows that make 80 % of the batch's curvature along the direction, five at most."""
-    problem = survey.problem
-    rows = problem._rows(batch)
-    block = problem.X[rows]
-    along = np.asarray(block @ direction.reshape(problem.features, -1))
-    scores = np.asarray(block @ problem.minimiser.reshape(problem.features, -1))
-    parts = (problem.loss.curve(scores, along) * along).sum(axis=1)
+    """The fewest rows that make most of the batch's curvature along the direction, five at most."""
+    rows = survey.cut.batch(batch)
+    roots = survey.model.row_roots(rows, survey.minimiser, direction[:, None])
+    parts = (roots**2).sum(axis=(1, 2))
     total = float(parts.sum())
     if total <= 0.0:
         return (), ()
-    by_size = np.argsort(parts)[::-1]
-    enough = int(np.searchsorted(np.cumsum(parts[by_size]) / total, 0.8)) + 1
-    kept = by_size[: min(enough, _SHOWN)]
-    where = kept + rows.start
-    named = where if order is None else order[where]
-    return tuple(int(r) for r in named), tuple(float(parts[i] / total) for i in kept)
+    strongest = np.argsort(parts)[::-1]
+    enough = int(np.searchsorted(np.cumsum(parts[strongest]) / total, _ENOUGH)) + 1
+    kept = strongest[: min(enough, _SHOWN)]
+    return tuple(int(rows[i]) for i in kept), tuple(float(parts[i] / total) for i in kept)
 
 
 def _columns(
     survey: Survey, direction: FloatArray, columns: tuple[str, ...]
 ) -> tuple[tuple[str, float], ...]:
-    weights = np.linalg.norm(direction.reshape(survey.problem.features, -1), axis=1)
-    if survey.problem.loss.outputs == 1:
+    weights = np.linalg.norm(direction.reshape(survey.model.features, -1), axis=1)
+    if survey.model.outputs == 1:
         weights = direction
     lead = np.argsort(np.abs(weights))[::-1][:3]
     kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]

@@ -1,8 +1,12 @@
-"""Runs on the data: many methods and many orders of the batches at once."""
+"""Runs on the data; not the engine's, as these cut batches anew each epoch and, for a fair race,
+show the same batches to many methods and schedules at once, on any loss and watching the loss.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,176 +14,245 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.diagnosis.cut import Cut
+from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.row_model import RowModel
+from ravine.engine.measures import divergence_limit
 from ravine.methods import Method
-from ravine.problems import LinearModel
-from ravine.sampling import Sampling
-from ravine.theory.finite_sums.rules import Draws
 
-BatchGradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
-"""Gradient of batch b at many points: (b, points (k, d)) to (k, d)."""
+Watch: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Excess loss f(y) - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
 
-DIVERGED = 1e12
-"""A run has diverged when its distance from x* exceeds the start's by this factor."""
+_PILOT = 12
+"""Steps that are timed before the length of a run is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Squared distances from x* of runs of several methods over several seeds.
+    """Errors of runs of several recipes over several seeds.
 
     Attributes
     ----------
     steps
-        Steps after which distances were taken, shape (t,).
+        Steps after which errors were taken, shape (t,).
     squares
-        ‖y - x*‖², shape (t, seeds, methods); infinite once a run has diverged.
+        ‖y - x*‖², shape (t, seeds, recipes); infinite once a run has diverged.
+    excess
+        f(y) - f*, of the same shape; NaN at steps where it was not taken.
     diverged_at
-        First step at which a run had diverged, shape (seeds, methods); -1 for none.
+        First step at which a run had diverged, shape (seeds, recipes); -1 for none.
     average
-        Mean of ‖y - x*‖² over the last half of the steps, shape (seeds, methods).
-    largest
-        Largest ‖y - x*‖² over the last half of the steps, shape (seeds, methods).
+        Mean of ‖y - x*‖² over the last half of the steps, shape (seeds, recipes).
+    tail_squares, tail_excess
+        The same errors of the mean of y over the last half of the steps.
+    final, tail
+        The last points and the means of the last half, (seeds, features, recipes * outputs).
     """
 
     steps: npt.NDArray[np.intp]
     squares: FloatArray
+    excess: FloatArray
     diverged_at: npt.NDArray[np.intp]
     average: FloatArray
-    largest: FloatArray
+    tail_squares: FloatArray
+    tail_excess: FloatArray
+    final: FloatArray
+    tail: FloatArray
+
+    @property
+    def watched(self) -> npt.NDArray[np.intp]:
+        """Indices of the marks at which the loss was taken."""
+        return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))
+
+    def last_excess(self, recipes: Sequence[Recipe]) -> FloatArray:
+        """F - f* in the end as each recipe reads it: of the last point, or of the average."""
+        averaged = np.array([r.averaged for r in recipes])
+        return np.where(averaged, self.tail_excess, self.excess[-1])
+
+    def last_squares(self, recipes: Sequence[Recipe]) -> FloatArray:
+        """‖y - x*‖² in the end as each recipe reads it."""
+        averaged = np.array([r.averaged for r in recipes])
+        return np.where(averaged, self.tail_squares, self.squares[-1])
 
 
 def follow(
-    gradient: BatchGradient,
-    methods: Sequence[Method],
+    model: RowModel,
+    cut: Cut,
+    recipes: Sequence[Recipe],
     start: FloatArray,
     minimiser: FloatArray,
+    watch: Watch,
     *,
-    batches: int,
-    sampling: Sampling,
     steps: int,
     seeds: int,
     seed: int = 0,
     points: int = 200,
+    watched: int | None = None,
     reference: float | None = None,
 ) -> Runs:
-    """Run every method on every seed; on one seed all methods see the batches in the same order.
+    """Run every recipe on every seed; on one seed all recipes see the same batches.
 
-    A run has diverged at ``DIVERGED`` times the ``reference`` distance, the start's unless given.
+    A run has diverged at the engine's limit for the ``reference`` distance, the
+    start's unless given. ``watched`` is the number of marks at which the loss is taken, all unless
+    given.
     """
-    order = batch_order(batches, sampling, seeds, np.random.default_rng(seed))
-    alpha, beta, gamma = (
-        np.array([float(getattr(m, name)) for m in methods])[None, :, None]
-        for name in ("alpha", "beta", "gamma")
-    )
-    d = start.size
-    x = np.broadcast_to(start - minimiser, (seeds, len(methods), d)).copy()
-    before = x.copy()
+    draws = cut.draws(seeds, np.random.default_rng(seed))
+    K = model.outputs
+    alpha = _by_output([float(r.method.alpha) for r in recipes], K)
+    beta = _by_output([float(r.method.beta) for r in recipes], K)
+    gamma = _by_output([float(r.method.gamma) for r in recipes], K)
+    factors = np.repeat(np.stack([r.schedule.factors(steps) for r in recipes], axis=1), K, axis=1)
+    falls = not all(r.schedule.constant for r in recipes)
+    ratios = np.ones_like(factors)
+    ratios[1:] = factors[1:] / factors[:-1]
+
+    best = model.spread(minimiser, 1, len(recipes))
+    x = model.spread(start, seeds, len(recipes))
+    v = np.zeros_like(x)
+    away = np.empty_like(x)
     far = float(np.linalg.norm(start - minimiser)) if reference is None else reference
-    limit = (DIVERGED * max(far, 1e-100)) ** 2
+    limit = float(divergence_limit(far))
+
     marks = marked_steps(steps, points)
-    squares = np.full((len(marks), seeds, len(methods)), np.inf)
-    diverged = np.full((seeds, len(methods)), -1, dtype=np.intp)
-    total, largest = np.zeros((seeds, len(methods))), np.zeros((seeds, len(methods)))
-    row, half = 0, steps // 2
-    pull = np.empty_like(x)
-    for k in range(steps + 1):
-        y = x + gamma * (x - before)
-        error = np.einsum("smd,smd->sm", y, y)
-        gone = ~(error < limit)
-        if gone.any():
-            diverged[gone & (diverged < 0)] = k
-            for state in (x, before, y):
-                state[gone] = 0.0
-            error = np.where(gone, np.inf, error)
-        error[diverged >= 0] = np.inf
-        if row < len(marks) and k == marks[row]:
-            squares[row] = error
-            row += 1
-        if k >= half:
-            total += error
-            np.maximum(largest, error, out=largest)
-        if k == steps or (diverged >= 0).all():
-            break
-        drawn = next(order)
-        for b in np.unique(drawn):
-            who = np.flatnonzero(drawn == b)
-            points_at = y[who].reshape(-1, d) + minimiser
-            pull[who] = gradient(int(b), points_at).reshape(len(who), -1, d)
-        x, before = x + beta * (x - before) - alpha * pull, x
-    lost = diverged >= 0
-    total[lost], largest[lost] = np.inf, np.inf
-    return Runs(marks, squares, diverged, total / (steps + 1 - half), largest)
+    with_loss = _watched_marks(len(marks), watched)
+    squares = np.full((len(marks), seeds, len(recipes)), np.inf)
+    excess = np.full_like(squares, np.nan)
+    diverged = np.full((seeds, len(recipes)), -1, dtype=np.intp)
+    total = np.zeros((seeds, len(recipes)))
+    tail = np.zeros_like(x)
+    half = steps // 2
+    row = 0
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(steps + 1):
+            y = gamma * v
+            y += x
+            np.subtract(y, best, out=away)
+            error = _squares(away, K)
+            gone = ~(error < limit)
+            if gone.any():
+                diverged[gone & (diverged < 0)] = k
+                _reset((x, v, y, tail), gone, K)
+            error[diverged >= 0] = np.inf
+            if row < len(marks) and k == marks[row]:
+                squares[row] = error
+                if row in with_loss:
+                    excess[row] = np.where(diverged >= 0, np.inf, watch(y))
+                row += 1
+            if k >= half:
+                total += error
+                tail += y
+            if k == steps:
+                break
+            pull = model.pull(next(draws), y, model.slopes)
+            pull *= alpha * factors[k]
+            # x⁺ = x + beta v - alpha_k g(y). The velocity is kept as a sum of gradients times the
+            # step size of the moment, as in PyTorch: it shrinks along with a falling step.
+            v *= beta
+            x += v
+            x -= pull
+            if falls:
+                v *= ratios[k]
+            v -= pull
+
+        counted = steps + 1 - half
+        tail /= counted
+        lost = diverged >= 0
+        tail_squares = np.where(lost, np.inf, _squares(tail - best, K))
+        tail_excess = np.where(lost, np.inf, watch(tail))
+    return Runs(
+        marks, squares, excess, diverged, total / counted, tail_squares, tail_excess, y, tail
+    )
 
 
-def batch_order(
-    batches: int, sampling: Sampling, seeds: int, rng: np.random.Generator
-) -> Iterator[npt.NDArray[np.intp]]:
-    """The batch of every seed, step after step."""
-    draws = Draws(batches, sampling, seeds, rng)
-    while True:
-        yield draws.next()
+def seconds_per_step(model: RowModel, cut: Cut, recipes: int, seeds: int) -> float:
+    """Time of one step of so many runs, measured on a few steps of runs that stand still."""
+    still = [Recipe(Method(0.0))] * recipes
+    zero = np.zeros(model.dimension)
+
+    def watch(points: FloatArray) -> FloatArray:
+        return np.zeros((seeds, recipes))
+
+    begun = time.perf_counter()
+    follow(model, cut, still, zero, zero, watch, steps=2, seeds=seeds, points=2)
+    started = time.perf_counter()
+    follow(model, cut, still, zero, zero, watch, steps=2 + _PILOT, seeds=seeds, points=2)
+    ended = time.perf_counter()
+    return max((ended - started - (started - begun)) / _PILOT, 1e-6)
 
 
-def on_data(problem: LinearModel) -> BatchGradient:
-    """Gradients of the batches of a model, at many points in one product."""
-    features, outputs = problem.features, problem.loss.outputs
+def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -> Watch:
+    """Excess of a quadratic: ½ ‖R (y - x*)‖² with RᵀR the Hessian, R of shape (k, d)."""
+    if model.outputs != 1:
+        raise AssertionError("a quadratic loss has one output")
+    centre = minimiser[:, None]
 
-    def gradient(b: int, points: FloatArray) -> FloatArray:
-        rows = problem._rows(b)
-        block = problem.X[rows]
-        m, k = block.shape[0], len(points)
-        W = np.moveaxis(points.reshape(k, features, outputs), 0, 1).reshape(features, -1)
-        Z = np.asarray(block @ W)
-        if outputs == 1:
-            slopes = problem.loss.slopes(Z, rows)
-        else:
-            tall = np.moveaxis(Z.reshape(m, k, outputs), 1, 0).reshape(-1, outputs)
-            which = np.tile(np.arange(rows.start, rows.stop), k)
-            # The losses index their target, so that an array of rows serves as well as a slice.
-            slopes = problem.loss.slopes(tall, which)  # type: ignore[arg-type]
-            slopes = np.moveaxis(slopes.reshape(k, m, outputs), 0, 1).reshape(m, -1)
-        G = np.asarray(block.T @ slopes) / m
-        G = np.moveaxis(G.reshape(features, k, outputs), 1, 0).reshape(k, -1)
-        return np.asarray(G + problem.l2 * points)
+    def watch(points: FloatArray) -> FloatArray:
+        turned = roots @ (points - centre)
+        return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
-    return gradient
+    return watch
 
 
-def hessian_products(problem: LinearModel) -> BatchGradient:
-    """Batch Hessians at x* times many vectors: (b, vectors (k, d)) to (k, d)."""
-    features, outputs = problem.features, problem.loss.outputs
-    w = problem.minimiser.reshape(features, -1)
+def objective_watch(model: RowModel, minimum: float, weights: FloatArray | None) -> Watch:
+    """Excess of any loss: the whole objective at every point, less its least value."""
 
-    def product(b: int, vectors: FloatArray) -> FloatArray:
-        block = problem.X[problem._rows(b)]
-        m, k = block.shape[0], len(vectors)
-        scores = np.asarray(block @ w)
-        V = np.moveaxis(vectors.reshape(k, features, outputs), 0, 1).reshape(features, -1)
-        along = np.asarray(block @ V)
-        if outputs == 1:
-            curved = problem.loss.pair(scores, 0, 0)[:, None] * along
-        else:
-            parts = along.reshape(m, k, outputs)
-            curved = np.stack(
-                [problem.loss.curve(scores, parts[:, j]) for j in range(k)], axis=1
-            ).reshape(m, -1)
-        G = np.asarray(block.T @ curved) / m
-        G = np.moveaxis(G.reshape(features, k, outputs), 1, 0).reshape(k, -1)
-        return np.asarray(G + problem.l2 * vectors)
+    def watch(points: FloatArray) -> FloatArray:
+        # At the minimiser the difference of two equal losses may round to less than zero.
+        return np.maximum(model.objective(points, weights) - minimum, 0.0)
 
-    return product
-
-
-def on_quadratics(hessians: FloatArray, gradients: FloatArray) -> BatchGradient:
-    """Gradients H_b r + z_b of quadratics with their common minimiser at zero."""
-
-    def gradient(b: int, points: FloatArray) -> FloatArray:
-        return np.asarray(points @ hessians[b] + gradients[b])
-
-    return gradient
+    return watch
 
 
 def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:
-    """Steps at which distances are taken: evenly, and more of them early."""
-    even = np.linspace(0, steps, points // 2)
-    early = np.geomspace(1, max(steps, 1), points // 2)
+    """Steps at which errors are taken: evenly, and more of them early."""
+    even = np.linspace(0, steps, max(points // 2, 2))
+    early = np.geomspace(1, max(steps, 1), max(points // 2, 2))
     return np.unique(np.concatenate([even, early]).round().astype(np.intp))
+
+
+def steps_to(runs: Runs, level: float) -> FloatArray:
+    """Steps after which the mean excess loss is at most ``level``: (recipes,), inf if never."""
+    kept = runs.watched
+    mean = runs.excess[kept].mean(axis=1)
+    out = np.full(mean.shape[1], math.inf)
+    for i in range(mean.shape[1]):
+        below = np.flatnonzero(mean[:, i] <= level)
+        if below.size:
+            out[i] = _crossing(runs.steps[kept], mean[:, i], int(below[0]), level)
+    return out
+
+
+def _crossing(steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level: float) -> float:
+    """Where a curve falls through a level, log-linear between two marks."""
+    if first == 0 or not (math.isfinite(curve[first - 1]) and curve[first] > 0.0):
+        return float(steps[first])
+    high = math.log(curve[first - 1])
+    low = math.log(curve[first])
+    share = (high - math.log(level)) / max(high - low, 1e-300)
+    return float(steps[first - 1] + share * (steps[first] - steps[first - 1]))
+
+
+def _by_output(values: list[float], outputs: int) -> FloatArray:
+    return np.repeat(np.array(values), outputs)[None, None, :]
+
+
+def _squares(away: FloatArray, outputs: int) -> FloatArray:
+    seeds, f, width = away.shape
+    split = away.reshape(seeds, f, width // outputs, outputs)
+    return np.asarray(np.einsum("sfrk,sfrk->sr", split, split))
+
+
+def _reset(states: tuple[FloatArray, ...], gone: npt.NDArray[np.bool_], outputs: int) -> None:
+    """Put runs that have diverged back to zero, so that they cost no overflow."""
+    wide = np.repeat(gone, outputs, axis=1)[:, None, :]
+    for state in states:
+        np.copyto(state, 0.0, where=wide)
+
+
+def _watched_marks(marks: int, watched: int | None) -> set[int]:
+    if watched is None or watched >= marks:
+        return set(range(marks))
+    # More of them early, as a loss falls fastest there; the first and the last in any case.
+    spaced = np.linspace(0.0, 1.0, max(watched, 2)) ** 1.5
+    return {round(float(s) * (marks - 1)) for s in spaced}

@@ -1,94 +1,103 @@
-"""What a method will do on the batches: growth in every sense, noise floor, error over steps."""
+"""What becomes of a recipe: growth in every sense, noise floor, error and loss in the end."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.batches import Survey
-from ravine.diagnosis.candidates import Candidate, typed
-from ravine.diagnosis.measurement import follow, on_quadratics
+from ravine.choices import Choice
+from ravine.diagnosis.candidates import Candidate
+from ravine.diagnosis.measurement import Runs, follow, seconds_per_step
+from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.stability import Growths
+from ravine.diagnosis.survey import Survey
+from ravine.diagnosis.time_budget import TimeBudget
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.deadline import Deadline
 from ravine.theory.finite_sums.growth import Growth
 from ravine.theory.finite_sums.interval import interval
-from ravine.theory.finite_sums.known_sum import CALM, both_growths
-from ravine.theory.finite_sums.moment_curve import constant, moment_curve
+from ravine.theory.finite_sums.moment_curve import Curve, Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.tuning.fastest import budget_error
 
-_CURVE_WORK = 1e10
-_PATHS = 24
-_SHORTER = 5
-_FLOOR_STEPS = 6000
+_FLOOR_SEEDS = 16
+_FLOOR_STEPS = 200_000
+"""Steps of a run to its floor at most: what settles later is no floor that anyone will see."""
+_SETTLED = 6.0
+"""Memories, steps 1/(1 - rate), after which a run that began at x* is at its floor: e^-12."""
+_SHORT_MEMORY = 30.0
+"""An epoch of so many memories hides from a run that its batches do not repeat."""
+_CURVE_SHARE = 0.03
+"""Of the whole time, for the exact curves of all recipes."""
 
 
-class Outcome(StrEnum):
+class Fate(Choice):
     """What becomes of a run."""
 
-    CONVERGES = "converges"
-    ERRATIC = "erratic"
-    DIVERGES = "diverges"
-    UNDECIDED = "undecided"
-
-    @property
-    def sentence(self) -> str:
-        """What it means, in words."""
-        return _SENTENCES[self]
-
-
-_SENTENCES = {
-    Outcome.CONVERGES: "the mean squared error falls to a floor",
-    Outcome.ERRATIC: "runs come back, but with bursts: the mean squared error grows without bound",
-    Outcome.DIVERGES: "almost every run moves away from the minimiser",
-    Outcome.UNDECIDED: "too close to call within the confidence limits",
-}
+    CONVERGES = "converges", "the mean squared error falls to a floor"
+    USELESS = "useless", "it stays bounded, but ends no better than it began"
+    ERRATIC = (
+        "erratic",
+        "the mean squared error grows without bound, in bursts; single runs may come back",
+    )
+    DIVERGES = "diverges", "almost every run moves away from the minimiser"
+    UNDECIDED = "undecided", "too close to call within the confidence limits"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % limits, which are equal to it where it is exact."""
+    """A number with its 95 % limits, which are equal to it where it is exact.
+
+    ``basis`` says where it comes from: "moments" (computed) or "runs" (measured on the data).
+    """
 
     value: float
     low: float
     high: float
     exact: bool
+    basis: str = "runs"
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What is known of a candidate before it runs.
+    """What is known of a candidate.
 
     Attributes
     ----------
     candidate
-        The method.
+        The recipe.
     spectral_radius
         Growth per step with exact gradients, at the minimiser.
     mean_square
-        Growth of E‖·‖² under the sampling; where only iid sampling could be computed, its
-        ``sampling`` says so.
+        Growth of E‖·‖² in the order in which the batches come, with the step it begins with.
     almost_sure
         Growth of ‖·‖ along almost every run.
     worst_case
         Largest growth over every order of such batches, from their curvature bounds alone; None
-        where a batch is not strongly convex.
-    floor
-        E‖y - x*‖² that is left in the end; None where there is none, or it is not predicted.
-    excess
-        E f(y) - f* that is left in the end, under iid sampling.
+        where a batch may be flat.
+    critical_batch
+        Batch size from which its mean square converges on this data; None where exact gradients
+        diverge.
+    floor, floor_excess
+        E‖y - x*‖² and E f - f* that are left in the end; None where there is none, or it could not
+        be told.
+    error_after, excess_after
+        The same after all steps.
     curve
-        Predicted E‖y - x*‖² at the steps of the measurement, or None.
-    error_after
-        E‖y - x*‖² after all steps, or None.
+        E‖y - x*‖² and E f - f* after every step by exact moments, for independent draws; None
+        where it was not computed.
+    to_near
+        Steps to 1 % of the excess loss at the start; infinite if that was not reached.
+    held_out
+        Mean loss of the rows that were set aside, in the end.
+    fate
+        What becomes of a run.
     """
 
     candidate: Candidate
@@ -96,10 +105,15 @@ class Prediction:
     mean_square: Growth
     almost_sure: Growth
     worst_case: float | None
+    critical_batch: int | None
     floor: Estimate | None
-    excess: float | None
-    curve: FloatArray | None
+    floor_excess: Estimate | None
     error_after: Estimate | None
+    excess_after: Estimate | None
+    curve: Curve | None
+    to_near: float
+    held_out: float | None
+    fate: Fate
 
     @property
     def rate(self) -> float:
@@ -107,211 +121,262 @@ class Prediction:
         return self.mean_square.rate
 
     @property
-    def outcome(self) -> Outcome:
-        """What becomes of a run."""
-        return outcome(self.mean_square, self.almost_sure)
+    def loss(self) -> float:
+        """What recipes are ranked by: E f - f* in the end, infinite where a run diverged."""
+        return math.inf if self.excess_after is None else self.excess_after.value
 
 
-def outcome(mean_square: Growth, almost_sure: Growth) -> Outcome:
+def judge_fate(growths: Growths) -> Fate:
     """Judge by the mean square first: where it falls, so does almost every run."""
-    if mean_square.diverges is False:
-        return Outcome.CONVERGES
-    if almost_sure.diverges is True:
-        return Outcome.DIVERGES
-    if mean_square.diverges is True and almost_sure.diverges is False:
-        return Outcome.ERRATIC
-    return Outcome.UNDECIDED
+    if growths.mean_square.diverges is False:
+        return Fate.CONVERGES
+    if growths.almost_sure.diverges is True:
+        return Fate.DIVERGES
+    if growths.mean_square.diverges is True:
+        return Fate.ERRATIC
+    return Fate.UNDECIDED
+
+
+def over_runs(values: FloatArray) -> Estimate | None:
+    """Mean of runs with Student's 95 % limits; None where a run diverged."""
+    if not np.isfinite(values).all():
+        return None
+    if len(values) < 2:
+        return Estimate(float(values[0]), 0.0, math.inf, False)
+    mean, low, high = interval(values)
+    return Estimate(mean, max(0.0, low), high, False)
+
+
+def critical_batch(survey: Survey, method: Method) -> int | None:
+    """Batch size from which the mean square converges on this data, independent draws.
+
+    The strain, the spectral radius that must stay below 1, is proportional to the variance of a
+    batch, (n - m)/(m (n - 1)).
+    """
+    if float(spectral_radius(survey.curvature, method)) >= 1.0 or not survey.cut.recut:
+        return None
+    factor = survey.cut.variance_factor
+    if factor <= 0.0:
+        return survey.cut.rows
+    allowed = factor / max(survey.moments.strain(method), 1e-300)
+    n = survey.cut.rows
+    if survey.cut.sampling is Sampling.IID:
+        return max(1, math.ceil(1.0 / allowed))
+    return int(np.clip(math.ceil(n / (1.0 + allowed * (n - 1))), 1, n))
+
+
+@dataclass(frozen=True, eq=False)
+class Floors:
+    """E‖y - x*‖² and E f - f* that are left in the end."""
+
+    square: Estimate | None
+    excess: Estimate | None
+
+
+_NO_FLOOR = Floors(None, None)
+
+
+def floors(
+    survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], *,
+    seed: int, budget: TimeBudget,
+) -> list[Floors]:  # fmt: skip
+    """The floor of every recipe with a constant step that converges.
+
+    By exact moments where batches are drawn independently, or where an epoch is long against the
+    memory of the method. Otherwise from runs that begin at x*, where they are long enough.
+    """
+    out = [_NO_FLOOR] * len(judged)
+    by_runs: list[int] = []
+    for i, (candidate, both) in enumerate(zip(judged, growth, strict=True)):
+        fits = candidate.recipe.schedule.constant and not candidate.recipe.averaged
+        if not fits or both.mean_square.diverges is not False:
+            continue
+        memory = 1.0 / max(1.0 - both.mean_square.rate, 1e-12)
+        free = survey.cut.sampling is Sampling.IID
+        if free or memory * _SHORT_MEMORY < survey.cut.steps_per_epoch:
+            out[i] = _moment_floor(survey, candidate.method)
+        elif math.isfinite(memory):
+            by_runs.append(i)
+    for i, found in _measured_floors(survey, judged, growth, by_runs, seed, budget):
+        out[i] = found
+    return out
+
+
+def _moment_floor(survey: Survey, method: Method) -> Floors:
+    if not survey.every_direction or not survey.moments.is_stable(method):
+        return _NO_FLOOR
+    X = survey.moments.stationary(method)
+    if X is None:
+        return _NO_FLOOR
+    total = float(np.trace(X))
+    excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
+    exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
+    return Floors(
+        Estimate(total, total, total, exact, "moments"),
+        Estimate(excess, excess, excess, exact, "moments"),
+    )
+
+
+def _measured_floors(
+    survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], which: list[int],
+    seed: int, budget: TimeBudget,
+) -> list[tuple[int, Floors]]:  # fmt: skip
+    """Runs from the minimiser, in groups of like memory, as long as the time allows."""
+    memory = {i: 1.0 / max(1.0 - growth[i].mean_square.rate, 1e-12) for i in which}
+    order = sorted(which, key=lambda i: memory[i])
+    out: list[tuple[int, Floors]] = []
+    while order:
+        group = [i for i in order if memory[i] <= 4.0 * memory[order[0]]]
+        order = [i for i in order if i not in group]
+        epochs = math.ceil(2.0 * _SETTLED * memory[group[-1]] / survey.cut.steps_per_epoch)
+        steps = max(2 * epochs, 20) * survey.cut.steps_per_epoch
+        each = seconds_per_step(survey.model, survey.cut, len(group), _FLOOR_SEEDS)
+        if steps > _FLOOR_STEPS or each * steps > 0.5 * budget.stage_left:
+            budget.leave_out("noise floors of slow methods, whose runs would take too long")
+            break
+        runs = follow(
+            survey.model, survey.cut, [Recipe(judged[i].method) for i in group],
+            survey.minimiser, survey.minimiser, survey.watch, steps=steps, seeds=_FLOOR_SEEDS,
+            seed=seed + 303, points=120, watched=None if survey.quadratic else 24,
+            reference=math.sqrt(survey.start_square),
+        )  # fmt: skip
+        late = [r for r in runs.watched if runs.steps[r] >= steps // 2]
+        for j, i in enumerate(group):
+            squares = over_runs(runs.average[:, j])
+            excess = over_runs(runs.excess[late][:, :, j].mean(axis=0))
+            out.append((i, Floors(squares, excess)))
+    return out
 
 
 def predict(
     survey: Survey,
-    candidates: Sequence[Candidate],
+    judged: Sequence[Candidate],
+    growth: Sequence[Growths],
+    left: Sequence[Floors],
+    runs: Runs,
+    near: FloatArray,
+    held_out: FloatArray | None,
     *,
-    sampling: Sampling,
-    start: FloatArray,
-    marks: npt.NDArray[np.intp],
-    seed: int,
+    budget: TimeBudget,
 ) -> list[Prediction]:
-    """Predict every candidate; ``marks`` are the steps at which curves are wanted."""
-    senses = [both_growths(survey.known_sum, c.method, sampling, seed=seed) for c in candidates]
-    paths = None
-    if sampling is not Sampling.IID and survey.exact:
-        paths = _path_errors(survey, candidates, senses, sampling, start, marks, seed)
-    found = []
-    for i, (candidate, (mean_square, almost_sure)) in enumerate(
-        zip(candidates, senses, strict=True)
-    ):
-        floor, excess = iid_floor(survey, candidate.method, mean_square)
-        if paths is None:
-            curve = _iid_curve(survey, candidate.method, mean_square, floor, start, marks)
-            after = None
-            if curve is not None and math.isfinite(curve[-1]):
-                exact = floor is not None and floor.exact and survey.every_direction
-                after = Estimate(float(curve[-1]), float(curve[-1]), float(curve[-1]), exact)
-        else:
-            floor, curve, after = paths[i]
-        proven = survey.certified_curvature
-        found.append(
+    """Put together what theory says and what the runs did, and judge."""
+    recipes = [c.recipe for c in judged]
+    curves = moment_curves(survey, judged, int(runs.steps[-1]), budget=budget)
+    exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
+    squares = runs.last_squares(recipes)
+    excess = runs.last_excess(recipes)
+    proven = survey.certified_curvature
+    out = []
+    for i, candidate in enumerate(judged):
+        curve = curves[i]
+        after = over_runs(squares[:, i])
+        loss = over_runs(excess[:, i])
+        if curve is not None and exact and loss is not None:
+            after, loss = _last(curve, candidate.recipe.averaged, after, loss)
+        square = growth[i].mean_square
+        critical = critical_batch(survey, candidate.method)
+        out.append(
             Prediction(
-                candidate,
-                float(spectral_radius(survey.curvature, candidate.method)),
-                mean_square,
-                almost_sure,
-                None if proven is None else float(worst_case_rate(proven, candidate.method)),
-                floor,
-                excess,
-                curve,
-                after,
+                candidate=candidate,
+                spectral_radius=float(spectral_radius(survey.curvature, candidate.method)),
+                mean_square=square,
+                almost_sure=growth[i].almost_sure,
+                worst_case=None if proven is None else float(
+                    worst_case_rate(proven, candidate.method)
+                ),
+                critical_batch=critical,
+                floor=left[i].square,
+                floor_excess=left[i].excess,
+                error_after=after,
+                excess_after=loss,
+                curve=curve,
+                to_near=float(near[i]),
+                held_out=None if held_out is None else float(held_out[i]),
+                fate=_fate(survey, candidate, growth[i], left[i], loss, runs.diverged_at[:, i]),
             )
-        )
-    return found
+        )  # fmt: skip
+    return out
 
 
-def hold(survey: Survey, candidate: Candidate, *, sampling: Sampling, seed: int) -> Candidate:
-    """A recommendation, its step shortened until it converges under the sampling as well.
-
-    It was tuned to batches drawn iid, in the directions followed; other orders, and the rest of
-    the directions, can be worse.
-    """
-    tuned_for_it = survey.every_direction and (sampling is Sampling.IID or not survey.exact)
-    if tuned_for_it or candidate.certificate is not None:
-        return candidate
-    for _ in range(_SHORTER):
-        if (
-            both_growths(survey.known_sum, candidate.method, sampling, seed=seed)[0].diverges
-            is False
-        ):
-            break
-        by = candidate.method
-        factor = 0.5 if survey.every_direction else 0.25
-        candidate = replace(candidate, method=typed(factor * float(by.alpha), float(by.beta)))
-    return candidate
-
-
-def iid_floor(
-    survey: Survey, method: Method, mean_square: Growth
-) -> tuple[Estimate | None, float | None]:
-    """E‖y - x*‖² and E f - f* in the end, under iid sampling."""
-    moments = survey.moments
-    if not moments.is_stable(method) or (
-        mean_square.sampling is Sampling.IID and mean_square.diverges is not False
-    ):
-        return None, None
-    if not survey.every_direction and survey.vectors is None:
-        return None, None
-    X = moments.stationary(method)
-    if X is None:
-        return None, None
-    total, excess = float(np.trace(X)), float(0.5 * np.diag(X) @ moments.eigenvalues)
-    if not survey.every_direction:
-        # Directions outside the followed ones feel additive noise alone.
-        rest = _additive_rest(survey, method)
-        total, excess = total + rest[0], excess + rest[1]
-    exact = survey.exact and survey.quadratic
-    return Estimate(total, total, total, exact), excess
-
-
-def _additive_rest(survey: Survey, method: Method) -> tuple[float, float]:
-    """Stationary variance, and its part of the objective, in the directions not followed."""
-    from ravine.theory.noise.moments import stationary_variance
-
-    assert survey.vectors is not None
-    outside = 1.0 - np.minimum(((survey.basis.T @ survey.vectors) ** 2).sum(axis=0), 1.0)
-    variance = np.asarray(
-        stationary_variance(survey.spectrum, method, sigma2=1.0).y, dtype=np.float64
+def _last(
+    curve: Curve, averaged: bool, after: Estimate | None, loss: Estimate
+) -> tuple[Estimate | None, Estimate]:
+    """What exact moments say of the end, in place of what the runs do."""
+    square = float((curve.average_distance if averaged else curve.distance)[-1])
+    excess = float((curve.average_excess if averaged else curve.excess)[-1])
+    if not (math.isfinite(square) and math.isfinite(excess)):
+        return after, loss
+    return (
+        Estimate(square, square, square, True, "moments"),
+        Estimate(excess, excess, excess, True, "moments"),
     )
-    parts = outside * survey.noise * variance
-    return float(parts.sum()), float(0.5 * parts @ survey.spectrum)
 
 
-def _iid_curve(
-    survey: Survey,
-    method: Method,
-    mean_square: Growth,
-    floor: Estimate | None,
-    start: FloatArray,
-    marks: npt.NDArray[np.intp],
-) -> FloatArray | None:
-    """E‖y - x*‖² at the marks: step by step, then at the rate that it settles at."""
-    if not survey.every_direction:
-        return _additive_curve(survey, method, mean_square, start, marks)
-    moments = survey.moments
-    work = 4.0 * len(moments.deviations) * moments.dimension**3
-    limit = int(max(50, _CURVE_WORK / max(work, 1e5)))
-    away = survey.basis.T @ (start - survey.problem.minimiser)
-    values = moment_curve(
-        moments, constant(method, max(int(marks[-1]), 1)), away, products=limit
-    ).distance[: int(marks[-1]) + 1]
-    if limit < marks[-1] and np.isfinite(values[limit]):
-        later = np.arange(limit, int(marks[-1]) + 1)
-        rest = 0.0 if floor is None else floor.value
-        with np.errstate(over="ignore"):
-            decay = mean_square.value ** (later - limit).astype(np.float64)
-            values[limit:] = rest + (values[limit] - rest) * decay
-    return np.asarray(values[marks])
+def _fate(
+    survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
+    diverged_at: npt.NDArray[np.intp],
+) -> Fate:  # fmt: skip
+    """What theory says, corrected by what the runs did where theory is local or silent."""
+    fate = judge_fate(growth)
+    gone = float((diverged_at >= 0).mean())
+    if gone == 1.0 and fate is not Fate.ERRATIC:
+        return Fate.DIVERGES
+    if fate is Fate.DIVERGES and not survey.quadratic and gone == 0.0:
+        # The slopes of these losses are bounded: far away a run no longer grows.
+        return Fate.USELESS if loss is None or loss.value >= survey.start_excess else fate
+    if fate is Fate.UNDECIDED and loss is not None and loss.value >= survey.start_excess:
+        return Fate.USELESS
+    if fate is not Fate.CONVERGES:
+        return fate
+    if gone > 0.0:
+        return Fate.ERRATIC
+    floor = left.excess
+    if floor is not None and floor.value >= survey.start_excess:
+        return Fate.USELESS
+    # What ends above its start after all these steps is no use, whatever its rate.
+    if loss is not None and loss.value >= survey.start_excess:
+        return Fate.USELESS
+    return fate
 
 
-def _additive_curve(
-    survey: Survey,
-    method: Method,
-    mean_square: Growth,
-    start: FloatArray,
-    marks: npt.NDArray[np.intp],
-) -> FloatArray | None:
-    """E‖y - x*‖² with the gradients at x* as additive noise, where the batches hardly disagree."""
-    if survey.vectors is None or mean_square.diverges is not False or not method.is_nesterov:
-        return None
-    if survey.moments.strain(method) > CALM:
-        return None
-    away = survey.vectors.T @ (start - survey.problem.minimiser)
-    by = np.array([float(method.alpha)]), np.array([float(method.beta)])
-    errors = [
-        float(budget_error(*by, survey.spectrum, survey.noise, away, int(k)).sum())
-        for k in marks[marks > 0]
-    ]
-    return np.array([float(away @ away)] * int((marks == 0).sum()) + errors)
+def moment_curves(
+    survey: Survey, judged: Sequence[Candidate], steps: int, *, budget: TimeBudget
+) -> list[Curve | None]:
+    """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws of the batches.
 
-
-_PathErrors = tuple[Estimate | None, FloatArray, Estimate | None]
-
-
-def _path_errors(
-    survey: Survey,
-    candidates: Sequence[Candidate],
-    senses: Sequence[tuple[Growth, Growth]],
-    sampling: Sampling,
-    start: FloatArray,
-    marks: npt.NDArray[np.intp],
-    seed: int,
-) -> list[_PathErrors]:
-    """Floor, curve and last error from paths of the quadratic model, for orders with a memory."""
-    methods = [c.method for c in candidates]
-    n, d = survey.problem.terms, survey.problem.dimension
-    gradient = on_quadratics(survey.hessians, survey.moments.gradients)
-    away = survey.basis.T @ (start - survey.problem.minimiser)
-    far = float(np.linalg.norm(away))
-    run = partial(
-        follow, gradient, methods, minimiser=np.zeros(d), batches=n, sampling=sampling,
-        seeds=_PATHS, reference=far,
+    None where the loss is not quadratic, not every direction is followed, or the time is short.
+    """
+    none: list[Curve | None] = [None] * len(judged)
+    if not survey.quadratic or not survey.every_direction:
+        return none
+    d = survey.moments.dimension
+    # About 1e-9 s a multiplication and 100 µs a step beside them; a table serves small d.
+    each = min(len(survey.sample) * d * d, 0.5 * d**4)
+    seconds = steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d))
+    if seconds > _CURVE_SHARE * budget.seconds:
+        budget.leave_out("exact curves for independent draws, which would take too long")
+        return none
+    factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
+    schedule = Schedule(
+        _each(judged, "alpha") * factors,
+        _each(judged, "beta") * np.ones(steps),
+        _each(judged, "gamma") * np.ones(steps),
+        lr_outside=True,
+    )
+    curve = moment_curve(
+        survey.moments, schedule, survey.away, average_from=steps // 2,
+        deadline=Deadline(4.0 * _CURVE_SHARE * budget.seconds),
     )  # fmt: skip
-    from_start = run(start=away, steps=int(marks[-1]), seed=seed + 1)
-    rates = [m.rate for m, _ in senses if m.diverges is False]
-    needed = max((6.0 / max(1.0 - r, 1e-9) for r in rates), default=0.0)
-    steps = int(np.clip(needed, 20 * n, max(_FLOOR_STEPS, 20 * n)))
-    steps = min(steps, 20 * _FLOOR_STEPS // max(1, d // 8))
-    long = run(start=np.zeros(d), steps=steps, seed=seed + 2)
-    found: list[_PathErrors] = []
-    for i, (square, _) in enumerate(senses):
-        curve = from_start.squares[:, :, i].mean(axis=1)
-        after = _interval(from_start.squares[-1, :, i])
-        settled = square.diverges is False and 6.0 / max(1.0 - square.rate, 1e-9) <= steps
-        floor = _interval(long.average[:, i]) if settled else None
-        found.append((floor, curve, after))
-    return found
+    return [
+        Curve(
+            curve.distance[i],
+            curve.excess[i],
+            curve.average_distance[i],
+            curve.average_excess[i],
+        )
+        for i in range(len(judged))
+    ]
 
 
-def _interval(values: FloatArray) -> Estimate | None:
-    if not np.isfinite(values).all():
-        return None
-    mean, low, high = interval(values)
-    return Estimate(mean, max(0.0, low), high, False)
+def _each(judged: Sequence[Candidate], name: str) -> FloatArray:
+    return np.array([float(getattr(c.method, name)) for c in judged])[:, None]

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from ravine.diagnosis.batches import Survey, survey
 from ravine.diagnosis.columns import column_sizes
+from ravine.diagnosis.cut import Batches, Indices
 from ravine.diagnosis.disagreement import disagreement
-from ravine.diagnosis.prediction import Outcome, outcome
+from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate
+from ravine.diagnosis.race import race
+from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.setup import Setup, standardised
+from ravine.diagnosis.stability import growths
+from ravine.diagnosis.survey import Survey, survey
+from ravine.diagnosis.time_budget import TimeBudget
 from ravine.methods import Method, nesterov
-from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.sampling import Sampling
-from ravine.theory.finite_sums.known_sum import both_growths
 
 REMEDY_ENTRIES = 4_000_000
 """Data with more entries are not diagnosed again for every remedy."""
-
 REMEDY_DIRECTIONS = 128
 _ROW_ROUNDS = 6
 _ROW_SHARE = 0.02
 _ROW_LEAST = 5
+"""Rows are dropped at most so many times, and at most this part of them, or this many."""
+_SCALES = 3.0
+"""Columns whose sizes differ by more than this are worth scaling."""
 
 
 @dataclass(frozen=True)
@@ -41,99 +45,198 @@ class Remedy:
         What to do, in words.
     rate
         Growth of the root-mean-square error per step afterwards.
-    outcome
+    fate
         What becomes of a run afterwards.
-    works
-        Whether it now converges.
     """
 
     kind: str
     action: str
     rate: float
-    outcome: Outcome
+    fate: Fate
 
     @property
     def works(self) -> bool:
         """Whether the method converges afterwards."""
-        return self.outcome is Outcome.CONVERGES
+        return self.fate is Fate.CONVERGES
 
 
-_Option = tuple[str, str, Callable[[], LinearModel]]
-_RowOption = tuple[str, str, Callable[[], LinearModel], npt.NDArray[np.intp]]
-_Judge = Callable[[str, str, Callable[[], LinearModel]], tuple[Remedy, Survey] | None]
+@dataclass(frozen=True)
+class Scaling:
+    """What standardised columns would give.
+
+    Attributes
+    ----------
+    Q
+        Condition number afterwards.
+    share_before, share_after
+        Least excess loss after the same epochs, as a share of the start's, as is and scaled.
+    recipe
+        What reaches it.
+    """
+
+    Q: float
+    share_before: float
+    share_after: float
+    recipe: Recipe
+
+    @property
+    def gain(self) -> float:
+        """How many times less is left."""
+        return self.share_before / max(self.share_after, 1e-300)
+
+
+_Option: TypeAlias = tuple[str, str, Setup]
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
-    """The data and options that a diagnosis started from, to be changed one at a time."""
+class _Trial:
+    """What every option is judged with; ``method`` None means the usual parameters, anew."""
 
-    X: Any
-    y: npt.NDArray[Any]
-    columns: tuple[str, ...]
-    loss: str
-    l2: float
-    batch_size: int
-    shuffle: int | None
+    method: Method | None
+    seed: int
+    budget: TimeBudget
 
-    def problem(self, **changes: Any) -> LinearModel:
-        """The model, with some options changed."""
-        options = {
-            name: getattr(self, name) for name in ("X", "y", "loss", "l2", "batch_size", "shuffle")
-        }
-        options.update(changes)
-        X, y = options.pop("X"), options.pop("y")
-        return from_data(X, y, **options)
+    def judge(self, kind: str, action: str, setup: Setup) -> tuple[Remedy, Survey] | None:
+        """The remedy and the survey after it, or None where a label is lost with the rows."""
+        try:
+            problem, cut, _ = setup.problem()
+            after = survey(problem, cut)
+        except ValueError:
+            return None
+        method = self.of(after)
+        both = growths(after, method, seed=self.seed, seconds=0.2 * self.budget.stage_left)
+        return Remedy(kind, action, both.mean_square.rate, judge_fate(both)), after
 
-
-_RowChange = Callable[[Setup, tuple[int, ...]], _RowOption]
+    def of(self, after: Survey) -> Method:
+        """The method that is judged on changed data."""
+        return nesterov(after.curvature) if self.method is None else self.method
 
 
 def remedies(
     setup: Setup,
-    found: Survey,
+    before: Survey,
     method: Method | None,
     rows: tuple[int, ...],
     *,
-    sampling: Sampling,
     seed: int,
+    budget: TimeBudget,
 ) -> list[Remedy]:
-    """Try the options on the method; None means the usual parameters, computed anew each time."""
-    judge = _judge(setup, method, sampling, seed)
+    """Try the options on the method, as long as the stage has time."""
+    trial = _Trial(method, seed, budget)
     tried: list[Remedy] = []
-    families = [_batch_sizes(setup), _more_l2(setup, found), _standardised(setup), _shuffled(setup)]
+    families = [
+        _batch_sizes(setup, before, trial),
+        _scaled(setup),
+        _more_l2(setup, before),
+        _shuffled(setup),
+    ]
     for options in families:
         last = None
-        for kind, action, make in options:
-            last = judge(kind, action, make)
-            if last is None or last[0].works:
+        for kind, action, changed in options:
+            if budget.stage_left <= 0.0:
+                budget.leave_out("some of the remedies")
+                break
+            answer = trial.judge(kind, action, changed)
+            if answer is None:
+                break
+            last = answer[0]
+            if last.works:
                 break
         if last is not None:
-            tried.append(last[0])
+            tried.append(last)
     for change in (_dropped, _clipped):
-        last_remedy = _row_by_row(setup, rows, method, judge, change)
-        if last_remedy is not None:
-            tried.append(last_remedy)
+        if budget.stage_left <= 0.0:
+            budget.leave_out("some of the remedies")
+            break
+        changed_rows = _row_by_row(setup, rows, trial, change)
+        if changed_rows is not None:
+            tried.append(changed_rows)
     return tried
 
 
+def _batch_sizes(setup: Setup, before: Survey, trial: _Trial) -> Iterator[_Option]:
+    """Larger batches; where they are cut anew the least one that helps is known beforehand."""
+    rows = setup.rows
+    size = setup.batch_size
+    known = critical_batch(before, trial.of(before))
+    if known is not None:
+        size = max(size, min(known, rows) // 2)
+    while size < rows:
+        size = min(2 * size, rows)
+        what = f"batch size {size}" if size < rows else "the whole data in one batch"
+        yield "batch size", what, replace(setup, batch_size=size)
+
+
+def _more_l2(setup: Setup, before: Survey) -> Iterator[_Option]:
+    top = float(before.curvature.L)
+    first = max(setup.l2, 1e-4 * top)
+    for exponent in np.arange(0.5, 5.0, 0.5):
+        value = float(f"{first * 10**exponent:.2g}")
+        if value > 2.0 * top:
+            return
+        yield "l2", f"l2 = {value:g}", replace(setup, l2=value)
+
+
+def worth_scaling(setup: Setup) -> bool:
+    """Whether the columns differ in scale by so much that standardising them may help."""
+    mean, spread = column_sizes(setup.X)
+    size = np.sqrt(mean**2 + spread**2)
+    used = size[spread > 1e-12 * np.maximum(np.abs(mean), 1e-300)]
+    if not used.size:
+        return False
+    return bool(used.max() > _SCALES * used.min() or (np.abs(mean) > spread).any())
+
+
+def _scaled(setup: Setup) -> Iterator[_Option]:
+    if worth_scaling(setup):
+        changed = replace(setup, X=standardised(setup.X))
+        yield "standardise", "scale the columns to mean 0 and unit variance", changed
+
+
+def scaling(
+    setup: Setup, share_before: float, steps: int, *, seed: int, seconds: float
+) -> Scaling | None:
+    """Race again on standardised columns; None where they are alike or the time is short."""
+    if not worth_scaling(setup):
+        return None
+    problem, cut, _ = replace(setup, X=standardised(setup.X)).problem()
+    after = survey(problem, cut)
+    result = race(after, steps=steps, seed=seed, seconds=seconds)
+    if result is None:
+        return None
+    best = min(result.entries, key=lambda e: e.excess)
+    share = best.excess / after.start_excess
+    return Scaling(float(after.curvature.Q), share_before, share, best.recipe)
+
+
+def _shuffled(setup: Setup) -> Iterator[_Option]:
+    if setup.shuffle is None:
+        changed = replace(setup, shuffle=0, batches=Batches.FIXED)
+        yield "shuffle", "shuffle the rows before cutting batches", changed
+
+
+_Changed: TypeAlias = tuple[str, str, Setup, Indices | None]
+_RowChange: TypeAlias = Callable[[Setup, tuple[int, ...]], _Changed]
+
+
 def _row_by_row(
-    setup: Setup, rows: tuple[int, ...], method: Method | None, judge: _Judge, change: _RowChange
+    setup: Setup, rows: tuple[int, ...], trial: _Trial, change: _RowChange
 ) -> Remedy | None:
     """Change the rows that drive the growth, then those that drive what is left, a few times."""
     named = list(rows)
     last: Remedy | None = None
     for _ in range(_ROW_ROUNDS):
-        if not named or len(named) > max(_ROW_LEAST, int(_ROW_SHARE * setup.X.shape[0])):
+        if not named or len(named) > max(_ROW_LEAST, int(_ROW_SHARE * setup.rows)):
             break
-        kind, action, make, order = change(setup, tuple(named))
-        answer = judge(kind, action, make)
+        kind, action, changed, kept = change(setup, tuple(named))
+        answer = trial.judge(kind, action, changed)
         if answer is None:
             break
         last, after = answer
-        if last.works:
+        if last.works or trial.budget.stage_left <= 0.0:
             break
-        by = nesterov(after.curvature) if method is None else method
-        more = disagreement(after, by, setup.columns, order).rows
+        order = _origin(changed, kept)
+        more = disagreement(after, trial.of(after), setup.columns, order).rows
         fresh = [r for r in more if r not in named]
         if not fresh:
             break
@@ -141,105 +244,38 @@ def _row_by_row(
     return last
 
 
-def _judge(setup: Setup, method: Method | None, sampling: Sampling, seed: int) -> _Judge:
-    def judge(
-        kind: str, action: str, make: Callable[[], LinearModel]
-    ) -> tuple[Remedy, Survey] | None:
-        try:
-            after = survey(make(), setup.columns)
-        except ValueError:  # e.g. a label or a direction is lost with the rows
-            return None
-        rule = sampling
-        if after.problem.terms < 2 and sampling in (
-            Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT
-        ):  # fmt: skip
-            rule = Sampling.CYCLIC
-        by = nesterov(after.curvature) if method is None else method
-        square, sure = both_growths(after.known_sum, by, rule, seed=seed)
-        return Remedy(kind, action, square.rate, outcome(square, sure)), after
-
-    return judge
+def _origin(changed: Setup, kept: Indices | None) -> Indices | None:
+    """The row of the data as given that each row of the changed problem is."""
+    _, _, order = changed.problem()
+    if kept is None:
+        return order
+    return kept if order is None else kept[order]
 
 
-def _batch_sizes(setup: Setup) -> Iterator[_Option]:
-    rows, size = setup.X.shape[0], setup.batch_size
-    while size < rows:
-        size = min(2 * size, rows)
-        chosen = size
-        what = f"batch size {chosen}" if chosen < rows else "the whole data in one batch"
-        yield "batch size", what, lambda m=chosen: setup.problem(batch_size=m)  # type: ignore[misc]
+def _dropped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
+    kept = np.setdiff1d(np.arange(setup.rows), rows)
+    changed = replace(
+        setup, X=setup.X[kept], y=setup.y[kept], batch_size=min(setup.batch_size, len(kept))
+    )
+    return "drop rows", f"drop {named_rows(setup.in_source(rows))}", changed, kept
 
 
-def _more_l2(setup: Setup, found: Survey) -> Iterator[_Option]:
-    top = float(found.curvature.L)
-    first = max(setup.l2, 1e-4 * top)
-    for exponent in np.arange(0.5, 5.0, 0.5):
-        value = float(f"{first * 10**exponent:.2g}")
-        if value > 2.0 * top:
-            return
-        yield "l2", f"l2 = {value:g}", lambda weight=value: setup.problem(l2=weight)  # type: ignore[misc]
-
-
-def _standardised(setup: Setup) -> Iterator[_Option]:
-    _, spread = column_sizes(setup.X)
-    used = spread[spread > 0.0]
-    if used.size and used.max() / used.min() > 1.5:
-        yield (
-            "standardise",
-            "scale the columns to unit variance",
-            lambda: setup.problem(X=standardised(setup.X)),
-        )
-
-
-def standardised(X: Any) -> Any:
-    """Columns with mean 0 and variance 1; sparse ones keep their zeros, constant ones as is."""
-    mean, spread = column_sizes(X)
-    scale = np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
-    if is_sparse(X):
-        return X.multiply(1.0 / scale[None, :]).tocsr()
-    shift = np.where(spread > 1e-12 * np.abs(mean), mean, 0.0)
-    return (X - shift) / scale
-
-
-def _dropped(setup: Setup, rows: tuple[int, ...]) -> _RowOption:
-    kept = np.setdiff1d(np.arange(setup.X.shape[0]), rows)
-    order = kept if setup.shuffle is None else kept[_order(len(kept), setup.shuffle)]
-
-    def make() -> LinearModel:
-        size = min(setup.batch_size, len(kept))
-        return setup.problem(X=setup.X[kept], y=setup.y[kept], batch_size=size)
-
-    return "drop rows", f"drop {named_rows(rows)}", make, order
-
-
-def _clipped(setup: Setup, rows: tuple[int, ...]) -> _RowOption:
+def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
     """Shorten the named rows to the median length, the target of a squared loss with them."""
-
-    def make() -> LinearModel:
-        X = setup.X.copy()
-        y = setup.y.astype(np.float64) if setup.loss == "squared" else setup.y
-        sizes = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()) if is_sparse(X) else (
-            np.linalg.norm(X, axis=1)
-        )  # fmt: skip
-        factors = np.ones(len(sizes))
-        chosen = np.array(rows)
-        factors[chosen] = np.minimum(1.0, np.median(sizes) / np.maximum(sizes[chosen], 1e-300))
-        X = X.multiply(factors[:, None]).tocsr() if is_sparse(X) else X * factors[:, None]
-        return setup.problem(X=X, y=y * factors if setup.loss == "squared" else y)
-
-    n = setup.X.shape[0]
-    order = np.arange(n) if setup.shuffle is None else _order(n, setup.shuffle)
-    return "clip rows", f"clip {named_rows(rows)} to the median length", make, order
-
-
-def _order(rows: int, seed: int) -> npt.NDArray[np.intp]:
-    """The order that ``from_data`` shuffles rows into."""
-    return np.random.default_rng(seed).permutation(rows)
-
-
-def _shuffled(setup: Setup) -> Iterator[_Option]:
-    if setup.shuffle is None:
-        yield "shuffle", "shuffle the rows before cutting batches", lambda: setup.problem(shuffle=0)
+    X = setup.X
+    if is_sparse(X):
+        sizes = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    else:
+        sizes = np.linalg.norm(X, axis=1)
+    factors = np.ones(len(sizes))
+    chosen = np.array(rows)
+    factors[chosen] = np.minimum(1.0, np.median(sizes) / np.maximum(sizes[chosen], 1e-300))
+    X = X.multiply(factors[:, None]).tocsr() if is_sparse(X) else X * factors[:, None]
+    y = setup.y
+    if setup.loss == "squared":
+        y = y.astype(np.float64) * factors
+    action = f"clip {named_rows(setup.in_source(rows))} to the median length"
+    return "clip rows", action, replace(setup, X=X, y=y), None
 
 
 def named_rows(rows: tuple[int, ...]) -> str:
@@ -251,7 +287,8 @@ def named_rows(rows: tuple[int, ...]) -> str:
     return f"rows {', '.join(str(r) for r in rows[:-1])} and {rows[-1]}"
 
 
-def affordable(X: Any, problem: LinearModel) -> bool:
+def affordable(setup: Setup, found: Survey) -> bool:
     """Whether the data are small enough to be diagnosed again for every remedy."""
+    X = setup.X
     entries = X.nnz if is_sparse(X) else X.shape[0] * X.shape[1]
-    return bool(entries <= REMEDY_ENTRIES and problem.dimension <= REMEDY_DIRECTIONS)
+    return bool(entries <= REMEDY_ENTRIES and found.model.dimension <= REMEDY_DIRECTIONS)

@@ -1,60 +1,55 @@
-"""The verdict in plain words."""
+"""The verdict in plain words: what happens, why, what to use instead, what would change it."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from ravine.diagnosis.prediction import Outcome, Prediction
+from ravine.diagnosis.prediction import Fate, Prediction
+from ravine.diagnosis.recipe import parameters
 from ravine.diagnosis.remedies import Remedy, named_rows
-from ravine.methods import Method
-from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
-_ORDERS = {
-    Sampling.IID: "drawn with replacement",
-    Sampling.IID_NO_REPEAT: "drawn without immediate repeat",
-    Sampling.CYCLIC: "in a fixed order",
-    Sampling.RESHUFFLE: "reshuffled every epoch",
-    Sampling.RESHUFFLE_NO_REPEAT: "reshuffled without immediate repeat",
-}
+_WORTH_SCALING = 2.0
+"""Standardising is advised where it leaves so many times less."""
+_BETTER = 0.98
+"""Below this part of the loss a recipe is called better: the runs tell no less apart."""
+_DRIVES = 0.3
+"""Share of the instability from which one batch or row is named as its cause."""
 
 
-def verdict(found: Diagnosis) -> list[str]:
-    """The verdict as sentences: what happens, why, what works instead, what would change it."""
-    subject = found.subject
-    sentences = [_fate(found, subject)]
-    if subject.outcome is not Outcome.CONVERGES:
-        sentences.append(_cause(found, subject))
-    sentences += _instead(found, subject)
-    sentences += _changes(found)
-    if subject.mean_square.sampling is not found.sampling:
-        sentences.append(
-            "At this size mean-square rates are estimates for batches "
-            f"{_ORDERS[subject.mean_square.sampling]}; the runs had them {_ORDERS[found.sampling]}."
-        )
+def verdict(result: Diagnosis) -> list[str]:
+    """The verdict as sentences."""
+    subject = result.subject
+    sentences = [_headline(result), _opening(result, subject)]
+    if subject.fate in (Fate.ERRATIC, Fate.DIVERGES, Fate.UNDECIDED):
+        sentences.append(_cause(result, subject))
+    sentences += _advice(result, subject)
+    sentences.append(_certain(result))
+    sentences.append(_safe_for_draws(result))
+    sentences.append(_larger_batches(result, subject))
+    sentences += _changes(result)
+    sentences.append(_left_out(result))
     return [s for s in sentences if s]
 
 
-def parameters(method: Method) -> str:
-    """Step size and momentum, as they are typed."""
-    text = f"lr = {float(method.alpha):.4g}, momentum = {float(method.beta):.4g}"
-    return text if method.is_nesterov else f"{text}, look-ahead = {float(method.gamma):.4g}"
-
-
-def called(prediction: Prediction) -> str:
+def named(prediction: Prediction) -> str:
     """The method's name with its parameters."""
     name = "your method" if prediction.candidate.key == "yours" else prediction.candidate.name
-    return f"{name} ({parameters(prediction.candidate.method)})"
+    return f"{name} ({prediction.candidate.recipe.words})"
 
 
-def share_of_start(found: Diagnosis, square: float) -> float:
+def share_of_start(result: Diagnosis, square: float) -> float:
     """Root-mean-square distance from x* as a share of the start's."""
-    problem = found.survey.problem
-    far = math.dist(problem.start.tolist(), problem.minimiser.tolist())
+    far = math.sqrt(result.survey.start_square)
     return math.sqrt(square) / far if far > 0.0 else math.inf
+
+
+def loss_share(result: Diagnosis, excess: float) -> float:
+    """Excess loss f - f* as a share of the start's."""
+    return excess / result.survey.start_excess
 
 
 def percent(share: float) -> str:
@@ -63,7 +58,9 @@ def percent(share: float) -> str:
         return "without limit"
     if share > 10.0:
         return f"{share:.3g} times"
-    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
+    if share < 0.995:
+        return f"{100.0 * share:.2g} %"
+    return f"{100.0 * share:.0f} %"
 
 
 def pace(rate: float) -> str:
@@ -85,147 +82,223 @@ def digits(rate: float) -> str:
     return f"{rate:.{places}f}"
 
 
+def growing(rate: float) -> str:
+    """A rate above 1 in words."""
+    if rate < 2.0:
+        return f"{100 * (rate - 1.0):.2g} % a step"
+    return f"{rate:.3g} times a step"
+
+
+def epochs_of(result: Diagnosis, steps: float) -> str:
+    """Steps as epochs, in words."""
+    epochs = steps / result.survey.cut.steps_per_epoch
+    if epochs < 0.95:
+        return f"{steps:.0f} steps"
+    return f"{epochs:.2g} epochs" if epochs < 10.0 else f"{epochs:.0f} epochs"
+
+
 def _count(steps: float) -> str:
     if steps < 10:
         return f"{steps:.1f}"
     return f"{steps:.0f}" if steps < 1e5 else f"{steps:.1e}"
 
 
-def growing(rate: float) -> str:
-    """A rate above 1 in words."""
-    return f"{100 * (rate - 1.0):.2g} % a step" if rate < 2.0 else f"{rate:.3g} times a step"
+def _headline(result: Diagnosis) -> str:
+    """Standardise first, where scale is what stands in the way."""
+    scaled = result.scaling
+    if scaled is None or scaled.gain < _WORTH_SCALING:
+        return ""
+    return (
+        f"Standardise the columns first (--standardise): after {result.epochs} epochs "
+        f"{percent(scaled.share_after)} of the excess loss are left at best, instead of "
+        f"{percent(scaled.share_before)}; the condition number falls from "
+        f"{result.survey.curvature.Q:.3g} to {scaled.Q:.3g}."
+    )
 
 
-def _fate(found: Diagnosis, subject: Prediction) -> str:
-    problem = found.survey.problem
-    size = int(problem.batch_sizes.max())
-    rule = subject.mean_square.sampling
-    where = f"With batch size {size} and batches {_ORDERS[rule]}, {called(subject)}"
-    if problem.terms == 1:
-        where = f"With all rows in one batch, {called(subject)}"
-    near = "" if found.survey.quadratic else " near the minimiser"
-    if subject.spectral_radius >= 1.0:
-        limit = float(subject.candidate.method.alpha) * float(found.survey.curvature.L)
+def _opening(result: Diagnosis, subject: Prediction) -> str:
+    cut = result.survey.cut
+    where = f"With batch size {cut.batch_size} and batches {cut.phrase}, {named(subject)}"
+    if cut.steps_per_epoch == 1:
+        where = f"With all rows in one batch, {named(subject)}"
+    near = "" if result.survey.quadratic else " near the minimiser"
+    if subject.spectral_radius >= 1.0 and subject.fate is not Fate.USELESS:
+        product = float(subject.candidate.method.alpha) * float(result.survey.curvature.L)
         return (
             f"{where} diverges on this data{near}: even exact gradients grow "
             f"{growing(subject.spectral_radius)}, as its step times the largest curvature is "
-            f"{limit:.3g}."
+            f"{product:.3g}."
         )
-    if subject.outcome is Outcome.DIVERGES:
+    if subject.fate is Fate.DIVERGES:
         return (
-            f"{where} diverges on this data{near}: almost every run grows "
-            f"{growing(subject.almost_sure.value)}, the mean square {growing(subject.rate)}."
+            f"{where} diverges on this data{near}: almost every run grows"
+            f"{_by_rate(subject.almost_sure.value)}{_mean_square_grows(subject)}."
         )
-    if subject.outcome is Outcome.ERRATIC:
+    if subject.fate is Fate.ERRATIC:
         return (
-            f"{where} is erratic on this data: single runs come back, but in mean square the error "
-            f"grows {growing(subject.rate)}, in rare large bursts."
+            f"{where} is erratic on this data: single runs may come back, but in mean square the "
+            f"error grows{_by_rate(subject.rate)}, in bursts."
         )
-    if subject.outcome is Outcome.UNDECIDED:
-        square = subject.mean_square
-        low, high = (math.sqrt(v) for v in (square.low, square.high))
+    if subject.fate is Fate.UNDECIDED:
+        low = math.sqrt(subject.mean_square.low)
+        high = math.sqrt(subject.mean_square.high)
         return (
             f"{where} is on the edge: its mean-square growth lies between {digits(low)} and "
-            f"{digits(high)} a step (95 % limits)."
+            f"{digits(high)} a step{_measured(result, subject, '; ')}."
         )
-    return f"{where} converges{near} at {pace(subject.rate)}{_left(found, subject)}."
+    if subject.fate is Fate.USELESS:
+        return (
+            f"{where} is of no use on this data: it stays bounded, but {_noise(result, subject)}."
+        )
+    return f"{where} converges{near} at {pace(subject.rate)}{_left(result, subject)}."
 
 
-def _left(found: Diagnosis, prediction: Prediction) -> str:
-    """What error remains, as a share of the start's distance from the minimiser."""
-    if found.survey.interpolates:
+def _noise(result: Diagnosis, subject: Prediction) -> str:
+    """What makes a bounded method useless: its floor, or where its runs ended."""
+    floor = subject.floor_excess
+    if floor is not None and floor.value >= result.survey.start_excess:
+        share = loss_share(result, floor.value)
+        return f"its noise leaves {percent(share)} of the excess loss it starts with in the end"
+    return f"its runs end no better than they began{_measured(result, subject, ': ')}"
+
+
+def _by_rate(rate: float) -> str:
+    return f" {growing(rate)}" if rate > 1.0 else ""
+
+
+def _mean_square_grows(subject: Prediction) -> str:
+    return f", the mean square {growing(subject.rate)}" if subject.rate > 1.0 else ""
+
+
+def _measured(result: Diagnosis, prediction: Prediction, before: str) -> str:
+    if prediction.excess_after is None:
+        return f"{before}after {result.epochs} epochs a run had diverged"
+    share = loss_share(result, prediction.excess_after.value)
+    return f"{before}after {result.epochs} epochs {percent(share)} of the excess loss are left"
+
+
+def _left(result: Diagnosis, prediction: Prediction) -> str:
+    """What remains of the excess loss, and of the distance, in shares of the start's."""
+    if result.survey.interpolates:
         return ", to the minimiser itself, which all batches share"
-    if prediction.floor is not None:
-        share = share_of_start(found, prediction.floor.value)
-        if share >= 1.0:
-            return f", but its noise floor is {percent(share)} of the error it starts with: no use"
-        return f", to an error of {percent(share)} of the start's"
+    if prediction.excess_after is None:
+        return ""
+    text = _measured(result, prediction, "; ")
     if prediction.error_after is not None:
-        share = share_of_start(found, prediction.error_after.value)
-        return f"; after {found.epochs} epochs the error is {percent(share)} of the start's"
-    return ""
+        share = share_of_start(result, prediction.error_after.value)
+        text += f" and {percent(share)} of the distance"
+    return text
 
 
-def _cause(found: Diagnosis, subject: Prediction) -> str:
+def _cause(result: Diagnosis, subject: Prediction) -> str:
     if subject.spectral_radius >= 1.0:
         return ""
-    why = found.disagreement
+    why = result.disagreement
     names = ", ".join(repr(name) for name, _ in why.columns)
     along = f"along one direction (mostly {names})"
-    if why.shares[0] >= 0.3 and why.ratios[0] > 1.5:
+    if why.shares[0] >= _DRIVES and why.ratios[0] > 1.5:
+        if not why.batches:
+            lead = [r for r, share in zip(why.rows, why.shares, strict=True) if share >= 0.1]
+            part = sum(share for share in why.shares if share >= 0.1)
+            which = named_rows(tuple(lead))
+            verb = "makes" if len(lead) == 1 else "make"
+            return (
+                f"The cause is in few rows: {which} {verb} {100 * part:.0f} % of it; row "
+                f"{why.rows[0]} has {why.ratios[0]:.3g} times the average curvature {along}."
+            )
         rows = ""
         if why.rows:
-            part = sum(why.row_shares)
-            rows = f"; {named_rows(why.rows)} {'make' if len(why.rows) > 1 else 'makes'} "
-            rows += f"{100 * part:.0f} % of it"
+            verb = "make" if len(why.rows) > 1 else "makes"
+            rows = f"; {named_rows(why.rows)} {verb} {100 * sum(why.row_shares):.0f} % of it"
         return (
             f"The cause is batch {why.batches[0]}: it has {why.ratios[0]:.3g} times the average "
             f"curvature {along} and accounts for {100 * why.shares[0]:.0f} % of the instability"
             f"{rows}."
         )
+    if not why.batches:
+        return f"The cause is that the batches disagree {along}; no few rows drive it."
     several = ", ".join(str(b) for b in why.batches[:3])
+    ratios = ", ".join(f"{r:.2g}" for r in why.ratios[:3])
     return (
         f"The cause is that the batches disagree {along}: no single one drives it, the strongest "
-        f"are {several} with {', '.join(f'{r:.2g}' for r in why.ratios[:3])} times the average "
-        "curvature there."
+        f"are {several} with {ratios} times the average curvature there."
     )
 
 
-def _instead(found: Diagnosis, subject: Prediction) -> list[str]:
-    best = found.recommendation
+def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
+    """The measured winner of everything that ran, and the fastest to 1 %."""
+    best = result.recommendation
     if best is None:
-        return ["No parameters were found that converge in mean square on these batches."]
-    sentences = []
-    if subject.outcome is Outcome.CONVERGES and not _beats(best, subject):
-        return [f"Nothing tried here leaves less after {found.epochs} epochs."]
-    better = "Better: with" if subject.outcome is Outcome.CONVERGES else "With"
-    sentences.append(
-        f"{better} {parameters(best.candidate.method)} it converges at {pace(best.rate)}"
-        f"{_left(found, best)}{_against_sgd(found, best)}."
-    )
-    proven = [p for p in found.predictions if p.candidate.certificate is not None]
-    if proven and proven[0] is not best:
+        return ["Nothing that was tried converges in mean square on these batches."]
+    if best is subject or (subject.fate is Fate.CONVERGES and best.loss >= _BETTER * subject.loss):
+        sentences = [f"Of all that ran here nothing leaves less after {result.epochs} epochs."]
+    else:
+        share = percent(loss_share(result, best.loss))
+        against = ""
+        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES:
+            against = f", {subject.loss / best.loss:.2g} times less"
+        sentences = [
+            f"Least loss after {result.epochs} epochs of all that ran here: "
+            f"{best.candidate.recipe.words}. It leaves {share} of the excess loss{against}."
+        ]
+    quick = result.quick
+    if quick is not None and quick is not best and quick.to_near < 0.8 * best.to_near:
+        slower = ""
+        if math.isfinite(best.to_near):
+            slower = f", instead of {epochs_of(result, best.to_near)}"
         sentences.append(
-            f"Certain in every order of the batches: {parameters(proven[0].candidate.method)}, at "
-            f"{pace(proven[0].rate)}."
+            f"Fastest to 1 %: {quick.candidate.recipe.words}, after "
+            f"{epochs_of(result, quick.to_near)}{slower}."
         )
-    elif proven:
-        sentences.append("This is certified for every order of the batches.")
     return sentences
 
 
-def _beats(best: Prediction, subject: Prediction) -> bool:
-    """Whether the recommendation leaves less error, or is faster where that is not known."""
-    if best.error_after is None or subject.error_after is None:
-        return best.rate < subject.rate
-    return best.error_after.value < 0.98 * subject.error_after.value
-
-
-def _against_sgd(found: Diagnosis, best: Prediction) -> str:
-    plain = next(p for p in found.predictions if p.candidate.key == "tuned-sgd")
-    if float(best.candidate.method.beta) == 0.0 or plain.outcome is not Outcome.CONVERGES:
+def _certain(result: Diagnosis) -> str:
+    """What is proven for every order of the batches."""
+    proven = [p for p in result.predictions if p.candidate.certificate is not None]
+    if not proven:
         return ""
-    if 0.0 < best.rate < 1.0 and 0.0 < plain.rate < 1.0:
-        ratio = math.log(best.rate) / math.log(plain.rate)
-        if ratio > 1.05:
-            times = f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
-            return f"; SGD at its best step would need {times} times the steps"
-    if plain.error_after is not None and best.error_after is not None:
-        share = share_of_start(found, plain.error_after.value)
-        mine = share_of_start(found, best.error_after.value)
-        return (
-            f"; after {found.epochs} epochs it is left with {percent(mine)}, SGD at its fastest "
-            f"step with {percent(share)}"
-        )
-    return ""
+    first = proven[0]
+    if first is result.recommendation:
+        return "This is certified for every order of the batches."
+    return (
+        f"Certain in every order of the batches: {parameters(first.candidate.method)}, at "
+        f"{pace(first.rate)}."
+    )
 
 
-def _changes(found: Diagnosis) -> list[str]:
-    if not found.remedies:
+def _safe_for_draws(result: Diagnosis) -> str:
+    """Parameters with momentum that are safe in mean square for batches drawn independently."""
+    safe = next((p for p in result.predictions if p.candidate.key == "iid"), None)
+    if safe is None or float(safe.candidate.method.beta) == 0.0:
+        return ""
+    size = result.survey.cut.batch_size
+    return (
+        f"Mean-square safe with momentum for independent batches of {size}: "
+        f"{parameters(safe.candidate.method)}, at {pace(safe.rate)}."
+    )
+
+
+def _larger_batches(result: Diagnosis, subject: Prediction) -> str:
+    """The batch size from which the judged method converges in mean square."""
+    size = result.survey.cut.batch_size
+    needed = subject.critical_batch
+    if needed is None or needed <= size or subject.fate is Fate.CONVERGES:
+        return ""
+    if needed >= result.survey.cut.rows:
+        return ""
+    return (
+        f"Its mean square converges from batch size {needed} on, on this data and with batches "
+        "drawn independently."
+    )
+
+
+def _changes(result: Diagnosis) -> list[str]:
+    if not result.remedies:
         return []
-    what = "your method" if found.subject.candidate.key == "yours" else "usual Nesterov"
-    good = [r for r in found.remedies if r.works]
-    bad = [r for r in found.remedies if not r.works]
+    what = "your method" if result.subject.candidate.key == "yours" else "usual Nesterov"
+    good = [r for r in result.remedies if r.works]
+    bad = [r for r in result.remedies if not r.works]
     sentences = []
     if good:
         sentences.append(f"Tried on this data, {what} would converge with: {_listed(good)}.")
@@ -236,3 +309,9 @@ def _changes(found: Diagnosis) -> list[str]:
 
 def _listed(tried: list[Remedy]) -> str:
     return "; ".join(f"{r.action} ({digits(r.rate)} a step)" for r in tried)
+
+
+def _left_out(result: Diagnosis) -> str:
+    if not result.left_out:
+        return ""
+    return f"Left out for want of time (--time): {'; '.join(result.left_out)}."

@@ -12,23 +12,17 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
+from ravine.figures.inconsistent_batch_law import MU, L, hit_zero, mean_after
 from ravine.figures.style import BLUE, GREY, RED, name_panels, panels
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
 from ravine.sampling import Sampling
-from ravine.theory.blocks import block
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-MU = 0.05
-"""Strong convexity of the paper's example."""
-
-L = 100.0
-"""Its smoothness: Q = 2000."""
 
 TERMS = (50, 250, 1000)
 """Numbers of terms of the panels, as in the paper."""
@@ -162,7 +156,7 @@ def _measured(
     out = {}
     if rule in _ZERO:
         share = float(np.mean(late == 0.0))
-        out["zero"] = (_hit_zero(n, rule, visits[2]), share, *_limits(share, trajectories, z))
+        out["zero"] = (hit_zero(n, rule, visits[2]), share, *_limits(share, trajectories, z))
     else:
         logs = np.log(late / early) / taken
         half = z * float(np.std(logs)) / np.sqrt(trajectories) + _ROUNDING
@@ -195,72 +189,6 @@ def _limits(share: float, count: int, z: float) -> tuple[float, float]:
     low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
     high = float(beta.ppf(1.0 - tail, hits + 1, count - hits)) if hits < count else 1.0
     return low, high
-
-
-def _hit_zero(n: int, rule: Sampling, steps: int) -> float:
-    """Probability that f_n was drawn twice in a row, after which the coordinate is zero."""
-    if rule is Sampling.RESHUFFLE:
-        # f_n ends one epoch and begins the next with probability 1/n², at each of the seams.
-        seams = steps // n - 1
-        return -float(np.expm1(seams * np.log1p(-1.0 / n**2)))
-
-    # Probabilities that no pair came yet and the last draw was another term, or was f_n.
-    p = 1.0 / n
-    other = 1.0
-    last = 0.0
-    for _ in range(steps):
-        other, last = (1.0 - p) * (other + last), p * other
-
-    return 1.0 - other - last
-
-
-def mean_after(n: int, rule: Sampling, steps: int) -> float:
-    """Exact mean distance of the third coordinate after some steps of an iid rule, from 1.
-
-    B(L) = u wᵀ has rank one, so every visit to f_n leaves a multiple of u. The mean size of that
-    multiple after a visit at step t follows from those of the visits before (a renewal equation).
-
-    Examples
-    --------
-    >>> round(mean_after(50, Sampling.IID, 2), 6)
-    1.013463
-    """
-    method = nesterov(Curvature(MU, L))
-    steep = block(L, method)
-    flat = block(MU, method)
-    u = steep[:, 1] / steep[1, 1]
-    w = steep[1]
-
-    # B(mu)^j on the start, and on what a visit to f_n leaves.
-    start = [np.array([1.0, 0.0])]
-    after = [u]
-    for _ in range(steps):
-        start.append(flat @ start[-1])
-        after.append(flat @ after[-1])
-
-    # Chance of a visit at the first step and later, and steps that must pass between two of them.
-    p = 1.0 / n
-    later = p if rule is Sampling.IID else 1.0 / (n - 1.0)
-    soonest = 0 if rule is Sampling.IID else 1
-
-    def none(j: int, first: float, delay: int) -> float:
-        """Probability of no visit in j steps."""
-        return float((1.0 - first) ** min(j, delay) * (1.0 - later) ** max(j - delay, 0))
-
-    # weight[t]: mean size of the multiple of u after a visit at step t, times its probability.
-    weight = np.zeros(steps + 1)
-    for t in range(1, steps + 1):
-        chance = p if t == 1 else later
-        weight[t] = chance * none(t - 1, p, 1) * abs(w @ start[t - 1])
-        for earlier in range(1, t - soonest):
-            k = t - earlier - 1
-            weight[t] += weight[earlier] * none(k, 0.0, soonest) * later * abs(w @ after[k])
-
-    mean = none(steps, p, 1) * abs(start[steps][0])
-    for t in range(1, steps + 1):
-        mean += weight[t] * none(steps - t, 0.0, soonest) * abs(after[steps - t][0])
-
-    return float(mean)
 
 
 def growth_agreement(data: xr.Dataset) -> dict[str, float]:

@@ -135,7 +135,8 @@ def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
 def _draw_regions(axes: Axes, data: xr.Dataset) -> list[Artist]:
     from matplotlib.patches import Patch
 
-    alphas, betas = data["alpha_L"].values, data["beta"].values
+    alphas = data["alpha_L"].values
+    betas = data["beta"].values
     for rung in RUNGS:
         rate = data[rung.key].values.T
         axes.contourf(alphas, betas, rate, levels=[-1.0, 1.0], colors=[rung.colour])

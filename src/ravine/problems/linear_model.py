@@ -191,8 +191,8 @@ class LinearModel(Problem):
     def _bounds(self, rows: slice) -> FloatArray:
         low, high = extreme_eigenvalues(self.X[rows])
         # Far out, a loss that is not quadratic may be flat.
-        least = low if self.loss.quadratic else 0.0
-        return self.loss.curvature_bound * np.array([least, high]) + self.l2
+        least = self.loss.curvature_bound * low if self.loss.quadratic else 0.0
+        return np.array([least, self.loss.curvature_bound * high]) + self.l2
 
     def _solve_dense(self, x: FloatArray, g: FloatArray) -> FloatArray:
         H = self.hessian(x)

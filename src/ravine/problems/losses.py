@@ -177,7 +177,84 @@ class Multinomial:
         return np.asarray(P[:, c] * (float(c == e) - P[:, e]))
 
 
-LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Logistic, Multinomial)}
+class Poisson:
+    """exp(z) - y z of a count y: what a Poisson law of mean exp(z) loses, up to a constant."""
+
+    name = "poisson"
+    outputs = 1
+    quadratic = False
+    # exp(z) has no bound: nothing is certain everywhere.
+    curvature_bound = float("inf")
+    kernel_code: int | None = None
+
+    def __init__(self, target: npt.ArrayLike) -> None:
+        self.target = Squared(target).target
+        if (self.target < 0.0).any():
+            row = int(np.flatnonzero(self.target < 0.0)[0])
+            given = f"{self.target[row]:g} in row {row}"
+            raise Refusal("y", "zero or more for the poisson loss", given, "use loss='squared'")
+
+    def kernel_target(self) -> FloatArray:
+        """The counts to be met."""
+        return self.target[:, None]
+
+    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Loss of each row."""
+        return np.asarray(np.exp(Z[:, 0]) - self.target[rows] * Z[:, 0])
+
+    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Derivative in z of each row."""
+        return np.asarray(np.exp(Z) - self.target[rows, None])
+
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``."""
+        return np.asarray(np.exp(Z) * S)
+
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row."""
+        return np.asarray(np.exp(Z[:, 0]))
+
+
+class Huber:
+    """½ r² of a residual r = z - y up to 1, |r| - ½ beyond: outliers pull with a bounded force.
+
+    The corner is at one unit of the target: scale the target so that usual residuals are smaller.
+    """
+
+    name = "huber"
+    outputs = 1
+    quadratic = False
+    curvature_bound = 1.0
+    kernel_code: int | None = None
+
+    def __init__(self, target: npt.ArrayLike) -> None:
+        self.target = Squared(target).target
+
+    def kernel_target(self) -> FloatArray:
+        """The numbers to be met."""
+        return self.target[:, None]
+
+    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Loss of each row."""
+        size = np.abs(Z[:, 0] - self.target[rows])
+        return np.where(size <= 1.0, 0.5 * size**2, size - 0.5)
+
+    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+        """Derivative in z of each row."""
+        return np.clip(Z - self.target[rows, None], -1.0, 1.0)
+
+    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``."""
+        return np.asarray((np.abs(Z - self.target[rows, None]) <= 1.0) * S)
+
+    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row."""
+        return np.asarray(np.abs(Z[:, 0] - self.target[rows]) <= 1.0, dtype=np.float64)
+
+
+LOSSES: dict[str, type[Loss]] = {
+    kind.name: kind for kind in (Squared, Logistic, Multinomial, Poisson, Huber)
+}
 """All losses by name."""
 
 

@@ -3,83 +3,82 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from ravine.diagnosis import Diagnosis
-from ravine.diagnosis.prediction import Outcome, Prediction
-from ravine.diagnosis.verdict import digits, share_of_start, verdict
+from ravine.diagnosis.prediction import Estimate, Fate, Prediction
+from ravine.diagnosis.recipe import momentum_digits
+from ravine.diagnosis.verdict import digits, loss_share, share_of_start, verdict
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
 from ravine.report.page import Cell, Page
 from ravine.theory.finite_sums.growth import Growth
 
 _TONES = {
-    Outcome.CONVERGES: "good",
-    Outcome.ERRATIC: "unsure",
-    Outcome.DIVERGES: "bad",
-    Outcome.UNDECIDED: "unsure",
+    Fate.CONVERGES: "good",
+    Fate.USELESS: "unsure",
+    Fate.ERRATIC: "unsure",
+    Fate.DIVERGES: "bad",
+    Fate.UNDECIDED: "unsure",
 }
 
 
-def write_diagnosis(found: Diagnosis, path: Path) -> None:
-    """Write the report as one HTML file that needs nothing else."""
-    diagnosis_page(found).write(path)
-
-
-def diagnosis_page(found: Diagnosis) -> Page:
+def diagnosis_page(result: Diagnosis) -> Page:
     """The report: verdict, methods, causes, remedies, pictures, data."""
     from ravine import __version__
 
-    survey, problem = found.survey, found.survey.problem
+    survey = result.survey
+    model = survey.model
+    cut = survey.cut
     page = Page(
-        f"Diagnosis of {found.name}",
+        f"Diagnosis of {result.name}",
         subtitle=(
-            f"{problem.X.shape[0]} rows, {problem.features} columns, {problem.loss.name} loss, "
-            f"l2 = {problem.l2:.3g}, {problem.terms} batches of "
-            f"{int(problem.batch_sizes.max())}, sampling {found.sampling.value}"
+            f"{cut.rows} rows, {model.features} columns, {model.loss.name} loss, "
+            f"l2 = {model.l2:.3g}, {cut.steps_per_epoch} batches of {cut.batch_size} an epoch, "
+            f"{cut.phrase}"
         ),
-        footer=f"ravine {__version__}, seed {found.seed}",
+        footer=f"ravine {__version__}, seed {result.seed}, {result.seconds:.1f} s",
     )
-    tone = {"good": "", "bad": "bad", "unsure": "unsure"}[_TONES[found.subject.outcome]]
-    page.lead(verdict(found), tone=tone)
+    tone = {"good": "", "bad": "bad", "unsure": "unsure"}[_TONES[result.subject.fate]]
+    page.lead(verdict(result), tone=tone)
     page.heading("The methods")
-    _methods(page, found)
+    _methods(page, result)
     page.picture(
-        draw_curves(found),
-        f"Distance to the minimiser over {found.steps} steps ({found.epochs} epochs), mean of "
-        f"{found.runs.squares.shape[1]} runs on the data. Dashed: predicted before the runs.",
+        draw_curves(result),
+        f"Excess loss over {result.steps} steps ({result.epochs} epochs), mean of "
+        f"{result.runs.squares.shape[1]} runs on the data. Dashed: exact moments of batches that "
+        "are drawn independently.",
     )
     page.heading("Where it converges")
     page.picture(
-        draw_plane(found),
+        draw_plane(result),
         "Step size and momentum (Nesterov's form): where exact gradients converge, where the "
         "mean squared error on these batches falls, and where every order of them is certain.",
     )
     page.heading("Why: what the batches disagree in")
-    _causes(page, found)
+    _causes(page, result)
     page.picture(
-        draw_batches(found), "Curvature of every batch, against that of the whole objective."
+        draw_batches(result), "Curvature of every batch, against that of the whole objective."
     )
-    if found.remedies:
+    if result.remedies:
         page.heading("What would change it")
-        _remedies(page, found)
+        _remedies(page, result)
     page.heading("The data")
     c = survey.curvature
     held = "everywhere" if survey.quadratic else "at the minimiser"
     facts = [
         f"whole objective ({held}): mu = {c.mu:.4g}, L = {c.L:.4g}, Q = {c.Q:.4g}",
-        _bounds(found),
+        _bounds(result),
         f"mean ‖gradient of a batch at the minimiser‖ = {survey.sigma:.4g}"
         + (": all batches share the minimiser" if survey.interpolates else ""),
     ]
-    facts += [f.message + (f": {f.remedy}" if f.remedy else "") for f in found.findings]
+    facts += [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
     page.bullets(facts)
     page.heading("What is exact, and what is an estimate")
-    page.bullets(_standing(found))
+    page.bullets(_standing(result))
     return page
 
 
-def _bounds(found: Diagnosis) -> str:
-    bounds = found.survey.certified_curvature
+def _bounds(result: Diagnosis) -> str:
+    bounds = result.survey.certified_curvature
     if bounds is None:
         return "some batch is flat in some direction, so no positive mu holds for all of them"
     return (
@@ -88,42 +87,48 @@ def _bounds(found: Diagnosis) -> str:
     )
 
 
-def _methods(page: Page, found: Diagnosis) -> None:
+def _methods(page: Page, result: Diagnosis) -> None:
     header: list[Cell | str] = ["method", "outcome"]
     header += [
         Cell(name, number=True)
         for name in (
-            "lr", "momentum",
-            "exact gradients", "mean square", "almost sure", "any order", "floor", "predicted",
-            "measured",
+            "lr", "momentum", "loss left", "distance left", "steps to 1 %", "exact gradients",
+            "mean square", "almost sure", "any order", "floor of the loss", "critical batch",
         )
     ]  # fmt: skip
     rows: list[list[Cell | str]] = []
-    for i, p in enumerate(found.predictions):
-        last = float(found.runs.squares[-1, :, i].mean())
-        measured = _share(found, last) if math.isfinite(last) else "diverged"
+    for p in result.predictions:
+        method = p.candidate.method
         rows.append(
             [
                 p.candidate.name,
-                Cell(p.outcome.value, _TONES[p.outcome]),
-                Cell(f"{float(p.candidate.method.alpha):.4g}", number=True),
-                Cell(f"{float(p.candidate.method.beta):.4g}", number=True),
+                Cell(p.fate.value, _TONES[p.fate]),
+                Cell(f"{float(method.alpha):.4g}", number=True),
+                Cell(momentum_digits(float(method.beta)), number=True),
+                Cell(_loss(result, p.excess_after), number=True),
+                Cell(_distance(result, p.error_after), number=True),
+                Cell(f"{p.to_near:.0f}" if math.isfinite(p.to_near) else "–", number=True),
                 Cell(digits(p.spectral_radius), number=True),
                 Cell(_growth(p.mean_square), number=True),
                 Cell(_growth(p.almost_sure), number=True),
                 Cell("–" if p.worst_case is None else digits(p.worst_case), number=True),
-                Cell("–" if p.floor is None else _share(found, p.floor.value), number=True),
-                Cell(_after(found, p), number=True),
-                Cell(measured, number=True),
+                Cell(_floor(result, p), number=True),
+                Cell("–" if p.critical_batch is None else str(p.critical_batch), number=True),
             ]
         )
     page.table(header, rows)
     page.paragraph(
-        "Growth of the error per step: below 1 it falls. Errors are root-mean-square distances to "
-        f"the minimiser as a share of the start's; predicted and measured after {found.epochs} "
-        "epochs. ± gives 95 % limits where a number is an estimate."
+        f"Left after {result.epochs} epochs, as shares of the start's: excess loss, and root-mean-"
+        "square distance to the minimiser. Growth of the error per step, at the first step size: "
+        "below 1 it falls. ± gives 95 % limits where a number is an estimate. Critical batch: the "
+        "size from which the mean square converges on this data with independent draws."
     )
-    page.bullets([f"{p.candidate.name}: {p.candidate.reason}" for p in found.predictions])
+    page.bullets(
+        [
+            f"{p.candidate.name}: {p.candidate.recipe.words}; {p.candidate.reason}"
+            for p in result.predictions
+        ]
+    )
 
 
 def _growth(g: Growth) -> str:
@@ -134,33 +139,41 @@ def _growth(g: Growth) -> str:
     return f"{digits(value)} ± {reach:.1g}"
 
 
-def _after(found: Diagnosis, p: Prediction) -> str:
-    return "–" if p.error_after is None else _share(found, p.error_after.value)
+def _loss(result: Diagnosis, estimate: Estimate | None) -> str:
+    return "diverged" if estimate is None else _share(loss_share(result, estimate.value))
 
 
-def _share(found: Diagnosis, square: float) -> str:
-    share = share_of_start(found, square)
+def _distance(result: Diagnosis, estimate: Estimate | None) -> str:
+    return "diverged" if estimate is None else _share(share_of_start(result, estimate.value))
+
+
+def _floor(result: Diagnosis, p: Prediction) -> str:
+    return "–" if p.floor_excess is None else _share(loss_share(result, p.floor_excess.value))
+
+
+def _share(share: float) -> str:
     if not math.isfinite(share):
         return "–"
     return f"{share:.2g} ×" if share > 10.0 else f"{100 * share:.3g} %"
 
 
-def _causes(page: Page, found: Diagnosis) -> None:
-    why = found.disagreement
+def _causes(page: Page, result: Diagnosis) -> None:
+    why = result.disagreement
     directions = ", ".join(f"{name} ({weight:+.2f})" for name, weight in why.columns)
     page.paragraph(
         f"The batch Hessians differ from their mean by {100 * why.spread:.0f} % of its size (root "
         f"mean square, Frobenius norm). The direction that matters most: {directions}."
     )
+    shares = zip(why.batches or why.rows, why.shares, why.ratios, strict=True)
     page.table(
-        ["batch", Cell("share of the disagreement", number=True),
+        ["batch" if why.batches else "row", Cell("share of the disagreement", number=True),
          Cell("curvature along it, over the average", number=True)],
         [
             [str(b), Cell(f"{100 * s:.0f} %", number=True), Cell(f"{r:.3g}", number=True)]
-            for b, s, r in zip(why.batches, why.shares, why.ratios, strict=True)
+            for b, s, r in shares
         ],
     )  # fmt: skip
-    if why.rows:
+    if why.batches and why.rows:
         parts = ", ".join(
             f"row {r} ({100 * s:.0f} %)" for r, s in zip(why.rows, why.row_shares, strict=True)
         )
@@ -170,18 +183,18 @@ def _causes(page: Page, found: Diagnosis) -> None:
         )
 
 
-def _remedies(page: Page, found: Diagnosis) -> None:
+def _remedies(page: Page, result: Diagnosis) -> None:
     page.table(
         ["option tried on the data", "outcome", Cell("rate a step", number=True)],
         [
-            [r.action, Cell(r.outcome.value, _TONES[r.outcome]), Cell(digits(r.rate), number=True)]
-            for r in found.remedies
+            [r.action, Cell(r.fate.value, _TONES[r.fate]), Cell(digits(r.rate), number=True)]
+            for r in result.remedies
         ],
     )
 
 
-def _standing(found: Diagnosis) -> list[str]:
-    survey = found.survey
+def _standing(result: Diagnosis) -> list[str]:
+    survey = result.survey
     lines = []
     if survey.quadratic:
         lines.append("The loss is quadratic: rates at the minimiser hold everywhere.")
@@ -190,23 +203,27 @@ def _standing(found: Diagnosis) -> list[str]:
             "The loss is not quadratic: rates and floors are local, of the quadratic at the "
             "minimiser. The certificate is global, from curvature bounds that hold everywhere."
         )
-    if not survey.every_batch:
+    what = "rows" if survey.cut.recut else "batches"
+    if not survey.complete:
         lines.append(
-            f"Mean-square rates are estimates from the {survey.sure} heaviest and "
-            f"{len(survey.sample) - survey.sure} random ones of {survey.problem.terms} batches, "
-            "for iid sampling."
+            f"Second moments are those of the {survey.sure} heaviest and "
+            f"{len(survey.sample) - survey.sure} random ones of all {what}."
         )
     if not survey.every_direction:
         lines.append(
             f"Second moments are followed in {survey.moments.dimension} of "
-            f"{survey.problem.dimension} directions, those of the largest curvature and of the "
-            "heaviest batches: mean-square rates are estimates without limits for the rest."
+            f"{survey.model.dimension} directions, those of the largest curvature and of the "
+            "heaviest rows: mean-square rates are estimates without limits for the rest."
         )
-    senses = {p.mean_square.exact for p in found.predictions}
-    if survey.exact and senses == {True}:
-        lines.append("Mean-square rates are exact for this sampling of these batches.")
-    elif survey.exact:
-        lines.append(f"Mean-square rates under {found.sampling.value} sampling are estimates.")
-    if any(p.candidate.certificate is not None for p in found.predictions):
+    if all(p.mean_square.exact for p in result.predictions):
+        lines.append("Mean-square rates are exact for this order of these batches.")
+    else:
+        lines.append(
+            "Mean-square rates lie between those of exact gradients and of independent draws; "
+            "where these differ, they are estimates from randomly drawn epochs."
+        )
+    lines.append("Losses and distances after the epochs are means over runs on the data.")
+    lines += [f"Left out for want of time: {what}." for what in result.left_out]
+    if any(p.candidate.certificate is not None for p in result.predictions):
         lines.append("The certificate was verified in exact rational arithmetic.")
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ravine.tables.column import Column, columns_from
@@ -33,7 +34,7 @@ def read_parquet(source: Source, limits: Limits) -> list[Column]:
             if pa.types.is_string(kind) or pa.types.is_large_string(kind)
         ]
         with parquet.ParquetFile(source.path, read_dictionary=texts) as file:
-            batches = file.iter_batches(batch_size=_BATCH)
+            batches = _validated(file.iter_batches(batch_size=_BATCH))
             return columns_from(batches, schema.names, limits, levels=declared_levels(schema))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise broken(source.path.name, "Parquet", error) from None
@@ -61,10 +62,17 @@ def read_feather(source: Source, limits: Limits) -> list[Column]:
         file.seek(0)
         reader = pa.ipc.open_file(file)
         schema = reader.schema
-        batches = (reader.get_batch(k) for k in range(reader.num_record_batches))
+        batches = _validated(reader.get_batch(k) for k in range(reader.num_record_batches))
         return columns_from(batches, schema.names, limits, levels=declared_levels(schema))
     except (pa.ArrowException, OSError, struct.error, IndexError) as error:
         raise broken(source.path.name, "Feather", error) from None
+
+
+def _validated(batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches, offsets and codes checked: Arrow trusts them, and would read beyond memory."""
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
 
 
 def declared_levels(schema: Any) -> set[int]:

@@ -129,6 +129,8 @@ def _guess_arff(text: str, encoding: str) -> Dialect | None:
     header = [line for line in text[: data.end()].splitlines() if not is_comment(line, "%")]
     names = re.findall(r"(?im)^@attribute\s+('[^']+'|\"[^\"]+\"|\S+)", text[: data.end()])
     plain = tuple(name.strip("'\"") for name in names)
+    if not plain:
+        return None
     return Dialect(encoding, ",", "'", ".", "%", plain, len(header), True, form="ARFF")
 
 

@@ -124,13 +124,14 @@ def frame_columns(frame: Any, limits: Limits) -> list[Column]:
     """The columns of a frame."""
     import pyarrow as pa
 
-    width = frame.shape[1]
-    limits.check_columns(width)
     if hasattr(frame, "iloc"):
+        width = frame.shape[1]
+        limits.check_columns(width)
         # pandas: column by column, as one of mixed types would spoil the others.
         names = [_joined(name) for name in frame.columns]
         return [_pandas_column(frame.iloc[:, k], names[k]) for k in range(width)]
     table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+    limits.check_columns(table.num_columns)
     levels = declared_levels(table.schema)
     return columns_from(table.to_batches(), table.schema.names, limits, levels=levels)
 

@@ -6,6 +6,7 @@ import math
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ _PAIRS = (
 """Names under which data and target are kept, in the order in which they are looked for."""
 _TARGETS = ("y", "target", "label", "labels", "Y", "y_train")
 _SPARSE = {"data", "indices", "indptr", "shape"}
-_BAD = (*UNPACKING_ERRORS, ValueError, SyntaxError, KeyError, TypeError, MemoryError)
+_BAD = (*UNPACKING_ERRORS, ValueError, SyntaxError, KeyError, TypeError, TokenError)
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def _zip_source(path: Path, size: int, limits: Limits) -> Source:
         files = [
             info
             for info in archive.infolist()
-            if not info.is_dir() and not info.filename.startswith(("__MACOSX", "."))
+            if not info.filename.endswith("/") and not info.filename.startswith(("__MACOSX", "."))
         ]
     names = [info.filename for info in files]
     if any(name.startswith("xl/") for name in names):

@@ -61,7 +61,9 @@ def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
     [[0.25, 0.25], [-0.5, 0.5]]
     """
     lam = real("eigenvalue", eigenvalue, remedy=_EIGENVALUE)
-    alpha, beta, gamma = method.alpha, method.beta, method.gamma
+    alpha = method.alpha
+    beta = method.beta
+    gamma = method.gamma
     shape = broadcast(eigenvalue=lam, alpha=alpha, beta=beta, gamma=gamma)
     h = alpha * lam
 
@@ -211,7 +213,8 @@ def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
     """
     scalar = _scalar_curvature(curvature)
     method = nesterov(scalar)
-    steep, flat = block(scalar.L, method), block(scalar.mu, method)
+    steep = block(scalar.L, method)
+    flat = block(scalar.mu, method)
     product = np.eye(2)
     for k in _gaps(gaps):
         product = product @ steep @ np.linalg.matrix_power(flat, k)

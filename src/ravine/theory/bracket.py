@@ -31,7 +31,8 @@ class Bracket:
     @property
     def relative_width(self) -> Real:
         """``upper / lower - 1``; zero where both are zero, infinite where only ``lower`` is."""
-        lower, width = np.asarray(self.lower), np.asarray(self.width)
+        lower = np.asarray(self.lower)
+        width = np.asarray(self.width)
         share = np.full(width.shape, np.inf)
         np.divide(width, lower, out=share, where=lower > 0.0)
         return np.where(width == 0.0, 0.0, share)[()]

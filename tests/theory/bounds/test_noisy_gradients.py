@@ -46,7 +46,8 @@ def test_theorem_1_with_exact_constants_bounds_every_quadratic(
     lam = rng.uniform(1.0, Q, 6)
     lam[:2] = 1.0, Q
     start, noise = rng.standard_normal(6), rng.exponential(size=6) ** 3
-    bound = bounds.additive_noise(curvature, method, objective=objective)
+    quantity = "objective" if objective else "distance"
+    bound = bounds.additive_noise(curvature, method, quantity=quantity)
     envelope = bound.envelope(steps=80, distance=np.linalg.norm(start), sigma=np.sqrt(noise.sum()))
     found = _exact(lam, method, start=start, noise=noise, steps=80, objective=objective)
     assert np.all(found <= envelope.values * ROUNDING)
@@ -174,7 +175,7 @@ def test_corollary_1_corrected_bounds_the_objective(Q):
     lam = np.geomspace(0.5, 0.5 * Q, 25)
     each = 0.5 * lam * second_moment(lam, method, sigma2=0.7, start=2.0, steps=steps)
     assert np.all(each.max(axis=1) <= envelope.values * ROUNDING)
-    sharper = bounds.additive_noise(curvature, method, objective=True).envelope(
+    sharper = bounds.additive_noise(curvature, method, quantity="objective").envelope(
         steps=steps, distance=2.0, sigma=np.sqrt(0.7)
     )
     # Samples overstate the last of at most 2048 powers most: by 42 % with the weight lambda.

@@ -10,7 +10,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method, heavy_ball, nesterov
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
-from ravine.theory.finite_sums.growth import Growth, growth
+from ravine.theory.finite_sums.growth import Growth, consistent, growth
 from ravine.theory.finite_sums.path_growth import moment_growth
 from ravine.theory.finite_sums.positive_map import perron_root
 from ravine.theory.finite_sums.sense import Sense
@@ -282,6 +282,86 @@ def test_divergence_is_open_when_the_limits_straddle_one():
     assert Growth(1.02, 1.01, 1.03, *args).diverges is True
     assert Growth(0.98, 0.97, 1.0, *args).diverges is False
     assert Growth(exp(2), 1.0, 9.0, True, Sense.MEAN_SQUARE, Sampling.IID).rate == exp(1)
+
+
+def test_paths_shorter_than_the_memory_decide_nothing():
+    # One step in ten thousand: 500 steps show the beginning only.
+    H = rotated(6, 3, seed=2, low=1e-3, high=0.1)
+    short = growth(H, Method(0.001, 0.5), sense="almost-sure", steps=500, replicas=8)
+    assert short.diverges is None
+    assert "undecided: 500 steps are fewer than the memory" in short.note
+    long = growth(rotated(6, 3, seed=2), Method(0.05, 0.5), sense="almost-sure", steps=500)
+    assert long.decided
+    assert long.diverges is False
+
+
+def a_growth(value, low, high, sense, *, exact=False, decided=True):
+    return Growth(value, low, high, exact, sense, Sampling.IID, decided)
+
+
+@pytest.mark.parametrize(
+    ("square", "sure"),
+    [
+        ((0.9, 0.9, 0.9, True), (1.0011, 1.0010, 1.0012)),  # transient growth read as asymptotic
+        ((0.9, 0.8, 1.2, False), (1.0, 0.96, 1.02)),
+        ((0.5, 0.45, 0.55, False), (0.9, 0.89, 0.91)),  # a mean square that missed rare paths
+        ((1.2, 1.2, 1.2, True), (0.9, 0.8, 1.0)),
+    ],
+)
+def test_statements_about_one_sum_cannot_contradict(square, sure):
+    *limits, exact = square
+    one = a_growth(*limits, Sense.MEAN_SQUARE, exact=exact)
+    two = a_growth(*sure, Sense.ALMOST_SURE)
+    raised, lowered = consistent(one, two, mean_rate=0.93)
+    assert lowered.value <= raised.rate * (1 + 1e-12)
+    assert lowered.high <= np.sqrt(raised.high) * (1 + 1e-12)
+    assert raised.rate >= 0.93 * (1 - 1e-12)
+    for found in (raised, lowered):
+        assert found.low <= found.value <= found.high
+    if exact and one.value >= 0.93**2:
+        assert raised == one
+    changed = lowered.value != two.value or raised.value != one.value
+    assert changed == bool(raised.note or lowered.note)
+
+
+def test_short_paths_converge_where_the_mean_square_does():
+    square = a_growth(0.9, 0.9, 0.9, Sense.MEAN_SQUARE, exact=True)
+    short = a_growth(1.001, 1.0005, 1.0015, Sense.ALMOST_SURE, decided=False)
+    assert short.diverges is None
+    assert consistent(square, short)[1].diverges is False
+
+
+def test_a_deadline_gives_wider_limits_and_says_so():
+    H = rotated(9, 5, seed=3)
+    exact = growth(H, Method(0.06, 0.5), sampling="iid-no-repeat")
+    cut = growth(H, Method(0.06, 0.5), sampling="iid-no-repeat", seconds=0.0)
+    assert exact.exact
+    assert not cut.exact
+    assert "limits hold" in cut.note
+    assert cut.low <= exact.value <= cut.high
+
+
+def test_a_thousand_terms_and_more_are_estimated():
+    lam = np.linspace(1.0, 2.0, 1100)[:, None]
+    rest = {"sampling": "reshuffle", "steps": 1100, "replicas": 4, "population": 4}
+    found = growth(lam, Method(0.3), sense="almost-sure", **rest)
+    # One direction without momentum: every order of an epoch has the same product. The norm of
+    # (r, v) also has the last step in it, a factor of at most √2 over the whole epoch.
+    expected = np.exp(np.mean(np.log(1 - 0.3 * lam)))
+    assert found.value == pytest.approx(expected, rel=np.log(2) / 1100)
+    assert growth(lam, Method(0.3), sense="mean-square", **rest).diverges is False
+
+
+@pytest.mark.parametrize("sampling", ["iid", "iid-no-repeat", "reshuffle"])
+def test_a_growth_next_to_one_is_found_as_well(sampling):
+    # Condition 10^4 and a short step: 1 - growth is 1e-6, and the matrix of the map agrees.
+    H = rotated(4, 12, seed=6, low=1e-4, high=1.0)
+    method = Method(0.02, 0.5)
+    found = growth(H, method, sampling=sampling)
+    A = [block(h, method) for h in H]
+    mean_rate = radius(np.mean(A, axis=0))
+    assert found.exact
+    assert 1.0 - found.value == pytest.approx(1.0 - mean_rate**2, rel=0.05)
 
 
 @pytest.mark.parametrize(

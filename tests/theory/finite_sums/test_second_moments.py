@@ -1,9 +1,12 @@
-from itertools import product
+"""Second moments in the eigenvectors of the mean: against theory, enumeration and perturbation."""
+
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 from ravine.methods import Method
+from ravine.theory.finite_sums.deadline import Deadline
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.finite_sums.moment_curve import constant, moment_curve
 from ravine.theory.finite_sums.second_moments import SecondMoments
@@ -106,3 +109,59 @@ def test_restricting_to_directions_keeps_their_blocks():
     part = moments.restricted(np.array([0, 3]))
     np.testing.assert_allclose(part.deviations[2][0, 1], H[2][0, 3])
     assert part.dimension == 2
+
+
+@pytest.mark.parametrize("m", [1, 2, 4, 5])
+@pytest.mark.parametrize("q", [1, 2])
+def test_recut_batches_are_all_subsets_of_the_rows(m, q):
+    """A batch of m of 5 rows: the mean over all subsets is that of rows, times a factor."""
+    rng = np.random.default_rng(q)
+    roots, z = rng.standard_normal((5, q, 3)), rng.standard_normal((5, 3))
+    z -= z.mean(axis=0)
+    H = np.swapaxes(roots, 1, 2) @ roots + 0.3 * np.eye(3)
+    subsets = [list(s) for s in combinations(range(5), m)]
+    batches = np.array([H[s].mean(axis=0) for s in subsets])
+    slopes = np.array([z[s].mean(axis=0) for s in subsets])
+    expected = SecondMoments.of(batches, slopes)
+    found = SecondMoments.recut(roots, z, m, shift=0.3)
+    method, start = Method(0.1, 0.6), np.array([1.0, 2.0, -1.0])
+    exact = expected.growth(method, tolerance=1e-9)
+    assert found.growth(method, tolerance=1e-9) == pytest.approx(exact, rel=1e-8)
+    for one in (found, expected):
+        one_curve = moment_curve(one, constant(method, 8), one.basis.T @ start)
+        np.testing.assert_allclose(
+            one_curve.distance,
+            moment_curve(expected, constant(method, 8), expected.basis.T @ start).distance,
+            rtol=1e-10,
+        )
+    X = found.basis @ found.stationary(method) @ found.basis.T
+    Y = expected.basis @ expected.stationary(method) @ expected.basis.T
+    np.testing.assert_allclose(X, Y, rtol=1e-7, atol=1e-12)
+
+
+def test_deviations_that_leave_the_slowest_direction_alone_do_not_change_the_growth():
+    H = np.array([np.diag([0.1, 1.0, 2.0]), np.diag([0.1, 1.4, 1.6])])
+    H[:, 1, 2] = H[:, 2, 1] = [0.2, -0.1]
+    method = Method(0.5, 0.2)
+    moments = SecondMoments.of(H)
+    root = moments.growth_limits(method)
+    assert root.settled
+    assert root.value == pytest.approx(moments.mean_rate(method) ** 2, rel=1e-9)
+
+
+def test_limits_hold_when_the_search_is_ended_at_once():
+    _, _, moments = a_sum(6, 4, seed=2)
+    exact = moments.growth(Method(0.1, 0.6), tolerance=1e-9)
+    _, _, again = a_sum(6, 4, seed=2)
+    cut = again.growth_limits(Method(0.1, 0.6), tolerance=1e-9, deadline=Deadline(0.0))
+    assert not cut.settled
+    assert cut.low <= exact <= cut.high
+    assert cut.high / cut.low < 2.0
+
+
+def test_the_natural_step_halves_where_sgd_stops_converging():
+    # One direction: E[(1 - alpha h)²] = 1 at alpha = 2 E h/E h².
+    moments = SecondMoments.of(np.array([[[1.0]], [[3.0]]]))
+    assert moments.natural_step == pytest.approx(2 / 5)
+    assert moments.is_stable(Method(0.799))
+    assert not moments.is_stable(Method(0.801))

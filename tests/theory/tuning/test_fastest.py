@@ -6,8 +6,15 @@ import pytest
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.finite_sums.growth import growth
+from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.noise.moments import second_moment
-from ravine.theory.tuning.fastest import budget_error, fastest_budget, fastest_mean_square
+from ravine.theory.tuning.fastest import (
+    budget_error,
+    fastest_budget,
+    fastest_mean_square,
+    fastest_on,
+    fastest_step_on,
+)
 
 
 def example(n, Q):
@@ -48,6 +55,58 @@ def test_no_point_of_a_random_cloud_is_better(seed):
     beta = float(found.method.beta) + rng.normal(0, [[0.01]] * 40 + [[0.3]] * 40)[:, 0]
     rates = [growth(lam, Method(a, b)).rate for a, b in zip(alpha, beta, strict=True)]
     assert min(rates) >= found.rate * (1 - 1e-9)
+
+
+def test_a_valley_beside_the_obvious_one_is_found():
+    H = np.array([[[10.0, 3.0], [3.0, 9.0]], [[6.0, 4.0], [4.0, 19.0]]])
+    best = fastest_mean_square(H)
+    assert best.rate == pytest.approx(0.452593, abs=1e-5)
+    assert float(best.method.alpha) == pytest.approx(0.0615, abs=1e-4)
+    assert float(best.method.beta) == pytest.approx(0.265, abs=1e-3)
+
+
+def lifted_rates(H, alphas, betas):
+    """Rates over a grid from matrices of (2d)² rows that are written out."""
+    n, d, _ = H.shape
+    out = np.empty((alphas.size, betas.size))
+    b = betas[:, None, None]
+    for i, a in enumerate(alphas):
+        lift = np.zeros((betas.size, 4 * d * d, 4 * d * d))
+        for h in H:
+            A = np.empty((betas.size, 2 * d, 2 * d))
+            A[:, :d, :d] = np.eye(d) - a * (1 + b) * h
+            A[:, :d, d:] = b * b * np.eye(d)
+            A[:, d:, :d] = -a * h
+            A[:, d:, d:] = b * np.eye(d)
+            lift += np.einsum("pij,pkl->pikjl", A, A).reshape(lift.shape) / n
+        out[i] = np.sqrt(np.abs(np.linalg.eigvals(lift)).max(axis=-1))
+    return out
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_point_of_a_grid_is_better_on_random_sums(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    half = rng.standard_normal((n, 2, 3)) * np.exp(rng.uniform(-0.5, 0.5, (n, 1, 1)))
+    H = half @ np.swapaxes(half, 1, 2) + 0.05 * np.eye(2)
+    best = fastest_mean_square(H)
+    top = 1.0 / np.linalg.eigvalsh(H).max()
+    grid = lifted_rates(H, top * np.geomspace(0.1, 8.0, 24), np.linspace(-0.9, 0.95, 24))
+    assert np.log(best.rate) <= np.log(grid.min()) * (1 - 1e-6)
+
+
+def test_moments_at_hand_are_tuned_like_the_sum():
+    rng = np.random.default_rng(9)
+    half = rng.standard_normal((8, 9, 12))
+    H = half @ np.swapaxes(half, 1, 2) / 12 + 0.05 * np.eye(9)
+    moments = SecondMoments.of(H)
+    best = fastest_on(moments)
+    alone = fastest_step_on(moments)
+    assert best.rate <= alone.rate * (1 + 1e-6)
+    assert growth(H, best.method).rate == pytest.approx(best.rate, rel=1e-4)
+    for factor, shift in ((0.9, 0.0), (1.1, 0.0), (1.0, -0.05), (1.0, 0.03)):
+        a, b = factor * float(best.method.alpha), float(best.method.beta) + shift
+        assert growth(H, Method(a, b)).rate >= best.rate - 1e-3 * (1 - best.rate)
 
 
 def test_equal_terms_have_the_fastest_deterministic_rate():

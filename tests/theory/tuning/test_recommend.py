@@ -119,6 +119,24 @@ def test_a_given_sum_gets_its_fastest_mean_square_rate():
     assert "SGD at 2/(mu + L) has 0.939394" in advice.reason
 
 
+def test_a_budget_of_batches_for_the_objective():
+    """In the objective a flat direction weighs little: its error may stay, and f is lower."""
+    curvature = Curvature(1, 100)
+    budget = {"batch_size": 20, "L_max": 1000, "sigma2": 0.1, "steps": 60, "distance": 3.0}
+    distance = recommend(curvature, **budget)
+    objective = recommend(curvature, quantity="objective", **budget)
+    assert objective.quantity == "E f(y) - f* after 60 steps"
+    noise = batch_noise(curvature, batch_size=20, L_max=1000)
+    spectrum = np.geomspace(1, 100, 200)[:, None]
+    spent = {"sigma2": 0.1, "steps": 60, "distance": 3.0}
+    excess = [
+        (0.5 * spectrum * batch_moment(spectrum, advice.method, noise, **spent)).max()
+        for advice in (distance, objective)
+    ]
+    assert excess[1] == pytest.approx(objective.value, rel=1e-3)
+    assert excess[1] < excess[0]
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

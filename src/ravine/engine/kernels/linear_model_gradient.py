@@ -8,7 +8,7 @@ mini-batches of its own, the lanes have no rows in common and are taken one by o
 are numbers at run time.
 
 To compile another loss, turn scores into slopes in ``gradient`` (four rows of all lanes at once)
-and in ``take_slopes`` (one row of one lane), under its number ``kernel_code``.
+and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``.
 """
 
 from __future__ import annotations
@@ -192,40 +192,6 @@ def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatA
 
 
 @inner
-def take_slopes(
-    loss: int,
-    outputs: int,
-    top: float,
-    hits: FloatArray,
-    valued: bool,
-    scores: FloatArray,
-    so_far: float,
-) -> float:
-    """Turn the scores of one row into the slopes of its loss; return the loss, added to ``so_far``.
-
-    ``hits`` is the row's target and ``top`` the largest score, of which exponentials are taken
-    relative, so that none overflows. Unless ``valued``, the loss is not wanted.
-    """
-    if loss == SQUARED:
-        scores[0] -= hits[0]
-        so_far += 0.5 * scores[0] * scores[0]
-        return so_far
-
-    # log Σ exp(z_c) - Σ hit_c z_c, where the logistic loss has a further score of zero.
-    total = exponential(-top) if loss == LOGISTIC else 0.0
-    for c in range(outputs):
-        so_far -= hits[c] * (scores[c] - top)
-        scores[c] = exponential(scores[c] - top)
-        total += scores[c]
-    if valued:
-        # With a reference score of zero the second label alone counts its own score.
-        so_far += np.log(total) + (top * (1.0 - hits[0]) if loss == LOGISTIC else 0.0)
-    for c in range(outputs):
-        scores[c] = scores[c] / total - hits[c]
-    return so_far
-
-
-@inner
 def visit_rows(
     data: LinearModelData,
     first: int,
@@ -261,8 +227,25 @@ def visit_rows(
             # The logistic loss is a softmax of (0, z).
             top = z if c == 0 and data.loss == MULTINOMIAL else max(top, z)
 
+        # The scores become the slopes of the row's loss. Not a function of its own: a call for each
+        # row would cost a fifth of the time.
         hits = data.target[r * outputs : (r + 1) * outputs]
-        loss = take_slopes(data.loss, outputs, top, hits, slopes.size == 0, scores, loss)
+        if data.loss == SQUARED:
+            scores[0] -= hits[0]
+            loss += 0.5 * scores[0] * scores[0]
+        else:
+            # log Σ exp(z_c) - Σ hit_c z_c, where the logistic loss has a further score of zero.
+            # Exponentials are relative to the largest, so that none overflows.
+            total = exponential(-top) if data.loss == LOGISTIC else 0.0
+            for c in range(outputs):
+                loss -= hits[c] * (scores[c] - top)
+                scores[c] = exponential(scores[c] - top)
+                total += scores[c]
+            if slopes.size == 0:
+                # With a reference score of zero the second label alone counts its own score.
+                loss += np.log(total) + (top * (1.0 - hits[0]) if data.loss == LOGISTIC else 0.0)
+            for c in range(outputs):
+                scores[c] = scores[c] / total - hits[c]
 
         for c in range(outputs if slopes.size > 0 else 0):
             slope = scores[c]

@@ -21,6 +21,7 @@ from ravine.theory.bounds.bound import (
 )
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.worst_direction import worst_powers
 
@@ -82,7 +83,12 @@ def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: fl
     )
 
 
-def additive_noise(curvature: Curvature, method: Method, *, objective: bool = False) -> Bound:
+def additive_noise(
+    curvature: Curvature,
+    method: Method,
+    *,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
+) -> Bound:
     """Theorem 1 with its exact constants: a bound for every quadratic with this curvature.
 
     With independent, zero-mean noise of total variance at most sigma²,
@@ -90,12 +96,12 @@ def additive_noise(curvature: Curvature, method: Method, *, objective: bool = Fa
     + alpha² sigma² sum_{j<k} max_λ ((B^j g)_1)², g = (1+gamma, 1), each maximum over [mu, L].
     Some quadratic and noise attain it; the noise may change its direction from step to step,
     while for identically distributed noise the floor can be lowered to
-    sigma² times :func:`~ravine.theory.noise.moments.exact_noise_coefficient`. With ``objective``
-    every square carries the weight lambda/2 and the bound is on E f(y_{k+1}) - f*.
+    sigma² times :func:`~ravine.theory.noise.moments.exact_noise_coefficient`. For the
+    objective every square carries the weight lambda/2 and the bound is on E f(y_{k+1}) - f*.
 
     The maxima are of polynomials in lambda; they are bounded through samples at Chebyshev points,
     which overstates the term j by 0.3 % at an eighth of the J powers scanned, 4 % at half of
-    them and 17 % for the last (twice as much with ``objective``). J is at most 256, or
+    them and 17 % for the last (twice as much for the objective). J is at most 256, or
     2048 if some ‖B^256‖ exceeds 1e-9; later powers are bounded by
     ‖B^{qJ+i}‖ <= ‖B^J‖^q ‖B^i‖, which is loose for slow methods, and infinite for those that show
     no decay within 2048 steps (at usual parameters, Q beyond about 10⁵).
@@ -104,8 +110,8 @@ def additive_noise(curvature: Curvature, method: Method, *, objective: bool = Fa
     ----------
     curvature, method
         Scalar parameters; any (alpha, beta, gamma).
-    objective
-        Bound E f(y_{k+1}) - f* instead of E ‖y_{k+1} - x*‖².
+    quantity
+        ``"distance"`` to bound E ‖y_{k+1} - x*‖², ``"objective"`` for E f(y_{k+1}) - f*.
 
     Returns
     -------
@@ -121,6 +127,7 @@ def additive_noise(curvature: Curvature, method: Method, *, objective: bool = Fa
     """
     one_curvature(curvature)
     alpha, _, _ = one_method(method)
+    objective = ErrorQuantity.parse(quantity, "quantity") is ErrorQuantity.OBJECTIVE
     powers = worst_powers(curvature, method, objective=objective)
     settles = bool(stable(curvature, method))
 
@@ -176,7 +183,7 @@ def accelerated(curvature: Curvature) -> Bound:
     E f(y_{k+1}) - f* <= L/2 (ρ + ε_k)^{2k} ‖x_0 - x*‖² + L/2 c_k sigma² with the exact
     ε_k = ‖A^k‖^{1/k} - ρ, that is (ρ + ε_k)^{2k} = ‖A^k‖² <= max_λ ‖B(λ)^k‖², and the exact
     noise term c_k of Theorem 1, which tends to about √Q³/(4L²) instead of the paper's
-    5√Q/(2L²). :func:`additive_noise` with ``objective=True`` is sharper. Scalar mu and L.
+    5√Q/(2L²). :func:`additive_noise` of the objective is sharper. Scalar mu and L.
 
     Examples
     --------

@@ -237,7 +237,8 @@ class RowDeviations:
     @cached_property
     def _table(self) -> _Table | None:
         n, q, d = self.roots.shape
-        if d > _TABLE_DIRECTIONS or n * q * d * d < _TABLE_DIRECTIONS**3:
+        few = n * q * d * d < _TABLE_DIRECTIONS**3
+        if d > _TABLE_DIRECTIONS or (few and d > _SMALL):
             return None
         products = np.zeros((d * d, d * d))
         step = max(1, _CHUNK // (d * d))

@@ -226,8 +226,8 @@ def consistent(
 
     Along almost every path growth is at most the root of the mean-square growth (Jensen), and for
     independent draws that is at least the rate ``mean_rate`` with exact gradients. An exact number
-    is kept, an estimate moves to its limit; where both are estimates the limits are cut at each
-    other. What was changed is in ``note``.
+    is kept, an estimate moves to its limit; of two estimates the mean square is raised to what the
+    paths show. What was changed is in ``note``.
 
     Examples
     --------
@@ -239,17 +239,16 @@ def consistent(
     """
     if mean_rate is not None:
         square = at_least_the_mean(square, mean_rate)
-    if sure.decided and not square.exact and sure.low**2 > square.low:
-        # The paths show growth that the estimate of the mean square has missed.
-        low = sure.low**2
+    if sure.decided and not square.exact:
+        # Paths show growth that the estimate of the mean square may have missed.
         note = square.note
-        if low > square.value:
+        if sure.value**2 > square.value:
             note = _and(note, "raised to what paths show")
         square = replace(
             square,
-            value=max(square.value, low),
-            low=low,
-            high=max(square.high, low),
+            value=max(square.value, sure.value**2),
+            low=max(square.low, sure.low**2),
+            high=max(square.high, sure.high**2),
             note=note,
         )
 
@@ -268,8 +267,9 @@ def consistent(
             note=note,
         )
     if sure.value > square.rate:
-        sure = replace(sure, value=max(square.rate, sure.low))
-        square = replace(square, value=max(square.value, sure.value**2))
+        # Undecided paths beside an estimate: the estimate is the better guess.
+        note = _and(sure.note, "lowered to the root of the mean-square growth")
+        sure = replace(sure, value=square.rate, low=min(sure.low, square.rate), note=note)
     return square, sure
 
 

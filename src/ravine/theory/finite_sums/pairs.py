@@ -133,7 +133,7 @@ def response(eigenvalues: FloatArray, method: Method, value: FloatArray | float)
     """κ(λ), shape (..., 4, d, d): what unit gradient noise leaves at growth λ = ``value``.
 
     It solves λ Y - B_i Y B_jᵀ = alpha² g gᵀ, g = (1 + gamma, 1), and is finite for λ above the
-    squared spectral radius of the mean. It is Σ_k λ^-(k+1) (B_i^k g)(B_j^k g)ᵀ alpha², so the first of
+    squared spectral radius of the mean. It is Σ_k λ^-(k+1) (B_i^k g)(B_j^k g)ᵀ alpha²: the first of
     the four matrices is positive semidefinite, and so is its entrywise product with any positive
     semidefinite matrix (Schur).
     """

@@ -10,7 +10,6 @@ however close to 1 the growth is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +20,7 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
 from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations, RowDeviations
+from ravine.theory.finite_sums.noise_loop import NoiseLoop
 from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
 from ravine.theory.finite_sums.positive_map import Root, matrix_limits
 from ravine.theory.finite_sums.terms import Scalars, one_method
@@ -28,8 +28,6 @@ from ravine.theory.ladder.rates import block_radius
 
 TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
-_POWERS = 12
-"""Products of the power method before Arnoldi's takes over."""
 _GUESSES = 60
 """Guesses of the growth; a secant needs five to ten."""
 _FLOOR = 1e-12
@@ -112,6 +110,7 @@ class SecondMoments:
         self.weights = deviations.weights
         self.gradients = np.zeros((len(self.weights), d)) if gradients is None else gradients
         self.basis = np.eye(d) if basis is None else basis
+        self._loop = NoiseLoop(deviations)
         self._solutions: dict[Scalars, _Solution] = {}
 
     @classmethod
@@ -157,11 +156,11 @@ class SecondMoments:
         rows with Δ_i and z_i times the root of this factor stand for all batches.
 
         The batches of different steps are taken to be independent. Within an epoch of n/m steps
-        they are not: rows that came do not come again. That correlation is of order m/n between two
-        steps and adds up to O(1) of the noise over an epoch, so that the model is right to first
-        order where the memory 1/(1 - rate) is short against an epoch, and overstates the noise
-        floor of slow methods, whose noise averages out over the epochs, by up to its whole size.
-        The growth is affected in its part beyond the mean's alone.
+        they are not: rows that came do not come again, so that two of its batches correlate by
+        -1/(n/m - 1) of their variance. The relative error of what the noise adds is thus about
+        min(memory, epoch)/epoch, with the memory 1/(1 - rate): O(m/n) for a method that forgets
+        within a few steps. A slow method sees the noise of an epoch cancel, and its true floor is
+        below the one given here.
 
         Parameters
         ----------
@@ -226,6 +225,11 @@ class SecondMoments:
             return np.zeros((self.dimension,) * 3)
         return self.spread.third(self.gradients)
 
+    @property
+    def table(self) -> FloatArray:
+        """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
+        return self._loop.table
+
     @cached_property
     def natural_step(self) -> float:
         """Least E[H]/E[H²] over directions: the scale of the step that sampled curvature allows.
@@ -267,7 +271,7 @@ class SecondMoments:
         It scales with the disagreement; known more sharply the closer it is to 1.
         """
         kappa = response(self.eigenvalues, method, 1.0)[0]
-        return self._radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
+        return self._loop.radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
 
     def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Perron:
         """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
@@ -278,7 +282,7 @@ class SecondMoments:
         X = X / np.trace(X)
 
         # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
-        U = self._radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
+        U = self._loop.radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
         push = float(np.vdot(U, self.sandwich(X)))
         V = U / push if push > 0.0 else np.zeros_like(U)
 
@@ -288,8 +292,8 @@ class SecondMoments:
         if share < 1e-10:
             return Perron(value, mean_value, X, V, 0.0)
         further = response(self.eigenvalues, method, value * (1.0 + share))[0]
-        near = self._radius(further, M, 1e-4)[0]
-        here = self._radius(kappa, M, 1e-4)[0]
+        near = self._loop.radius(further, M, 1e-4)[0]
+        here = self._loop.radius(kappa, M, 1e-4)[0]
         fall = math.inf
         if near > 0.0 and here > 0.0:
             fall = math.log(here / near) / math.log1p(share)
@@ -366,6 +370,7 @@ class SecondMoments:
         low, high = _LOWEST_EXCESS, math.inf
         trail: list[tuple[float, float]] = []
         done = False
+        sought = False  # close enough to judge as sharply as was asked
         blocks = MeanBlocks(self.eigenvalues, method)
 
         for _ in range(_GUESSES):
@@ -374,8 +379,10 @@ class SecondMoments:
             margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
             # A guess that is far off need not be judged sharply.
             doubt = 0.01 * abs(trail[-1][1]) if trail else 1e-2
-            sharpness = min(1e-2, max(min(doubt, 1e-2), margin / (value - base)))
-            radius, M = self._radius(kappa, M, sharpness)
+            if sought:
+                doubt = 0.0
+            sharpness = min(1e-2, max(doubt, margin / (value - base), 1e-10))
+            radius, M = self._loop.radius(kappa, M, sharpness)
             excess = math.log(radius) if radius > 0.0 else -1e3
             if excess > 0.0:
                 low = t
@@ -387,8 +394,10 @@ class SecondMoments:
             if math.isfinite(high) and not low < t_next < high:
                 t_next = 0.5 * (low + high)
             change = base * abs(math.exp(t_next) - math.exp(t))
+            sought = change <= 1e3 * margin
             t = t_next
-            done = (change <= margin and excess < 0.1) or t < _LOWEST_EXCESS + 1.0
+            judged = sharpness <= 1.01 * max(margin / (value - base), 1e-10)
+            done = (change <= margin and judged) or t < _LOWEST_EXCESS + 1.0
             if done or deadline.passed:
                 break
 
@@ -406,7 +415,7 @@ class SecondMoments:
             for side in (-1.0, 1.0):
                 guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST_EXCESS)))
                 kappa = response(self.eigenvalues, method, guess)[0]
-                limits = matrix_limits(self._map(kappa), M)
+                limits = matrix_limits(self._loop.map(kappa), M)
                 if limits[0] > 1.0:
                     low = max(low, guess)
                 if limits[1] < 1.0:
@@ -414,41 +423,6 @@ class SecondMoments:
             if low > base and math.isfinite(high):
                 break
         return Root(float(np.clip(value, low, high)), low, high, False)
-
-    def _map(self, kappa: FloatArray, adjoint: bool = False) -> Callable[[FloatArray], FloatArray]:
-        """M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V)."""
-        if adjoint:
-            return lambda V: np.asarray(kappa * self.sandwich(V))
-        return lambda M: self.sandwich(kappa * M)
-
-    def _radius(
-        self,
-        kappa: FloatArray,
-        M: FloatArray,
-        tolerance: float,
-        *,
-        adjoint: bool = False,
-        share: float = 0.0,
-    ) -> tuple[float, FloatArray]:
-        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint.
-
-        To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
-        """
-        move = self._map(kappa, adjoint)
-        M = M / max(float(np.trace(M)), 1e-300)
-        radius, steady = 0.0, 0
-        for _ in range(_POWERS):
-            moved = move(M)
-            before = radius
-            radius = float(np.trace(moved))
-            if radius <= 1e-300:
-                return 0.0, M
-            M = moved / radius
-            sharp = max(tolerance * radius, share * abs(radius - 1.0))
-            steady = steady + 1 if abs(radius - before) <= sharp else 0
-            if steady == 2:
-                return radius, M
-        return _arnoldi(move, M, tolerance)
 
 
 def _secant(trail: list[tuple[float, float]]) -> float:
@@ -464,35 +438,3 @@ def _secant(trail: list[tuple[float, float]]) -> float:
             # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
             move = -math.inf
     return float(np.clip(move, -6.0, 6.0))
-
-
-def _arnoldi(
-    move: Callable[[FloatArray], FloatArray], M: FloatArray, tolerance: float
-) -> tuple[float, FloatArray]:
-    """Largest eigenvalue of a positive map that powers are slow to settle on."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
-
-    d = len(M)
-
-    def matvec(v: FloatArray) -> FloatArray:
-        X = v.reshape(d, d)
-        return move(0.5 * (X + X.T)).ravel()
-
-    if d < 4:  # Arnoldi's method wants more unknowns than vectors
-        columns = [matvec(row) for row in np.eye(d * d)]
-        values, vectors = np.linalg.eig(np.stack(columns, axis=1))
-        lead = int(np.argmax(values.real))
-        X = vectors[:, lead].real.reshape(d, d)
-        X = 0.5 * (X + X.T)
-        return float(values[lead].real), X / np.trace(X)
-    operator = LinearOperator((d * d, d * d), matvec=matvec, dtype=np.float64)
-    # 12 vectors and 40 restarts: 500 products at most.
-    asked = {"k": 1, "which": "LR", "v0": M.ravel(), "ncv": 12, "maxiter": 40}
-    try:
-        values, vectors = eigs(operator, tol=max(tolerance, 1e-10), **asked)
-    except ArpackNoConvergence:
-        moved = move(M)
-        return float(np.trace(moved) / np.trace(M)), moved
-    X = vectors[:, 0].real.reshape(d, d)
-    X = 0.5 * (X + X.T)
-    return float(np.abs(values[0])), X / np.trace(X)

@@ -15,7 +15,11 @@ from ravine.theory.ladder.worst_case import worst_case_rate
 
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _LARGEST_MARGIN = 1e-3
+"""Relative distance above r* beyond which a proof would no longer be one of r*."""
 _NILPOTENT = 1e-3
+"""Rates below this belong to nearly nilpotent blocks, where r* is uncertain by its square root."""
+_DOUBLINGS = 64
+"""Doublings of a sum of powers: 2⁶⁴ terms, more than any rate below 1 in float64 needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +70,17 @@ class Certificate:
         self, p11: Fraction, p12: Fraction, p22: Fraction
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
         """Entries of r² P - B(λ)ᵀ P B(λ) at both ends of the curvature."""
-        alpha, beta, gamma = (
-            Fraction(float(v)) for v in (self.method.alpha, self.method.beta, self.method.gamma)
-        )
+        alpha = Fraction(float(self.method.alpha))
+        beta = Fraction(float(self.method.beta))
+        gamma = Fraction(float(self.method.gamma))
         square = Fraction(self.rate) ** 2
         for eigenvalue in (self.curvature.mu, self.curvature.L):
             h = alpha * Fraction(float(eigenvalue))
-            a, b, c, d = 1 - h * (1 + gamma), beta * (1 + gamma) - gamma, -h, beta
+            # B(λ) = [[a, b], [c, d]]
+            a = 1 - h * (1 + gamma)
+            b = beta * (1 + gamma) - gamma
+            c = -h
+            d = beta
             yield (
                 square * p11 - (p11 * a * a + 2 * p12 * a * c + p22 * c * c),
                 square * p12 - (p11 * a * b + p12 * (a * d + b * c) + p22 * c * d),
@@ -84,7 +92,8 @@ class Certificate:
         method = f"alpha={float(self.method.alpha)!r}, beta={float(self.method.beta)!r}"
         if not self.method.is_nesterov:
             method += f", gamma={float(self.method.gamma)!r}"
-        mu, L = float(self.curvature.mu), float(self.curvature.L)
+        mu = float(self.curvature.mu)
+        L = float(self.curvature.L)
         return (
             f"rate {self.rate!r} for every finite sum with mu={mu!r}, L={L!r}, in every order,\n"
             f"by {method},\n"
@@ -176,7 +185,9 @@ def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate |
 
 
 def _blocks(curvature: Curvature, method: Method) -> list[FloatArray]:
-    alpha, beta, gamma = (float(v) for v in (method.alpha, method.beta, method.gamma))
+    alpha = float(method.alpha)
+    beta = float(method.beta)
+    gamma = float(method.gamma)
     steps = [alpha * float(v) for v in (curvature.mu, curvature.L)]
     coupling = beta * (1.0 + gamma) - gamma
     return [np.array([[1.0 - h * (1.0 + gamma), coupling], [-h, beta]]) for h in steps]
@@ -209,9 +220,10 @@ def _lyapunov(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
     The sum over k of ((B/r)^k)ᵀ (B/r)^k, by doubling the number of its terms.
     """
     for B in blocks:
-        P, power = np.eye(2), B / rate
+        P = np.eye(2)
+        power = B / rate
         with np.errstate(all="ignore"):
-            for _ in range(64):
+            for _ in range(_DOUBLINGS):
                 P, power = P + power.T @ P @ power, power @ power
         P = 0.5 * (P + P.T)
         if np.all(np.isfinite(P)) and P[0, 0] * P[1, 1] > P[0, 1] ** 2:

@@ -24,6 +24,7 @@ from ravine.theory.ladder.worst_case import worst_case_rate
 _FEW = 64
 """Up to this many pairs the interpreter is done before compiled code would be loaded."""
 _CHUNK = 256
+"""Pairs that a thread takes at a time: hard and easy ones are dealt out evenly."""
 
 
 def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1e-4) -> Bracket:
@@ -67,7 +68,8 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
     shape = check_shapes(curvature, method)
     floor = np.broadcast_to(spectral_radius(curvature, method), shape).ravel()
     ceiling = np.broadcast_to(worst_case_rate(curvature, method), shape).ravel()
-    lower, upper = floor.copy(), ceiling.copy()
+    lower = floor.copy()
+    upper = ceiling.copy()
     open_ = np.flatnonzero(ceiling > floor * (1.0 + 1e-13))
     if open_.size:
         pairs = _pairs(curvature, method, shape)[open_]
@@ -97,7 +99,9 @@ def _brackets(
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of every pair, computed in units of the ceiling so that no product overflows."""
     scaled = pairs / ceiling[:, None]
-    lower, upper, ones = np.empty(len(pairs)), np.empty(len(pairs)), np.ones(len(pairs))
+    lower = np.empty(len(pairs))
+    upper = np.empty(len(pairs))
+    ones = np.ones(len(pairs))
     if len(pairs) <= _FEW:
         room = workspace(list_room)
         for n, pair in enumerate(scaled.tolist()):

@@ -20,6 +20,7 @@ from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
 from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
 from ravine.theory.ladder.rates import check_shapes, spectral_radius, stable
+from ravine.theory.noise.error_quantity import ErrorQuantity
 
 _ZERO = np.float64(0.0)
 _FEW = 64
@@ -196,14 +197,14 @@ def iid_noise_floor(
     method: Method,
     *,
     sigma2: npt.ArrayLike = 1.0,
-    objective: bool = False,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
     L_max: npt.ArrayLike | None = None,
     batch_size: npt.ArrayLike = 1,
     variance: npt.ArrayLike | None = None,
     mu_min: npt.ArrayLike | None = None,
     rows: npt.ArrayLike | None = None,
 ) -> Real:
-    """Worst stationary E‖y - x*‖² when the curvature of the batches is random, too.
+    """Worst stationary E‖y - x*‖², or E f(y) - f*, with batches of random curvature.
 
     sigma2 · max over λ of Var y(λ)/(1 - V(λ) Var y(λ)), with V as in :func:`iid_rate`: additive
     noise alone leaves Var y, and the random curvature amplifies it. An upper bound for every
@@ -215,8 +216,9 @@ def iid_noise_floor(
         As in :func:`iid_rate`.
     sigma2
         Variance of a batch's gradient at the minimiser, of all coordinates together, zero or more.
-    objective
-        Bound E f(y) - f* instead: each direction carries the weight λ/2.
+    quantity
+        ``"distance"`` for E‖y - x*‖², ``"objective"`` for E f(y) - f*, in which a direction carries
+        the weight λ/2.
 
     Returns
     -------
@@ -229,6 +231,7 @@ def iid_noise_floor(
     0.137931
     """
     remedy = "give the variance of a batch's gradient, e.g. sigma2=1.0"
+    kind = ErrorQuantity.parse(quantity, "quantity")
     level = real("sigma2", sigma2, "nonnegative", remedy=remedy)
     noise = batch_noise(
         curvature,
@@ -244,7 +247,9 @@ def iid_noise_floor(
     # In units of h = alpha λ: alpha² N/D for the distance, (λ/2) alpha² N/D for the objective.
     alpha = method.alpha
     weight: tuple[Real, ...]
-    weight = (_ZERO, 0.5 * alpha) if objective else (alpha * alpha,)
+    weight = (alpha * alpha,)
+    if kind is ErrorQuantity.OBJECTIVE:
+        weight = (_ZERO, 0.5 * alpha)
     worst = largest_ratio(polynomial_product(weight, gain), left, low, high)
     broadcast(sigma2=level, floor=worst)
     with np.errstate(invalid="ignore"):

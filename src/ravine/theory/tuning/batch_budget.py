@@ -9,6 +9,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.tuning.grid_zoom import zoom
 
 _CURVATURES = 33
@@ -76,8 +77,11 @@ def fastest_batch_budget(
     steps: int,
     L_max: float | None = None,
     mu_min: float | None = None,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> tuple[Method, float]:
-    """Nesterov parameters with the least worst-direction E‖y - x*‖² after ``steps`` steps.
+    """Nesterov parameters with the least worst-direction error after ``steps`` steps.
+
+    The error is E‖y - x*‖², or E f(y) - f* with ``quantity="objective"``.
 
     Returns
     -------
@@ -94,11 +98,13 @@ def fastest_batch_budget(
     spectrum = np.geomspace(mu, L, _CURVATURES)[:, None]
     spectrum[0] = mu
     spectrum[-1] = L
+    kind = ErrorQuantity.parse(quantity, "quantity")
+    weight = 0.5 * spectrum if kind is ErrorQuantity.OBJECTIVE else np.ones_like(spectrum)
 
     def objective(log_step: FloatArray, s: FloatArray) -> FloatArray:
         method = Method(np.exp(log_step), np.tanh(s))
         moments = batch_moment(spectrum, method, noise, sigma2=level, distance=start, steps=count)
-        worst: FloatArray = moments.max(axis=0)
+        worst: FloatArray = (weight * moments).max(axis=0)
         return worst
 
     longest = np.log(_LONGEST / L)

@@ -36,6 +36,8 @@ _PLANE_ACROSS = 48
 """Points of the plane across, at most."""
 _STARTS = 6
 """Valleys that are followed down."""
+_SEEN = 24
+"""Valleys of the grid that are looked at exactly before the lowest are chosen."""
 _SMALL = 8
 """Directions up to which all of them are; beyond, the two lowest."""
 _MATRIX = 75
@@ -143,7 +145,7 @@ def fastest_on(
     alphas = scale * np.geomspace(0.02, 4.0, across)
     betas = _momenta(across)
     exact = _log_growth(moments, precision)
-    seen = valleys(lambda a, b: growth_plane(moments, Method(a, b)), alphas, betas)[:_STARTS]
+    seen = valleys(lambda a, b: growth_plane(moments, Method(a, b)), alphas, betas)[:_SEEN]
     seen += _diagonal_valleys(moments, scale)[:_STARTS]
 
     alone = least_along(

@@ -20,6 +20,7 @@ from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.batch_budget import fastest_batch_budget
 from ravine.theory.tuning.batch_gain import fastest_iid
@@ -53,7 +54,14 @@ _NEEDED: dict[Setting, set[str]] = {
 }
 _ALLOWED: dict[Setting, set[str]] = {
     Setting.ANY_SAMPLING: {"beta", "for_every_mu"},
-    Setting.MINI_BATCHES: {"batch_size", "L_max", "mu_min", "sigma2", "steps"},
+    Setting.MINI_BATCHES: {
+        "batch_size",
+        "L_max",
+        "mu_min",
+        "sigma2",
+        "steps",
+        "quantity",
+    },
     Setting.ADDITIVE_NOISE: {"sigma2", "steps"},
     Setting.FINITE_SUM: {"hessians"},
 }
@@ -90,6 +98,7 @@ def recommend(
     batch_size: float | None = None,
     L_max: float | None = None,
     mu_min: float | None = None,
+    quantity: ErrorQuantity | str | None = None,
 ) -> Recommendation:
     """Recommend a step size and a momentum, with the reason and the guarantee.
 
@@ -124,6 +133,10 @@ def recommend(
         Terms in a batch, and curvature of single terms as in :func:`ravine.iid_rate`; only with
         mini-batches.
 
+    quantity
+        What a budget of mini-batches keeps small: ``"distance"`` for E‖y - x*‖², unless given, or
+        ``"objective"`` for E f(y) - f*.
+
     Returns
     -------
     Recommendation
@@ -148,17 +161,20 @@ def recommend(
         batch_size=batch_size,
         L_max=L_max,
         mu_min=mu_min,
+        quantity=quantity,
     )
     if chosen is Setting.ANY_SAMPLING:
         return _for_any_sampling(curvature, beta, for_every_mu)
     if chosen is Setting.MINI_BATCHES:
         assert batch_size is not None
-        if sigma2 is None and steps is None:
+        if sigma2 is None and steps is None and quantity is None:
             return _for_mini_batches(curvature, batch_size, L_max, mu_min)
         if sigma2 is None or steps is None:
             missing = "sigma2" if sigma2 is None else "steps"
             raise ValueError(f"{missing} must be given with the other one, got none: add it")
-        return _for_batch_budget(curvature, batch_size, L_max, mu_min, sigma2, distance, steps)
+        known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
+        kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
+        return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
     if chosen is Setting.ADDITIVE_NOISE:
         assert sigma2 is not None
         assert steps is not None
@@ -276,30 +292,29 @@ def _for_mini_batches(
 
 def _for_batch_budget(
     curvature: Curvature,
-    batch_size: float,
-    L_max: float | None,
-    mu_min: float | None,
+    known: dict[str, Any],
     sigma2: float,
     distance: float,
     steps: int,
+    kind: ErrorQuantity,
 ) -> Recommendation:
-    known: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
     method, value = fastest_batch_budget(
-        curvature, sigma2=sigma2, distance=distance, steps=steps, **known
+        curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
     )
+    batch_size = known["batch_size"]
     rungs = ladder(curvature, method, **known)
     reason = (
-        f"the least worst-direction E‖y - x*‖² after {steps} steps over all alpha and beta, by the "
-        f"exact second moments with random curvature of batches of {batch_size:g}"
+        f"the least worst-direction {kind.sentence} after {steps} steps over all alpha and beta, "
+        f"by the exact second moments with random curvature of batches of {batch_size:g}"
     )
     guarantee = (
         f"for batches of {batch_size:g} drawn independently, whose Hessians share eigenvectors, "
-        f"and gradient variance {sigma2:g} at the minimiser in the direction counted, E‖y - x*‖² "
-        f"is at most {value:.6g} after {steps} steps"
+        f"and gradient variance {sigma2:g} at the minimiser in the direction counted, "
+        f"{kind.sentence} is at most {value:.6g} after {steps} steps"
     )
     if rungs.iid_rate >= 1.0:
         guarantee += "; these parameters are not safe in the long run: stop there"
-    quantity = f"E‖y - x*‖² after {steps} steps"
+    quantity = f"{kind.sentence} after {steps} steps"
     return Recommendation(Setting.MINI_BATCHES, method, value, quantity, reason, guarantee, rungs)
 
 

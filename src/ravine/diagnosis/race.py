@@ -1,0 +1,189 @@
+"""A race of step sizes, momenta and schedules on the data itself: the least loss wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.diagnosis.measurement import Runs, follow, seconds_per_step, steps_to
+from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule, rounded
+from ravine.diagnosis.survey import Survey
+
+_MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
+_LONGEST = 4.0
+"""The longest step, in units of the natural one: beyond it nothing is stable."""
+_FALL = 2.2
+"""Each step size of the grid is so many times shorter than the one before."""
+_STEPS = 10
+"""Step sizes of the grid: down to 1/1200 of the longest."""
+_FEWER = ((6, 3), (3, 2))
+"""Where time is short, the grid keeps so few step sizes and momenta, ever further apart."""
+_FIRST_SEEDS = 2
+_SECOND_SEEDS = 4
+_NEAR = 1.0
+"""The fast choice reaches this per cent of the loss at the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One recipe of the race.
+
+    Attributes
+    ----------
+    recipe
+        Step size, momentum and schedule.
+    excess
+        Mean of f - f* in the end.
+    to_near
+        Steps to 1 % of the excess at the start; infinite if that was not reached.
+    """
+
+    recipe: Recipe
+    excess: float
+    to_near: float
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """The winners.
+
+    Attributes
+    ----------
+    constant, decayed, averaged
+        Least loss in the end with a constant step, with one that falls, and with the last half
+        averaged.
+    quick
+        First at 1 % of the loss at the start, or None where nothing gets there.
+    entries
+        All that ran in the last round.
+    """
+
+    constant: list[Recipe]
+    decayed: list[Recipe]
+    averaged: list[Recipe]
+    quick: Recipe | None
+    entries: list[Entry]
+
+
+def race(
+    survey: Survey, *, steps: int, seed: int, seconds: float, most: float | None = None
+) -> Race | None:
+    """Two rounds: a wide grid on few seeds, then the neighbours of the best on more.
+
+    In about ``seconds``, with the smallest grid in up to ``most``; None where not even that one
+    can run ``steps`` steps.
+    """
+    longest = seconds if most is None else most
+    grid = _affordable_grid(survey, steps, 0.5 * seconds, 0.5 * longest)
+    if grid is None:
+        return None
+    first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
+    entries = _entries(survey, grid, first)
+    near = _neighbours(entries)
+    rate = seconds_per_step(survey.model, survey.cut, len(near), _SECOND_SEEDS)
+    allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
+    if rate * steps > allowed:
+        near = near[: max(4, int(len(near) * allowed / (rate * steps)))]
+    second = _run(survey, near, steps, _SECOND_SEEDS, seed + 202)
+    final = _entries(survey, near, second)
+    return _winners(survey, final, second)
+
+
+def _affordable_grid(
+    survey: Survey, steps: int, seconds: float, most: float
+) -> list[Recipe] | None:
+    natural = survey.moments.natural_step
+    grid: list[Recipe] = []
+    each = 0.0
+    for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
+        grid = _grid(natural, lengths, momenta)
+        each = seconds_per_step(survey.model, survey.cut, len(grid), _FIRST_SEEDS)
+        if each * steps <= seconds:
+            return grid
+    return grid if each * steps <= most else None
+
+
+def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
+    spacing = _FALL ** ((_STEPS - 1) / max(lengths - 1, 1))
+    sizes = _LONGEST * natural / spacing ** np.arange(lengths)
+    chosen = np.unique(np.linspace(0, len(_MOMENTA) - 1, momenta).round().astype(int))
+    return [
+        Recipe(rounded(float(a), _MOMENTA[j]), schedule)
+        for j in chosen
+        for a in sizes
+        for schedule in (CONSTANT, LINEAR)
+    ]
+
+
+def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, seed: int) -> Runs:
+    # A quadratic's loss is cheap to watch; any other takes a pass over the data.
+    watched = None if survey.quadratic else 10
+    return follow(
+        survey.model, survey.cut, recipes, survey.start, survey.minimiser, survey.watch,
+        steps=steps, seeds=seeds, seed=seed, points=60, watched=watched,
+    )  # fmt: skip
+
+
+def _entries(survey: Survey, recipes: list[Recipe], runs: Runs) -> list[Entry]:
+    excess = _cautious(runs.excess[-1])
+    near = steps_to(runs, 0.01 * _NEAR * survey.start_excess)
+    return [Entry(r, float(e), float(t)) for r, e, t in zip(recipes, excess, near, strict=True)]
+
+
+def _cautious(values: FloatArray) -> FloatArray:
+    """Mean over the seeds, infinite where a run was lost."""
+    with np.errstate(invalid="ignore"):
+        mean = values.mean(axis=0)
+    return np.where(np.isfinite(mean), mean, np.inf)
+
+
+def _neighbours(entries: list[Entry]) -> list[Recipe]:
+    """Around the best two of each kind: shorter and longer steps, more and less momentum.
+
+    The kinds take turns, the best first, so that a list that is cut short keeps some of each.
+    """
+    families = []
+    for kind in (True, False):
+        same = [e for e in entries if e.recipe.schedule.constant is kind]
+        same.sort(key=lambda e: e.excess)
+        families.append([r for entry in same[:2] for r in _around(entry.recipe)])
+    chosen = [r for turn in zip_longest(*families) for r in turn if r is not None]
+    reached = [e for e in entries if np.isfinite(e.to_near)]
+    if reached:
+        quickest = min(reached, key=lambda e: e.to_near)
+        chosen += [quickest.recipe.scaled(f) for f in (0.7, 1.0, 1.4)]
+    unique = {(float(r.method.alpha), float(r.method.beta), r.schedule): r for r in chosen}
+    return list(unique.values())
+
+
+def _around(recipe: Recipe) -> list[Recipe]:
+    alpha = float(recipe.method.alpha)
+    beta = float(recipe.method.beta)
+    near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
+    for factor in (0.6, 1.7):
+        # The same effective step alpha/(1 - beta), with another memory.
+        other = 1.0 - min(1.0, factor * (1.0 - beta))
+        step = alpha * (1.0 - other) / (1.0 - beta)
+        near.append(Recipe(rounded(step, other), recipe.schedule))
+    if not recipe.schedule.constant:
+        near.append(Recipe(recipe.method, Schedule(0.5)))
+    return near
+
+
+def _winners(survey: Survey, entries: list[Entry], runs: Runs) -> Race:
+    order = sorted(entries, key=lambda e: e.excess)
+    constant = [e.recipe for e in order if e.recipe.schedule.constant]
+    decayed = [e.recipe for e in order if not e.recipe.schedule.constant]
+    tails = _cautious(runs.tail_excess)
+    by_tail = np.argsort(tails)
+    averaged = [
+        Recipe(entries[i].recipe.method, CONSTANT, averaged=True)
+        for i in by_tail
+        if entries[i].recipe.schedule.constant
+    ]
+    reached = [e for e in entries if np.isfinite(e.to_near) and e.recipe.schedule.constant]
+    quick = min(reached, key=lambda e: e.to_near).recipe if reached else None
+    return Race(constant, decayed, averaged, quick, entries)

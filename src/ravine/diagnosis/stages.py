@@ -1,0 +1,359 @@
+"""The stages of a diagnosis, each with its share of the time: from data to a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.diagnosis.candidates import Candidate, candidates
+from ravine.diagnosis.columns import column_findings
+from ravine.diagnosis.cut import Batches
+from ravine.diagnosis.diagnosis import Diagnosis, best_of
+from ravine.diagnosis.disagreement import disagreement
+from ravine.diagnosis.measurement import Runs, follow, seconds_per_step, steps_to
+from ravine.diagnosis.prediction import Fate, Prediction, floors, predict
+from ravine.diagnosis.race import race
+from ravine.diagnosis.remedies import Scaling, affordable, remedies, scaling
+from ravine.diagnosis.row_model import RowModel
+from ravine.diagnosis.setup import Setup, make_setup
+from ravine.diagnosis.stability import growths
+from ravine.diagnosis.survey import Survey, survey
+from ravine.diagnosis.time_budget import USUAL_TIME, Tell, TimeBudget
+from ravine.engine.kernels.blas import one_blas_thread
+from ravine.methods import Method
+from ravine.problems.losses import make_loss
+from ravine.sampling import Sampling
+from ravine.tables import Finding, Table, as_table
+
+USUAL_EPOCHS = 30
+"""Epochs of a run unless told otherwise: what people train a linear model for."""
+_LEAST_STEPS = 60
+"""Steps of a run at least: a table of one batch has epochs of one step."""
+_SEEDS = (128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
+"""Runs of each recipe: as many as the time allows."""
+_ALWAYS_SHOWN = ("certified", "safe", "iid")
+"""Guarantees are shown whatever the runs made of them."""
+_RACE = 0.02
+_RUNS = 0.035
+_GROWTHS = 0.015
+_FLOORS = 0.025
+_REMEDIES = 0.015
+"""Shares of the whole time that the stages take where they can: small data answer in a few of 60
+seconds. A stage may take more where its least work does not fit."""
+
+
+def diagnose(
+    X: Any,
+    y: Any = None,
+    *,
+    loss: str | None = None,
+    l2: float | None = None,
+    batch_size: int | None = None,
+    batches: Batches | str | None = None,
+    sampling: Sampling | str = Sampling.RESHUFFLE,
+    alpha: float | None = None,
+    beta: float | None = None,
+    gamma: float | None = None,
+    shuffle: int | None = 0,
+    standardise: bool = False,
+    intercept: bool = False,
+    validation: float | None = None,
+    epochs: int | None = None,
+    seeds: int | None = None,
+    seed: int = 0,
+    time: float = USUAL_TIME,
+    columns: tuple[str, ...] | None = None,
+    name: str = "data",
+    findings: tuple[Finding, ...] = (),
+    try_remedies: bool = True,
+    tell: Tell | None = None,
+) -> Diagnosis:
+    """Say whether momentum will converge on these data, why not, and what will.
+
+    The objective is the mean over all rows of loss(x_rᵀ W, y_r) + l2/2 ‖W‖². For the squared loss
+    all statements hold everywhere. For other losses rates are those of the quadratic at the
+    minimiser, the certificate comes from curvature bounds that hold everywhere, and what is
+    recommended was measured on the loss itself.
+
+    Parameters
+    ----------
+    X, y
+        Data as in :func:`ravine.tables.as_table`: a table that was read, a data frame, an array or
+        a scipy sparse matrix, and a target of shape (rows,) or (rows, 1), or the name of a column.
+        Columns that depend on each other are no obstacle: runs from zero find the minimiser of
+        least norm, and mu is the least positive curvature.
+    loss
+        A name of :func:`ravine.from_data`; by the target unless given: numbers are squared, two
+        labels logistic, more multinomial, as :func:`ravine.tables.target_kind` tells.
+    l2
+        Weight of the regulariser; unless given 0 for the squared loss and 1/rows otherwise.
+    batch_size
+        Rows in a batch, from 1 to all; 32 unless given, or all of fewer rows.
+    batches
+        ``"recut"``: every epoch cuts new batches, as a shuffling data loader does. ``"fixed"``:
+        they are cut once, each counts the same, and the objective is their mean.
+    sampling
+        The order of the batches, one of :class:`ravine.Sampling`. All but ``reshuffle`` and ``iid``
+        need a fixed cut.
+    alpha, beta, gamma
+        The method to be judged; the usual Nesterov parameters unless ``alpha`` is given.
+    shuffle
+        Seed of the order in which a fixed cut takes the rows, None for the order given.
+    standardise
+        Scale the columns to mean 0 and variance 1 first (sparse ones to variance 1).
+    intercept
+        Append a column of ones.
+    validation
+        Share of the rows that is held out, between 0 and 1; their loss is reported.
+    epochs, seeds, seed
+        Length and number of the runs on the data, by the size of the data unless given.
+    time
+        Seconds that the diagnosis may take; what did not fit is named in ``left_out``.
+    columns, name, findings
+        Names for the report (a table that was read has its own), and what is already known.
+    try_remedies
+        Whether to try what would change the verdict.
+    tell
+        Called with (stage, share of the time spent) as stages begin.
+
+    Returns
+    -------
+    Diagnosis
+        With ``verdict`` in words, ``predictions``, ``recommendation``, ``remedies``, ``to_dict()``.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((64, 2)) * [1.0, 3.0]
+    >>> result = diagnose(X, X @ [1.0, 2.0], batch_size=4, epochs=5, try_remedies=False)
+    >>> result.survey.cut.steps_per_epoch, result.survey.interpolates
+    (16, True)
+    """
+    seconds = one_number("time", time, "positive", remedy="give seconds, e.g. time=60")
+    budget = TimeBudget(seconds, tell)
+    budget.begin("reading the columns", 0.1)
+    seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
+    table = X
+    if not isinstance(X, Table):
+        table = as_table(X, y, columns=columns, name=name)
+    setup, notes = make_setup(
+        table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
+        shuffle=shuffle, standardise=standardise, intercept=intercept, validation=validation,
+        seed=seed,
+    )  # fmt: skip
+    yours = _method(alpha, beta, gamma)
+    rounds = USUAL_EPOCHS
+    if epochs is not None:
+        rounds = whole("epochs", epochs, 1, remedy="give the epochs of a run, e.g. 30")
+    if seeds is not None:
+        seeds = whole("seeds", seeds, 1, remedy="give the number of runs, e.g. 8")
+    asked = _Asked(setup, yours, rounds, epochs is not None, seeds, seed, try_remedies)
+    # Many small products: more threads are slower, and would change the last digits.
+    # What overflows is a run or a moment that is lost, and is said to be.
+    with one_blas_thread(), np.errstate(all="ignore"):
+        return _diagnose(asked, budget, table.name, (*findings, *table.findings, *notes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What the stages are asked, beside the data."""
+
+    setup: Setup
+    yours: Method | None
+    epochs: int
+    epochs_given: bool
+    seeds: int | None
+    seed: int
+    try_remedies: bool
+
+
+def _diagnose(
+    asked: _Asked, budget: TimeBudget, name: str, notes: tuple[Finding, ...]
+) -> Diagnosis:
+    setup = asked.setup
+    about = column_findings(setup.X, setup.columns)
+    budget.begin("surveying the batches", 0.2)
+    problem, cut, order = setup.problem()
+    seen = survey(problem, cut)
+    epochs, steps = _length(asked, seen, budget)
+
+    most = budget.begin("racing step sizes and schedules", 0.3)
+    usual = min(most, usual_race(budget))
+    result = race(seen, steps=steps, seed=asked.seed, seconds=usual, most=most)
+    if result is None:
+        budget.leave_out("the race of step sizes and schedules, whose runs would take too long")
+    budget.begin("tuning by theory", 0.1)
+    judged = candidates(seen, result, yours=asked.yours)
+
+    share = budget.begin("computing growth rates", _GROWTHS)
+    growth = [growths(seen, c.method, seed=asked.seed, seconds=share / len(judged)) for c in judged]
+
+    budget.begin("running on the data", 0.25)
+    runs = _measure(asked, seen, judged, steps, budget)
+    near = steps_to(runs, 0.01 * seen.start_excess)
+    aside = _held_out(setup, seen, judged, runs)
+
+    budget.begin("following runs to their noise floors", _FLOORS)
+    left = floors(seen, judged, growth, seed=asked.seed, budget=budget)
+    predictions = _chosen(predict(seen, judged, growth, left, runs, near, aside, budget=budget))
+    kept = [i for i, p in enumerate(judged) if any(q.candidate is p for q in predictions)]
+    runs = _subset(runs, kept, seen.model.outputs)
+
+    budget.begin("looking for the cause", 0.05)
+    cause = disagreement(seen, predictions[0].candidate.method, setup.columns, order)
+    scaled = _scaling(asked, seen, predictions, steps, budget)
+    computed = asked.try_remedies and affordable(setup, seen)
+    tried = []
+    unstable = predictions[0].fate not in (Fate.CONVERGES, Fate.USELESS)
+    if computed and unstable:
+        budget.begin("trying remedies", _REMEDIES)
+        tried = remedies(setup, seen, asked.yours, cause.rows, seed=asked.seed, budget=budget)
+    return Diagnosis(
+        name=name, survey=seen, columns=setup.columns,
+        findings=(*notes, *about, *_batch_notes(seen)),
+        disagreement=replace(cause, rows=setup.in_source(cause.rows)),
+        predictions=tuple(predictions), runs=runs, remedies=tuple(tried),
+        remedies_computed=computed, scaling=scaled, left_out=tuple(budget.left_out),
+        epochs=epochs, steps=steps, seed=asked.seed, seconds=budget.spent,
+    )  # fmt: skip
+
+
+def usual_race(budget: TimeBudget) -> float:
+    """Seconds of a race on data of ordinary size."""
+    return _RACE * budget.seconds
+
+
+def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:
+    if alpha is not None:
+        step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
+        return Method(step, 0.0 if beta is None else beta, gamma)
+    if beta is not None or gamma is not None:
+        raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
+    return None
+
+
+def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
+    """Epochs and steps of the runs: shorter than wished where the time does not suffice."""
+    n = seen.cut.steps_per_epoch
+    wished = asked.epochs
+    if not asked.epochs_given:
+        wished = max(wished, math.ceil(_LEAST_STEPS / n))
+    each = seconds_per_step(seen.model, seen.cut, 12, 2)
+    most = max(1, int(0.2 * budget.seconds / (each * n)))
+    if most < wished:
+        budget.leave_out(f"epochs beyond {most}, of {wished}")
+        wished = most
+    return wished, wished * n
+
+
+def _measure(
+    asked: _Asked, seen: Survey, judged: list[Candidate], steps: int, budget: TimeBudget
+) -> Runs:
+    """Every recipe on the same batches, on as many seeds as the time allows."""
+    seeds = asked.seeds or _seeds(seen, len(judged), steps, budget)
+    watched = None
+    if not seen.quadratic:
+        begun = budget.stage_left
+        seen.watch(seen.model.spread(seen.start, seeds, len(judged)))
+        once = max(begun - budget.stage_left, 1e-6)
+        watched = int(np.clip(0.3 * _RUNS * budget.seconds / once, 4, 40))
+    return follow(
+        seen.model, seen.cut, [c.recipe for c in judged], seen.start, seen.minimiser, seen.watch,
+        steps=steps, seeds=seeds, seed=asked.seed, watched=watched,
+    )  # fmt: skip
+
+
+def _seeds(seen: Survey, recipes: int, steps: int, budget: TimeBudget) -> int:
+    """As many runs of each recipe as the time allows, two at least."""
+    allowed = min(budget.stage_left, _RUNS * budget.seconds)
+    for seeds in _SEEDS:
+        each = seconds_per_step(seen.model, seen.cut, recipes, seeds)
+        if each * steps <= allowed:
+            return seeds
+    return _SEEDS[-1]
+
+
+def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -> FloatArray | None:
+    """Mean loss of the rows that were set aside at the end of each recipe."""
+    if setup.held_out is None:
+        return None
+    X, y = setup.held_out
+    aside = RowModel(X, make_loss(setup.loss, y), 0.0)
+    if aside.outputs != seen.model.outputs:
+        raise Refusal(
+            "validation", "a share that leaves every label on both sides",
+            f"{aside.outputs} of {seen.model.outputs} labels held out", "hold more rows out",
+        )  # fmt: skip
+    last = aside.losses(runs.final).mean(axis=0)
+    tail = aside.losses(runs.tail).mean(axis=0)
+    averaged = np.array([c.recipe.averaged for c in judged])
+    return np.asarray(np.where(averaged, tail, last))
+
+
+def _chosen(predictions: list[Prediction]) -> list[Prediction]:
+    """Of the finalists of each kind the better one; ravine's own only where they converge."""
+    kept: list[Prediction] = []
+    for p in predictions:
+        tuned = p.candidate.recommended and p.candidate.key not in _ALWAYS_SHOWN
+        if tuned and p.fate is not Fate.CONVERGES:
+            continue
+        twin = next((q for q in kept if q.candidate.key == p.candidate.key), None)
+        if twin is None:
+            kept.append(p)
+        elif p.loss < twin.loss:
+            kept[kept.index(twin)] = p
+    return kept
+
+
+def _subset(runs: Runs, kept: list[int], outputs: int) -> Runs:
+    wide = (np.array(kept)[:, None] * outputs + np.arange(outputs)).ravel()
+    return Runs(
+        runs.steps, runs.squares[:, :, kept], runs.excess[:, :, kept], runs.diverged_at[:, kept],
+        runs.average[:, kept], runs.tail_squares[:, kept], runs.tail_excess[:, kept],
+        runs.final[:, :, wide], runs.tail[:, :, wide],
+    )  # fmt: skip
+
+
+def _scaling(
+    asked: _Asked, seen: Survey, predictions: list[Prediction], steps: int, budget: TimeBudget
+) -> Scaling | None:
+    """Whether standardised columns would leave much less, where that is worth a race."""
+    best = best_of(tuple(predictions))
+    share = 1.0 if best is None else best.loss / seen.start_excess
+    # A condition number of a few is not a matter of scale.
+    if not asked.try_remedies or share < 1e-6 or float(seen.curvature.Q) < 4.0:
+        return None
+    most = budget.begin("racing on standardised columns", 0.1)
+    return scaling(
+        asked.setup, share, steps, seed=asked.seed, seconds=min(most, usual_race(budget))
+    )
+
+
+def _batch_notes(seen: Survey) -> list[Finding]:
+    """What follows from the number of rows in a batch, and from columns that depend."""
+    notes = []
+    rows = int(seen.cut.sizes.max())
+    d = seen.model.features
+    if seen.cut.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
+        what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
+        remedy = "without l2 no order-free certificate is possible; add some"
+        notes.append(Finding("batch", what, remedy))
+    sizes = seen.cut.sizes
+    if not seen.cut.recut and len(set(sizes.tolist())) > 1:
+        last = int(sizes[-1])
+        what = (
+            f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
+        )
+        notes.append(Finding("batch", what, "cut batches anew (--batches recut)"))
+    if seen.minimum.flat:
+        many = "one direction" if seen.minimum.flat == 1 else f"{seen.minimum.flat} directions"
+        what = (
+            f"columns depend on each other: the loss is flat in {many}. Runs from zero find the "
+            "minimiser of least norm, and mu is the least positive curvature"
+        )
+        notes.append(Finding("singular", what))
+    return notes

@@ -1,0 +1,98 @@
+"""Start the page: a local server, a free port, the browser; or a frame in a notebook."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import webbrowser
+from typing import Any
+
+from ravine.arguments import Refusal, whole
+
+HOST = "127.0.0.1"
+PORT = 8057
+_TRIES = 50  # ports that are tried before giving up
+_THREADS = 8  # of the server: a picture being computed does not hold up the next question
+
+
+def explore(
+    *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
+) -> Any:
+    """Show the page: step size and momentum to move, the ladder and a run that follow.
+
+    Parameters
+    ----------
+    host
+        Address to listen on. Anything but this machine itself is said aloud: the page has no
+        password.
+    port
+        The first port to try; a busy one leads to the next.
+    browser
+        Whether to open the page in a browser.
+    inline
+        Show it as a frame in a notebook and return; by default where there is a notebook.
+    """
+    from ravine.web.server import make_app
+
+    first = whole("port", port, 0, remedy="give a port, e.g. 8057")
+    listener = _listen(host, first)
+    chosen = listener.getsockname()[1]
+    address = f"http://{'127.0.0.1' if host in (HOST, 'localhost') else host}:{chosen}/"
+    app = make_app(host=host, port=chosen)
+    if inline if inline is not None else _in_notebook():
+        return _frame(app, listener, address)
+    if host not in (HOST, "localhost", "::1"):
+        print(
+            f"ravine: listening on {host}: everyone who reaches this machine can use the page",
+            file=sys.stderr,
+        )
+    print(f"ravine: the page is at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    if browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    _serve(app, listener)
+    return None
+
+
+def _listen(host: str, first: int) -> socket.socket:
+    """A listening socket on the first free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in range(first, first + _TRIES):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.bind((host, port))
+            return listener
+        except OverflowError:
+            raise Refusal("port", "at most 65535", first, "give a smaller one") from None
+        except OSError as error:
+            listener.close()
+            if isinstance(error, socket.gaierror) or error.errno == 99:
+                rule = "an address of this machine"
+                raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
+    raise Refusal("port", f"free, or one of the {_TRIES} behind it", first, "give another --port")
+
+
+def _serve(app: Any, listener: socket.socket) -> None:
+    """Answer until interrupted."""
+    from waitress import create_server
+
+    server = create_server(app.server, sockets=[listener], threads=_THREADS, ident=None)
+    try:
+        server.run()
+    finally:
+        server.close()
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    if shell is None:
+        return False
+    running = shell.get_ipython()
+    return running is not None and type(running).__name__ == "ZMQInteractiveShell"
+
+
+def _frame(app: Any, listener: socket.socket, address: str) -> Any:
+    from IPython.display import IFrame
+
+    threading.Thread(target=_serve, args=(app, listener), daemon=True).start()
+    return IFrame(address, width="100%", height=900)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from ravine.diagnosis.setup import make_setup, standardised, usual_loss
+from ravine.tables import as_table
+
+
+def test_what_was_left_open_is_chosen(data, setup_of):
+    X, y = data(rows=40)
+    assert setup_of(X, y).loss == "squared"
+    chosen = setup_of(X, np.arange(40) % 2)
+    assert chosen.loss == "logistic"
+    assert chosen.l2 == pytest.approx(1 / 40)
+    assert usual_loss(np.array(["a", "b", "c"] * 5)) == "multinomial"
+
+
+def test_a_column_of_targets_serves(data, setup_of):
+    X, y = data(rows=40)
+    np.testing.assert_array_equal(setup_of(X, y[:, None]).y, y)
+
+
+def test_rows_that_are_held_out_are_not_trained_on(data, setup_of):
+    X, y = data(rows=40)
+    setup = setup_of(X, y, validation=0.25)
+    assert setup.rows == 30
+    assert setup.held_out[0].shape == (10, 4)
+    assert setup.in_source((0,)) == (int(setup.source_rows[0]),)
+    np.testing.assert_array_equal(X[setup.source_rows], setup.X)
+
+
+def test_weights_are_rows_of_another_length(data):
+    """A weight of 2 is a row that comes twice: the minimisers agree."""
+    X, y = data(rows=40)
+    weights = np.where(np.arange(40) < 20, 2.0, 1.0)
+    options = {
+        "loss": None, "l2": None, "batch_size": 8, "batches": None, "sampling": "reshuffle",
+        "shuffle": 0, "standardise": False, "intercept": False, "validation": None, "seed": 0,
+    }  # fmt: skip
+    setup, _ = make_setup(as_table(X, y, weights=weights), **options)
+    twice = np.concatenate([np.arange(20), np.arange(40)])
+    expected = np.linalg.lstsq(X[twice], y[twice])[0]
+    np.testing.assert_allclose(np.linalg.lstsq(setup.X, setup.y)[0], expected, rtol=1e-10)
+    with pytest.raises(ValueError, match="weights must be left out for the logistic loss"):
+        make_setup(as_table(X, np.arange(40) % 2, weights=weights), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"batch_size": 1000}, "batch_size must be at most the 40 rows"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"sampling": "often"}, "sampling must be one of"),
+        ({"batches": "often"}, "batches must be one of recut, fixed"),
+        ({"l2": -1.0}, "l2 must be zero or more"),
+        ({"validation": 2.0}, "validation must be a share"),
+        ({"shuffle": -1}, "shuffle must be at least 0"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(data, setup_of, options, words):
+    X, y = data(rows=40)
+    with pytest.raises(ValueError, match=words) as refusal:
+        setup_of(X, y, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_constant_target_is_refused(data, setup_of):
+    X, _ = data(rows=40)
+    with pytest.raises(ValueError, match="more than one value"):
+        setup_of(X, np.full(40, 3.5))
+
+
+def test_standardised_columns_have_unit_variance_and_constant_ones_stay(data):
+    X, _ = data(rows=40)
+    X[:, 1] = 7.0
+    scaled = standardised(X)
+    assert scaled[:, 0].std() == pytest.approx(1.0)
+    assert (scaled[:, 1] == 7.0).all()

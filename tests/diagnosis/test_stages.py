@@ -1,0 +1,146 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import random as random_sparse
+
+from ravine.diagnosis import diagnose
+from ravine.diagnosis.prediction import Fate
+from ravine.theory.ladder.worst_case import worst_case_rate
+
+QUICK = {"epochs": 5, "seeds": 4, "try_remedies": False, "time": 600.0}
+"""Short runs, and a time that no busy machine runs out of."""
+
+
+def test_every_recommendation_converges_and_certificates_hold(broken):
+    for prediction in broken.predictions:
+        if prediction.candidate.recommended and prediction.candidate.key != "safe":
+            assert prediction.fate in (Fate.CONVERGES, Fate.USELESS)
+        if prediction.candidate.certificate is not None:
+            bounds = broken.survey.certified_curvature
+            assert worst_case_rate(bounds, prediction.candidate.method) < 1.0
+
+
+def test_stages_are_told_from_the_first_on(data):
+    told = []
+    diagnose(*data(rows=40), tell=lambda stage, share: told.append(stage), **QUICK)
+    assert told[0] == "reading the columns"
+    assert "running on the data" in told
+
+
+def test_a_singular_design_gets_an_answer(data):
+    X, y = data(rows=40)
+    twice = np.column_stack([X, 2.0 * X[:, 0], np.ones(40), np.ones(40)])
+    result = diagnose(twice, y, **QUICK)
+    assert result.survey.minimum.flat == 2
+    assert "depend on each other" in " ".join(f.message for f in result.findings)
+    assert result.recommendation is not None
+
+
+def test_more_columns_than_rows_get_an_answer():
+    rng = np.random.default_rng(0)
+    result = diagnose(rng.standard_normal((12, 30)), rng.standard_normal(12), batch_size=4, **QUICK)
+    assert len(result.survey.minimum.spectrum) == 12
+    assert result.survey.interpolates
+
+
+def test_a_thousand_batches_get_an_answer():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1100, 2))
+    options = QUICK | {"epochs": 1}
+    result = diagnose(X, X @ [1.0, 2.0] + rng.standard_normal(1100), batch_size=1, **options)
+    assert result.survey.cut.steps_per_epoch == 1100
+
+
+def test_a_table_of_few_rows_and_many_columns_ends(data):
+    """32 rows, 11 columns, batches of 8, standardised: the usual car table."""
+    X, y = data(rows=32, d=11)
+    result = diagnose(X @ X[:11].T, y, batch_size=8, standardise=True, **QUICK)
+    assert result.recommendation is not None
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_other_losses_are_local_with_a_global_certificate(data, labels):
+    X, _ = data(seed=4, rows=60)
+    result = diagnose(X, np.arange(60) % labels, l2=0.05, batch_size=10, **QUICK)
+    assert result.survey.model.loss.name == ("logistic" if labels == 2 else "multinomial")
+    assert result.survey.certified_curvature.mu == pytest.approx(0.05)
+    assert all(p.excess_after.basis == "runs" for p in result.predictions if p.excess_after)
+
+
+def test_counts_have_a_loss_of_their_own_and_no_certificate(data):
+    X, _ = data(rows=60)
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0]))
+    result = diagnose(X, counts, loss="poisson", batch_size=10, **QUICK)
+    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-10
+    assert result.survey.certified_curvature is None
+    assert result.recommendation is not None
+    with pytest.raises(ValueError, match="y must be zero or more for the poisson loss"):
+        diagnose(X, X[:, 0], loss="poisson", **QUICK)
+
+
+def test_outliers_have_a_loss_of_their_own(data):
+    X, y = data(rows=60)
+    y[7] += 1000.0
+    result = diagnose(X, y, loss="huber", l2=0.05, batch_size=10, **QUICK)
+    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-8
+    assert result.recommendation is not None
+    # One row that is far off hardly moves the minimiser.
+    assert np.abs(result.survey.minimiser - np.arange(1.0, 5.0)).max() < 1.5
+
+
+def test_frames_keep_their_names_and_rows(data):
+    X, y = data(rows=40)
+    X[10] *= 15.0
+    frame = pd.DataFrame(X, columns=list("pqrs")).assign(town=["u", "v"] * 20)
+    frame.loc[3, "p"] = np.nan
+    result = diagnose(frame, pd.Series(y, name="t"), batch_size=8, **QUICK)
+    assert result.columns == ("p", "q", "r", "s", "town=v")
+    assert result.disagreement.rows[0] == 10
+
+
+def test_one_batch_of_all_rows_is_deterministic(data):
+    result = diagnose(*data(seed=6, rows=40), batch_size=40, **QUICK)
+    subject = result.subject
+    assert subject.rate == pytest.approx(subject.spectral_radius, rel=1e-6)
+    assert subject.fate is Fate.CONVERGES
+
+
+def test_held_out_rows_have_a_loss(data):
+    result = diagnose(*data(rows=80), validation=0.25, **QUICK)
+    assert result.survey.cut.rows == 60
+    assert all(p.held_out is not None for p in result.predictions)
+    assert np.isfinite(result.recommendation.held_out)
+
+
+def test_sparse_data_wider_than_moments_are_followed():
+    X = random_sparse(400, 200, density=0.05, random_state=0, format="csr")
+    y = np.asarray(X @ np.ones(200)) + np.random.default_rng(0).standard_normal(400)
+    result = diagnose(X, y, l2=0.05, batch_size=20, sampling="iid", **QUICK)
+    assert not result.survey.every_direction
+    assert result.recommendation is not None
+
+
+def test_little_time_leaves_things_out_and_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 10))
+    y = X @ np.ones(10) + rng.standard_normal(3000)
+    result = diagnose(X, y, time=0.05, epochs=200, try_remedies=False)
+    assert result.epochs < 200
+    assert any("epochs beyond" in what for what in result.left_out)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"alpha": -1.0}, "alpha must be positive"),
+        ({"beta": 0.9}, "alpha must be given with beta"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"seeds": 0}, "seeds must be at least 1"),
+        ({"time": 0.0}, "time must be positive"),
+        ({"seed": -1}, "seed must be at least 0"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(data, options, words):
+    with pytest.raises(ValueError, match=words) as refusal:
+        diagnose(*data(rows=40), **options)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,57 @@
+import base64
+
+import numpy as np
+import pytest
+
+import ravine
+from ravine.theory.ladder.rungs import RUNGS
+from ravine.web.plane import COARSE, FINE, alpha_axis, beta_axis, plane_figure
+from ravine.web.quantities import QUANTITIES
+from ravine.web.theme import DARK, LIGHT
+from ravine.web.view import Axis, View
+
+
+def unpacked(array):
+    kinds = {"f4": np.float32, "f8": np.float64, "u1": np.uint8}
+    flat = np.frombuffer(base64.b64decode(array["bdata"]), kinds[array["dtype"]])
+    shape = [int(side) for side in array["shape"].split(",")] if "shape" in array else [-1]
+    return flat.reshape(shape)
+
+
+@pytest.mark.parametrize("axis", Axis)
+def test_regions_count_the_rungs_below_one(axis):
+    view = View(Q=8.0, axis=axis)
+    picture = plane_figure(view, LIGHT, fine=False)
+    counted = unpacked(picture["data"][0]["z"])
+    i, j = 50, 10
+    method = ravine.Method(alpha_axis(view, COARSE)[j] / 8.0, beta_axis(COARSE)[i])
+    expected = sum(float(rung.rate(view.curvature, method).upper) < 1.0 for rung in RUNGS)
+    assert counted.shape == (COARSE, COARSE)
+    assert counted[i, j] == expected
+
+
+@pytest.mark.parametrize("colour", [name for name in QUANTITIES if name != "regions"])
+def test_colours_are_the_library_s_own_numbers(colour):
+    view = View(Q=8.0, colour=colour, K=30)
+    shown = unpacked(plane_figure(view, DARK, fine=False)["data"][0]["z"])
+    i, j = 40, 12
+    alpha = alpha_axis(view, COARSE)[j] / 8.0
+    beta = beta_axis(COARSE)[i]
+    value = QUANTITIES[colour].values(view, ravine.Method(alpha, beta))
+    expected = value if QUANTITIES[colour].rate else np.log10(value)
+    assert shown[i, j] == pytest.approx(float(np.squeeze(expected)), rel=1e-5)
+
+
+def test_the_fine_picture_has_the_promised_pixels():
+    picture = plane_figure(View(), LIGHT, fine=True)
+    assert unpacked(picture["data"][0]["z"]).shape == (FINE, FINE)
+
+
+def test_error_after_k_steps_is_the_exact_second_moment():
+    view = View(Q=8.0, K=25, sigma2=0.3)
+    method = ravine.Method(0.7 / 8.0, 0.4)
+    ends = [
+        ravine.second_moment(lam, method, sigma2=0.3, start=1.0, steps=25)[-1] for lam in (1.0, 8.0)
+    ]
+    shown = QUANTITIES["error"].values(view, method)
+    assert float(np.squeeze(shown)) == pytest.approx(max(float(e) for e in ends), rel=1e-10)
