@@ -253,8 +253,9 @@ class Monitor:
 
     def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
         params, root = self._weights()
-        if self._direction is None or self._direction.numel() != root.numel():
-            noise = torch.randn(root.numel(), generator=self._draw).to(root)
+        count = sum(p.numel() for p in params)
+        if self._direction is None or self._direction.numel() != count:
+            noise = torch.randn(count, generator=self._draw).to(params[0])
             self._direction = noise / noise.norm()
             for _ in range(FIRST_TURNS):
                 self._turn(params, root, closure, use_its_loss=False)
@@ -269,7 +270,7 @@ class Monitor:
         self._report(reading)
         return reading
 
-    def _weights(self) -> tuple[list[Tensor], Tensor]:
+    def _weights(self) -> tuple[list[Tensor], Tensor | float]:
         """Weights that have a gradient, and the roots of their lrs over the first group's."""
         params: list[Tensor] = []
         roots: list[Tensor] = []
@@ -278,31 +279,34 @@ class Monitor:
             for p in group["params"]:
                 if p.grad is not None:
                     params.append(p)
-                    roots.append(torch.full_like(p, math.sqrt(ratio)).reshape(-1))
+                    if any(other != 1.0 for other in ratios):
+                        roots.append(torch.full_like(p, math.sqrt(ratio)).reshape(-1))
         if not params:
             raise Refusal(
                 "gradients", "there at a check", "none", "call check after loss.backward()"
             )
-        return params, torch.cat(roots)
+        return params, torch.cat(roots) if roots else 1.0
 
     def _turn(
-        self, params: list[Tensor], root: Tensor, closure: Callable[[], Tensor], use_its_loss: bool
+        self,
+        params: list[Tensor],
+        root: Tensor | float,
+        closure: Callable[[], Tensor],
+        use_its_loss: bool,
     ) -> tuple[float, float]:
         """u·Hu and ‖Hu‖², and u turned towards Hu."""
         u = self._direction
         assert u is not None
         with torch.no_grad():
-            size = torch.cat([p.detach().reshape(-1) for p in params]).norm()
-            step = STEP * max(1.0, float(size))
+            lengths = torch.stack(torch._foreach_norm([p.detach() for p in params]))
+            step = STEP * max(1.0, float(lengths.norm()))
         here = self._gradient_here(params, closure)
-        there, loss = self._gradient_there(params, root * u * step, closure)
+        there, loss = self._gradient_there(params, (root * step) * u, closure)
         if use_its_loss:
             self._smooth(loss)
 
-        image = root * (there - here) / step
-        image = torch.nan_to_num(image, nan=math.inf)
-        along = u @ image
-        first, second = torch.stack([along, image @ image]).tolist()
+        image = (there - here) * (root / step)
+        first, second = torch.stack([u @ image, image @ image]).tolist()
         turned = image + abs(first) * u
         length = float(turned.norm())
         if math.isfinite(length) and length > 0.0:
