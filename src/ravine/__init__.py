@@ -144,6 +144,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
         raise AttributeError(f"module 'ravine' has no attribute {name!r}")
+
     globals()[name] = value
     return value
 

@@ -84,6 +84,7 @@ def refuses_unknown(function: Function) -> Function:
         for name in named:
             if name not in names:
                 raise unknown_argument(name, function.__name__, names)
+
         return function(*positional, **named)
 
     return cast("Function", checked)
@@ -94,6 +95,7 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         fill = f"fill them first, e.g. {name}.filled(...), or drop them with .compressed()"
         raise Refusal(name, "free of masked entries", "a masked array", fill)
+
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiub":
@@ -102,14 +104,17 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     except (TypeError, ValueError):
         shown = f"{type(value).__name__} {value!r:.60}"
         raise WrongType(name, "a real number or an array of them", shown, remedy) from None
+
     if array.size == 0:
         raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
+
     holds, words = _RULES[rule]
     good = holds(array)
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])
         where = f" at index {index}" if array.ndim else ""
         raise Refusal(name, words, f"{array[index]:g}{where}", remedy)
+
     return array[()]
 
 
@@ -122,8 +127,10 @@ def whole(name: str, value: Any, minimum: int, *, remedy: str) -> int:
     except TypeError:
         shown = f"{type(value).__name__} {value!r:.60}"
         raise WrongType(name, "a whole number", shown, remedy) from None
+
     if number < minimum:
         raise Refusal(name, f"at least {minimum}", number, remedy)
+
     return number
 
 
@@ -132,6 +139,7 @@ def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> f
     number = real(name, value, rule, remedy=remedy)
     if np.ndim(number) != 0:
         raise Refusal(name, "a single number", f"an array of shape {np.shape(number)}", remedy)
+
     return float(number)
 
 

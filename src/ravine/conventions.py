@@ -117,6 +117,7 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     rule = _read(source, parameters)
     _known("target", target)
     words = _WRITERS[target](rule)
+
     return Conversion(
         source=source,
         target=target,
@@ -163,6 +164,7 @@ def _read(source: str, parameters: dict[str, Any]) -> Rule:
         raise Refusal(step, "given", "none", f"add {step}=0.1")
     if numbers[step] < 0.0:
         raise Refusal(step, "zero or more", f"{numbers[step]:g}", "drop the sign")
+
     return _READERS[source](numbers)
 
 
@@ -182,10 +184,12 @@ def _read_torch(words: dict[str, Any]) -> Rule:
     d = words["dampening"]
     if m < 0.0:
         raise Refusal("momentum", "zero or more in torch", f"{m:g}", _NEGATIVE)
+
     if words["nesterov"] and (m == 0.0 or d != 0.0):
         found = f"momentum={m:g}, dampening={d:g}"
         raise Refusal("nesterov", "used with momentum and without dampening in torch", found,
                       "drop nesterov or dampening")  # fmt: skip
+
     # Without momentum torch has no buffer, and dampening does nothing.
     if m == 0.0:
         return Rule(lr, 0.0, 0.0, weight_decay=words["weight_decay"])
@@ -210,8 +214,10 @@ def _read_keras(words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     if not 0.0 <= m <= 1.0:
         raise Refusal("momentum", "between 0 and 1 in Keras", f"{m:g}", _NEGATIVE)
+
     gamma = m if words["nesterov"] else 0.0
     decay = words["weight_decay"]
+
     # Without momentum a decoupled decay and l2 are the same step.
     return Rule(
         words["learning_rate"], m, gamma, weight_decay=decay, decoupled=decay != 0.0 and m != 0.0
@@ -222,6 +228,7 @@ def _read_qhm(words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     if m >= 1.0:
         raise Refusal("momentum", "below 1 in QHM", f"{m:g}", "its buffer is an average")
+
     gamma = m * (1.0 - words["nu"]) / (1.0 - m)
     return Rule(words["lr"] * (1.0 - m), m, gamma, weight_decay=words["weight_decay"])
 
@@ -235,6 +242,7 @@ def _look_ahead(rule: Rule, target: str) -> bool:
         return False
     if math.isclose(rule.gamma, rule.beta, rel_tol=_SAME):
         return True
+
     raise Refusal("gamma", f"0 or beta for {target}", f"{rule.gamma:g} with beta={rule.beta:g}",
                   "use ravine.torch.ASG, or convert to qhm")  # fmt: skip
 
@@ -252,12 +260,14 @@ def _write_paper(rule: Rule) -> dict[str, float | bool]:
 def _write_torch(rule: Rule) -> dict[str, float | bool]:
     if rule.beta < 0.0:
         raise Refusal("beta", "zero or more for torch", f"{rule.beta:g}", _NEGATIVE)
+
     _refuse_decay(rule, "torch", False, "multiply the weights by 1 - lr weight_decay yourself")
     nesterov = _look_ahead(rule, "torch")
 
     # first_velocity = -lr d / m and alpha = lr (1 - d), solved for lr and d.
     lr = rule.alpha - rule.beta * rule.first_velocity
     dampening = 1.0 - rule.alpha / lr if rule.first_velocity != 0.0 else 0.0
+
     return {
         "lr": lr,
         "momentum": rule.beta,
@@ -280,6 +290,7 @@ def _write_optax(rule: Rule) -> dict[str, float | bool]:
 def _write_keras(rule: Rule) -> dict[str, float | bool]:
     if not 0.0 <= rule.beta <= 1.0:
         raise Refusal("beta", "between 0 and 1 for keras", f"{rule.beta:g}", _NEGATIVE)
+
     remedy = f"use keras.regularizers.L2({rule.weight_decay / 2.0:g}) on the weights"
     _refuse_decay(rule, "keras", True, remedy)
     return {
@@ -295,8 +306,10 @@ def _write_qhm(rule: Rule) -> dict[str, float | bool]:
         raise Refusal("beta", "below 1 for qhm", f"{rule.beta:g}", "lower it")
     if rule.beta == 0.0 and rule.gamma != 0.0:
         raise Refusal("gamma", "0 for qhm without momentum", f"{rule.gamma:g}", "set gamma=0")
+
     _refuse_decay(rule, "qhm", False, "multiply the weights by 1 - lr weight_decay yourself")
     nu = 1.0 if rule.beta == 0.0 else 1.0 - rule.gamma * (1.0 - rule.beta) / rule.beta
+
     return {
         "lr": rule.alpha / (1.0 - rule.beta),
         "momentum": rule.beta,
@@ -316,6 +329,7 @@ def _optax_code(words: dict[str, float | bool]) -> str:
     call = f"optax.sgd({_arguments(words, ('weight_decay',))})"
     if words["weight_decay"] == 0.0:
         return call
+
     return f"optax.chain(optax.add_decayed_weights({words['weight_decay']!r}), {call})"
 
 
@@ -348,23 +362,27 @@ def _notes(source: str, target: str, rule: Rule) -> tuple[str, ...]:
             f"parameters are the paper's y, not x; the first step is (1 + gamma) alpha = {first:g} "
             "times the gradient"
         )
+
     if rule.beta != 0.0 and (source in _INSIDE) != (target in _INSIDE):
         outside = source if source not in _INSIDE else target
         notes.append(
             f"the same for a constant lr only: {outside} keeps lr outside its buffer, so a change "
             "of lr rescales the velocity by lr_k/lr_{k-1}"
         )
+
     if rule.first_velocity != 0.0:
         notes.append(
             f"dampening starts with the velocity {rule.first_velocity:g} times the first gradient"
             + ("" if target == "torch" else f", which {target} cannot: the first steps differ")
         )
+
     if rule.weight_decay != 0.0 and target == "paper":
         notes.append(
             "weight decay is decoupled: no method of the family does it"
             if rule.decoupled
             else f"weight decay adds {rule.weight_decay:g} to every curvature, mu and L"
         )
+
     return tuple(notes)
 
 

@@ -42,6 +42,7 @@ class Curvature:
             pair = [np.broadcast_to(v, swapped.shape)[index] for v in (low, high)]
             shown = f"mu={pair[0]:g} with L={pair[1]:g}"
             raise Refusal("mu", "at most L", shown, "swap the two")
+
         object.__setattr__(self, "mu", low)
         object.__setattr__(self, "L", high)
 

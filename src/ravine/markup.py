@@ -37,6 +37,7 @@ def card(
         f'<td style="text-align:right;font-variant-numeric:tabular-nums">{escape(value)}</td></tr>'
         for name, value in rows
     )
+
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     return (
         f'<div style="max-width:42em"><strong>{escape(title)}</strong>'
@@ -54,8 +55,10 @@ def curve(values: FloatArray, label: str) -> str:
     """
     kept = np.asarray(values, dtype=np.float64)
     kept = kept[np.unique(np.linspace(0, len(kept) - 1, _POINTS).round().astype(int))]
+
     with np.errstate(divide="ignore", invalid="ignore"):
         height = np.log10(kept)
+
     finite = height[np.isfinite(height)]
     if finite.size == 0:
         return ""
@@ -66,6 +69,7 @@ def curve(values: FloatArray, label: str) -> str:
     x = np.linspace(2.0, _WIDTH - 2.0, len(height))
     y = 2.0 + (_HEIGHT - 4.0) * (top - np.clip(height, low, top)) / span
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True) if np.isfinite(b))
+
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{escape(label)}">'
         f'<polyline points="{points}" fill="none" stroke="#0072b2" stroke-width="1.5"/></svg>'

@@ -53,6 +53,7 @@ class Method:
             if gamma is None
             else real("gamma", gamma, remedy="give a look-ahead, or leave it out for Nesterov's")
         )
+
         broadcast(alpha=step, beta=momentum, gamma=look_ahead)
         object.__setattr__(self, "alpha", step)
         object.__setattr__(self, "beta", momentum)
@@ -139,6 +140,7 @@ def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLik
     momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     if np.any(momentum >= 1.0):
         raise Refusal("beta", "below 1", f"{np.max(momentum):g}", "the average would never forget")
+
     weight = real("nu", nu, remedy="give the weight of the average, e.g. nu=0.7")
     step = real("alpha", alpha, "nonnegative", remedy="give a step size, e.g. alpha=0.01")
     broadcast(alpha=step, beta=momentum, nu=weight)

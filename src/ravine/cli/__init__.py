@@ -64,6 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
+
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -60,14 +60,17 @@ def batch_command(
     if out is not None and out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
         raise Refusal("out", rule, out, "change its ending")
+
     result = batch_gain(
         curvature_from(mu, L, Q),
         L_max=L_max,
         mu_min=mu_min,
         batch_sizes=list(BATCH_SIZES) if sizes is None else sizes,
     )
+
     if out is not None:
         _draw(result, out)
+
     if json:
         print_json(batch_json(result, out))
     else:
@@ -102,6 +105,7 @@ def _draw(result: BatchGain, out: Path) -> None:
 
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.stem}.part{out.suffix}")
+
     try:
         draw_batch_gain(batch_gain_data(result)).savefig(part, dpi=_DPI)
         part.replace(out)
@@ -122,6 +126,7 @@ def _show(result: BatchGain, out: Path | None) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"):
         table.add_column(title, justify="right")
+
     L = float(c.L)
     for size, plain, fast, gain in zip(
         result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True
@@ -135,6 +140,7 @@ def _show(result: BatchGain, out: Path | None) -> None:
             _steps(fast.steps_per_digit),
             f"{gain:.3g}",
         )
+
     console.print(table)
     console.print("\nSteps take √E‖y - x*‖² down to a tenth, guaranteed for every such problem.")
     console.print(result.sentence)

@@ -45,6 +45,7 @@ def convert_command(
         "beta": beta,
         "gamma": gamma,
     }
+
     words = {name: value for name, value in given.items() if value is not None}
     same = convert(source, target, **words)
     if json:
@@ -78,5 +79,6 @@ def _show(same: Conversion) -> None:
         f"the parameters are its {same.sequence}",
         markup=False,
     )
+
     for note in same.notes:
         out.print(f"- {note}", markup=False)

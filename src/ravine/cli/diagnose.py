@@ -151,12 +151,15 @@ def diagnose_command(
     inertia = one_of("--beta", beta, "--momentum", momentum)
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"out must be a file ending in .html, got {out}: change its ending")
+
     table = read_table(
         data, target=target, drop=drop or (), weights=weights, missing=missing.value,
         levels=levels, sep="\t" if sep == "\\t" else sep, encoding=encoding, decimal=decimal,
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes,
     )  # fmt: skip
+
     budget: dict[str, Any] = {} if time is None else {"time": time}
+
     with _stages() as tell:
         result = diagnose(
             table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
@@ -164,11 +167,13 @@ def diagnose_command(
             standardise=standardise, intercept=intercept, validation=validation, epochs=epochs,
             seed=seed, try_remedies=remedies, tell=tell, **budget,
         )  # fmt: skip
+
     if out is not None:
         result.to_html(out)
     if json:
         print_json(result.to_dict())
         return
+
     _show(result)
     if out is not None:
         typer.echo(f"\nwrote {out}")
@@ -180,10 +185,12 @@ def _stages() -> Iterator[Tell | None]:
     if not sys.stderr.isatty():
         yield None
         return
+
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading the columns", total=None)
 
@@ -203,6 +210,7 @@ def _show(result: Diagnosis) -> None:
     for sentence in verdict(result):
         screen.print(sentence, markup=False)
         screen.print()
+
     _show_data(result, screen)
     _show_methods(result, screen)
     if result.findings:
@@ -222,6 +230,7 @@ def _show_data(result: Diagnosis, screen: Console) -> None:
         f"{survey.model.loss.name} loss, l2 = {survey.model.l2:.3g}",
         markup=False,
     )
+
     screen.print(
         f"whole objective{where}: mu = {c.mu:.3g}, L = {c.L:.3g}, Q = {c.Q:.3g}; "
         f"batches: L from {survey.local[:, 1].min():.3g} to {survey.local[:, 1].max():.3g}, "
@@ -242,8 +251,10 @@ def _show_methods(result: Diagnosis, screen: Console) -> None:
     names = ["lr", "momentum", "rate", "outcome", "loss", "distance", "to 1 %"]
     if aside:
         names.append("held out")
+
     for name in names:
         table.add_column(name, justify="left" if name == "outcome" else "right", no_wrap=True)
+
     best = result.recommendation
     for p in result.predictions:
         recipe = p.candidate.recipe
@@ -262,6 +273,7 @@ def _show_methods(result: Diagnosis, screen: Console) -> None:
         if p.held_out is not None:
             cells.append(f"{p.held_out:.4g}")
         table.add_row(*cells)
+
     screen.print(table)
     runs = result.runs.diverged_at.shape[0]
     aside_words = " Held out: mean loss of the rows set aside." if aside else ""
@@ -278,4 +290,5 @@ def _short(share: float) -> str:
         return "diverged"
     if share > 999.0:
         return f"{share:.0e} x"
+
     return f"{share:.2g} x" if share > 1.0 else f"{100 * share:.2g} %"

@@ -62,6 +62,7 @@ def map_command(
     if quantity not in QUANTITIES:
         rule = f"one of {', '.join(QUANTITIES)}"
         raise Refusal("quantity", rule, quantity, "pick one of these names")
+
     batches = Batches(
         L_max=L_max, batch_size=1.0 if batch_size is None else batch_size, mu_min=mu_min
     )
@@ -72,6 +73,7 @@ def map_command(
         beta_range=beta_range,
         batches=batches,
     )
+
     out.parent.mkdir(parents=True, exist_ok=True)
     _write(data, out, quantity)
     shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}

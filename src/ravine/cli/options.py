@@ -41,9 +41,11 @@ def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvat
         if mu is not None or L is not None:
             raise ValueError("Q must be given alone, got --Q with --mu or --L: drop one of them")
         return Curvature(1.0, Q) if Q >= 1.0 else _refuse_condition(Q)
+
     if mu is None or L is None:
         missing = "mu" if mu is None else "L"
         raise ValueError(f"{missing} must be given, got none: add --{missing}, or give --Q alone")
+
     return Curvature(mu, L)
 
 
@@ -61,7 +63,9 @@ def method_from(
                 "alpha must be given with beta or gamma, got none: add --alpha, "
                 "or drop the others for the usual Nesterov parameters"
             )
+
         return nesterov(curvature)
+
     return Method(alpha, 0.0 if beta is None else beta, gamma)
 
 
@@ -69,6 +73,7 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
     """The value of an option that has two names; giving both is refused."""
     if a is not None and b is not None:
         raise Refusal(second, f"left out beside {first}", f"{b:g}", "they mean the same")
+
     return b if a is None else a
 
 
@@ -84,6 +89,7 @@ def _finite(value: Any) -> Any:
         return [_finite(item) for item in value]
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
+
     return value
 
 

@@ -43,10 +43,13 @@ def plot_command(
     if out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
         raise Refusal("out", rule, out, "change its ending")
+
     data = sweep_map(_opened(store), measure)
     out.parent.mkdir(parents=True, exist_ok=True)
+
     with written_whole(out) as part:
         draw_sweep_map(data).savefig(part, dpi=_DPI)
+
     there = float(data["measured"].notnull().mean())
     name = data.attrs["measure"]
     if json:
@@ -63,6 +66,7 @@ def _opened(store: Path) -> xr.Dataset:
         if not store.exists():
             raise Refusal("store", "a file", store, "there is none")
         return xr.load_dataset(store, engine="scipy")
+
     from ravine.engine.storage.store import open_store
 
     data, there = open_store(store)

@@ -60,6 +60,7 @@ def rate_command(
         batch_size=1.0 if batch_size is None else batch_size,
         mu_min=mu_min,
     )
+
     if json:
         print_json(rate_json(rungs))
     else:
@@ -99,6 +100,7 @@ def _rate_json(rung: Rung, rate: Bracket) -> object:
     """One number, or both bounds of a rung that has two."""
     if rung.bracketed:
         return {"lower": float(rate.lower), "upper": float(rate.upper)}
+
     return float(rate.upper)
 
 
@@ -116,10 +118,12 @@ def _show(rungs: Ladder) -> None:
     table.add_column("rung")
     table.add_column("growth a step", justify="right")
     table.add_column("holds for")
+
     for rung in RUNGS:
         rate = rungs.rates[rung.key]
         colour = "green" if rate.upper < 1.0 else "red"
         table.add_row(rung.title, f"[{colour}]{_digits(rate)}[/]", rung.holds_for)
+
     out.print(table)
     out.print(f"\n{_noise(rungs)}")
     out.print(f"{_batch(rungs)}\n")
@@ -134,6 +138,7 @@ def _samples(rungs: Ladder) -> str:
         words += f", samples from {known['mu_min']:g} to {known['L_max']:g}"
     if known["batch_size"] != 1.0:
         words += f", batches of {known['batch_size']:g}"
+
     return words
 
 
@@ -143,6 +148,7 @@ def _digits(rate: Bracket) -> str:
     # Half a unit of the sixth digit, the last one shown.
     if value - float(rate.lower) >= 5e-6:
         return f"{rate.lower:.5f}-{value:.5f}"
+
     return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
 
 
@@ -153,6 +159,7 @@ def _batch(rungs: Ladder) -> str:
         return "No batch size makes these parameters safe."
     if limit < 1.0:
         return "Drawn independently, single samples are safe in mean square."
+
     return f"Drawn independently, batches larger than {limit:.4g} are safe in mean square."
 
 
@@ -160,6 +167,7 @@ def _noise(rungs: Ladder) -> str:
     """One sentence on the error that additive noise leaves."""
     if rungs.noise_coefficient == float("inf"):
         return "Additive noise is amplified without bound."
+
     ratio = rungs.noise_coefficient / rungs.sgd_noise_coefficient
     return (
         f"Additive noise of variance s² leaves E‖y - x*‖² = {rungs.noise_coefficient:.4g} s² in "

@@ -96,6 +96,7 @@ def recommend_command(
         quantity=quantity,
         hessians=None if hessians is None else _read(hessians),
     )
+
     if json:
         print_json(recommend_json(advice))
     else:
@@ -110,6 +111,7 @@ def _read(path: Path) -> FloatArray:
     except (OSError, ValueError, EOFError):
         remedy = "write one with numpy.save"
         raise Refusal("hessians", "an NPY file of numbers", path, remedy) from None
+
     return np.asarray(loaded)
 
 

@@ -57,6 +57,7 @@ def sweep_command(
     if spec is None:
         remedy = "e.g. ravine sweep spec.toml --out sweep.zarr"
         raise Refusal("spec", "given", "none", remedy)
+
     _run(spec, out, resume, json, device=device, cluster=cluster, threads=threads)
 
 
@@ -68,6 +69,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
     place = out if out is not None else wanted.arguments.get("store")
     if place is None:
         raise Refusal("out", "given", "none", "add --out sweep.zarr")
+
     store = Path(place)
     before = 0
     if store.exists():
@@ -76,6 +78,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
             shown = f"{store}, where {before} tiles are finished"
             remedy = "add --resume to go on with it, or give another path"
             raise Refusal("out", "new", shown, remedy)
+
     given = {name: value for name, value in others.items() if value is not None}
     data = wanted.sweep(store=store, **given)
     shares = _outcomes(data)
@@ -84,6 +87,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
             {"out": str(store), "sizes": dict(data.sizes), "resumed": before, "outcomes": shares}
         )
         return
+
     pixels = " x ".join(str(n) for n in data.sizes.values())
     typer.echo(f"wrote {store}: {pixels} pixels of {data.attrs['problem']}")
     if shares:
@@ -94,8 +98,10 @@ def _outcomes(data: xr.Dataset) -> dict[str, float]:
     """Share of the pixels with each outcome, where outcomes were measured."""
     if "outcome" not in data:
         return {}
+
     outcome = data["outcome"]
     names = outcome.attrs["flag_meanings"].split()
+
     return {
         name.replace("_", " "): float((outcome == value).mean())
         for value, name in zip(outcome.attrs["flag_values"], names, strict=True)
@@ -118,9 +124,11 @@ def _show_status(store: Path, json: bool) -> None:
             }
         )
         return
+
     end = "complete" if state.is_complete else "go on with --resume"
     damaged = f", {state.damaged} damaged" if state.damaged else ""
     share = state.done / state.total
     typer.echo(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")
+
     for name in ("problem", "steps", "repeats", "seed", "dtype", "ravine"):
         typer.echo(f"  {name}: {state.made_with[name]}")

@@ -80,6 +80,7 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
     judged = []
     if yours is not None:
         judged.append(Candidate("yours", "yours", Recipe(yours), "as given"))
+
     lr = PYTORCH_STEP if yours is None else float(yours.alpha)
     common = Method(lr, PYTORCH_MOMENTUM)
     judged.append(
@@ -91,6 +92,7 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
         judged.append(
             Candidate("pytorch", f"lr {lr:g}, 0.9", Recipe(common), "common in PyTorch scripts")
         )
+
     judged += [
         Candidate("pytorch-decay", f"lr {lr:g}, decay", Recipe(common, LINEAR),
                   "the same, the step falling linearly to zero"),
@@ -99,6 +101,7 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
         Candidate("one-over-L", "SGD, 1/L", Recipe(Method(1.0 / float(whole.L))),
                   "the textbook's step"),
     ]  # fmt: skip
+
     return judged
 
 
@@ -108,6 +111,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
     plain = stabilised(survey.moments, _as_typed(fastest_step_on(tuning).method))
     best = fastest_on(tuning, plain=plain, precision=_PRECISION)
     fastest = stabilised(survey.moments, _as_typed(best.method))
+
     return [
         Candidate("tuned-sgd", "SGD, best rate", Recipe(plain),
                   "least mean-square rate without momentum"),
@@ -121,6 +125,7 @@ def safe_for_draws(survey: Survey) -> list[Candidate]:
     """Parameters that are safe in mean square for independent draws of rows of such curvature."""
     if not survey.cut.recut or not math.isfinite(survey.heaviest_row):
         return []
+
     safe = recommend(
         survey.curvature, batch_size=survey.cut.batch_size, L_max=survey.heaviest_row,
         mu_min=min(survey.model.l2, float(survey.curvature.mu)),
@@ -133,19 +138,23 @@ def raced(race: Race | None) -> list[Candidate]:
     """The best of the race on the data, to be measured once more on new seeds."""
     if race is None:
         return []
+
     kinds = [
         ("constant", "best constant lr", race.constant, "least loss in a race of constant steps"),
         ("schedule", "best schedule", race.decayed, "least loss in a race of falling steps"),
         ("averaged", "averaged", race.averaged, "least loss of the mean over the last half"),
     ]
+
     judged = [
         Candidate(key, name, recipe, reason, True)
         for key, name, recipes, reason in kinds
         for recipe in recipes[:_FINALISTS]
     ]
+
     if race.quick is not None:
         reason = "first at 1 % of the loss at the start, in a race on the data"
         judged.append(Candidate("quick", "fast to 1 %", race.quick, reason, True))
+
     return judged
 
 
@@ -154,6 +163,7 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     d = moments.dimension
     if d <= _TUNING_DIRECTIONS:
         return moments
+
     spread = np.diag(moments.sandwich(np.eye(d)))
     least_first = np.argsort(moments.eigenvalues)
     picked = [*np.argsort(spread)[::-1][:10], *least_first[::-1][:6], *least_first[:4]]
@@ -181,6 +191,7 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
         factor = 0.9 / moments.strain(method) if steady else 0.5
         step = float(np.clip(factor, 0.1, 0.9)) * float(method.alpha)
         method = rounded(step, float(method.beta))
+
     return method
 
 
@@ -194,13 +205,16 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     L = float(survey.bounds[:, 1].max()) * (1.0 + 1e-9)
     if not math.isfinite(L):
         return []
+
     options = [
         Method(fraction * float(safe_step(L, beta)), beta)
         for beta in _SAFE_MOMENTA
         for fraction in _SAFE_FRACTIONS
     ]
+
     if proven is not None:
         options.append(sgd(proven))
+
     best = min(options, key=lambda m: speed(tuning, float(m.alpha), float(m.beta)))
     best = rounded(float(best.alpha), float(best.beta))
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
@@ -208,5 +222,6 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
         if proof.rate < 1.0 and proof.verify():
             reason = "converges in every order of the batches; of those, the fastest here"
             return [Candidate("certified", "certified", Recipe(best), reason, True, proof)]
+
     reason = "safe in every order; no certificate, as some batch is flat somewhere"
     return [Candidate("safe", "safe step", Recipe(best), reason, True)]

@@ -31,6 +31,7 @@ def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
         mean = np.asarray(X.mean(axis=0)).ravel()
         square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
     shift = np.asarray(X[:1], dtype=np.float64)[0]
     first, second = np.zeros(d), np.zeros(d)
     step = max(1, _CHUNK // d)
@@ -38,6 +39,7 @@ def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
         part = X[start : start + step] - shift
         first += part.sum(axis=0)
         second += np.einsum("ij,ij->j", part, part)
+
     first, second = first / rows, second / rows
     return shift + first, np.sqrt(np.maximum(second - first**2, 0.0))
 
@@ -58,6 +60,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
             )
             remedy = "scale the columns to unit variance (--standardise)"
             findings.append(Finding("scale", what, remedy, (columns[high], columns[low])))
+
     return [*findings, *_duplicates(X, columns, size), *_dependent(X, columns, size)]
 
 
@@ -75,12 +78,14 @@ def _constants(
             else "drop them, as only l2 acts there"
         )
         findings.append(Finding("constant", what, remedy, _names(columns, zero)))
+
     if fixed.size > 1:
         what = f"{_listed(columns, fixed)} are constant: they cannot be told apart"
         findings.append(Finding("constant", what, "keep one at most", _names(columns, fixed)))
     elif fixed.size:
         what = f"{_listed(columns, fixed)} is constant: it serves as an intercept"
         findings.append(Finding("constant", what, "", _names(columns, fixed)))
+
     return findings
 
 
@@ -100,8 +105,10 @@ def _duplicates(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Find
         across = float(a @ b)
         if abs(across**2 - float(a @ a) * float(b @ b)) <= 1e-10 * across**2:
             pairs.append((i, j))
+
     if not pairs:
         return []
+
     shown = ", ".join(f"{columns[j]!r} of {columns[i]!r}" for i, j in pairs[:3])
     more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
     names = tuple(columns[j] for _, j in pairs)
@@ -122,17 +129,20 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
     if rows < used.size:
         what = f"there are {rows} rows for {used.size} columns, so the columns depend on each other"
         return [Finding("singular", what, _NO_SINGLE_MINIMISER, ())]
+
     scaled = 1.0 / size[used]
     # A part of the rows that is of full rank settles it: the rest can only add to the rank.
     part = min(rows, _ROWS_PER_COLUMN * used.size)
     values = _gram_eigenvalues(X[:part], used, scaled)[0]
     if values[0] > _RANK * values[-1]:
         return []
+
     values, vectors = _gram_eigenvalues(X, used, scaled)
     null = vectors[:, values <= _RANK * values[-1]]
     which = used[np.abs(null).max(axis=1, initial=0.0) > _TAKES_PART]
     if not which.size:
         return []
+
     names = tuple(columns[j] for j in which)
     what = (
         f"{listed(names)} depend on each other: the {which.size} of them span "
@@ -152,6 +162,7 @@ def _gram_eigenvalues(
         dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
         block = dense[:, used] * scaled
         G += block.T @ block
+
     values, vectors = np.linalg.eigh(G / X.shape[0])
     return values, vectors
 
@@ -159,16 +170,19 @@ def _gram_eigenvalues(
 def _project(X: Any, weights: FloatArray) -> FloatArray:
     if is_sparse(X):
         return np.asarray(X.T @ weights)
+
     total = np.zeros(X.shape[1])
     step = max(1, _CHUNK // X.shape[1])
     for start in range(0, X.shape[0], step):
         total += weights[start : start + step] @ X[start : start + step]
+
     return total
 
 
 def _column(X: Any, j: int) -> FloatArray:
     if is_sparse(X):
         return np.asarray(X[:, [j]].toarray()).ravel()
+
     return np.asarray(X[:, j], dtype=np.float64)
 
 
@@ -180,6 +194,7 @@ def _listed(columns: tuple[str, ...], which: npt.NDArray[np.intp]) -> str:
     shown = ", ".join(repr(columns[j]) for j in which[:3])
     if which.size > 3:
         shown += f" and {which.size - 3} more"
+
     return f"column {shown}" if which.size == 1 else f"columns {shown}"
 
 

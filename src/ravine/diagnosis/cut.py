@@ -77,6 +77,7 @@ class Cut:
         """Rows in each batch of an epoch, shape (n,)."""
         if self.recut and self.sampling is Sampling.IID:
             return np.full(self.steps_per_epoch, self.batch_size, dtype=np.intp)
+
         return np.diff(self.edges)
 
     @property
@@ -96,6 +97,7 @@ class Cut:
             return self.sampling.traits.phrase
         if self.sampling is Sampling.IID:
             return "of rows drawn with replacement"
+
         return "cut anew every epoch"
 
     @property
@@ -107,6 +109,7 @@ class Cut:
         sizes = self.sizes.astype(np.float64)
         if self.sampling is Sampling.IID:
             return float((1.0 / sizes).mean())
+
         left = max(self.rows - 1, 1)
         return float(((self.rows - sizes) / (sizes * left)).mean())
 
@@ -120,6 +123,7 @@ class Cut:
             return self._fixed(seeds, rng)
         if self.sampling is Sampling.IID:
             return self._fresh(seeds, rng)
+
         return self._recut(seeds, rng)
 
     def _recut(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
@@ -140,6 +144,7 @@ class Cut:
         for b, size in enumerate(self.sizes):
             padded[b, :size] = self.batch(b)
             parts[b, :size] = 1.0 / size
+
         even = bool((self.sizes == self.batch_size).all())
 
         for drawn in batch_order(n, self.sampling, seeds, rng):
@@ -159,15 +164,18 @@ def make_cut(
         rule = Batches.RECUT if free and shuffle is not None else Batches.FIXED
     else:
         rule = Batches.parse(batches)
+
     if rule is Batches.RECUT and not free:
         remedy = "use batches='fixed', or sampling='reshuffle'"
         raise Refusal("batches", f"fixed for {sampling.value} order", "recut", remedy)
     if batch_size == rows:
         # One batch of all rows is the same however it is cut.
         rule, sampling = Batches.FIXED, Sampling.CYCLIC
+
     order = np.arange(rows, dtype=np.intp)
     if shuffle is not None:
         order = np.random.default_rng(shuffle).permutation(rows)
+
     return Cut(rows, batch_size, rule, sampling, order)
 
 

@@ -124,6 +124,7 @@ class Diagnosis:
         page = import_module("ravine.report.diagnosis_page").diagnosis_page(self)
         if path is not None:
             page.write(Path(path))
+
         return str(page.html())
 
     def _repr_html_(self) -> str:
@@ -147,6 +148,7 @@ def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
     good = [p for p in predictions if safe(p)]
     if not good:
         return None
+
     least = min(p.loss for p in good)
     # Runs of a few seeds do not tell 2 % apart.
     equal = [p for p in good if p.loss <= least + 0.02 * abs(least)]

@@ -70,6 +70,7 @@ def disagreement(
     else:
         pushed = moments.sandwich(np.eye(moments.dimension))
         shares = moments.spread.squares() * moments.weights
+
     shares = np.maximum(shares, 0.0)
     total = float(shares.sum())
     shares = shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
@@ -89,9 +90,12 @@ def disagreement(
     else:
         batches = named
         rows, row_shares = _rows(survey, direction, named[0])
+
     if order is not None:
         rows = tuple(int(order[r]) for r in rows)
+
     spread = float(np.sqrt(np.trace(moments.sandwich(np.eye(moments.dimension)))))
+
     return Disagreement(
         spread=spread / float(np.linalg.norm(moments.eigenvalues)),
         direction=direction,
@@ -110,6 +114,7 @@ def _along(survey: Survey, axis: FloatArray, mean: float) -> FloatArray:
     if survey.cut.recut:
         # The spread of a batch is that of a row times the root of this factor.
         apart = apart / np.sqrt(max(survey.cut.variance_factor, 1e-300))
+
     return np.asarray(apart + mean)
 
 
@@ -123,6 +128,7 @@ def _rows(
     total = float(parts.sum())
     if total <= 0.0:
         return (), ()
+
     strongest = np.argsort(parts)[::-1]
     enough = int(np.searchsorted(np.cumsum(parts[strongest]) / total, _ENOUGH)) + 1
     kept = strongest[: min(enough, _SHOWN)]
@@ -135,6 +141,7 @@ def _columns(
     weights = np.linalg.norm(direction.reshape(survey.model.features, -1), axis=1)
     if survey.model.outputs == 1:
         weights = direction
+
     lead = np.argsort(np.abs(weights))[::-1][:3]
     kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]
     return tuple((columns[j], float(weights[j])) for j in kept)

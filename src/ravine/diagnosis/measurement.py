@@ -139,6 +139,7 @@ def follow(
                 if row in with_loss:
                     excess[row] = np.where(diverged >= 0, np.inf, watch(y))
                 row += 1
+
             if k >= half:
                 total += error
                 tail += y
@@ -160,6 +161,7 @@ def follow(
         lost = diverged >= 0
         tail_squares = np.where(lost, np.inf, _squares(tail - best, K))
         tail_excess = np.where(lost, np.inf, watch(tail))
+
     return Runs(
         marks, squares, excess, diverged, total / counted, tail_squares, tail_excess, y, tail
     )
@@ -185,6 +187,7 @@ def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -
     """Excess of a quadratic: ½ ‖R (y - x*)‖² with RᵀR the Hessian, R of shape (k, d)."""
     if model.outputs != 1:
         raise AssertionError("a quadratic loss has one output")
+
     centre = minimiser[:, None]
 
     def watch(points: FloatArray) -> FloatArray:
@@ -220,6 +223,7 @@ def steps_to(runs: Runs, level: float) -> FloatArray:
         below = np.flatnonzero(mean[:, i] <= level)
         if below.size:
             out[i] = _crossing(runs.steps[kept], mean[:, i], int(below[0]), level)
+
     return out
 
 
@@ -227,6 +231,7 @@ def _crossing(steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level:
     """Where a curve falls through a level, log-linear between two marks."""
     if first == 0 or not (math.isfinite(curve[first - 1]) and curve[first] > 0.0):
         return float(steps[first])
+
     high = math.log(curve[first - 1])
     low = math.log(curve[first])
     share = (high - math.log(level)) / max(high - low, 1e-300)
@@ -253,6 +258,7 @@ def _reset(states: tuple[FloatArray, ...], gone: npt.NDArray[np.bool_], outputs:
 def _watched_marks(marks: int, watched: int | None) -> set[int]:
     if watched is None or watched >= marks:
         return set(range(marks))
+
     # More of them early, as a loss falls fastest there; the first and the last in any case.
     spaced = np.linspace(0.0, 1.0, max(watched, 2)) ** 1.5
     return {round(float(s) * (marks - 1)) for s in spaced}

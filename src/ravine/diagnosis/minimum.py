@@ -52,6 +52,7 @@ def minimum_of(problem: LinearModel, model: RowModel) -> Minimum:
     """Find the minimiser and the spectrum of the Hessian there."""
     if problem.dimension > FULL_LIMIT:
         return _by_products(problem, model)
+
     if model.quadratic:
         zero = np.zeros(problem.dimension)
         values, vectors = _curved(problem.hessian(zero))
@@ -62,6 +63,7 @@ def minimum_of(problem: LinearModel, model: RowModel) -> Minimum:
     else:
         x = newton(np.zeros(problem.dimension), problem.gradient, _newton_step(problem))
         values, vectors = _curved(problem.hessian(x))
+
     flat = problem.dimension - len(values)
     return Minimum(x, float(problem.objective(x)), values, vectors, flat, True)
 
@@ -81,6 +83,7 @@ def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     if not kept.any():
         # A table of zeros: any direction serves, none is curved.
         return np.array([1e-300]), vectors[:, -1:]
+
     return values[kept], vectors[:, kept]
 
 

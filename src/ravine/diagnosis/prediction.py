@@ -134,6 +134,7 @@ def judge_fate(growths: Growths) -> Fate:
         return Fate.DIVERGES
     if growths.mean_square.diverges is True:
         return Fate.ERRATIC
+
     return Fate.UNDECIDED
 
 
@@ -143,6 +144,7 @@ def over_runs(values: FloatArray) -> Estimate | None:
         return None
     if len(values) < 2:
         return Estimate(float(values[0]), 0.0, math.inf, False)
+
     mean, low, high = interval(values)
     return Estimate(mean, max(0.0, low), high, False)
 
@@ -155,13 +157,16 @@ def critical_batch(survey: Survey, method: Method) -> int | None:
     """
     if float(spectral_radius(survey.curvature, method)) >= 1.0 or not survey.cut.recut:
         return None
+
     factor = survey.cut.variance_factor
     if factor <= 0.0:
         return survey.cut.rows
+
     allowed = factor / max(survey.moments.strain(method), 1e-300)
     n = survey.cut.rows
     if survey.cut.sampling is Sampling.IID:
         return max(1, math.ceil(1.0 / allowed))
+
     return int(np.clip(math.ceil(n / (1.0 + allowed * (n - 1))), 1, n))
 
 
@@ -197,20 +202,25 @@ def floors(
             out[i] = _moment_floor(survey, candidate.method)
         elif math.isfinite(memory):
             by_runs.append(i)
+
     for i, found in _measured_floors(survey, judged, growth, by_runs, seed, budget):
         out[i] = found
+
     return out
 
 
 def _moment_floor(survey: Survey, method: Method) -> Floors:
     if not survey.every_direction or not survey.moments.is_stable(method):
         return _NO_FLOOR
+
     X = survey.moments.stationary(method)
     if X is None:
         return _NO_FLOOR
+
     total = float(np.trace(X))
     excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
     exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
+
     return Floors(
         Estimate(total, total, total, exact, "moments"),
         Estimate(excess, excess, excess, exact, "moments"),
@@ -245,6 +255,7 @@ def _measured_floors(
             squares = over_runs(runs.average[:, j])
             excess = over_runs(runs.excess[late][:, :, j].mean(axis=0))
             out.append((i, Floors(squares, excess)))
+
     return out
 
 
@@ -295,6 +306,7 @@ def predict(
                 fate=_fate(survey, candidate, growth[i], left[i], loss, runs.diverged_at[:, i]),
             )
         )  # fmt: skip
+
     return out
 
 
@@ -306,6 +318,7 @@ def _last(
     excess = float((curve.average_excess if averaged else curve.excess)[-1])
     if not (math.isfinite(square) and math.isfinite(excess)):
         return after, loss
+
     return (
         Estimate(square, square, square, True, "moments"),
         Estimate(excess, excess, excess, True, "moments"),
@@ -330,12 +343,14 @@ def _fate(
         return fate
     if gone > 0.0:
         return Fate.ERRATIC
+
     floor = left.excess
     if floor is not None and floor.value >= survey.start_excess:
         return Fate.USELESS
     # What ends above its start after all these steps is no use, whatever its rate.
     if loss is not None and loss.value >= survey.start_excess:
         return Fate.USELESS
+
     return fate
 
 
@@ -349,6 +364,7 @@ def moment_curves(
     none: list[Curve | None] = [None] * len(judged)
     if not survey.quadratic or not survey.every_direction:
         return none
+
     d = survey.moments.dimension
     # About 1e-9 s a multiplication and 100 µs a step beside them; a table serves small d.
     each = min(len(survey.sample) * d * d, 0.5 * d**4)
@@ -356,6 +372,7 @@ def moment_curves(
     if seconds > _CURVE_SHARE * budget.seconds:
         budget.leave_out("exact curves for independent draws, which would take too long")
         return none
+
     factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
     schedule = Schedule(
         _each(judged, "alpha") * factors,
@@ -363,10 +380,12 @@ def moment_curves(
         _each(judged, "gamma") * np.ones(steps),
         lr_outside=True,
     )
+
     curve = moment_curve(
         survey.moments, schedule, survey.away, average_from=steps // 2,
         deadline=Deadline(4.0 * _CURVE_SHARE * budget.seconds),
     )  # fmt: skip
+
     return [
         Curve(
             curve.distance[i],

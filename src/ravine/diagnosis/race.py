@@ -80,6 +80,7 @@ def race(
     grid = _affordable_grid(survey, steps, 0.5 * seconds, 0.5 * longest)
     if grid is None:
         return None
+
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     entries = _entries(survey, grid, first)
     near = _neighbours(entries)
@@ -87,6 +88,7 @@ def race(
     allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
     if rate * steps > allowed:
         near = near[: max(4, int(len(near) * allowed / (rate * steps)))]
+
     second = _run(survey, near, steps, _SECOND_SEEDS, seed + 202)
     final = _entries(survey, near, second)
     return _winners(survey, final, second)
@@ -103,6 +105,7 @@ def _affordable_grid(
         each = seconds_per_step(survey.model, survey.cut, len(grid), _FIRST_SEEDS)
         if each * steps <= seconds:
             return grid
+
     return grid if each * steps <= most else None
 
 
@@ -137,6 +140,7 @@ def _cautious(values: FloatArray) -> FloatArray:
     """Mean over the seeds, infinite where a run was lost."""
     with np.errstate(invalid="ignore"):
         mean = values.mean(axis=0)
+
     return np.where(np.isfinite(mean), mean, np.inf)
 
 
@@ -150,11 +154,13 @@ def _neighbours(entries: list[Entry]) -> list[Recipe]:
         same = [e for e in entries if e.recipe.schedule.constant is kind]
         same.sort(key=lambda e: e.excess)
         families.append([r for entry in same[:2] for r in _around(entry.recipe)])
+
     chosen = [r for turn in zip_longest(*families) for r in turn if r is not None]
     reached = [e for e in entries if np.isfinite(e.to_near)]
     if reached:
         quickest = min(reached, key=lambda e: e.to_near)
         chosen += [quickest.recipe.scaled(f) for f in (0.7, 1.0, 1.4)]
+
     unique = {(float(r.method.alpha), float(r.method.beta), r.schedule): r for r in chosen}
     return list(unique.values())
 
@@ -168,8 +174,10 @@ def _around(recipe: Recipe) -> list[Recipe]:
         other = 1.0 - min(1.0, factor * (1.0 - beta))
         step = alpha * (1.0 - other) / (1.0 - beta)
         near.append(Recipe(rounded(step, other), recipe.schedule))
+
     if not recipe.schedule.constant:
         near.append(Recipe(recipe.method, Schedule(0.5)))
+
     return near
 
 
@@ -184,6 +192,7 @@ def _winners(survey: Survey, entries: list[Entry], runs: Runs) -> Race:
         for i in by_tail
         if entries[i].recipe.schedule.constant
     ]
+
     reached = [e for e in entries if np.isfinite(e.to_near) and e.recipe.schedule.constant]
     quick = min(reached, key=lambda e: e.to_near).recipe if reached else None
     return Race(constant, decayed, averaged, quick, entries)

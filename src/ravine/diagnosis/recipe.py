@@ -40,12 +40,14 @@ class Schedule:
             return "constant"
         if self.constant_share <= 0.0:
             return "falling linearly to 0"
+
         return f"constant for {100 * self.constant_share:.0f} %, then falling linearly to 0"
 
     def factors(self, steps: int) -> FloatArray:
         """What the step size is multiplied by at each step, shape (steps,)."""
         if self.constant:
             return np.ones(steps)
+
         done = np.arange(steps) / steps
         return np.minimum(1.0, (1.0 - done) / (1.0 - self.constant_share))
 
@@ -70,6 +72,7 @@ class Recipe:
             text += f", {self.schedule.words}"
         if self.averaged:
             text += ", last half averaged"
+
         return text
 
     def scaled(self, factor: float) -> Recipe:
@@ -89,6 +92,7 @@ def momentum_digits(beta: float) -> str:
     gap = abs(1.0 - beta)
     if beta == 0.0 or gap == 0.0 or gap >= 1e-3:
         return f"{beta:.4g}"
+
     # Two digits of 1 - beta.
     return f"{beta:.{1 - math.floor(math.log10(gap))}f}"
 

@@ -25,6 +25,7 @@ def record(result: Diagnosis) -> dict[str, Any]:
 
     best = result.recommendation
     quick = result.quick
+
     return {
         "verdict": result.verdict,
         "data": _data(result),
@@ -109,6 +110,7 @@ def _scaling(result: Diagnosis) -> dict[str, Any] | None:
     scaled = result.scaling
     if scaled is None:
         return None
+
     return {
         "Q": scaled.Q, "excess_share": scaled.share_after,
         "excess_share_before": scaled.share_before, "gain": scaled.gain,
@@ -159,6 +161,7 @@ def _growth(g: Growth) -> dict[str, Any]:
 def _estimate(e: Estimate | None) -> dict[str, Any] | None:
     if e is None:
         return None
+
     return {"value": e.value, "low": e.low, "high": e.high, "exact": e.exact, "basis": e.basis}
 
 
@@ -194,4 +197,5 @@ def method_rows(result: Diagnosis) -> list[dict[str, Any]]:
             ),
             "steps_to_1_percent": p.to_near, "critical_batch_size": p.critical_batch,
         })  # fmt: skip
+
     return rows

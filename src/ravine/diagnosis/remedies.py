@@ -103,6 +103,7 @@ class _Trial:
             after = survey(problem, cut)
         except ValueError:
             return None
+
         method = self.of(after)
         both = growths(after, method, seed=self.seed, seconds=0.2 * self.budget.stage_left)
         return Remedy(kind, action, both.mean_square.rate, judge_fate(both)), after
@@ -130,6 +131,7 @@ def remedies(
         _more_l2(setup, before),
         _shuffled(setup),
     ]
+
     for options in families:
         last = None
         for kind, action, changed in options:
@@ -142,8 +144,10 @@ def remedies(
             last = answer[0]
             if last.works:
                 break
+
         if last is not None:
             tried.append(last)
+
     for change in (_dropped, _clipped):
         if budget.stage_left <= 0.0:
             budget.leave_out("some of the remedies")
@@ -151,6 +155,7 @@ def remedies(
         changed_rows = _row_by_row(setup, rows, trial, change)
         if changed_rows is not None:
             tried.append(changed_rows)
+
     return tried
 
 
@@ -161,6 +166,7 @@ def _batch_sizes(setup: Setup, before: Survey, trial: _Trial) -> Iterator[_Optio
     known = critical_batch(before, trial.of(before))
     if known is not None:
         size = max(size, min(known, rows) // 2)
+
     while size < rows:
         size = min(2 * size, rows)
         what = f"batch size {size}" if size < rows else "the whole data in one batch"
@@ -184,6 +190,7 @@ def worth_scaling(setup: Setup) -> bool:
     used = size[spread > 1e-12 * np.maximum(np.abs(mean), 1e-300)]
     if not used.size:
         return False
+
     return bool(used.max() > _SCALES * used.min() or (np.abs(mean) > spread).any())
 
 
@@ -199,11 +206,13 @@ def scaling(
     """Race again on standardised columns; None where they are alike or the time is short."""
     if not worth_scaling(setup):
         return None
+
     problem, cut, _ = replace(setup, X=standardised(setup.X)).problem()
     after = survey(problem, cut)
     result = race(after, steps=steps, seed=seed, seconds=seconds)
     if result is None:
         return None
+
     best = min(result.entries, key=lambda e: e.excess)
     share = best.excess / after.start_excess
     return Scaling(float(after.curvature.Q), share_before, share, best.recipe)
@@ -241,6 +250,7 @@ def _row_by_row(
         if not fresh:
             break
         named += fresh
+
     return last
 
 
@@ -249,6 +259,7 @@ def _origin(changed: Setup, kept: Indices | None) -> Indices | None:
     _, _, order = changed.problem()
     if kept is None:
         return order
+
     return kept if order is None else kept[order]
 
 
@@ -267,6 +278,7 @@ def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
         sizes = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     else:
         sizes = np.linalg.norm(X, axis=1)
+
     factors = np.ones(len(sizes))
     chosen = np.array(rows)
     factors[chosen] = np.minimum(1.0, np.median(sizes) / np.maximum(sizes[chosen], 1e-300))
@@ -274,6 +286,7 @@ def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
     y = setup.y
     if setup.loss == "squared":
         y = y.astype(np.float64) * factors
+
     action = f"clip {named_rows(setup.in_source(rows))} to the median length"
     return "clip rows", action, replace(setup, X=X, y=y), None
 
@@ -284,6 +297,7 @@ def named_rows(rows: tuple[int, ...]) -> str:
         return f"row {rows[0]}"
     if len(rows) > 6:
         return f"rows {', '.join(str(r) for r in rows[:5])} and {len(rows) - 5} more"
+
     return f"rows {', '.join(str(r) for r in rows[:-1])} and {rows[-1]}"
 
 

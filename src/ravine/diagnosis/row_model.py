@@ -64,6 +64,7 @@ class RowModel:
         if self.outputs == 1:
             # The losses index their target, so that an array of rows serves as well as a slice.
             return self.loss.slopes(Z, rows)  # type: ignore[arg-type]
+
         tall = Z.reshape(-1, self.outputs)
         which = np.repeat(rows, Z.shape[1] // self.outputs)
         return self.loss.slopes(tall, which).reshape(Z.shape)  # type: ignore[arg-type]
@@ -87,6 +88,7 @@ class RowModel:
         if self.sparse:
             parts = [self._sparse_pull(drawn, points, slopes, s) for s in range(seeds)]
             return np.stack(parts) + self.l2 * points
+
         block = self.X[drawn.rows]
         Z = block @ points
         bent = slopes(Z.reshape(seeds * m, -1), drawn.rows.ravel()).reshape(Z.shape)
@@ -112,12 +114,14 @@ class RowModel:
             Z = np.asarray(self.X[first : first + step] @ flat)
             share = np.full(len(rows), 1.0 / self.rows) if weights is None else weights[rows]
             total += share @ self._values(Z, rows, seeds * runs)
+
         return total.reshape(seeds, runs)
 
     def _values(self, Z: FloatArray, rows: Indices, count: int) -> FloatArray:
         if self.outputs == 1:
             columns = [self.loss.values(Z[:, [j]], rows) for j in range(count)]  # type: ignore[arg-type]
             return np.stack(columns, axis=1)
+
         which = np.repeat(rows, count)
         values = self.loss.values(Z.reshape(-1, self.outputs), which)  # type: ignore[arg-type]
         return np.asarray(values.reshape(len(rows), count))
@@ -151,6 +155,7 @@ class RowModel:
         if self.outputs == 1:
             turned = np.asarray(block @ basis) if basis is not None else _dense(block)
             return np.asarray(np.sqrt(self.bend(rows, x))[:, None] * turned)[:, :, None]
+
         m = len(rows)
         scores = np.asarray(block @ x.reshape(self.features, -1))
         K = range(self.outputs)
@@ -162,6 +167,7 @@ class RowModel:
             dense = _dense(block)
             wide = np.einsum("mf,mkq->mfkq", dense, half)
             return np.asarray(wide.reshape(m, self.dimension, -1))
+
         folded = basis.reshape(self.features, -1)
         along = np.asarray(block @ folded).reshape(m, self.outputs, basis.shape[1])
         return np.asarray(np.swapaxes(along, 1, 2) @ half)
@@ -196,6 +202,7 @@ class RowModel:
             rows = slice(first, min(first + step, self.rows))
             bent = self.loss.curve(scores, along, rows)
             total = total + np.asarray(block.T @ bent).ravel() / self.rows
+
         return np.asarray(total)
 
 

@@ -60,6 +60,7 @@ class Setup:
         """Rows as they are counted in the source."""
         if self.source_rows is None:
             return rows
+
         return tuple(int(self.source_rows[r]) for r in rows)
 
     def cut(self) -> Cut:
@@ -75,9 +76,11 @@ class Setup:
         cut = self.cut()
         if cut.recut:
             return self._model(self.X, self.y, None), cut, None
+
         order = cut.order
         if self.shuffle is None:
             return self._model(self.X, self.y, self.batch_size), cut, None
+
         model = self._model(self.X[order], self.y[order], self.batch_size)
         return model, replace(cut, order=np.arange(self.rows, dtype=np.intp)), order
 
@@ -106,17 +109,21 @@ def make_setup(
         batches = Batches.parse(batches)
     if shuffle is not None:
         shuffle = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
+
     rows = table.X.shape[0]
     if rows < 2:
         raise Refusal("X", "two rows or more", rows, "nothing to average")
+
     size = min(USUAL_BATCH, rows) if batch_size is None else _batch_size(batch_size, rows)
     if (table.y == table.y[0]).all():
         given = f"{table.y[0]!r:.40} in every row"
         raise Refusal("the target", "more than one value", given, "pick another column")
+
     kind = loss
     if kind is None:
         kind = usual_loss(table.y)
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
+
     quadratic = make_loss(kind, table.y).quadratic
     if l2 is None:
         weight = 0.0 if quadratic else 1.0 / rows
@@ -136,10 +143,12 @@ def make_setup(
         names = (*names, "intercept")
     if table.weights is not None:
         X, y = _weighted(X, y, table.weights, kind, quadratic)
+
     setup = Setup(X, y, names, kind, weight, size, batches, rule, shuffle, source_rows=table.rows)
     setup.cut()
     if validation is not None:
         setup = _set_aside(setup, validation, seed)
+
     return setup, notes
 
 
@@ -150,6 +159,7 @@ def _weighted(
     if not quadratic:
         remedy = "leave --weights out, or use loss='squared'"
         raise Refusal("weights", f"left out for the {kind} loss", "a column", remedy)
+
     roots = np.sqrt(weights / weights.mean())
     scaled = X.multiply(roots[:, None]).tocsr() if is_sparse(X) else X * roots[:, None]
     return scaled, y.astype(np.float64) * roots
@@ -159,6 +169,7 @@ def _batch_size(batch_size: int, rows: int) -> int:
     size = whole("batch_size", batch_size, 1, remedy="e.g. 32")
     if size > rows:
         raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
+
     return size
 
 
@@ -169,9 +180,11 @@ def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
     if not 1 <= count <= setup.rows - 2:
         rule = "a share that leaves rows on both sides"
         raise Refusal("validation", rule, f"{part:g}", "give a share, e.g. 0.2")
+
     order = np.random.default_rng([seed, 1]).permutation(setup.rows)
     aside = np.sort(order[:count])
     kept = np.sort(order[count:])
+
     return replace(
         setup, X=setup.X[kept], y=setup.y[kept], held_out=(setup.X[aside], setup.y[aside]),
         batch_size=min(setup.batch_size, len(kept)),
@@ -183,6 +196,7 @@ def usual_loss(target: npt.NDArray[Any]) -> str:
     """The loss that a target asks for."""
     if target_kind(target) is TargetKind.NUMBERS:
         return "squared"
+
     return "logistic" if len(np.unique(target)) == 2 else "multinomial"
 
 
@@ -193,6 +207,7 @@ def with_intercept(table: Any) -> Any:
         from scipy.sparse import hstack
 
         return hstack([table, ones], format="csr")
+
     return np.concatenate([table, ones], axis=1)
 
 
@@ -204,5 +219,6 @@ def standardised(X: Any) -> Any:
     scale: FloatArray = np.where(varies, spread, 1.0)
     if is_sparse(X):
         return X.multiply(1.0 / scale[None, :]).tocsr()
+
     shift = np.where(varies, mean, 0.0)
     return (X - shift) / scale

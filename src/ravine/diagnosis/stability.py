@@ -48,27 +48,33 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     alone = float(spectral_radius(survey.curvature, method)) ** 2
     if rule is Sampling.CYCLIC:
         return _cyclic(survey, method, alone)
+
     drawn = max(alone, survey.moments.growth(method))
     near = drawn - alone <= _CALM * abs(1.0 - alone)
     same_side = (drawn < 1.0) == (alone < 1.0)
     if rule is Sampling.IID and drawn < 1.0:
         return _between(drawn, drawn, drawn, survey.exact, rule)
+
     if near and same_side:
         if rule is Sampling.IID:
             return _between(drawn, drawn, drawn, survey.exact, rule)
         return _between(_weighed(survey, alone, drawn), alone, drawn, False, rule)
+
     products = epoch_products(survey, method, seed=seed, seconds=seconds)
     if products is None:
         if rule is Sampling.IID:
             square = Growth(drawn, drawn, drawn, survey.exact, Sense.MEAN_SQUARE, rule)
             wide = Growth(math.sqrt(drawn), 0.0, math.sqrt(drawn), False, Sense.ALMOST_SURE, rule)
             return Growths(square, wide)
+
         return _between(_weighed(survey, alone, drawn), alone, drawn, False, rule)
+
     sure = _almost_sure(products, survey.cut.steps_per_epoch, rule, seed)
     if rule is Sampling.IID:
         square = Growth(drawn, drawn, drawn, survey.exact, Sense.MEAN_SQUARE, rule)
     else:
         square = _mean_square(products, survey.cut.steps_per_epoch, alone, rule)
+
     return Growths(square, _at_most(sure, math.sqrt(square.high)))
 
 
@@ -76,6 +82,7 @@ def _weighed(survey: Survey, alone: float, drawn: float) -> float:
     """Between both ends: a memory longer than an epoch sees its batches cancel."""
     if drawn <= alone:
         return alone
+
     epoch = survey.cut.steps_per_epoch
     memory = 1.0 / max(abs(1.0 - math.sqrt(drawn)), 1e-12)
     return alone + (drawn - alone) * epoch / (epoch + memory)
@@ -114,6 +121,7 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
     k = survey.basis.shape[1]
     if not survey.every_direction or k > MOMENT_DIRECTIONS:
         return None
+
     fixed = survey.cut.sampling is Sampling.CYCLIC
     for epochs in (1,) if fixed else _EPOCHS:
         draws = survey.cut.draws(epochs, np.random.default_rng([seed, 11]))
@@ -127,10 +135,12 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
             break
     else:
         return None
+
     walk = _Walk(survey, method, epochs)
     draws = survey.cut.draws(epochs, np.random.default_rng([seed, 11]))
     for _ in range(survey.cut.steps_per_epoch):
         walk.step(next(draws))
+
     return Products(walk.matrices(), walk.scales)
 
 
@@ -190,9 +200,11 @@ def _cyclic(survey: Survey, method: Method, alone: float) -> Growths:
     rule = survey.cut.sampling
     if products is None:
         return _between(alone, alone, max(alone, survey.moments.growth(method)), False, rule)
+
     radius = float(np.abs(np.linalg.eigvals(products.matrices[0])).max())
     log = math.log(max(radius, 1e-300)) + float(products.scales[0])
     value = math.exp(log / survey.cut.steps_per_epoch)
+
     return Growths(
         Growth(value**2, value**2, value**2, True, Sense.MEAN_SQUARE, rule),
         Growth(value, value, value, True, Sense.ALMOST_SURE, rule),
@@ -229,6 +241,7 @@ def _root(P: FloatArray, P_t: FloatArray) -> tuple[float, FloatArray]:
         X = moved / np.trace(moved)
         if abs(root - before) <= 1e-6 * root:
             break
+
     return root, X
 
 
@@ -246,6 +259,7 @@ def _almost_sure(products: Products, steps: int, rule: Sampling, seed: int) -> G
         s = s / norm[:, None, None]
         if k >= burn:
             total += np.log(norm) + products.scales[which]
+
     rates = total / (_LENGTH * steps)
     value, low, high = (math.exp(log) for log in interval(rates))
     return Growth(value, low, high, False, Sense.ALMOST_SURE, rule)

@@ -140,18 +140,22 @@ def diagnose(
     table = X
     if not isinstance(X, Table):
         table = as_table(X, y, columns=columns, name=name)
+
     setup, notes = make_setup(
         table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
         shuffle=shuffle, standardise=standardise, intercept=intercept, validation=validation,
         seed=seed,
     )  # fmt: skip
+
     yours = _method(alpha, beta, gamma)
     rounds = USUAL_EPOCHS
     if epochs is not None:
         rounds = whole("epochs", epochs, 1, remedy="give the epochs of a run, e.g. 30")
     if seeds is not None:
         seeds = whole("seeds", seeds, 1, remedy="give the number of runs, e.g. 8")
+
     asked = _Asked(setup, yours, rounds, epochs is not None, seeds, seed, try_remedies)
+
     # Many small products: more threads are slower, and would change the last digits.
     # What overflows is a run or a moment that is lost, and is said to be.
     with one_blas_thread(), np.errstate(all="ignore"):
@@ -186,6 +190,7 @@ def _diagnose(
     result = race(seen, steps=steps, seed=asked.seed, seconds=usual, most=most)
     if result is None:
         budget.leave_out("the race of step sizes and schedules, whose runs would take too long")
+
     budget.begin("tuning by theory", 0.1)
     judged = candidates(seen, result, yours=asked.yours)
 
@@ -212,6 +217,7 @@ def _diagnose(
     if computed and unstable:
         budget.begin("trying remedies", _REMEDIES)
         tried = remedies(setup, seen, asked.yours, cause.rows, seed=asked.seed, budget=budget)
+
     return Diagnosis(
         name=name, survey=seen, columns=setup.columns,
         findings=(*notes, *about, *_batch_notes(seen)),
@@ -233,6 +239,7 @@ def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Met
         return Method(step, 0.0 if beta is None else beta, gamma)
     if beta is not None or gamma is not None:
         raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
+
     return None
 
 
@@ -242,11 +249,13 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     wished = asked.epochs
     if not asked.epochs_given:
         wished = max(wished, math.ceil(_LEAST_STEPS / n))
+
     each = seconds_per_step(seen.model, seen.cut, 12, 2)
     most = max(1, int(0.2 * budget.seconds / (each * n)))
     if most < wished:
         budget.leave_out(f"epochs beyond {most}, of {wished}")
         wished = most
+
     return wished, wished * n
 
 
@@ -261,6 +270,7 @@ def _measure(
         seen.watch(seen.model.spread(seen.start, seeds, len(judged)))
         once = max(begun - budget.stage_left, 1e-6)
         watched = int(np.clip(0.3 * _RUNS * budget.seconds / once, 4, 40))
+
     return follow(
         seen.model, seen.cut, [c.recipe for c in judged], seen.start, seen.minimiser, seen.watch,
         steps=steps, seeds=seeds, seed=asked.seed, watched=watched,
@@ -274,6 +284,7 @@ def _seeds(seen: Survey, recipes: int, steps: int, budget: TimeBudget) -> int:
         each = seconds_per_step(seen.model, seen.cut, recipes, seeds)
         if each * steps <= allowed:
             return seeds
+
     return _SEEDS[-1]
 
 
@@ -281,6 +292,7 @@ def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -
     """Mean loss of the rows that were set aside at the end of each recipe."""
     if setup.held_out is None:
         return None
+
     X, y = setup.held_out
     aside = RowModel(X, make_loss(setup.loss, y), 0.0)
     if aside.outputs != seen.model.outputs:
@@ -288,6 +300,7 @@ def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -
             "validation", "a share that leaves every label on both sides",
             f"{aside.outputs} of {seen.model.outputs} labels held out", "hold more rows out",
         )  # fmt: skip
+
     last = aside.losses(runs.final).mean(axis=0)
     tail = aside.losses(runs.tail).mean(axis=0)
     averaged = np.array([c.recipe.averaged for c in judged])
@@ -306,6 +319,7 @@ def _chosen(predictions: list[Prediction]) -> list[Prediction]:
             kept.append(p)
         elif p.loss < twin.loss:
             kept[kept.index(twin)] = p
+
     return kept
 
 
@@ -327,7 +341,9 @@ def _scaling(
     # A condition number of a few is not a matter of scale.
     if not asked.try_remedies or share < 1e-6 or float(seen.curvature.Q) < 4.0:
         return None
+
     most = budget.begin("racing on standardised columns", 0.1)
+
     return scaling(
         asked.setup, share, steps, seed=asked.seed, seconds=min(most, usual_race(budget))
     )
@@ -342,6 +358,7 @@ def _batch_notes(seen: Survey) -> list[Finding]:
         what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
         remedy = "without l2 no order-free certificate is possible; add some"
         notes.append(Finding("batch", what, remedy))
+
     sizes = seen.cut.sizes
     if not seen.cut.recut and len(set(sizes.tolist())) > 1:
         last = int(sizes[-1])
@@ -349,6 +366,7 @@ def _batch_notes(seen: Survey) -> list[Finding]:
             f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
         )
         notes.append(Finding("batch", what, "cut batches anew (--batches recut)"))
+
     if seen.minimum.flat:
         many = "one direction" if seen.minimum.flat == 1 else f"{seen.minimum.flat} directions"
         what = (
@@ -356,4 +374,5 @@ def _batch_notes(seen: Survey) -> list[Finding]:
             "minimiser of least norm, and mu is the least positive curvature"
         )
         notes.append(Finding("singular", what))
+
     return notes

@@ -104,6 +104,7 @@ class Survey:
         L = float(self.bounds[:, 1].max())
         if mu <= 64 * np.finfo(float).eps * L:
             return None
+
         return Curvature(mu * (1.0 - _MARGIN), L * (1.0 + _MARGIN))
 
     @cached_property
@@ -168,6 +169,7 @@ class Survey:
         if self.quadratic and self.minimum.full:
             scaled = np.sqrt(self.minimum.spectrum)[:, None] * self.minimum.vectors.T
             return quadratic_watch(self.model, self.minimiser, scaled)
+
         return objective_watch(self.model, self.minimum.value, self.row_weights)
 
     @cached_property
@@ -176,6 +178,7 @@ class Survey:
         sizes = self.cut.sizes
         if self.cut.recut or (sizes == sizes[0]).all():
             return None
+
         return np.repeat(1.0 / (len(sizes) * sizes), sizes)
 
 
@@ -194,12 +197,14 @@ def survey(problem: LinearModel, cut: Cut) -> Survey:
         if not model.quadratic:
             every = range(cut.steps_per_epoch)
             local = np.stack([_local(model, minimum, cut.batch(b)) for b in every])
+
     gradients = [model.row_gradient(cut.batch(b), minimum.point) for b in range(len(local))]
     basis = _basis(model, minimum, sizes)
     if cut.recut:
         moments, sample, sure, basis = _row_moments(model, cut, minimum, basis, sizes)
     else:
         moments, sample, sure, basis = _batch_moments(model, cut, minimum, basis, local[:, 1])
+
     norms = np.linalg.norm(np.stack(gradients), axis=1)
     return Survey(problem, model, cut, minimum, local, bounds, norms, moments, sample, sure, basis)
 
@@ -208,6 +213,7 @@ def row_sizes(model: RowModel) -> FloatArray:
     """‖x_r‖² of every row."""
     if model.sparse:
         return np.asarray(model.X.multiply(model.X).sum(axis=1)).ravel()
+
     return np.asarray(np.einsum("ij,ij->i", model.X, model.X))
 
 
@@ -227,6 +233,7 @@ def _local(model: RowModel, minimum: Minimum, rows: Indices) -> FloatArray:
         flat = np.moveaxis(B, 2, 1).reshape(-1, B.shape[1])
         low, high = extreme_eigenvalues(flat, np.full(len(flat), 1.0 / len(rows)))
         return np.array([low, high]) + model.l2
+
     block = model.X[rows]
     bend = model.bend(rows, minimum.point) / len(rows)
     return np.array(extreme_eigenvalues(block, bend)) + model.l2
@@ -237,9 +244,11 @@ def _basis(model: RowModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:
     vectors = minimum.vectors
     if minimum.full and vectors.shape[1] <= MOMENT_DIRECTIONS:
         return vectors
+
     parts = [vectors[:, -_TOP:]]
     if minimum.full:
         parts.append(vectors[:, :_LOW])
+
     heavy = np.argsort(sizes)[::-1][:_HEAVY_DIRECTIONS]
     roots = model.row_roots(heavy, minimum.point)
     parts.append(np.moveaxis(roots, 0, 1).reshape(model.dimension, -1)[:, :_HEAVY_DIRECTIONS])
@@ -287,6 +296,7 @@ def _batch_moments(
         flat = np.moveaxis(roots, 2, 1).reshape(-1, k)
         H[i] = flat.T @ flat / len(rows)
         z[i] = basis.T @ model.row_gradient(rows, minimum.point)
+
     H[:, np.arange(k), np.arange(k)] += model.l2 - values
     H = 0.5 * (H + np.swapaxes(H, 1, 2))
     return SecondMoments(values, H, weights, z, basis), sample, sure, basis
@@ -298,6 +308,7 @@ def _directions(
     """Eigenvalues of the whole Hessian within the basis, and the basis turned to diagonalise it."""
     if minimum.full and basis.shape[1] == len(minimum.spectrum):
         return minimum.spectrum, basis
+
     products = [model.curve(basis[:, j], minimum.point) for j in range(basis.shape[1])]
     inner = basis.T @ np.stack(products, axis=1)
     values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
@@ -312,6 +323,7 @@ def _sample(count: int, room: int, heaviness: FloatArray) -> tuple[Indices, Floa
     """
     if count <= room:
         return np.arange(count), np.full(count, 1.0 / count), count
+
     sure = max(1, room // _HEAVY_SHARE)
     order = np.argsort(heaviness)[::-1]
     rest = order[sure:]

@@ -57,6 +57,7 @@ class TimeBudget:
         """Begin a stage that may take ``share`` of the whole; return the seconds it has."""
         if self._tell is not None:
             self._tell(stage, min(1.0, self.spent / self.seconds))
+
         allowed = min(share * self.seconds, self.left)
         self._stage_ends = time.perf_counter() + allowed
         return allowed

@@ -26,6 +26,7 @@ def verdict(result: Diagnosis) -> list[str]:
     sentences = [_headline(result), _opening(result, subject)]
     if subject.fate in (Fate.ERRATIC, Fate.DIVERGES, Fate.UNDECIDED):
         sentences.append(_cause(result, subject))
+
     sentences += _advice(result, subject)
     sentences.append(_certain(result))
     sentences.append(_safe_for_draws(result))
@@ -60,6 +61,7 @@ def percent(share: float) -> str:
         return f"{share:.3g} times"
     if share < 0.995:
         return f"{100.0 * share:.2g} %"
+
     return f"{100.0 * share:.0f} %"
 
 
@@ -67,6 +69,7 @@ def pace(rate: float) -> str:
     """A rate below 1, with the steps in which it halves the error."""
     if rate <= 0.0:
         return "0 a step"
+
     steps = math.log(0.5) / math.log(rate) if rate < 1.0 else math.inf
     return f"{digits(rate)} a step, halving the error every {_count(steps)} steps"
 
@@ -78,6 +81,7 @@ def digits(rate: float) -> str:
         return f"{rate:.3g}"
     if 0.0 < gap < 1e-6:
         return f"1 {'-' if rate < 1.0 else '+'} {gap:.1e}"
+
     places = 3 if gap <= 0.0 else min(9, max(3, 1 - math.floor(math.log10(gap))))
     return f"{rate:.{places}f}"
 
@@ -86,6 +90,7 @@ def growing(rate: float) -> str:
     """A rate above 1 in words."""
     if rate < 2.0:
         return f"{100 * (rate - 1.0):.2g} % a step"
+
     return f"{rate:.3g} times a step"
 
 
@@ -94,12 +99,14 @@ def epochs_of(result: Diagnosis, steps: float) -> str:
     epochs = steps / result.survey.cut.steps_per_epoch
     if epochs < 0.95:
         return f"{steps:.0f} steps"
+
     return f"{epochs:.2g} epochs" if epochs < 10.0 else f"{epochs:.0f} epochs"
 
 
 def _count(steps: float) -> str:
     if steps < 10:
         return f"{steps:.1f}"
+
     return f"{steps:.0f}" if steps < 1e5 else f"{steps:.1e}"
 
 
@@ -108,6 +115,7 @@ def _headline(result: Diagnosis) -> str:
     scaled = result.scaling
     if scaled is None or scaled.gain < _WORTH_SCALING:
         return ""
+
     return (
         f"Standardise the columns first (--standardise): after {result.epochs} epochs "
         f"{percent(scaled.share_after)} of the excess loss are left at best, instead of "
@@ -121,6 +129,7 @@ def _opening(result: Diagnosis, subject: Prediction) -> str:
     where = f"With batch size {cut.batch_size} and batches {cut.phrase}, {named(subject)}"
     if cut.steps_per_epoch == 1:
         where = f"With all rows in one batch, {named(subject)}"
+
     near = "" if result.survey.quadratic else " near the minimiser"
     if subject.spectral_radius >= 1.0 and subject.fate is not Fate.USELESS:
         product = float(subject.candidate.method.alpha) * float(result.survey.curvature.L)
@@ -129,16 +138,19 @@ def _opening(result: Diagnosis, subject: Prediction) -> str:
             f"{growing(subject.spectral_radius)}, as its step times the largest curvature is "
             f"{product:.3g}."
         )
+
     if subject.fate is Fate.DIVERGES:
         return (
             f"{where} diverges on this data{near}: almost every run grows"
             f"{_by_rate(subject.almost_sure.value)}{_mean_square_grows(subject)}."
         )
+
     if subject.fate is Fate.ERRATIC:
         return (
             f"{where} is erratic on this data: single runs may come back, but in mean square the "
             f"error grows{_by_rate(subject.rate)}, in bursts."
         )
+
     if subject.fate is Fate.UNDECIDED:
         low = math.sqrt(subject.mean_square.low)
         high = math.sqrt(subject.mean_square.high)
@@ -146,10 +158,12 @@ def _opening(result: Diagnosis, subject: Prediction) -> str:
             f"{where} is on the edge: its mean-square growth lies between {digits(low)} and "
             f"{digits(high)} a step{_measured(result, subject, '; ')}."
         )
+
     if subject.fate is Fate.USELESS:
         return (
             f"{where} is of no use on this data: it stays bounded, but {_noise(result, subject)}."
         )
+
     return f"{where} converges{near} at {pace(subject.rate)}{_left(result, subject)}."
 
 
@@ -159,6 +173,7 @@ def _noise(result: Diagnosis, subject: Prediction) -> str:
     if floor is not None and floor.value >= result.survey.start_excess:
         share = loss_share(result, floor.value)
         return f"its noise leaves {percent(share)} of the excess loss it starts with in the end"
+
     return f"its runs end no better than they began{_measured(result, subject, ': ')}"
 
 
@@ -173,6 +188,7 @@ def _mean_square_grows(subject: Prediction) -> str:
 def _measured(result: Diagnosis, prediction: Prediction, before: str) -> str:
     if prediction.excess_after is None:
         return f"{before}after {result.epochs} epochs a run had diverged"
+
     share = loss_share(result, prediction.excess_after.value)
     return f"{before}after {result.epochs} epochs {percent(share)} of the excess loss are left"
 
@@ -183,16 +199,19 @@ def _left(result: Diagnosis, prediction: Prediction) -> str:
         return ", to the minimiser itself, which all batches share"
     if prediction.excess_after is None:
         return ""
+
     text = _measured(result, prediction, "; ")
     if prediction.error_after is not None:
         share = share_of_start(result, prediction.error_after.value)
         text += f" and {percent(share)} of the distance"
+
     return text
 
 
 def _cause(result: Diagnosis, subject: Prediction) -> str:
     if subject.spectral_radius >= 1.0:
         return ""
+
     why = result.disagreement
     names = ", ".join(repr(name) for name, _ in why.columns)
     along = f"along one direction (mostly {names})"
@@ -206,6 +225,7 @@ def _cause(result: Diagnosis, subject: Prediction) -> str:
                 f"The cause is in few rows: {which} {verb} {100 * part:.0f} % of it; row "
                 f"{why.rows[0]} has {why.ratios[0]:.3g} times the average curvature {along}."
             )
+
         rows = ""
         if why.rows:
             verb = "make" if len(why.rows) > 1 else "makes"
@@ -215,10 +235,13 @@ def _cause(result: Diagnosis, subject: Prediction) -> str:
             f"curvature {along} and accounts for {100 * why.shares[0]:.0f} % of the instability"
             f"{rows}."
         )
+
     if not why.batches:
         return f"The cause is that the batches disagree {along}; no few rows drive it."
+
     several = ", ".join(str(b) for b in why.batches[:3])
     ratios = ", ".join(f"{r:.2g}" for r in why.ratios[:3])
+
     return (
         f"The cause is that the batches disagree {along}: no single one drives it, the strongest "
         f"are {several} with {ratios} times the average curvature there."
@@ -230,6 +253,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
     best = result.recommendation
     if best is None:
         return ["Nothing that was tried converges in mean square on these batches."]
+
     if best is subject or (subject.fate is Fate.CONVERGES and best.loss >= _BETTER * subject.loss):
         sentences = [f"Of all that ran here nothing leaves less after {result.epochs} epochs."]
     else:
@@ -241,6 +265,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
             f"Least loss after {result.epochs} epochs of all that ran here: "
             f"{best.candidate.recipe.words}. It leaves {share} of the excess loss{against}."
         ]
+
     quick = result.quick
     if quick is not None and quick is not best and quick.to_near < 0.8 * best.to_near:
         slower = ""
@@ -250,6 +275,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
             f"Fastest to 1 %: {quick.candidate.recipe.words}, after "
             f"{epochs_of(result, quick.to_near)}{slower}."
         )
+
     return sentences
 
 
@@ -258,9 +284,11 @@ def _certain(result: Diagnosis) -> str:
     proven = [p for p in result.predictions if p.candidate.certificate is not None]
     if not proven:
         return ""
+
     first = proven[0]
     if first is result.recommendation:
         return "This is certified for every order of the batches."
+
     return (
         f"Certain in every order of the batches: {parameters(first.candidate.method)}, at "
         f"{pace(first.rate)}."
@@ -272,7 +300,9 @@ def _safe_for_draws(result: Diagnosis) -> str:
     safe = next((p for p in result.predictions if p.candidate.key == "iid"), None)
     if safe is None or float(safe.candidate.method.beta) == 0.0:
         return ""
+
     size = result.survey.cut.batch_size
+
     return (
         f"Mean-square safe with momentum for independent batches of {size}: "
         f"{parameters(safe.candidate.method)}, at {pace(safe.rate)}."
@@ -287,6 +317,7 @@ def _larger_batches(result: Diagnosis, subject: Prediction) -> str:
         return ""
     if needed >= result.survey.cut.rows:
         return ""
+
     return (
         f"Its mean square converges from batch size {needed} on, on this data and with batches "
         "drawn independently."
@@ -296,6 +327,7 @@ def _larger_batches(result: Diagnosis, subject: Prediction) -> str:
 def _changes(result: Diagnosis) -> list[str]:
     if not result.remedies:
         return []
+
     what = "your method" if result.subject.candidate.key == "yours" else "usual Nesterov"
     good = [r for r in result.remedies if r.works]
     bad = [r for r in result.remedies if not r.works]
@@ -304,6 +336,7 @@ def _changes(result: Diagnosis) -> list[str]:
         sentences.append(f"Tried on this data, {what} would converge with: {_listed(good)}.")
     if bad:
         sentences.append(f"Not enough for {what}: {_listed(bad)}.")
+
     return sentences
 
 
@@ -314,4 +347,5 @@ def _listed(tried: list[Remedy]) -> str:
 def _left_out(result: Diagnosis) -> str:
     if not result.left_out:
         return ""
+
     return f"Left out for want of time (--time): {'; '.join(result.left_out)}."

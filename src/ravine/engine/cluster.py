@@ -40,6 +40,7 @@ def run_on_cluster(
     """Run tiles on the workers of ``cluster``; yield each as it arrives, in any order."""
     if not tiles:
         return
+
     with _connected(cluster) as client:
         yield from _run(client, spec, list(reversed(tiles)), threads)
 
@@ -60,16 +61,19 @@ def _connected(cluster: Any) -> Iterator[Any]:
     if isinstance(cluster, make):
         yield cluster
         return
+
     if not isinstance(cluster, str):
         shown = type(cluster).__name__
         remedy = "e.g. cluster='tcp://localhost:8786'"
         raise WrongType("cluster", "an address or a distributed.Client", shown, remedy)
+
     try:
         client = make(cluster, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError):
         rule = "the address of a Dask scheduler that answers"
         remedy = "start one with 'dask scheduler' and give the address it prints"
         raise Refusal("cluster", rule, cluster, remedy) from None
+
     with client:
         yield client
 
@@ -81,11 +85,13 @@ def _run(
     if not client.nthreads():
         print("ravine: the cluster has no workers yet, waiting for one", file=sys.stderr)
         client.wait_for_workers(1)
+
     # Dask's own pickle also takes functions that were written at a prompt.
     packed = import_module("cloudpickle").dumps(spec)
     held = client.submit(pickle.loads, packed, pure=False)
     where: dict[Any, Tile] = {}
     arrivals = _distributed().as_completed(loop=client.loop)
+
     try:
         while waiting or where:
             # Asked anew each time: workers come and go.
@@ -96,6 +102,7 @@ def _run(
                 where[future] = tile
                 arrivals.add(future)
                 room -= 1
+
             future = next(arrivals)
             tile = where.pop(future)
             part = _result(future, tile)
@@ -115,12 +122,14 @@ def _result(future: Any, tile: Tile) -> Part:
             f"{error.last_worker.address}: perhaps for want of memory, give smaller tiles"
         )
         raise ChildProcessError(line) from None
+
     address = theirs.pop("worker")
     for name, here in numerics().items():
         if theirs[name] != here:
             rule = f"workers with the driver's {name}, {here}"
             remedy = "install the same versions on every machine"
             raise Refusal("cluster", f"of {rule}", f"{theirs[name]} at {address}", remedy)
+
     return part  # type: ignore[no-any-return]
 
 
@@ -130,7 +139,9 @@ def _run_remotely(
     """Run a tile on a worker; give what it computes with, and the tile."""
     worker = _distributed().get_worker()
     wished = threads or worker.state.nthreads
+
     with _one_tile, one_blas_thread():
         numba.set_num_threads(min(wished, numba.config.NUMBA_NUM_THREADS))
         part = run_tile(spec, first, last)
+
     return numerics() | {"worker": worker.address}, part

@@ -42,6 +42,7 @@ def variable_dtype(name: str) -> np.dtype[Any]:
     """Type of a variable of the dataset."""
     if name not in _COUNTS:
         return np.dtype(np.float64)
+
     return np.dtype(np.int8 if name == "outcome" else np.int64)
 
 
@@ -65,10 +66,12 @@ def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
     for name, array in values.items():
         long_name, units = _LONG_NAMES[name]
         data[name] = (dims, array, {"long_name": long_name, "units": units})
+
     if "outcome" in data:
         data["outcome"][2]["flag_values"] = [int(o) for o in Outcome]
         data["outcome"][2]["flag_meanings"] = " ".join(o.name.lower() for o in Outcome)
         data["outcome"][2]["sentences"] = "; ".join(o.sentence for o in Outcome)
+
     coords: dict[str, Any] = {
         "alpha": (dims[:1], spec.alphas, {"long_name": "step size", "units": "1 / curvature"}),
         "beta": (dims[-1:], spec.betas, {"long_name": "momentum", "units": "1"}),
@@ -76,6 +79,7 @@ def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
     if spec.gammas is not None:
         plane = np.broadcast_to(spec.gammas, spec.shape).copy()
         coords["gamma"] = (dims, plane, {"long_name": "look-ahead", "units": "1"})
+
     return xr.Dataset(data, coords, _made_by(spec))
 
 
@@ -111,6 +115,7 @@ def _shown(schedule: Schedule | None) -> str:
     """A schedule in words that any file format keeps."""
     if isinstance(schedule, np.ndarray):
         return json.dumps(schedule.tolist())
+
     return str(schedule).lower() if schedule is None else str(schedule)
 
 

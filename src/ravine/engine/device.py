@@ -32,6 +32,7 @@ def missing_cuda() -> str | None:
     """
     if find_spec("numba_cuda") is None and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") != "1":
         return "the package numba-cuda is not installed"
+
     try:
         return str(import_module("ravine.engine.cuda.source").why_unavailable() or "") or None
     except (ImportError, AttributeError) as error:
@@ -50,18 +51,22 @@ def choose_device(device: str, spec: Spec) -> str:
         raise Refusal("device", rule, repr(device), "pick one of these names")
     if device == "cpu":
         return "cpu"
+
     why = missing_cuda()
     if why is not None and device == "auto":
         return "cpu"
+
     if why is not None:
         shown = f"'cuda', but {why}"
         remedy = f"install it with {_INSTALL} on a machine with an NVIDIA GPU, or use device='cpu'"
         raise DeviceError("device", "one that is there", shown, remedy)
+
     lack = kernel_for(spec).lacking(spec)
     if lack is None:
         return "cuda"
     if device == "auto":
         return "cpu"
+
     rule = "'cpu' for what the GPU's kernels do not have"
     raise DeviceError("device", rule, f"'cuda' for {lack}", "use device='cpu'")
 
@@ -70,4 +75,5 @@ def device_name(device: str) -> str:
     """Return what to write into a result: "cpu", or "cuda" with the name of the GPU."""
     if device == "cpu":
         return "cpu"
+
     return f"cuda ({import_module('ravine.engine.cuda.source').gpu_name()})"

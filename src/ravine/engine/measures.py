@@ -126,6 +126,7 @@ def bin_edges(steps: int) -> Integers:
     while edges[-1] < steps:
         edges += range(edges[-1] + width, 2 * edges[-1] + 1, width)
         width *= 2
+
     inside = [e for e in edges if e < steps]
     return np.array([*inside, steps], dtype=np.int64)
 
@@ -175,6 +176,7 @@ def bulge(slope: float, width: float) -> float:
     s = abs(slope)
     if s * width < _SMALL_BULGE:
         return s * s * (width * width - 1.0) / 12.0
+
     tails = np.log1p(-np.exp(-2.0 * width * s)) - np.log1p(-np.exp(-2.0 * s))
     return float(0.5 * ((width - 1.0) * s + tails - np.log(width)))
 
@@ -225,10 +227,12 @@ def fit(
                 width = float(edges[b + 1] - edges[b])
                 lift = bulge(slope, width)
             tilt += width * (0.5 * (edges[b] + edges[b + 1] + 1) - middle - mid) * lift
+
         before = slope
         slope = straight - tilt / across
         if abs(slope - before) <= _SETTLED:
             break
+
     return slope, np.sqrt(max(spread - straight * along, 0.0) / total)
 
 
@@ -243,6 +247,7 @@ def bin_at(edges: Integers, step: float) -> int:
             low = middle + 1
         else:
             high = middle
+
     return low
 
 
@@ -253,9 +258,11 @@ def grew(mean: FloatArray, edges: Integers, start_square: float) -> int:
     most = start_square
     for b in range(half):
         most = max(most, mean[b])
+
     for b in range(half, mean.size):
         if mean[b] > _GROWTH * most and most > 0.0:
             return int(edges[b] + 1)
+
     return 0
 
 
@@ -269,13 +276,16 @@ def window_end(
         while last > 0 and edges[last] >= when:
             last -= 1
         return last
+
     if not noisy:
         while last > 0 and mean[last - 1] < tiny:
             last -= 1
         return last
+
     for b in range(mean.size):
         if mean[b] <= _ABOVE_FLOOR * floor:
             return b if b >= _FEWEST_BINS else 0
+
     return last
 
 
@@ -285,6 +295,7 @@ def mean_square_from(mean: FloatArray, edges: Integers, half: int) -> float:
     floor = 0.0
     for b in range(half, mean.size):
         floor += mean[b] * (edges[b + 1] - edges[b])
+
     return float(floor / (edges[-1] - edges[half]))
 
 
@@ -317,12 +328,14 @@ def outcome_of(
     """Return how a run ended, the number of an ``Outcome``."""
     if diverged:
         return _DIVERGED
+
     # An oscillation may pass through zero in its last step: the last bin has to be low as well.
     last = max(last_square, 0.1 * mean[mean.size - 1])
     if last <= TOLERANCE * TOLERANCE * start_square:
         return _CONVERGED
     if noisy and mean.size - half >= _FEWEST_BINS and is_level(mean, edges, half, single):
         return _AT_FLOOR
+
     return _UNDECIDED
 
 
@@ -355,6 +368,7 @@ def summarise_lane(
     last = window_end(mean, edges, when, noisy and not diverged, tiny, floor)
     if last == 0 and outcome == _UNDECIDED:
         last = bins
+
     share = 0.75 if diverged else 0.5
     first = min(bin_at(edges, share * edges[last]), max(last - 2, 0))
     fitted = last - first >= 2
@@ -394,6 +408,7 @@ def _summarise(
             scale = 1.0 / (edges[b + 1] - edges[b])
             for i in range(together):
                 mean[i, b] = bin_sums[b, at + i] * scale
+
         for i in range(together):
             lane = at + i
             summarise_lane(

@@ -65,5 +65,6 @@ class Progress:
             console=Console(stderr=True),
             transient=True,
         )
+
         self._task = self._bar.add_task("sweep", total=self._total, completed=self._done)
         self._bar.start()

@@ -40,6 +40,7 @@ def reduce_repeats(
             variables["floor_se"] = np.divide(
                 error, 2.0 * floor, out=np.zeros_like(floor), where=floor != 0.0
             )
+
     return variables
 
 
@@ -64,6 +65,7 @@ def _standard_error(values: FloatArray) -> FloatArray:
     finite = np.where(good, values, 0.0)
     mean = finite.sum(axis=1) / np.maximum(count, 1)
     square = np.where(good, (finite - mean[:, None]) ** 2, 0.0).sum(axis=1)
+
     return np.where(
         count > 1, np.sqrt(square / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan
     )

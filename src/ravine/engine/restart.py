@@ -30,12 +30,14 @@ def parse_restart(restart: Restart | str | int | None) -> Restart | int | None:
     """Return the criterion of a name, or the number of steps between two restarts, or None."""
     if restart is None:
         return None
+
     if isinstance(restart, str):
         try:
             return Restart.parse(restart)
         except Refusal as refusal:
             rule = f"{refusal.rule}, a number of steps, or None"
             raise Refusal("restart", rule, refusal.value, "pick one") from None
+
     remedy = "give a name, e.g. 'gradient', or a number of steps between two restarts"
     return whole("restart", restart, 1, remedy=remedy)
 
@@ -53,6 +55,7 @@ def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
         return NEVER, 1
     if not isinstance(rule, Restart):
         return EVERY, rule
+
     match rule:
         case Restart.GRADIENT:
             return ON_GRADIENT, 1

@@ -191,13 +191,16 @@ def run(
         indices = sampled_indices(
             problem.terms, count, sampling=rule, seed=seed, trajectory=trajectory, batch=batch
         )
+
     noise = _noise(problem, rule, count, variance, seed, trajectory)
     loop = _Loop(problem, _start(problem, start), rule is not None, alpha, kind, period)
+
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(count):
             drawn = indices[k]
             if not loop.step(k, drawn[drawn >= 0], betas[k], gammas[k + 1], noise[k]):
                 break
+
     made_by = {
         "problem": problem.name,
         **problem.parameters,
@@ -213,6 +216,7 @@ def run(
         "seed": seed,
         "trajectory": trajectory,
     }
+
     noisy = variance > 0.0 or (rule is not None and not problem.interpolates)
     return loop.trace(indices, betas, noisy, alpha * np.sqrt(variance * problem.dimension), made_by)
 
@@ -243,6 +247,7 @@ class _Loop:
         ahead = self.x + beta * (self.x - self.x_prev) - self.alpha * g
         if not np.isfinite(ahead).all():
             return False
+
         again = self._restarts(k, drawn, ahead, g)
         self.x_prev = ahead if again else self.x
         self.x = ahead
@@ -250,6 +255,7 @@ class _Loop:
         value = self.problem.objective(y) if np.isfinite(y).all() else np.inf
         if not np.isfinite(value):
             return False
+
         self.y = y
         self.ys.append(y)
         self.velocities.append(self.x - self.x_prev)
@@ -261,6 +267,7 @@ class _Loop:
     def _gradient(self, drawn: npt.NDArray[np.int64]) -> FloatArray:
         if not self.sampled:
             return self.problem.gradient(self.y)
+
         parts = [self.problem.batch_gradient(int(i), self.y) for i in drawn]
         return parts[0] if len(parts) == 1 else np.asarray(np.mean(parts, axis=0))
 
@@ -273,6 +280,7 @@ class _Loop:
             return (k + 1) % self.period == 0
         if self.kind == ON_GRADIENT:
             return bool(g @ (ahead - self.x) > 0.0)
+
         if self.kind == ON_SAMPLED and self.sampled:
             rise = [
                 self.problem.batch_objective(int(i), ahead)
@@ -280,6 +288,7 @@ class _Loop:
                 for i in drawn
             ]
             return bool(np.mean(rise) > 0.0)
+
         return bool(self.problem.objective(ahead) > self.problem.objective(self.x))
 
     def trace(
@@ -302,6 +311,7 @@ class _Loop:
         if measures["outcome"] != Outcome.DIVERGED:
             late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
             measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
+
         return Trace(
             y=y,
             minimiser=best,
@@ -331,6 +341,7 @@ def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -
     when = int(beyond[0]) + 1 if beyond.size else 0
     sums = np.add.reduceat(squares[1:], edges[:-1])
     out = np.full((1, len(FIELDS)), np.nan)
+
     with np.errstate(invalid="ignore"):
         summarise(
             sums[:, None],
@@ -342,17 +353,20 @@ def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -
             tiny,
             out,
         )
+
     return {name: float(value) for name, value in zip(FIELDS, out[0], strict=True)}
 
 
 def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
     if start is None:
         return problem.start
+
     x0 = np.asarray(real("start", start, remedy="give x_0"))
     if x0.shape != (problem.dimension,):
         rule = f"a vector of {problem.dimension} coordinates"
         shown = f"shape {x0.shape}"
         raise Refusal("start", rule, shown, "give one number for each dimension")
+
     return x0
 
 
@@ -383,9 +397,11 @@ def _noise(
     out = np.zeros((steps, problem.dimension))
     if sigma2 == 0.0:
         return out
+
     _normals(np.uint64(seed), np.uint64(trajectory), out)
     if isinstance(problem, Quadratic):
         out = out @ problem.eigenvectors.T
     elif isinstance(problem, QuadraticSum) and rule is not None and problem.shared_eigenvectors:
         out = out @ problem.shared_eigenvectors[0].T
+
     return np.asarray(np.sqrt(sigma2) * out)

@@ -66,6 +66,7 @@ def momenta(schedule: Schedule | None, steps: int) -> Momenta:
     if isinstance(schedule, Tail):
         last = np.arange(steps + 1) >= steps - schedule.steps
         return Momenta(np.where(last, 0.0, 1.0), np.where(last, schedule.beta, 0.0))
+
     remedy = f"give a momentum for each of the {steps} steps"
     values = [schedule(k) for k in range(steps)] if callable(schedule) else schedule
     table = np.asarray(real("schedule", values, remedy=remedy))
@@ -74,4 +75,5 @@ def momenta(schedule: Schedule | None, steps: int) -> Momenta:
     if table.shape != (steps,):
         shown = f"an array of shape {table.shape}"
         raise Refusal("schedule", f"{steps} momenta", shown, remedy)
+
     return Momenta(np.zeros(steps + 1), np.append(table, table[-1]))

@@ -40,6 +40,7 @@ def digest(names: tuple[str, ...], package: Path = _PACKAGE) -> bytes:
     for file in sorted(files):
         state.update(file.relative_to(package).as_posix().encode())
         state.update(file.read_bytes())
+
     return state.digest()
 
 

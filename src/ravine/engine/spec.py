@@ -58,6 +58,7 @@ class Spec:
         """Shape of the plane, (alphas, betas), or (pairs,)."""
         if self.pairs:
             return (len(self.alphas),)
+
         return (len(self.alphas), len(self.betas))
 
     @property
@@ -77,6 +78,7 @@ class Spec:
         beta = self.betas[place[-1]]
         if self.gammas is None:
             return alpha, beta, beta.copy()
+
         return alpha, beta, np.broadcast_to(self.gammas, self.shape)[place]
 
 
@@ -105,6 +107,7 @@ def checked_spec(
     if not isinstance(problem, Problem):
         shown = type(problem).__name__
         raise WrongType("problem", "a problem of ravine", shown, "see ravine.problems")
+
     spec = Spec(
         problem=problem,
         alphas=_axis("alphas", alphas, "nonnegative", "give step sizes, e.g. [0.1, 0.2]"),
@@ -124,6 +127,7 @@ def checked_spec(
         start=_start(problem, start),
         dtype=_one_of("dtype", dtype, DTYPES),
     )
+
     _check_plane(spec)
     check_batch(spec.sampling, 1 if spec.sampling is None else problem.terms, spec.batch)
     momenta(spec.schedule, spec.steps)
@@ -141,10 +145,12 @@ def _check_plane(spec: Spec) -> None:
         raise Refusal("alphas", rule, f"{spec.pixels} pixels", "split the plane")
     if spec.gammas is None:
         return
+
     try:
         fits = np.broadcast_shapes(spec.gammas.shape, spec.shape) == spec.shape
     except ValueError:
         fits = False
+
     if not fits:
         rule = f"of a shape that broadcasts to {spec.shape}"
         shown = f"an array of shape {spec.gammas.shape}"
@@ -156,12 +162,14 @@ def _axis(name: str, values: npt.ArrayLike, rule: str, remedy: str) -> FloatArra
     if axis.ndim != 1:
         shown = f"an array of shape {axis.shape}"
         raise Refusal(name, "a number or a list", shown, "ravel it, and set pairs")
+
     return axis
 
 
 def _gammas(gammas: npt.ArrayLike | None) -> FloatArray | None:
     if gammas is None:
         return None
+
     remedy = "give look-aheads, or leave them out for Nesterov's method"
     return np.asarray(real("gammas", gammas, remedy=remedy))
 
@@ -170,6 +178,7 @@ def _schedule(schedule: Schedule | None) -> Schedule | None:
     """A table as an array of numbers: two sweeps are then compared by these."""
     if schedule is None or isinstance(schedule, Tail) or callable(schedule):
         return schedule
+
     return np.asarray(real("schedule", schedule, remedy="give a momentum for each step"))
 
 
@@ -177,6 +186,7 @@ def _measures(measure: Sequence[str]) -> tuple[str, ...]:
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     for name in names:
         _one_of("measure", name, MEASURES)
+
     return names
 
 
@@ -184,6 +194,7 @@ def _seed(seed: int) -> int:
     number = whole("seed", seed, 0, remedy="give a whole number, e.g. seed=0")
     if number >= _MOST_SEED:
         raise Refusal("seed", "below 2**64", number, "give a smaller number")
+
     return number
 
 
@@ -191,6 +202,7 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         rule = f"one of {', '.join(allowed)}"
         raise Refusal(name, rule, repr(value), "pick one of these names")
+
     return value
 
 
@@ -198,12 +210,15 @@ def _variance(problem: Any, sigma2: float | None, total_variance: float | None) 
     if sigma2 is not None and total_variance is not None:
         shown = f"sigma2={sigma2} and total_variance={total_variance}"
         raise Refusal("sigma2", "left out beside total_variance", shown, "give one of them")
+
     if total_variance is not None:
         remedy = "give the variance of the whole gradient's noise, e.g. total_variance=1"
         total = one_number("total_variance", total_variance, "nonnegative", remedy=remedy)
         return total / int(problem.dimension)
+
     if sigma2 is None:
         return 0.0
+
     remedy = "give the variance of each coordinate's noise, e.g. sigma2=1"
     return one_number("sigma2", sigma2, "nonnegative", remedy=remedy)
 
@@ -213,11 +228,14 @@ def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
     best: FloatArray = np.asarray(problem.minimiser)
     if start is None:
         return usual
+
     given = np.asarray(real("start", start, remedy="give x_0, or how many times as far from x*"))
     if given.ndim == 0:
         return best + float(given) * (usual - best)
+
     if given.shape != best.shape:
         rule = f"a number or a vector of {len(best)} coordinates"
         shown = f"an array of shape {given.shape}"
         raise Refusal("start", rule, shown, "give one entry a coordinate")
+
     return given

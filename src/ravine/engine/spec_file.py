@@ -115,16 +115,19 @@ def read_spec_file(path: str | PathLike[str]) -> SpecFile:
     except (IsADirectoryError, UnicodeDecodeError):
         rule = "a specification file"
         raise Refusal("spec", rule, file, "it is no text in UTF-8") from None
+
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file.name}: {error}: mend the TOML there") from None
+
     _check_keys(file, text, table)
     arguments = {
         name: _axis(file, text, name, value) if name in _AXES else value
         for name, value in table.items()
         if name != "problem"
     }
+
     arguments["problem"] = _problem(file, text, table["problem"])
     return SpecFile(file, text, arguments)
 
@@ -135,10 +138,12 @@ def _check_keys(file: Path, text: str, table: dict[str, Any]) -> None:
     for key in table:
         if key not in accepted:
             raise _located(file, text, (key,), unknown_argument(key, "sweep", accepted))
+
     for name, parameter in accepted.items():
         if parameter.default is inspect.Parameter.empty and name not in table:
             missing = Refusal(name, "given", "none", "add it, before any [table]")
             raise SpecFileRefusal(missing, name, file.name, None)
+
     if not isinstance(table["problem"], dict) or "kind" not in table["problem"]:
         remedy = f"kind = one of {', '.join(KINDS)}"
         no_kind = Refusal("problem", "a table with a kind", "none", remedy)
@@ -149,10 +154,12 @@ def _axis(file: Path, text: str, name: str, value: Any) -> Any:
     """A list as it is, or the numbers that {start, stop, count} describes."""
     if not isinstance(value, dict):
         return value
+
     if set(value) != set(_SPACED):
         rule = "a list, or a table of start, stop and count"
         other = Refusal(name, rule, ", ".join(value) or "nothing", "give those")
         raise _located(file, text, (name,), other)
+
     with _pointing(file, text, (name,)):
         start = one_number("start", value["start"], remedy="give a number")
         stop = one_number("stop", value["stop"], remedy="give a number")
@@ -166,18 +173,21 @@ def _problem(file: Path, text: str, table: dict[str, Any]) -> Any:
     if kind not in KINDS:
         unknown = Refusal("kind", f"one of {', '.join(KINDS)}", repr(kind), "pick one")
         raise _located(file, text, ("problem", "kind"), unknown)
+
     make = getattr(problems, kind)
     given = {name: value for name, value in table.items() if name != "kind"}
     accepted = inspect.signature(make).parameters
     for name in given:
         if name not in accepted:
             raise _located(file, text, ("problem", name), unknown_argument(name, kind, accepted))
+
     for name, parameter in accepted.items():
         if parameter.default is inspect.Parameter.empty and name not in given:
             missing = Refusal(name, "given", "none", "add it to [problem]")
             # There is no line for what is missing: that of the kind asks for it.
             line = line_of(text, ("problem", "kind"))
             raise SpecFileRefusal(missing, f"problem.{name}", file.name, line)
+
     with _pointing(file, text, ("problem",)), one_blas_thread():
         return make(**{name: _value(file, name, value) for name, value in given.items()})
 
@@ -186,6 +196,7 @@ def _value(file: Path, name: str, value: Any) -> Any:
     """An argument of a problem: as it is, from a file, or a curvature."""
     if not isinstance(value, dict):
         return value
+
     if set(value) == {"file"}:
         try:
             return np.load(file.parent / value["file"], allow_pickle=False)
@@ -193,8 +204,10 @@ def _value(file: Path, name: str, value: Any) -> Any:
             rule = "in an NPY file"
             remedy = "write one with numpy.save"
             raise Refusal(name, rule, repr(value["file"]), remedy) from None
+
     if name == "curvature" and set(value) == {"mu", "L"}:
         return Curvature(value["mu"], value["L"])
+
     remedy = "give the value itself, or {file = 'X.npy'}"
     raise Refusal(name, "a value", f"a table of {', '.join(value)}", remedy)
 
@@ -220,6 +233,7 @@ def _located(file: Path, text: str, key: tuple[str, ...], refusal: Refusal) -> S
     line = line_of(text, key)
     if line is None:
         return SpecFileRefusal(refusal, refusal.name, file.name, line_of(text, key[:-1]))
+
     return SpecFileRefusal(refusal, ".".join(key), file.name, line)
 
 
@@ -241,9 +255,11 @@ def line_of(text: str, key: tuple[str, ...]) -> int | None:
             table: Any = tomllib.loads("\n".join(lines[:end]))
         except tomllib.TOMLDecodeError:
             continue
+
         for name in key:
             table = table.get(name) if isinstance(table, dict) else None
         if key and table is not None:
             return before + 1
         before = end
+
     return None

@@ -144,6 +144,7 @@ def sweep(
         start=start,
         dtype=dtype,
     )
+
     spec = replace(spec, device=choose_device(device, spec))
     if tile is not None:
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
@@ -151,6 +152,7 @@ def sweep(
         whole("threads", threads, 1, remedy="give a number of threads, or leave it out")
     if store is None:
         return _in_memory(spec, tile, threads, cluster)
+
     return _in_store(spec, store, tile, threads, cluster)
 
 
@@ -160,6 +162,7 @@ def _in_memory(
     """Run all tiles and join them."""
     tiles = cut_plane(spec, tile)
     parts: dict[Tile, Part] = {}
+
     with (
         Progress(len(tiles)) as progress,
         closing(_finished(spec, tiles, threads, cluster)) as finished,
@@ -167,6 +170,7 @@ def _in_memory(
         for where, part in finished:
             parts[where] = part
             progress.advance()
+
     return assemble(spec, [parts[where] for where in tiles])
 
 
@@ -181,6 +185,7 @@ def _in_store(
     from ravine.engine.storage.store import TileStore
 
     first, last = cut_plane(spec, tile)[0]
+
     with TileStore(path, spec, last - first) as store:
         todo = store.missing()
         done = store.total - len(todo)
@@ -191,6 +196,7 @@ def _in_store(
             for where, part in finished:
                 store.keep(where, part)
                 progress.advance()
+
         return store.dataset()
 
 
@@ -203,5 +209,6 @@ def _finished(
 
         yield from run_on_cluster(cluster, spec, todo, threads)
         return
+
     with announced_compilation(), one_blas_thread():
         yield from run_tiles(spec, todo, threads)

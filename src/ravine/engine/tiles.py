@@ -37,6 +37,7 @@ def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
         pixels = int(np.clip(_WORK / cost, _FEWEST, _MOST))
     elif pixels is None:
         pixels = max(_FEWEST, _GPU_TRAJECTORIES // spec.repeats)
+
     ends = [*range(pixels, spec.pixels, pixels), spec.pixels]
     return list(zip([0, *ends[:-1]], ends, strict=True))
 
@@ -58,6 +59,7 @@ def run_tiles(
             remedy = "give fewer, or set NUMBA_NUM_THREADS before Python starts"
             raise Refusal("threads", f"at most {most}", threads, remedy)
         numba.set_num_threads(threads)
+
     try:
         for first, last in tiles:
             yield (first, last), run_tile(spec, first, last)

@@ -34,6 +34,7 @@ def batch_gain_data(result: BatchGain) -> xr.Dataset:
         }
         for key, numbers in values.items():
             columns[f"{name}_{key}"] = ("batch_size", np.array(numbers))
+
     return xr.Dataset(
         columns,
         coords={"batch_size": list(result.batch_sizes)},
@@ -77,6 +78,7 @@ def draw_batch_gain(data: xr.Dataset) -> Figure:
             critical, color=RED, linestyle="--", label="usual Nesterov parameters are safe beyond"
         )
         axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
+
     name_panels(axes)
     handles = [*left.get_lines()[:2], left.get_lines()[-1]]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)

@@ -74,6 +74,7 @@ def parameter_map(
     ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
     if ratio < 1.0:
         raise Refusal("Q", "at least 1", f"{ratio:g}", "it is L/mu")
+
     pixels = whole("resolution", resolution, 2, remedy="give pixels along an axis, e.g. 400")
     alphas = _centres("alpha_range", alpha_range, pixels)
     betas = _centres("beta_range", beta_range, pixels)
@@ -88,6 +89,7 @@ def parameter_map(
             "ravine_version": __version__,
         },
     )
+
     for rung in RUNGS:
         rate = rung.rate(curvature, method, batches)
         if rung.bracketed:
@@ -95,6 +97,7 @@ def parameter_map(
             data[lower] = (_AXES, rate.lower, {"long_name": f"{rung.name}, lower bound"})
         words = f"{rung.name}, upper bound" if rung.bracketed else rung.title
         data[rung.key] = (_AXES, rate.upper, {"long_name": words})
+
     floor = exact_noise_coefficient(curvature, method)
     data[_NOISE] = (_AXES, floor, {"long_name": _NOISE_NAME})
     data["alpha_L"].attrs["long_name"] = "step size times smoothness"
@@ -108,6 +111,7 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
     if not low < high:
         rule = "two numbers, the smaller first"
         raise Refusal(name, rule, f"{low:g}, {high:g}", "swap or widen them")
+
     return low + (high - low) * (np.arange(pixels) + 0.5) / pixels
 
 
@@ -118,6 +122,7 @@ def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
     if quantity not in QUANTITIES:
         rule = f"one of {', '.join(QUANTITIES)}"
         raise Refusal("quantity", rule, repr(quantity), "pick one of these names")
+
     figure = Figure(figsize=(6.4, 5.8), layout="constrained")
     axes = figure.add_subplot()
     axes.set_facecolor("#f3eee3")
@@ -125,6 +130,7 @@ def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
         handles = _draw_regions(axes, data)
     else:
         handles = _draw_quantity(axes, data, quantity.replace("-", "_"))
+
     handles += _mark_usual(axes, data)
     left, right, bottom, top = _extent(data)
     axes.set(xlabel="step size αL", ylabel="momentum β", xlim=(left, right), ylim=(bottom, top))
@@ -141,6 +147,7 @@ def _draw_regions(axes: Axes, data: xr.Dataset) -> list[Artist]:
         rate = data[rung.key].values.T
         axes.contourf(alphas, betas, rate, levels=[-1.0, 1.0], colors=[rung.colour])
         axes.contour(alphas, betas, rate, levels=[1.0], colors=["white"], linewidths=0.8)
+
     axes.set_title(f"Where Nesterov's method converges for certain, Q = {data.attrs['Q']:g}")
     return [Patch(color=rung.colour, label=rung.region_label) for rung in RUNGS]
 
@@ -166,6 +173,7 @@ def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
         shown = finite.where(values < 1.0)
         edge = values
         edge_label = "rate 1: beyond it, no guarantee"
+
     image = axes.imshow(
         shown.T, norm=norm, cmap="cividis_r", origin="lower", aspect="auto", extent=_extent(data)
     )
@@ -183,6 +191,7 @@ def _extent(data: xr.Dataset) -> tuple[float, float, float, float]:
         axis = data[name].values
         half = 0.5 * float(axis[1] - axis[0])
         ends += [float(axis[0]) - half, float(axis[-1]) + half]
+
     return ends[0], ends[1], ends[2], ends[3]
 
 
@@ -200,6 +209,7 @@ def _mark_usual(axes: Axes, data: xr.Dataset) -> list[Artist]:
             method.alpha, method.beta, marker, color=colour, markersize=8, label=label,
             markeredgecolor="black", clip_on=True,
         )  # fmt: skip
+
     marks += axes.plot(
         safe_step(1.0, betas), betas, "--", color="#e69f00", label="largest step safe for every μ"
     )

@@ -38,6 +38,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     high = float(curvature.L)
     eigenvalues = np.tile([high, low, low], (terms, 1))
     eigenvalues[-1, 2] = high
+
     return QuadraticSum(
         eigenvalues[:, :, None] * np.eye(3),
         curvature=curvature,
@@ -111,6 +112,7 @@ def divergent_sum(
     if not interpolate:
         gradients = size * np.random.default_rng(origin).standard_normal((terms, d))
         gradients -= gradients.mean(axis=0)
+
     return QuadraticSum(
         np.einsum("ik,nk,jk->nij", U, eigenvalues, U),
         minimiser=place,
@@ -160,6 +162,7 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     second = np.stack((-np.sin(angle), np.cos(angle)), axis=-1)
     hessians = low * first[:, :, None] * first[:, None, :]
     hessians = hessians + high * second[:, :, None] * second[:, None, :]
+
     return QuadraticSum(
         hessians,
         curvature=curvature,
@@ -178,8 +181,10 @@ def _single(mu: float, L: float) -> Curvature:
 def _other_point(start: FloatArray, minimiser: npt.ArrayLike | None) -> FloatArray:
     if minimiser is None:
         return start - max(1.0, float(np.abs(start).max()))
+
     place = vector("minimiser", minimiser, remedy="give a point other than x0")
     if place.shape != start.shape or np.array_equal(place, start):
         rule = f"a vector of {len(start)} coordinates other than x0"
         raise Refusal("minimiser", rule, place.tolist(), "leave it out")
+
     return place

@@ -24,6 +24,7 @@ def extreme_eigenvalues(X: Any, weights: FloatArray | None = None) -> tuple[floa
     if min(m, d) <= DENSE_LIMIT:
         values = np.linalg.eigvalsh(_gram(X, w))
         return (max(0.0, float(values[0])) if m >= d else 0.0), float(values[-1])
+
     high = _lanczos(X, w, "LA")
     return (max(0.0, _lanczos(X, w, "SA")) if m >= d else 0.0), high
 
@@ -39,14 +40,17 @@ def _gram(X: Any, w: FloatArray) -> FloatArray:
         scaled = X.multiply(np.sqrt(w)[:, None]).tocsr()
         product = scaled.T @ scaled if m >= d else scaled @ scaled.T
         return np.asarray(product.toarray())
+
     step = max(1, 2**22 // d)
     if m < d:
         scaled = np.sqrt(w)[:, None] * X
         return np.asarray(scaled @ scaled.T)
+
     total = np.zeros((d, d))
     for first in range(0, m, step):
         rows = X[first : first + step]
         total += rows.T @ (w[first : first + step, None] * rows)
+
     return total
 
 
@@ -59,6 +63,7 @@ def _lanczos(X: Any, w: FloatArray, which: str) -> float:
     operator = LinearOperator((d, d), lambda v: X.T @ (w * (X @ v.ravel())))
     # A fixed start keeps the answer the same from run to run.
     v0 = np.random.default_rng(0).standard_normal(d)
+
     try:
         values, vectors = eigsh(
             operator, k=1, which=which, v0=v0, ncv=min(d, 40), maxiter=50, tol=tol
@@ -67,6 +72,7 @@ def _lanczos(X: Any, w: FloatArray, which: str) -> float:
         if which == "SA":
             return 0.0
         values, vectors = eigsh(operator, k=1, which=which, v0=v0, ncv=min(d, 80), tol=1e-3)
+
     v = vectors[:, 0]
     residual = float(np.linalg.norm(operator @ v - values[0] * v))
     return float(values[0]) + (residual if which == "LA" else -residual)

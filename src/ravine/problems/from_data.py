@@ -63,19 +63,23 @@ def from_data(
     if target.shape != (rows,):
         shown = f"an array of shape {target.shape}"
         raise Refusal("y", f"of shape ({rows},)", shown, "one target for each row")
+
     size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 32")
     if size > rows:
         raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
+
     weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
     if shuffle is not None:
         seed = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
         order = np.random.default_rng(seed).permutation(rows)
         table = table[order]
         target = target[order]
+
     chosen = make_loss(loss, target)
     if weight == 0.0 and not chosen.quadratic:
         rule = f"positive for the {chosen.name} loss"
         raise Refusal("l2", rule, "0", "add some, e.g. l2=1e-3")
+
     parameters = {
         "rows": rows,
         "features": table.shape[1],
@@ -84,6 +88,7 @@ def from_data(
         "batch_size": size,
         "shuffle": "none" if shuffle is None else shuffle,
     }
+
     return LinearModel(
         table, chosen, l2=weight, batch_size=size, name="from_data", parameters=parameters
     )
@@ -100,14 +105,18 @@ def _table(X: Any) -> Any:
             shown = f"values of type {raw.dtype}"
             raise WrongType("X", "a table of real numbers", shown, "encode the text")
         table = values = np.ascontiguousarray(raw, dtype=np.float64)
+
     if table.ndim != 2 or 0 in table.shape:
         shown = f"an array of shape {table.shape}"
         raise Refusal("X", "a table with rows and columns", shown, "one row a sample")
+
     # Sums tell of a bad value without an array as large as the data.
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = not np.isfinite(values.sum())
+
     if suspicious and not np.isfinite(values).all():
         raise Refusal("X", "finite", _first_bad(table), "drop that row, or fill it in")
+
     return table
 
 
@@ -116,5 +125,6 @@ def _first_bad(table: Any) -> str:
         entry = int(np.flatnonzero(~np.isfinite(table.data))[0])
         row = int(np.searchsorted(table.indptr, entry, side="right")) - 1
         return f"{table.data[entry]} in row {row}, column {table.indices[entry]}"
+
     row, column = np.argwhere(~np.isfinite(table))[0]
     return f"{table[row, column]} in row {row}, column {column}"

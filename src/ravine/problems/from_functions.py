@@ -52,12 +52,14 @@ class FunctionSum(Problem):
         """x* as given, or found from the start by Newton's method on the gradient."""
         if self._given_minimiser is not None:
             return self._given_minimiser
+
         place = newton(self.start, self.gradient, self._solve)
         left = float(np.linalg.norm(self.gradient(place)))
         scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(place)))
         if not left <= 1e-7 * scale:
             rule = "found from the start"
             raise Refusal("minimiser", rule, f"a gradient of {left:.3g} left", "pass minimiser=")
+
         return place
 
     def _solve(self, x: FloatArray, g: FloatArray) -> FloatArray:
@@ -69,6 +71,7 @@ class FunctionSum(Problem):
         k = self._term(i)
         if self._objective_of is not None:
             return float(self._objective_of(k, point))
+
         away = point - self.minimiser
         slopes = [
             self.batch_gradient(k, self.minimiser + 0.5 * (1.0 + t) * away) @ away for t in _NODES
@@ -82,6 +85,7 @@ class FunctionSum(Problem):
             rule = f"a function that returns {self.dimension} numbers"
             shown = f"an array of shape {g.shape}"
             raise Refusal("gradient", rule, shown, "return one slope a coordinate")
+
         return g
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
@@ -95,6 +99,7 @@ class FunctionSum(Problem):
             step[j] = 6e-6 * max(1.0, abs(float(point[j])))
             rise = self.batch_gradient(k, point + step) - self.batch_gradient(k, point - step)
             H[:, j] = rise / (2.0 * step[j])
+
         return np.asarray((H + H.T) / 2)
 
 
@@ -150,6 +155,7 @@ def from_functions(
     if (gradient is None) == (gradients is None):
         shown = "both" if gradient is not None else "neither"
         raise Refusal("gradient or gradients", "given, one of them", shown, "pass exactly one")
+
     single = gradients is None
     n, slope = _indexed("gradient" if single else "gradients", gradient or gradients, terms, single)
     value = None
@@ -161,9 +167,11 @@ def from_functions(
         m, value = _indexed(label, chosen, n if callable(chosen) else None, single)
         if m != n:
             raise Refusal(label, f"{n} functions", m, "one for each gradient")
+
     if not isinstance(curvature, Curvature) or np.ndim(curvature.Q) != 0:
         shown = type(curvature).__name__
         raise WrongType("curvature", "one Curvature", shown, "pass Curvature(mu, L)")
+
     points = {}
     for label, given in (("minimiser", minimiser), ("start", start)):
         if given is not None:
@@ -171,6 +179,7 @@ def from_functions(
             if len(points[label]) != d:
                 shown = f"{len(points[label])} coordinates"
                 raise Refusal(label, f"a vector of {d}", shown, "match dimension")
+
     problem = FunctionSum(
         slope,
         dimension=d,
@@ -181,6 +190,7 @@ def from_functions(
         start=points.get("start"),
         name=name,
     )
+
     problem.batch_gradient(0, problem.start)
     return problem
 
@@ -195,14 +205,17 @@ def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[in
             remedy = "pass gradients= for a sum"
             raise Refusal("terms", "left out for one function", terms, remedy)
         return 1, lambda i, x: given(x)
+
     if callable(given):
         if terms is None:
             raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")
         return whole("terms", terms, 1, remedy="give the number of terms"), given
+
     functions = list(given)
     if not functions or not all(callable(f) for f in functions):
         shown = f"{len(functions)} items"
         raise WrongType(name, "a list of functions of x", shown, "pass functions")
     if terms not in (None, len(functions)):
         raise Refusal("terms", f"{len(functions)}", terms, "leave it out")
+
     return len(functions), lambda i, x: functions[i](x)

@@ -55,6 +55,7 @@ def least_squares(
     residual = rng.standard_normal(rows) * spread
     # Only the part outside the range of A leaves x* where it is.
     residual -= A @ np.linalg.lstsq(A, residual)[0]
+
     return Quadratic(
         A.T @ A / rows,
         place,
@@ -108,6 +109,7 @@ def partitioned_least_squares(
     if m * parts != rows or m < columns:
         rule = f"a divisor of {rows} that leaves at least {columns} rows a batch"
         raise Refusal("batches", rule, parts, "choose another number of batches")
+
     low, spread = _scales(mu, noise)
     rng = _generator(seed)
     truth = rng.standard_normal(columns)
@@ -123,6 +125,7 @@ def partitioned_least_squares(
         residual -= A @ shift
         floors.append(float(residual @ residual) / (2 * m))
         hessians.append(A.T @ A / m)
+
     return _sum_with_floors(
         np.stack(hessians),
         np.stack(places),
@@ -153,6 +156,7 @@ def _sum_with_floors(
     away = minimiser - places
     gradients = np.einsum("nij,nj->ni", hessians, away)
     gradients -= gradients.mean(axis=0)
+
     return QuadraticSum(
         hessians,
         minimiser=minimiser,

@@ -114,6 +114,7 @@ class LinearModel(Problem):
         for rows in self._chunks():
             losses = self.loss.values(self._scores(rows, w), rows)
             total += float(self._row_weights[rows] @ losses)
+
         return total
 
     def gradient(self, x: npt.ArrayLike) -> FloatArray:
@@ -123,6 +124,7 @@ class LinearModel(Problem):
         for rows in self._chunks():
             slopes = self.loss.slopes(self._scores(rows, w), rows)
             total = total + (self.X[rows].T @ (self._row_weights[rows, None] * slopes)).ravel()
+
         return np.asarray(total)
 
     def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
@@ -131,6 +133,7 @@ class LinearModel(Problem):
         total = np.zeros((self.dimension, self.dimension))
         for rows in self._chunks():
             total += self._hessian_of(rows, self._row_weights[rows], x, l2=0.0)
+
         total[np.diag_indices_from(total)] += self.l2
         return total
 
@@ -146,6 +149,7 @@ class LinearModel(Problem):
             weights = self._row_weights[rows] * (1 if i is None else self.terms)
             curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V), rows)
             total = total + (self.X[rows].T @ (weights[:, None] * curved)).ravel()
+
         return np.asarray(total)
 
     @cached_property
@@ -184,6 +188,7 @@ class LinearModel(Problem):
                 part = _weighted_gram(block, scale)
                 H[:, c, :, e] = part
                 H[:, e, :, c] = part
+
         full = H.reshape(self.dimension, self.dimension)
         full[np.diag_indices_from(full)] += self.l2 if l2 is None else l2
         return full
@@ -199,6 +204,7 @@ class LinearModel(Problem):
         values = np.linalg.eigvalsh(H)
         if values[0] <= self.dimension * np.finfo(float).eps * values[-1]:
             _bounds_or_refusal(0.0, float(values[-1]), "the whole objective")
+
         return np.asarray(np.linalg.solve(H, g))
 
     def _solve_cg(self, x: FloatArray, g: FloatArray) -> FloatArray:
@@ -215,6 +221,7 @@ def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
         gram = np.asarray((block.T @ block.multiply(weights[:, None]).tocsr()).toarray())
     else:
         gram = np.asarray(block.T @ (weights[:, None] * block))
+
     return np.asarray((gram + gram.T) / 2)
 
 
@@ -223,4 +230,5 @@ def _bounds_or_refusal(mu: float, L: float, where: str) -> Curvature:
         rule = "positive for this data"
         remedy = "its columns are linearly dependent there; add l2, e.g. l2=1e-3"
         raise Refusal("mu", rule, f"{mu:.3g} in {where}", remedy)
+
     return Curvature(mu, L)

@@ -50,6 +50,7 @@ def multinomial_logistic(
         raise ImportError(
             "multinomial_logistic needs scikit-learn: pip install 'ravine[data]'"
         ) from None
+
     rows = whole("samples", samples, 2, remedy="give a number of samples, e.g. 100")
     columns = whole("features", features, 1, remedy="give a number of features, e.g. 10")
     kinds = whole("classes", classes, 2, remedy="give a number of classes, e.g. 5")
@@ -57,11 +58,13 @@ def multinomial_logistic(
     if telling > columns or 2**telling < kinds:
         rule = f"at most {columns} and at least log2 of the {kinds} classes"
         raise Refusal("informative", rule, telling, "give each class a corner")
+
     distance = one_number("separation", separation, "positive", remedy="give a distance, e.g. 1")
     weight = one_number("l2", l2, "positive", remedy="give a weight, e.g. l2=0.01")
     size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 10")
     if size > rows:
         raise Refusal("batch_size", f"at most {rows}", size, "use a smaller batch")
+
     origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
     X, y = make_classification(
         n_samples=rows,
@@ -73,6 +76,7 @@ def multinomial_logistic(
         class_sep=distance,
         random_state=origin,
     )
+
     return LinearModel(
         X,
         Multinomial(y),

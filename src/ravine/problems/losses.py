@@ -67,6 +67,7 @@ class Squared:
         raw = np.asarray(target)
         if raw.dtype.kind not in "fiub":
             raise WrongType("y", "real numbers", f"values of type {raw.dtype}", "pass numbers")
+
         self.target = raw.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(self.target))
         if bad.size:
@@ -109,6 +110,7 @@ class Logistic:
         if len(labels) != 2:
             shown = f"{len(labels)} distinct labels"
             raise Refusal("y", "two labels for the logistic loss", shown, "use loss='multinomial'")
+
         self.sign = 2.0 * codes - 1.0
 
     def kernel_target(self) -> FloatArray:
@@ -148,6 +150,7 @@ class Multinomial:
             raise Refusal(
                 "y", "at least two labels", f"only {labels[0]!r}", "nothing to tell apart"
             )
+
         self.outputs = len(labels)
 
     def kernel_target(self) -> FloatArray:
@@ -262,6 +265,7 @@ def make_loss(name: str, target: npt.ArrayLike) -> Loss:
     """The loss called ``name``, with its target."""
     if name not in LOSSES:
         raise Refusal("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one")
+
     return LOSSES[name](target)
 
 
@@ -270,12 +274,14 @@ def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], npt.NDArray
     if raw.dtype.kind == "f" and not np.isfinite(raw).all():
         row = int(np.flatnonzero(~np.isfinite(raw))[0])
         raise Refusal("y", "finite", f"{raw[row]} in row {row}", "drop that row")
+
     try:
         labels, codes = np.unique(raw, return_inverse=True)
     except TypeError:
         raise WrongType(
             "y", "labels of one type", f"mixed types, {raw.dtype}", "convert them first"
         ) from None
+
     return labels, codes.astype(np.intp)
 
 

@@ -38,7 +38,9 @@ def newton(
             scale /= 2
         else:
             break
+
         x = ahead
         g = g_ahead
         size = size_ahead
+
     return x

@@ -22,6 +22,7 @@ def random_orthogonal(rng: np.random.Generator, rows: int, columns: int) -> Floa
         block = product[k:, k:]
         block -= np.outer(normal, normal @ block) * (2.0 / (normal @ normal))
         block[:, 0] *= -sign
+
     return product
 
 
@@ -31,4 +32,5 @@ def reflection_between(a: FloatArray, b: FloatArray) -> FloatArray:
     size = float(normal @ normal)
     if size == 0.0:
         return np.eye(len(a))
+
     return np.asarray(np.eye(len(a)) - np.outer(normal, normal) * (2.0 / size))

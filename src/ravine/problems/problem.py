@@ -92,6 +92,7 @@ class Problem(ABC):
         total = np.zeros(self.dimension)
         for i in range(self.terms):
             total += self.batch_gradient(i, x)
+
         return total / self.terms
 
     def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
@@ -100,6 +101,7 @@ class Problem(ABC):
         total = np.zeros((self.dimension, self.dimension))
         for i in range(self.terms):
             total += self.batch_hessian(i, x)
+
         return total / self.terms
 
     def batch_gradients(self, x: npt.ArrayLike | None = None) -> FloatArray:
@@ -124,6 +126,7 @@ class Problem(ABC):
         direction = self._point(v, "v")
         if i is None:
             return np.asarray(self.hessian(x) @ direction)
+
         return np.asarray(self.batch_hessian(i, x) @ direction)
 
     @cached_property
@@ -157,17 +160,20 @@ class Problem(ABC):
             return self.minimiser
         if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self._dimension,):
             return x
+
         array = np.asarray(real(name, x, remedy=f"give {self._dimension} real numbers"))
         if array.shape != (self._dimension,):
             rule = f"a vector of {self._dimension} coordinates"
             shown = f"an array of shape {array.shape}"
             raise Refusal(name, rule, shown, "one number for each dimension")
+
         return array
 
     def _term(self, i: int) -> int:
         if not 0 <= i < self._terms:
             rule = f"a term from 0 to {self._terms - 1}"
             raise Refusal("i", rule, i, "count the terms from zero")
+
         return i
 
     def _refuse_large(self, matrices: int) -> None:
@@ -187,6 +193,7 @@ def vector(name: str, value: npt.ArrayLike, *, remedy: str) -> FloatArray:
     array = np.asarray(real(name, value, remedy=remedy))
     if array.ndim != 1:
         raise Refusal(name, "a vector", f"an array of shape {array.shape}", remedy)
+
     return array
 
 
@@ -197,8 +204,10 @@ def symmetric(name: str, value: npt.ArrayLike, ndim: int) -> FloatArray:
     if array.ndim != ndim or array.shape[-1] != array.shape[-2]:
         shown = f"an array of shape {array.shape}"
         raise Refusal(name, "square", shown, remedy)
+
     turned = np.swapaxes(array, -1, -2)
     scale = float(np.abs(array).max())
     if float(np.abs(array - turned).max()) > 1e-10 * scale:
         raise Refusal(name, "symmetric", "a matrix that differs from its own transpose", remedy)
+
     return np.asarray((array + turned) / 2)

@@ -116,9 +116,11 @@ def enclosing_curvature(name: str, eigenvalues: FloatArray, given: Curvature | N
         raise Refusal(name, "positive definite", shown, "add l2 times the identity")
     if given is None:
         return Curvature(low, high)
+
     room = 1e-9 * high
     if low < float(given.mu) - room or high > float(given.L) + room:
         rule = f"bounds on the spectrum, [{low:.6g}, {high:.6g}]"
         shown = f"mu={float(given.mu):g}, L={float(given.L):g}"
         raise Refusal("curvature", rule, shown, "leave it out to have it computed")
+
     return given

@@ -68,9 +68,11 @@ class QuadraticSum(Problem):
                 shown = "minimiser, gradients or values as well"
                 remedy = "the terms' minimisers already fix them"
                 raise Refusal("minimisers", "given alone", shown, remedy)
+
             self._set_from_minimisers(self._rows("minimisers", minimisers))
         else:
             self._set_at_minimiser(minimiser, gradients, values)
+
         self._start = (
             self._minimiser + 1.0
             if start is None
@@ -83,6 +85,7 @@ class QuadraticSum(Problem):
         if array.shape != shape:
             shown = f"an array of shape {array.shape}"
             raise Refusal(name, f"of shape {shape}", shown, "one row for each term")
+
         return array
 
     def _set_from_minimisers(self, places: FloatArray) -> None:
@@ -110,10 +113,12 @@ class QuadraticSum(Problem):
         if drift > 1e-9 * float(np.abs(self._gradients).max(initial=1e-300)):
             shown = f"a mean of size {drift:.3g}"
             raise Refusal("gradients", "zero in the mean", shown, "subtract their mean, or move x*")
+
         if values is None:
             steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
             self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))
             return
+
         self._values = vector("values", values, remedy=f"give {n} values")
         if len(self._values) != n:
             raise Refusal("values", f"{n} long", len(self._values), "one for each term")
@@ -137,10 +142,12 @@ class QuadraticSum(Problem):
         """
         if self.dimension == 1:
             return np.ones((1, 1)), self._hessians[:, :, 0].copy()
+
         diagonals = np.einsum("nii->ni", self._hessians)
         off = self._hessians - diagonals[:, :, None] * np.eye(self.dimension)
         if not off.any():
             return np.eye(self.dimension), diagonals.copy()
+
         # A generic combination has distinct eigenvalues wherever some two terms tell them apart.
         weights = np.random.default_rng(20).uniform(1.0, 2.0, self.terms)
         _, U = np.linalg.eigh(np.einsum("n,nij->ij", weights, self._hessians))
@@ -149,6 +156,7 @@ class QuadraticSum(Problem):
         off = turned - eigenvalues[:, :, None] * np.eye(self.dimension)
         if float(np.abs(off).max()) > 1e-12 * self.dimension * float(self._curvature.L):
             return None
+
         return U, eigenvalues.copy()
 
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
@@ -185,6 +193,7 @@ class QuadraticSum(Problem):
         """H_i (x - x*) + z_i for every i, by default z_i; shape (n, d)."""
         if x is None:
             return np.array(self._gradients, dtype=np.float64)
+
         return np.asarray(self._hessians @ (self._point(x) - self._minimiser) + self._gradients)
 
     def batch_hessians(self, x: npt.ArrayLike | None = None) -> FloatArray:

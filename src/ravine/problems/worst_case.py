@@ -49,6 +49,7 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     pull = np.zeros(size)
     pull[0] = weight
     place = np.linalg.solve(hessian, pull)
+
     return Quadratic(
         hessian,
         place,
@@ -65,4 +66,5 @@ def condition_number(Q: float) -> float:
     ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
     if ratio <= 1.0:
         raise Refusal("Q", "more than 1", f"{ratio:g}", "give L / mu, e.g. Q=32")
+
     return ratio

@@ -37,6 +37,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
         ),
         footer=f"ravine {__version__}, seed {result.seed}, {result.seconds:.1f} s",
     )
+
     tone = {"good": "", "bad": "bad", "unsure": "unsure"}[_TONES[result.subject.fate]]
     page.lead(verdict(result), tone=tone)
     page.heading("The methods")
@@ -47,12 +48,14 @@ def diagnosis_page(result: Diagnosis) -> Page:
         f"{result.runs.squares.shape[1]} runs on the data. Dashed: exact moments of batches that "
         "are drawn independently.",
     )
+
     page.heading("Where it converges")
     page.picture(
         draw_plane(result),
         "Step size and momentum (Nesterov's form): where exact gradients converge, where the "
         "mean squared error on these batches falls, and where every order of them is certain.",
     )
+
     page.heading("Why: what the batches disagree in")
     _causes(page, result)
     page.picture(
@@ -61,6 +64,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
     if result.remedies:
         page.heading("What would change it")
         _remedies(page, result)
+
     page.heading("The data")
     c = survey.curvature
     held = "everywhere" if survey.quadratic else "at the minimiser"
@@ -70,6 +74,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
         f"mean ‖gradient of a batch at the minimiser‖ = {survey.sigma:.4g}"
         + (": all batches share the minimiser" if survey.interpolates else ""),
     ]
+
     facts += [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
     page.bullets(facts)
     page.heading("What is exact, and what is an estimate")
@@ -81,6 +86,7 @@ def _bounds(result: Diagnosis) -> str:
     bounds = result.survey.certified_curvature
     if bounds is None:
         return "some batch is flat in some direction, so no positive mu holds for all of them"
+
     return (
         f"every batch, everywhere: mu = {bounds.mu:.4g}, L = {bounds.L:.4g}, Q = {bounds.Q:.4g}; "
         "the certificate rests on these"
@@ -96,6 +102,7 @@ def _methods(page: Page, result: Diagnosis) -> None:
             "mean square", "almost sure", "any order", "floor of the loss", "critical batch",
         )
     ]  # fmt: skip
+
     rows: list[list[Cell | str]] = []
     for p in result.predictions:
         method = p.candidate.method
@@ -116,6 +123,7 @@ def _methods(page: Page, result: Diagnosis) -> None:
                 Cell("–" if p.critical_batch is None else str(p.critical_batch), number=True),
             ]
         )
+
     page.table(header, rows)
     page.paragraph(
         f"Left after {result.epochs} epochs, as shares of the start's: excess loss, and root-mean-"
@@ -123,6 +131,7 @@ def _methods(page: Page, result: Diagnosis) -> None:
         "below 1 it falls. ± gives 95 % limits where a number is an estimate. Critical batch: the "
         "size from which the mean square converges on this data with independent draws."
     )
+
     page.bullets(
         [
             f"{p.candidate.name}: {p.candidate.recipe.words}; {p.candidate.reason}"
@@ -136,6 +145,7 @@ def _growth(g: Growth) -> str:
     value, reach = g.value**power, 0.5 * (g.high**power - g.low**power)
     if g.exact or reach < 1e-7 or value > 100.0:
         return digits(value)
+
     return f"{digits(value)} ± {reach:.1g}"
 
 
@@ -154,6 +164,7 @@ def _floor(result: Diagnosis, p: Prediction) -> str:
 def _share(share: float) -> str:
     if not math.isfinite(share):
         return "–"
+
     return f"{share:.2g} ×" if share > 10.0 else f"{100 * share:.3g} %"
 
 
@@ -173,6 +184,7 @@ def _causes(page: Page, result: Diagnosis) -> None:
             for b, s, r in shares
         ],
     )  # fmt: skip
+
     if why.batches and why.rows:
         parts = ", ".join(
             f"row {r} ({100 * s:.0f} %)" for r, s in zip(why.rows, why.row_shares, strict=True)
@@ -203,18 +215,21 @@ def _standing(result: Diagnosis) -> list[str]:
             "The loss is not quadratic: rates and floors are local, of the quadratic at the "
             "minimiser. The certificate is global, from curvature bounds that hold everywhere."
         )
+
     what = "rows" if survey.cut.recut else "batches"
     if not survey.complete:
         lines.append(
             f"Second moments are those of the {survey.sure} heaviest and "
             f"{len(survey.sample) - survey.sure} random ones of all {what}."
         )
+
     if not survey.every_direction:
         lines.append(
             f"Second moments are followed in {survey.moments.dimension} of "
             f"{survey.model.dimension} directions, those of the largest curvature and of the "
             "heaviest rows: mean-square rates are estimates without limits for the rest."
         )
+
     if all(p.mean_square.exact for p in result.predictions):
         lines.append("Mean-square rates are exact for this order of these batches.")
     else:
@@ -222,8 +237,10 @@ def _standing(result: Diagnosis) -> list[str]:
             "Mean-square rates lie between those of exact gradients and of independent draws; "
             "where these differ, they are estimates from randomly drawn epochs."
         )
+
     lines.append("Losses and distances after the epochs are means over runs on the data.")
     lines += [f"Left out for want of time: {what}." for what in result.left_out]
     if any(p.candidate.certificate is not None for p in result.predictions):
         lines.append("The certificate was verified in exact rational arithmetic.")
+
     return lines

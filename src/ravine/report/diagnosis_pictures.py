@@ -63,6 +63,7 @@ def plane(result: Diagnosis) -> Plane:
     any_order = None
     if proven is not None:
         any_order = _log(np.asarray(worst_case_rate(proven, methods)))
+
     return Plane(steps, momenta, exact, square, any_order)
 
 
@@ -85,10 +86,12 @@ def draw_plane(result: Diagnosis) -> Figure:
     ]
     if data.any_order is not None:
         layers.append((data.any_order, "#3d85bd", "every order of the batches (certified)"))
+
     for rates, colour, _ in layers:
         if (rates < 0.0).any():
             levels = [float(rates.min()) - 1.0, 0.0]
             axes.contourf(data.steps, data.momenta, rates.T, levels=levels, colors=[colour])
+
     axes.set_xscale("log")
     marks = []
     for p in result.predictions:
@@ -99,6 +102,7 @@ def draw_plane(result: Diagnosis) -> Figure:
                 at, float(m.beta), "o", color=COLOURS[p.candidate.key], markersize=8,
                 markeredgecolor="white", label=p.candidate.name,
             )  # fmt: skip
+
     handles = [Patch(color=colour, label=label) for _, colour, label in layers] + marks
     axes.set(xlabel="step size × L of the whole objective", ylabel="momentum", ylim=(-0.3, 1.02))
     figure.legend(handles=handles, loc="outside right upper", fontsize=8, frameon=False)
@@ -121,6 +125,7 @@ def draw_batches(result: Diagnosis) -> Figure:
     if (low > 1e-12 * survey.local[:, 1].max()).any():
         axes.plot(place, np.where(low > 0, low, np.nan), color="#0072b2",
                   label="least, of a batch", **style)  # fmt: skip
+
     axes.axhline(float(survey.curvature.L), color="#c1272d", lw=1, ls="--", label="L of the whole")
     axes.axhline(
         float(survey.curvature.mu), color="#0072b2", lw=1, ls="--", label="mu of the whole"
@@ -139,6 +144,7 @@ def _name_leader(result: Diagnosis, axes: Axes, order: npt.NDArray[np.intp]) -> 
     axes.margins(y=0.15)
     if not result.disagreement.batches:
         return
+
     lead = result.disagreement.batches[0]
     where = int(np.flatnonzero(order == lead)[0]) + 1
     height = float(result.survey.local[lead, 1])
@@ -165,6 +171,7 @@ def draw_curves(result: Diagnosis) -> Figure:
         if p.curve is not None:
             curve = p.curve.excess[runs.steps] * scale
             axes.plot(runs.steps, _shown(curve), color=colour, lw=1.1, ls=(0, (3, 2)))
+
     axes.set_yscale("log")
     axes.set(xlabel="steps", ylabel="excess loss f − f*, over the start's")
     handles, _ = axes.get_legend_handles_labels()

@@ -20,6 +20,7 @@ def read_parquet(source: Source, limits: Limits) -> list[Column]:
     import pyarrow.parquet as parquet
 
     _check_footer(source)
+
     try:
         with parquet.ParquetFile(source.path) as file:
             about = file.metadata
@@ -44,8 +45,10 @@ def _check_footer(source: Source) -> None:
     with source.path.open("rb") as file:
         file.seek(max(0, source.size - 8))
         tail = file.read(8)
+
     if len(tail) < 8 or tail[4:] != b"PAR1":
         raise broken(source.path.name, "Parquet", "it was cut short")
+
     (length,) = struct.unpack("<I", tail[:4])
     if length > MAX_FOOTER:
         raise broken(source.path.name, "Parquet", f"a description of {amount(length)}")
@@ -117,5 +120,6 @@ def _field(message: bytes, table: int, k: int) -> int:
     (size,) = struct.unpack_from("<H", message, vtable)
     if 4 + 2 * k >= size:
         return 0
+
     (offset,) = struct.unpack_from("<H", message, vtable + 4 + 2 * k)
     return table + offset if offset else 0

@@ -73,6 +73,7 @@ class Column:
         if self.is_text:
             codes = self.codes[keep]
             return replace(self, rows=len(codes), codes=codes)
+
         numbers = self.numbers[keep]
         return replace(self, rows=len(numbers), numbers=numbers)
 
@@ -92,6 +93,7 @@ class _Growing:
         size = self._size + len(values)
         if size > len(self._buffer):
             self._buffer.resize(size + size // 8, refcheck=False)
+
         self._buffer[self._size : size] = values
         self._size = size
 
@@ -135,6 +137,7 @@ class ColumnBuilder:
     def _add_numbers(self, values: FloatArray) -> None:
         if not self._parts or not isinstance(self._parts[-1], _Growing):
             self._parts.append(_Growing())
+
         last = self._parts[-1]
         if isinstance(last, _Growing):
             last.extend(values)
@@ -145,6 +148,7 @@ class ColumnBuilder:
         if ColumnKind.NAMES in self._kinds:
             self._add_parsed(texts, codes)
             return
+
         self._kinds.add(ColumnKind.TEXTS)
         index = self._index
         # One entry more at the end: the code -1 of a missing value points to it.
@@ -152,6 +156,7 @@ class ColumnBuilder:
         for k, text in enumerate(texts):
             if text is not None:
                 table[k] = index.setdefault(text, len(index))
+
         self._parts.append(table[codes])
         if len(index) > _MOST_TEXTS:
             self._parse_all()
@@ -169,6 +174,7 @@ class ColumnBuilder:
         self._parts = []
         for part in parts:
             self._add_numbers(part.finish() if isinstance(part, _Growing) else table[part])
+
         self._index = {}
 
     def finish(self) -> Column:
@@ -176,16 +182,20 @@ class ColumnBuilder:
         kinds = self._kinds
         if ColumnKind.NESTED in kinds:
             return Column(self.name, ColumnKind.NESTED, self._rows)
+
         if ColumnKind.NAMES in kinds:
             numbers = self._joined()
             spelled = np.count_nonzero(~np.isnan(numbers)) > 0.9 * self._rows
             kind = ColumnKind.NUMBERS if spelled else ColumnKind.NAMES
             return Column(self.name, kind, self._rows, numbers=numbers)
+
         if ColumnKind.TEXTS in kinds:
             return self._finish_texts()
+
         kind = ColumnKind.NUMBERS
         if len(kinds) == 1:
             (kind,) = kinds
+
         return Column(self.name, kind, self._rows, numbers=self._joined())
 
     def _joined(self) -> FloatArray:
@@ -207,9 +217,11 @@ class ColumnBuilder:
                 dtype=np.int32,
             )
             parts.append(table[inverse])
+
         codes = np.concatenate(parts) if len(parts) != 1 else parts[0]
         texts = tuple(self._index)
         self._parts = []
+
         return Column(
             self.name, ColumnKind.TEXTS, self._rows,
             codes=codes, texts=texts, spelled=self._spelled,
@@ -227,6 +239,7 @@ def _is_text(kind: Any) -> bool:
 def _text(value: Any) -> str | None:
     if value is None:
         return None
+
     text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     return " ".join(text.split())
 
@@ -248,6 +261,7 @@ def _as_numbers(array: Any) -> tuple[ColumnKind, FloatArray]:
         array = pc.cast(pc.cast(array, pa.timestamp("us"), safe=False), pa.int64())
     elif pa.types.is_time(kind) or pa.types.is_duration(kind):
         array = pc.cast(array, pa.int64() if kind.bit_width == 64 else pa.int32())
+
     values = pc.cast(array, pa.float64(), safe=False)
     numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
     return word, numbers if scale == 1.0 else numbers * scale
@@ -275,4 +289,5 @@ def columns_from(
         limits.check_shape(rows, len(names))
         for k, builder in enumerate(builders):
             builder.add(batch.column(k))
+
     return [builder.finish() for builder in builders]

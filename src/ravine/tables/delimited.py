@@ -50,17 +50,20 @@ def read_delimited(
                 raise broken(source.name, "text", error) from None
             word = "cp1252"
             continue
+
         return columns, dialect.decimal == ",", _remarks(dialect)
 
 
 def _known_encoding(encoding: str | None) -> str | None:
     if encoding is None:
         return None
+
     try:
         "".encode(encoding)
     except LookupError:
         remedy = "e.g. utf-8, utf-16 or cp1252"
         raise Refusal("encoding", "one that Python knows", repr(encoding), remedy) from None
+
     return encoding
 
 
@@ -74,6 +77,7 @@ def _sample(source: Source, limits: Limits) -> bytes:
             raise long_line(source.name)
         if head.count(b"\n") < 2:
             head += stream.readline(MAX_LINE)
+
     return head
 
 
@@ -82,6 +86,7 @@ def _decoded(sample: bytes, encoding: str, name: str) -> str:
     text = sample.decode(encoding, errors="ignore" if encoding.startswith("utf") else "replace")
     if "\0" in text:
         raise Refusal("DATA", "a table of text", f"zero bytes in {name}", "write it again as CSV")
+
     return text
 
 
@@ -94,10 +99,12 @@ def _remarks(dialect: Dialect) -> list[Finding]:
         told.append("numbers have a decimal comma (--decimal)")
     if dialect.encoding not in ("utf-8", "utf-8-sig", "ascii"):
         told.append(f"the encoding is {dialect.encoding} (--encoding)")
+
     if not dialect.headed:
         told.append("the first line has no names")
     elif dialect.skip > 1 and dialect.form == "text":
         told.append(f"the names stand in line {dialect.skip}")
+
     return [Finding("dialect", f"the text was read so: {'; '.join(told)}")] if told else []
 
 
@@ -141,10 +148,12 @@ def _refused(source: Source, message: str) -> Refusal:
         wished, given, line = ragged.groups()
         value = f"{given} fields instead of {wished} in the line {line.strip()!r:.60}"
         return Refusal("DATA", "a table with rows of one length", value, "mend it, or give --sep")
+
     if "straddl" in message:
         return long_line(source.name)
     if "Empty CSV" in message or "Could not skip" in message:
         return Refusal("DATA", "two rows or more", "0", "there is nothing to average over")
+
     return broken(source.name, "CSV", message)
 
 
@@ -177,12 +186,14 @@ def _types(dialect: Dialect, sample: bytes, block: int) -> list[Any]:
     # Whole lines only: the last one may have been cut by the end of an odd encoding.
     decoded = _decoded(sample, dialect.encoding, "")
     whole = (decoded[: decoded.rfind("\n") + 1] or decoded).encode()
+
     try:
         plain = _rewritten(io.BytesIO(whole), replace(dialect, encoding="utf-8"), "")
         options = _options(dialect, None, max(block, 2 * len(whole)), multiline=False)
         schema = arrow_csv.read_csv(plain, **options).schema
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return [text] * len(dialect.names)
+
     kept = (pa.types.is_boolean, pa.types.is_date, pa.types.is_timestamp)
     types = []
     for kind in schema.types:
@@ -190,6 +201,7 @@ def _types(dialect: Dialect, sample: bytes, block: int) -> list[Any]:
             types.append(pa.float64())
         else:
             types.append(kind if any(test(kind) for test in kept) else text)
+
     return types
 
 
@@ -206,6 +218,7 @@ def _rewritten(stream: IO[bytes], dialect: Dialect, name: str) -> Any:
     plain = dialect.encoding.lower() in ("utf-8", "utf-8-sig", "ascii", "utf8")
     if plain and dialect.separator != BLANKS and not dialect.comment:
         return stream
+
     return io.BufferedReader(_Rewriter(stream, dialect, name), 2**20)
 
 
@@ -233,6 +246,7 @@ class _Rewriter(io.RawIOBase):
             if len(part) > MAX_LINE:
                 raise long_line(self._name)
             self._ready = self._rewrite(part).encode()
+
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
@@ -245,4 +259,5 @@ class _Rewriter(io.RawIOBase):
             part = "".join(row for row in rows if not is_comment(row, mark))
         if self._dialect.separator == BLANKS:
             part = re.sub(r"[ \t]+", "\t", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", part))
+
         return part

@@ -68,16 +68,19 @@ def guess_encoding(head: bytes, name: str) -> str:
     ):
         if head.startswith(mark):
             return word
+
     if b"\0" in head:
         # Plain letters in UTF-16 have a zero in every other byte.
         for first, word in ((1, "utf-16-le"), (0, "utf-16-be")):
             if head[first:2000:2].count(0) > 0.9 * len(head[first:2000:2]):
                 return word
         raise Refusal("DATA", "a table of text", f"zero bytes in {name}", "write it again as CSV")
+
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return "cp1252"
+
     return "utf-8"
 
 
@@ -92,6 +95,7 @@ def guess_dialect(
     arff = _guess_arff(text, encoding)
     if arff is not None:
         return arff
+
     lines = text.splitlines()[: _LOOKED_AT + _PREAMBLE]
     comment = _guess_comment(lines)
     remarks = [line for line in lines if comment and is_comment(line, comment)]
@@ -110,10 +114,12 @@ def guess_dialect(
     elif remarks:
         words = split([remarks[-1].lstrip()[len(comment) :]], separator, quote)[0]
         names = [word.strip() for word in words] if len(words) == width else []
+
     if len(names) == width - 1:
         names = ["", *names]
     if not names:
         names = [f"column {j}" for j in range(width)]
+
     return Dialect(
         encoding, separator, quote, mark, comment, tuple(names), first + headed, bool(headed)
     )
@@ -123,14 +129,17 @@ def _guess_arff(text: str, encoding: str) -> Dialect | None:
     """Weka's format: names in a header of its own, then plain commas."""
     if not re.search(r"(?im)^@relation", text[:20_000]):
         return None
+
     data = re.search(r"(?im)^@data[ \t]*$", text)
     if data is None:
         return None
+
     header = [line for line in text[: data.end()].splitlines() if not is_comment(line, "%")]
     names = re.findall(r"(?im)^@attribute\s+('[^']+'|\"[^\"]+\"|\S+)", text[: data.end()])
     plain = tuple(name.strip("'\"") for name in names)
     if not plain:
         return None
+
     return Dialect(encoding, ",", "'", ".", "%", plain, len(header), True, form="ARFF")
 
 
@@ -144,6 +153,7 @@ def _guess_comment(lines: Sequence[str]) -> str:
     for mark in _COMMENTS:
         if any(is_comment(line, mark) for line in lines):
             return mark
+
     return ""
 
 
@@ -151,6 +161,7 @@ def _guess_quote(lines: Sequence[str]) -> str:
     joined = "\n".join(lines)
     if '"' in joined:
         return '"'
+
     single = re.findall(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)", joined)
     return "'" if single else '"'
 
@@ -164,6 +175,7 @@ def split(lines: Sequence[str], separator: str, quote: str) -> list[list[str]]:
             [cell.strip(quote) for cell in word.findall(line)] if quoted else line.split()
             for line in lines
         ]
+
     if quoted:
         try:
             reader = csv.reader(
@@ -173,6 +185,7 @@ def split(lines: Sequence[str], separator: str, quote: str) -> list[list[str]]:
             return list(reader)
         except csv.Error:
             pass
+
     return [line.split(separator) if line.strip() else [] for line in lines]
 
 
@@ -180,6 +193,7 @@ def _usual_width(rows: Sequence[Sequence[str]]) -> int:
     counts = Counter(len(row) for row in rows if row)
     if not counts:
         return 1
+
     return max(counts, key=lambda width: (counts[width], width))
 
 
@@ -198,6 +212,7 @@ def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
         if equal > score + 1e-9:
             best = separator
             score = equal
+
     return best
 
 
@@ -207,6 +222,7 @@ def _starts_table(rows: Sequence[Sequence[str]], k: int, width: int) -> bool:
         return True
     if len(rows[k]) == width:
         return True
+
     below = next((len(row) for row in rows[k + 1 :] if row), 0)
     return len(rows[k]) == width - 1 and below == width and width > 2
 
@@ -214,6 +230,7 @@ def _starts_table(rows: Sequence[Sequence[str]], k: int, width: int) -> bool:
 def _guess_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     if separator == ",":
         return "."
+
     cells = [cell.strip() for row in rows for cell in row]
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
@@ -224,10 +241,12 @@ def _guess_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
 def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
     if len(rows) < 2:
         return bool(rows) and not any(_is_number(cell, comma) for cell in rows[0])
+
     first = list(rows[0])
     below = [list(row) for row in rows[1:] if row]
     if below and len(first) == len(below[0]) - 1:
         return True
+
     for j, cell in enumerate(first):
         others = [row[j].strip() for row in below if len(row) > j]
         filled = [other for other in others if not is_missing(other)]
@@ -236,11 +255,13 @@ def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
         # Eight of ten: a few words for missing values are no names.
         if is_word and not _is_number(cell, comma) and filled and numeric > 0.8 * len(filled):
             return True
+
     numbers = [value for cell in first if (value := number(cell, comma=comma)) is not None]
     # Years are names too: 1990, 1991, 1992 beside a word.
     years = len(numbers) > 2 and all(b - a == 1 for a, b in pairwise(numbers))
     if numbers and not (years and len(numbers) < len(first)):
         return False
+
     words = [j for j, cell in enumerate(first) if cell.strip() and not _is_number(cell, comma)]
     again = any(first[j] in {row[j] for row in below if len(row) > j} for j in words)
     return not again

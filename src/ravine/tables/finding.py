@@ -36,4 +36,5 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(f"{name!r:.40}" for name in names[:_SHOWN])
     if len(names) > _SHOWN:
         shown += f" and {len(names) - _SHOWN} more"
+
     return f"column {shown}" if len(names) == 1 else f"columns {shown}"

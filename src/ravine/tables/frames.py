@@ -86,6 +86,7 @@ def as_table(
         weights=weights if by_name else None, missing=chosen_missing(missing),
         levels=whole("levels", levels, 2, remedy="give a count, e.g. 20"), limits=limits,
     )  # fmt: skip
+
     rest = None if by_name or weights is None else weights
     if is_frame(X):
         inputs = frame_columns(X, limits)
@@ -95,11 +96,14 @@ def as_table(
         goal = None if y is None or isinstance(y, (str, int)) else series_column(y, "y", rows)
         weight = None if rest is None else series_column(rest, "weights", rows)
         return make_table(inputs, wishes, name=name, y=goal, weights=weight)
+
     if y is None or isinstance(y, (str, int)):
         raise Refusal("y", "given with an array", repr(y), "pass the target, one for each row")
+
     data = X if is_sparse(X) else _array(X)
     target = _name_of(y, "y")
     weight_values = None if rest is None else _array(rest)
+
     return table_of_arrays(
         data, _array(y), replace(wishes, tidy=False), name=name, target=target, columns=columns,
         weights=weight_values,
@@ -130,6 +134,7 @@ def frame_columns(frame: Any, limits: Limits) -> list[Column]:
         # pandas: column by column, as one of mixed types would spoil the others.
         names = [_joined(name) for name in frame.columns]
         return [_pandas_column(frame.iloc[:, k], names[k]) for k in range(width)]
+
     table = frame if isinstance(frame, pa.Table) else pa.table(frame)
     limits.check_columns(table.num_columns)
     levels = declared_levels(table.schema)
@@ -146,13 +151,17 @@ def _pandas_column(series: Any, name: str) -> Column:
     kind = getattr(series.dtype, "kind", "O")
     if isinstance(series.dtype, np.dtype) and kind in "fiub":
         return array_column(series.to_numpy(), name)
+
     builder = ColumnBuilder(name, spelled=series.dtype.name != "category")
+
     try:
         array = pa.array(series, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         array = arrow_array(series.tolist())
+
     for part in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
         builder.add(part)
+
     return builder.finish()
 
 
@@ -162,12 +171,15 @@ def series_column(values: Any, name: str, rows: int) -> Column:
     if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
         label = str(values.columns[0])
         values = values.iloc[:, 0]
+
     if hasattr(values, "iloc") and getattr(values, "ndim", 0) == 1:
         column = _pandas_column(values, label)
     else:
         column = array_column(one_target(_array(values), rows), label)
+
     if column.rows != rows:
         raise Refusal(name, f"{rows} long", column.rows, "one value for each row")
+
     return column
 
 
@@ -181,6 +193,7 @@ def _array(values: Any) -> Any:
         values = np.asarray(values.astype(object))
     if hasattr(values, "to_numpy") and not isinstance(values, np.ndarray):
         values = values.to_numpy()
+
     try:
         return np.asarray(values)
     except ValueError:

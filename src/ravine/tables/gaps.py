@@ -38,7 +38,9 @@ def without_infinities(columns: list[Column]) -> tuple[list[Column], list[Findin
             column = replace(column, numbers=numbers)
             what = f"column {column.name!r:.60}: {count} infinite values count as missing"
             findings.append(Finding("missing", what, "", (column.name,)))
+
         result.append(column)
+
     return result, findings
 
 
@@ -51,8 +53,10 @@ def mostly_filled(columns: Sequence[Column]) -> tuple[list[Column], list[Finding
         whole = not column.is_text and np.isfinite(column.numbers.sum())
         few = whole or np.count_nonzero(column.missing) <= _MOSTLY_MISSING * column.rows
         (kept if few else dropped).append(column)
+
     if not dropped:
         return kept, []
+
     names = tuple(column.name for column in dropped)
     what = f"{listed(names)}: left out, as more than half of the values are missing"
     return kept, [Finding("missing", what, "", names)]
@@ -74,6 +78,7 @@ def complete_rows(
     keep = np.ones(rows, dtype=bool)
     for absent in needed:
         keep &= ~absent
+
     marks = {column.name: column.missing for column in columns}
     marks = {name: mark for name, mark in marks.items() if mark.any()}
     findings: list[Finding] = []
@@ -82,9 +87,11 @@ def complete_rows(
         value = f"{int(mark.sum())} missing, the first in row {int(mark.argmax())}"
         remedy = "fill them in, or choose --missing drop-rows or fill"
         raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
+
     if missing is Missing.FILL:
         columns, findings = _filled(columns, marks)
         marks = {}
+
     dropped: list[str] = []
     while marks:
         lost = np.any(list(marks.values()), axis=0)
@@ -96,13 +103,16 @@ def complete_rows(
         worst = max(marks, key=lambda name: int(marks[name].sum()))
         del marks[worst]
         dropped.append(worst)
+
     if dropped:
         what = f"{listed(dropped)}: left out, as their missing values would cost too many rows"
         findings.append(Finding("missing", what, "--missing fill keeps them", tuple(dropped)))
         columns = [column for column in columns if column.name not in dropped]
+
     lost_rows = int(rows - np.count_nonzero(keep))
     if not lost_rows:
         return columns, None, findings
+
     where = listed(tuple(marks)) if marks else "the target or the weights"
     what = f"{lost_rows} of {rows} rows were left out, as values are missing there ({where})"
     remedy = "--missing fill keeps them" if marks else ""
@@ -129,8 +139,10 @@ def _filled(
         else:
             middle = np.median(column.numbers[~mark])
             result.append(replace(column, numbers=np.where(mark, middle, column.numbers)))
+
     if not marks:
         return result, []
+
     count = sum(int(mark.sum()) for mark in marks.values())
     names = tuple(marks)
     what = f"{listed(names)}: {count} missing values became the median or the most frequent text"

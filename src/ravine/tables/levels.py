@@ -60,5 +60,6 @@ def encode_levels(column: Column, most: int) -> Levels:
             f"frequent are kept, {grouped} rarer ones became {OTHER!r}"
         )
         remedy = "keep more with --levels, or drop it with --drop"
+
     names = tuple(f"{column.name:.60}={text}" for text in texts)
     return Levels(table[column.codes], names, Finding("encoded", what, remedy, (column.name,)))

@@ -38,6 +38,7 @@ def read_libsvm(source: Source, limits: Limits) -> tuple[Any, FloatArray]:
     indices: list[Any] = []
     values: list[FloatArray] = []
     entries = 0
+
     with source.open(limits) as stream:
         while block := stream.read(_BLOCK):
             block += stream.readline(MAX_LINE)
@@ -52,6 +53,7 @@ def read_libsvm(source: Source, limits: Limits) -> tuple[Any, FloatArray]:
             values.append(value)
             entries += len(value)
             limits.check_bytes(12 * entries, what="of numbers")
+
     target = np.concatenate(labels) if labels else np.empty(0)
     limits.check_rows(len(target))
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
@@ -68,15 +70,18 @@ def _parse(block: bytes, name: str) -> tuple[FloatArray, Any, Any, FloatArray]:
     """Labels, pairs in each row, and the pairs of a block of whole lines, all at once."""
     if b"#" in block or b"qid" in block:
         block = _CLUTTER.sub(b"", block)
+
     lines = [line for line in block.split(b"\n") if line and not line.isspace()]
     pairs = np.array([line.count(b":") for line in lines], dtype=np.int64)
     words = b" ".join(lines).translate(_BLANKS).split()
     if len(words) != len(lines) + 2 * pairs.sum():
         raise broken(name, "LIBSVM", "a row that is not a label and pairs index:value")
+
     try:
         numbers = np.array(words, dtype=np.float64)
     except ValueError as error:
         raise broken(name, "LIBSVM", error) from None
+
     # Row k starts after k labels and the pairs before it.
     starts = np.arange(len(lines)) + 2 * (np.cumsum(pairs) - pairs)
     rest = np.ones(len(numbers), dtype=bool)
@@ -86,4 +91,5 @@ def _parse(block: bytes, name: str) -> tuple[FloatArray, Any, Any, FloatArray]:
     if index.size and (index.min() < 0 or (index != np.floor(index)).any()):
         wrong = index[(index < 0) | (index != np.floor(index))][0]
         raise Refusal("DATA", "of whole indices, 0 or more", f"{wrong:g}", f"mend {name}")
+
     return numbers[starts], pairs, index, np.ascontiguousarray(inner[:, 1])

@@ -98,6 +98,7 @@ class Limits:
             rule = f"at most {amount(self.bytes)} {what}"
             remedy = "raise it with --max-bytes (max_bytes=), if the memory is there"
             raise Refusal("DATA", rule, amount(size), remedy)
+
         grown = packed is not None and size > _SMALL and size > MAX_RATIO * packed
         if grown and packed is not None and not self.trusted:
             rule = f"at most {MAX_RATIO} times its packed size"
@@ -116,6 +117,7 @@ class Limits:
 def _limit(name: str, value: int | None, usual: int) -> int:
     if value is None:
         return usual
+
     return whole(name, value, 1, remedy=f"give a count, e.g. {usual}")
 
 
@@ -124,4 +126,5 @@ def amount(size: int) -> str:
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size >= factor:
             return f"{size / factor:.3g} {unit}"
+
     return f"{size} bytes"

@@ -54,11 +54,13 @@ def read_npy(source: Source, limits: Limits) -> Arrays:
         raise
     except _BAD as error:
         raise broken(name, "NPY", error) from None
+
     if array.dtype.names:
         return Arrays(array, None, names=array.dtype.names)
     if array.ndim != 2:
         value = f"{array.dtype}, {array.ndim} dimensions"
         raise Refusal("DATA", "a table of numbers", value, "save a 2-d array")
+
     return Arrays(array, None)
 
 
@@ -73,11 +75,13 @@ def read_npz(source: Source, limits: Limits) -> Arrays:
         }
         taken = _choose(members, name)
         loaded = {key: _load(archive, members[key], limits, source) for key in taken}
+
     if len(taken) == 1:
         return Arrays(loaded[taken[0]], None)
     if loaded.keys() >= _SPARSE:
         (target,) = loaded.keys() - _SPARSE - {"format"}
         return Arrays(_sparse(loaded, name), loaded[target], target)
+
     return Arrays(loaded[taken[0]], loaded[taken[1]], taken[1])
 
 
@@ -86,11 +90,14 @@ def _choose(members: dict[str, zipfile.ZipInfo], name: str) -> list[str]:
         target = next((key for key in _TARGETS if key in members), None)
         if target is not None:
             return [*sorted(_SPARSE), *(["format"] if "format" in members else []), target]
+
     for X, y in _PAIRS:
         if X in members and y in members and not members.keys() >= _SPARSE:
             return [X, y]
+
     if len(members) == 1:
         return list(members)
+
     shown = ", ".join(list(members)[:8]) or "nothing"
     rule = "an NPZ file with arrays X and y"
     raise Refusal("DATA", rule, f"{shown:.80} in {name}", "rename them")
@@ -100,6 +107,7 @@ def _load(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Limits, sourc
     """One array; its header says how much memory it takes before any is taken."""
     name = source.path.name
     packed = info.compress_size if info.compress_type != zipfile.ZIP_STORED else None
+
     try:
         with archive.open(info) as stream:
             shape, kind = _header(stream)
@@ -128,6 +136,7 @@ def _check_array(
         raise Refusal("DATA", rule, f"Python objects in {name}", "save numbers: none is unpickled")
     if any(length < 0 for length in shape):
         raise broken(name, "NPY", f"a shape of {shape}")
+
     # Whatever its type, it will be float64 here.
     size = math.prod(shape) * max(8, kind.itemsize)
     limits.check_bytes(size, packed=packed, what="of numbers")
@@ -143,9 +152,11 @@ def _sparse(loaded: dict[str, Any], name: str) -> Any:
     word = "csr"
     if "format" in loaded:
         word = bytes(loaded["format"].tobytes()).replace(b"\0", b"").decode("ascii", "replace")
+
     makers = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
     if word not in makers:
         raise Refusal("DATA", "a CSR or CSC matrix", f"{word!r:.20} in {name}", "convert it")
+
     try:
         shape = tuple(int(n) for n in loaded["shape"].ravel())
         parts = (loaded["data"], loaded["indices"], loaded["indptr"])

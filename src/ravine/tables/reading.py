@@ -99,16 +99,19 @@ def read_table(
     if not path.exists() and not path.is_symlink():
         names = ", ".join(NAMED)
         raise Refusal("DATA", f"a file or one of {names}", f"{str(source)!r:.80}", "check the name")
+
     file = find_source(path, limits)
     if file.packing == "npz":
         return _array_table(read_npz(file, limits), wishes, file.path.name)
     if file.head.startswith(b"\x93NUMPY"):
         return _array_table(read_npy(file, limits), wishes, file.path.name)
+
     columns = _plain_columns(file, limits)
     if columns is not None:
         return make_table(columns, wishes, name=path.name)
     if looks_like_libsvm(file.head) and sep is None:
         return _libsvm_table(file, wishes)
+
     columns, comma, notes = read_delimited(
         file, limits, sep=sep, encoding=encoding, decimal=decimal
     )
@@ -130,6 +133,7 @@ def _plain_columns(file: Source, limits: Limits) -> Any:
                 rule = "a Parquet or Feather file that is not packed again"
                 raise Refusal("DATA", rule, file.path.name, "unpack it")
             return reader(file, limits)
+
     endings = {".npz": "NPZ", ".npy": "NPY", ".parquet": "Parquet", ".pq": "Parquet",
                ".feather": "Feather", ".arrow": "Feather"}  # fmt: skip
     kind = endings.get(Path(file.name).suffix.lower())
@@ -138,6 +142,7 @@ def _plain_columns(file: Source, limits: Limits) -> Any:
         raise Refusal("DATA", rule, f"{file.name} (it begins otherwise)", "write it again")
     if looks_like_json(file.head):
         return read_json(file, limits)
+
     return None
 
 
@@ -146,6 +151,7 @@ def _array_table(arrays: Arrays, wishes: Wishes, name: str) -> Table:
     if arrays.y is None:
         names = arrays.names or tuple(f"column {j}" for j in range(arrays.X.shape[1]))
         return make_table(array_columns(arrays.X, names), wishes, name=name)
+
     _no_target(wishes, "NPZ", f"their array {arrays.target} is it")
     plain = replace(wishes, tidy=False)
     return table_of_arrays(arrays.X, arrays.y, plain, name=name, target=arrays.target)
@@ -173,6 +179,7 @@ def _named(name: str, wishes: Wishes) -> Table:
         raise ImportError(
             "this data needs scikit-learn, which is not installed: pip install 'ravine[data]'"
         ) from None
+
     data = getattr(datasets, f"load_{name}")()
     columns = tuple(str(c) for c in data.feature_names)
     plain = replace(wishes, tidy=False)

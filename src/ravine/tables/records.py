@@ -46,26 +46,31 @@ def _in_lines(head: bytes) -> bool:
     first = head.lstrip().split(b"\n", 1)[0].strip()
     if not first.startswith((b"{", b"[")):
         return False
+
     try:
         record = json.loads(first)
     except _BAD:
         return False
+
     rest = head.lstrip().partition(b"\n")[2].lstrip()
     if isinstance(record, dict):
         flat = not any(isinstance(value, (list, dict)) for value in record.values())
         return rest.startswith(b"{") or flat
+
     return rest.startswith(b"[")
 
 
 def _from_document(document: Any, limits: Limits, name: str) -> list[Column]:
     if isinstance(document, list):
         return _from_records(iter(document), limits, name)
+
     if isinstance(document, dict):
         columns, data = document.get("columns"), document.get("data")
         if isinstance(columns, list) and isinstance(data, list):
             keys = [str(key) for key in columns]
             records = (dict(zip(keys, row, strict=False)) for row in data if isinstance(row, list))
             return _from_records(records, limits, name)
+
         tables = [
             v for v in document.values() if isinstance(v, list) and v and isinstance(v[0], dict)
         ]
@@ -78,6 +83,7 @@ def _from_document(document: Any, limits: Limits, name: str) -> list[Column]:
             if len({len(v) for v in listed.values()}) == 1:
                 return _from_lists(listed, limits)
             raise broken(name, "JSON", "lists of different lengths")
+
     raise broken(name, "JSON", "neither records nor columns")
 
 
@@ -88,6 +94,7 @@ def _from_lists(listed: dict[str, list[Any]], limits: Limits) -> list[Column]:
         builder = ColumnBuilder(key)
         builder.add(arrow_array(values))
         finished.append(builder.finish())
+
     return finished
 
 
@@ -102,10 +109,12 @@ def _from_records(records: Iterator[Any], limits: Limits, name: str) -> list[Col
                 builders[key] = ColumnBuilder(key)
                 if rows:
                     builders[key].add(arrow_array([None] * rows))
+
         for key, builder in builders.items():
             builder.add(arrow_array([item.get(key) for item in dicts]))
         rows += len(batch)
         limits.check_shape(rows, len(builders))
+
     return [builder.finish() for builder in builders.values()]
 
 
@@ -114,6 +123,7 @@ def _record(item: Any, name: str) -> dict[str, Any]:
         return item
     if isinstance(item, list):
         return {f"column {j}": value for j, value in enumerate(item)}
+
     raise broken(name, "JSON", f"a {type(item).__name__} among the records")
 
 
@@ -129,8 +139,10 @@ def arrow_array(values: list[Any]) -> Any:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass
+
     if any(isinstance(value, (dict, list, tuple)) for value in values):
         return pa.array([[None]] * len(values))
+
     return pa.array([None if _absent(value) else str(value) for value in values])
 
 

@@ -37,6 +37,7 @@ def is_row_number(column: Column, position: int) -> bool:
     """
     if column.kind is not ColumnKind.NUMBERS or column.rows < 2:
         return False
+
     name = column.name.strip()
     label = name.lower()
     unnamed = label in _NUMBERING or label.startswith("unnamed: ")
@@ -45,13 +46,16 @@ def is_row_number(column: Column, position: int) -> bool:
     counts = bool(values[0] in (0.0, 1.0) and (values[1:3] - values[:-1][:2] == 1.0).all())
     if not (unnamed or identifier or (position == 0 and counts)):
         return False
+
     with np.errstate(invalid="ignore"):
         if not (values == np.floor(values)).all():
             return False
+
     if unnamed:
         return True
     if identifier:
         return len(np.unique(values)) == column.rows
+
     in_order = counts and column.rows >= _LONG and bool((np.diff(values) == 1.0).all())
     return in_order and label not in _TIMES
 
@@ -61,4 +65,5 @@ def names_rows(column: Column) -> bool:
     used = len(np.unique(column.codes[column.codes >= 0]))
     if used == column.rows and column.rows > 2:
         return True
+
     return used > _FEW_TEXTS and used > 0.5 * column.rows

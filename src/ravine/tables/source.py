@@ -49,17 +49,21 @@ def regular_file(path: Path) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Refusal("DATA", "a file", f"{str(path)!r:.80} ({reason})", "check the name") from None
+
     mode = status.st_mode
     if stat.S_ISDIR(mode):
         raise Refusal("DATA", "a file", f"the folder {path}", "name a file in it")
+
     if not stat.S_ISREG(mode):
         kinds = ((stat.S_ISFIFO, "pipe"), (stat.S_ISSOCK, "socket"), (stat.S_ISCHR, "device"))
         kind = next((word for test, word in kinds if test(mode)), "device")
         raise Refusal("DATA", "a file", f"the {kind} {path}", "write it to a file first")
+
     if status.st_size == 0:
         raise Refusal("DATA", "a file with rows", f"the empty file {path}", "fill it")
     if not os.access(path, os.R_OK):
         raise Refusal("DATA", "readable", f"{path} (permission denied)", "change its permissions")
+
     return status.st_size
 
 
@@ -98,6 +102,7 @@ class Source:
         elif self.packing:
             openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
             unpacked = openers[self.packing](file)
+
         return io.BufferedReader(Guarded(unpacked, file, limits, self.name), _BLOCK)
 
 
@@ -121,6 +126,7 @@ class Guarded(io.RawIOBase):
             part = self._inner.read(len(buffer))
         except UNPACKING_ERRORS as error:
             raise broken(self._name, "packed", error) from None
+
         self._given += len(part)
         # Against what was read of the file so far: a bomb shows itself long before its end.
         self._limits.check_bytes(self._given, packed=max(1, self._file.tell()))
@@ -139,15 +145,19 @@ def find_source(path: Path, limits: Limits) -> Source:
     size = regular_file(path)
     with path.open("rb") as file:
         start = file.read(8)
+
     _no_foreign(path.name, start)
     if start.startswith(_ZIP):
         return _zip_source(path, size, limits)
+
     packing = next((word for magic, word in PACKED.items() if start.startswith(magic)), "")
     if not packing:
         limits.check_bytes(size, what="on the disk")
+
     name = path.name
     if packing and path.suffix.lower() in (".gz", ".bz2", ".xz", ".lzma"):
         name = path.stem
+
     return _with_head(Source(path, name, size, packing), limits)
 
 
@@ -157,14 +167,17 @@ def _with_head(source: Source, limits: Limits) -> Source:
             head = stream.read(_BLOCK)
     except UNPACKING_ERRORS as error:
         raise broken(source.path.name, source.packing or "plain", error) from None
+
     if not head:
         raise Refusal("DATA", "a file with rows", f"the empty file {source.path}", "fill it")
+
     if source.packing:
         nested = [word for magic, word in PACKED.items() if head.startswith(magic)]
         if nested or head.startswith(_ZIP):
             remedy = "unpack it once"
             raise Refusal("DATA", "packed once", f"an archive in an archive, {source.name}", remedy)
         _no_foreign(source.name, head)
+
     return Source(source.path, source.name, source.size, source.packing, source.member, head)
 
 
@@ -182,12 +195,15 @@ def open_zip(path: Path, kind: str) -> zipfile.ZipFile:
         # It has 22 bytes and a comment of up to 65535.
         file.seek(max(0, file.tell() - 65_557))
         tail = file.read()
+
     end = tail.rfind(b"PK\x05\x06")
     if end < 0 or len(tail) < end + 22:
         raise broken(path.name, kind, "no zip archive, or one cut short")
+
     (listing,) = struct.unpack_from("<I", tail, end + 12)
     if listing > MAX_FOOTER:
         raise broken(path.name, kind, f"its list of members takes {amount(listing)}")
+
     try:
         return zipfile.ZipFile(path)
     except UNPACKING_ERRORS as error:
@@ -201,15 +217,18 @@ def _zip_source(path: Path, size: int, limits: Limits) -> Source:
             for info in archive.infolist()
             if not info.filename.endswith("/") and not info.filename.startswith(("__MACOSX", "."))
         ]
+
     names = [info.filename for info in files]
     if any(name.startswith("xl/") for name in names):
         raise Refusal("DATA", "a table", f"an Excel workbook, {path.name}", "save it as CSV")
     if names and all(name.endswith(".npy") for name in names):
         return Source(path, f"{path.stem}.npz", size, "npz")
+
     if len(files) != 1:
         shown = ", ".join(names[:5]) or "none"
         value = f"{len(names)} ({shown:.80})"
         raise Refusal("DATA", "a zip archive with one file", value, "unpack it and name one file")
+
     limits.check_bytes(files[0].file_size, packed=size)
     return _with_head(Source(path, Path(names[0]).name, size, "zip", names[0]), limits)
 

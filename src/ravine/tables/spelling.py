@@ -25,9 +25,11 @@ def spelled_out(column: Column, comma: bool) -> tuple[Column, list[Finding]]:
         return _since_first(column), [_dates(column.name)]
     if not column.is_text:
         return _with_packed_dates(column)
+
     column = _without_missing_words(column)
     if not column.spelled or not column.texts:
         return column, []
+
     values = numbers_in(column.texts, comma=comma)
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(values))
     spells = ~np.isnan(values)
@@ -39,9 +41,11 @@ def spelled_out(column: Column, comma: bool) -> tuple[Column, list[Finding]]:
         numbers = _looked_up(values, column.codes)
         plain = Column(column.name, ColumnKind.NUMBERS, column.rows, numbers=numbers)
         return plain, _strange_words(column, strange, others)
+
     dates = dates_in([column.texts[k] for k in np.flatnonzero(counts > 0)])
     if dates is None:
         return column, []
+
     days = np.full(len(column.texts), np.nan)
     days[counts > 0] = dates[0]
     found = Column(
@@ -55,6 +59,7 @@ def _with_packed_dates(column: Column) -> tuple[Column, list[Finding]]:
     days = packed_dates(column.numbers) if "date" in column.name.lower() else None
     if days is None:
         return column, []
+
     found = Column(column.name, ColumnKind.DATES, column.rows, numbers=days)
     return _since_first(found), [_dates(column.name, "yyyymmdd")]
 
@@ -70,9 +75,11 @@ def _without_missing_words(column: Column) -> Column:
     missing = np.array([is_missing(text) for text in column.texts], dtype=bool)
     if not missing.any():
         return column
+
     kept = np.flatnonzero(~missing)
     table = np.full(len(column.texts) + 1, -1, dtype=np.int32)
     table[kept] = np.arange(len(kept), dtype=np.int32)
+
     return Column(
         column.name, column.kind, column.rows,
         codes=table[column.codes], texts=tuple(column.texts[k] for k in kept),
@@ -83,6 +90,7 @@ def _without_missing_words(column: Column) -> Column:
 def _strange_words(column: Column, strange: npt.NDArray[np.bool_], rows: int) -> list[Finding]:
     if not rows:
         return []
+
     shown = ", ".join(f"{column.texts[k]!r:.20}" for k in np.flatnonzero(strange)[:3])
     what = (
         f"column {column.name!r:.60}: {rows} entries are no numbers and count as missing ({shown})"

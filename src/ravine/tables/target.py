@@ -67,6 +67,7 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
     values = np.asarray(y)
     if values.dtype.kind not in "fiu":
         return TargetKind.LABELS
+
     if values.dtype.kind == "f":
         present = values[np.isfinite(values)]
         # Most targets show in their first rows that they are not whole.
@@ -74,13 +75,16 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
             if (part != np.floor(part)).any():
                 return TargetKind.NUMBERS
         values = present
+
     different, rows = np.unique(values, return_counts=True)
     count = len(different)
     if count <= 2:
         return TargetKind.LABELS
+
     codes = different[0] in (0, 1) and different[-1] - different[0] == count - 1
     if codes and count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL:
         return TargetKind.LABELS
+
     return TargetKind.NUMBERS
 
 
@@ -89,11 +93,13 @@ def pick(names: Sequence[str], wished: str | int, option: str) -> int:
     text = str(wished)
     if text in names:
         return names.index(text)
+
     folded = [name.lower() for name in names]
     if folded.count(text.lower()) == 1:
         return folded.index(text.lower())
     if text.lstrip("-").isdigit() and -len(names) <= int(text) < len(names):
         return int(text) % len(names)
+
     shown = ", ".join(f"{name:.40}" for name in names[:8]) + (", ..." if len(names) > 8 else "")
     raise Refusal(option, f"one of the columns {shown}", f"{wished!r:.60}", "pick one")
 
@@ -103,15 +109,18 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
     free = [k for k in range(len(columns)) if k not in taken]
     if not free:
         raise Refusal("DATA", "two columns or more", len(columns), "a target is needed")
+
     fit = [k for k in free if _is_fit(columns[k], k, most_classes)]
     if not fit:
         # Nothing fits: the last column is taken, and what is wrong with it is said later.
         fit = free[-1:]
+
     folded = _without_coordinates({columns[k].name.strip().lower(): k for k in reversed(free)})
     for name in NAMES:
         # What is called a target is meant, whatever is wrong with it: that is said later.
         if name in folded and (folded[name] in fit or name in _PLAIN_NAMES):
             return folded[name], _finding(columns[folded[name]].name, "by its name")
+
     meant = [k for k in fit if columns[k].name.strip().lower() not in ASIDE]
     fit = meant or fit
     last = fit[-1] == free[-1]
@@ -123,6 +132,7 @@ def _without_coordinates(folded: dict[str, int]) -> dict[str, int]:
     """The names without y where it stands between x and z: there it is a length."""
     if {"x", "y", "z"} <= folded.keys():
         return {name: k for name, k in folded.items() if name != "y"}
+
     return folded
 
 
@@ -134,12 +144,14 @@ def _finding(name: str, why: str) -> Finding:
 def _is_fit(column: Column, position: int, most_classes: int) -> bool:
     if column.kind in (ColumnKind.NESTED, ColumnKind.NAMES, ColumnKind.DATES):
         return False
+
     missing = column.missing
     if missing.sum() > 0.5 * column.rows:
         return False
     if column.is_text:
         used = len(np.unique(column.codes[~missing]))
         return 2 <= used <= most_classes and not names_rows(column)
+
     present = column.numbers[~missing]
     varied = present.size > 0 and (present != present[0]).any()
     return bool(varied) and not is_row_number(column, position)

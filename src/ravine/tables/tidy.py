@@ -70,6 +70,7 @@ def make_table(
         plain, said = spelled_out(column, comma)
         understood.append(plain)
         notes.extend(said)
+
     target = understood.pop() if y is not None else None
     columns, told = without_infinities(understood)
     notes.extend(told)
@@ -79,11 +80,13 @@ def make_table(
         at = pick([column.name for column in columns], wishes.weights, "weights")
         taken.add(at)
         weight = columns[at]
+
     if target is None:
         at, why = _find_target(columns, wishes, taken)
         taken.add(at)
         target = columns[at]
         notes.extend([why] if why else [])
+
     inputs = [column for k, column in enumerate(columns) if k not in taken]
     inputs, told = _useful(inputs, wishes.tidy)
     notes.extend(told)
@@ -102,6 +105,7 @@ def _finish(
     _check_target(target)
     if not inputs:
         raise _nothing_left(notes)
+
     needed = [column.missing for column in (target, weight) if column is not None]
     kept, keep, told = complete_rows(
         inputs, needed, wishes.missing, target.codes if target.is_text else target.numbers
@@ -118,10 +122,12 @@ def _finish(
         notes.extend(told)
     if not kept:
         raise _nothing_left(notes)
+
     y, told = _target_values(target, wishes.limits)
     notes.extend(told)
     X, names, told = _written(kept, wishes)
     notes.extend(told)
+
     return Table(
         X, y, names, target.name, name, tuple(notes),
         weights=None if weight is None else _checked_weights(weight),
@@ -137,6 +143,7 @@ def _check_size(columns: Sequence[Column], with_target: bool) -> None:
             remedy += "; if they are there, give --sep"
         rule = "two columns or more" if with_target else "one column or more"
         raise Refusal("DATA", rule, len(columns), remedy)
+
     if columns[0].rows < 2:
         raise Refusal(
             "DATA", "two rows or more", columns[0].rows, "there is nothing to average over"
@@ -151,6 +158,7 @@ def _named_apart(columns: Sequence[Column]) -> list[Column]:
         times = seen[column.name] = seen.get(column.name, 0) + 1
         name = column.name if times == 1 else f"{column.name} ({times})"
         result.append(replace(column, name=name))
+
     return result
 
 
@@ -165,9 +173,11 @@ def _find_target(
 ) -> tuple[int, Finding | None]:
     if wishes.target is None:
         return usual_target(columns, taken, wishes.limits.classes)
+
     at = pick([column.name for column in columns], wishes.target, "target")
     if at in taken:
         raise Refusal("target", "another column than the weights", repr(wishes.target), "pick one")
+
     return at, None
 
 
@@ -186,6 +196,7 @@ def _useful(columns: list[Column], tidy: bool) -> tuple[list[Column], list[Findi
             numbering.append(column.name)
         else:
             kept.append(column)
+
     findings = []
     if not kept and numbering:
         # A series of one variable: its rows are numbered in time, and that is all there is.
@@ -193,6 +204,7 @@ def _useful(columns: list[Column], tidy: bool) -> tuple[list[Column], list[Findi
         what = f"{listed(numbering)}: kept, though it only numbers the rows, as no other is left"
         findings.append(Finding("index", what, "", tuple(numbering)))
         numbering = []
+
     for names, kind, why in (
         (numbering, "index", "it only numbers the rows"),
         (naming, "names", "nearly every row has a text of its own"),
@@ -201,6 +213,7 @@ def _useful(columns: list[Column], tidy: bool) -> tuple[list[Column], list[Findi
         if names:
             what = f"{listed(names)}: left out, as {why}"
             findings.append(Finding(kind, what, "", tuple(names)))
+
     kept, told = mostly_filled(kept)
     return kept, [*findings, *told]
 
@@ -220,8 +233,10 @@ def _varying(columns: list[Column]) -> tuple[list[Column], list[Finding]]:
             continue
         ones = ones or bool(intercept)
         kept.append(column)
+
     if not constant:
         return kept, []
+
     what = f"{listed(constant)}: left out, as all rows have the same value"
     return kept, [Finding("constant", what, "", tuple(constant))]
 
@@ -237,10 +252,12 @@ def _check_target(target: Column) -> None:
     name = f"target {target.name!r:.60}"
     if target.kind is ColumnKind.NESTED:
         raise Refusal(name, "numbers or labels", "lists or records", "pick another with --target")
+
     if target.kind is ColumnKind.NAMES or (target.is_text and names_rows(target)):
         used = len(target.texts) if target.is_text else "too many to count"
         value = f"{used} different texts in {target.rows} rows"
         raise Refusal(name, "numbers or a few labels", value, "pick another with --target")
+
     if target.missing.all():
         raise Refusal(name, "filled", "no value at all", "pick another with --target")
 
@@ -253,19 +270,23 @@ def _target_values(
         shown = target.texts[values[0]] if target.is_text else float(values[0])
         value = f"{shown!r:.40} in every row"
         raise Refusal("the target", "more than one value", value, "pick another with --target")
+
     if target.is_text:
         used, codes = np.unique(target.codes, return_inverse=True)
         limits.check_classes(len(used))
         texts = np.array([target.texts[k] for k in used], dtype=str)
         limits.check_bytes(texts.itemsize * target.rows, what="of labels")
         return texts[codes], []
+
     kind = target_kind(target.numbers)
     whole = bool((target.numbers == np.floor(target.numbers)).all())
     if not whole or target.kind is not ColumnKind.NUMBERS:
         return target.numbers, []
+
     count = len(np.unique(target.numbers))
     if count > limits.classes:
         return target.numbers, []
+
     other = "--loss squared" if kind is TargetKind.LABELS else "--loss multinomial"
     what = f"the target has {count} whole numbers, taken as {kind.value}"
     return target.numbers, [Finding("labels", what, f"{other} takes them otherwise")]
@@ -274,12 +295,14 @@ def _target_values(
 def _checked_weights(column: Column) -> FloatArray:
     if column.is_text or column.kind is ColumnKind.NESTED:
         raise Refusal("weights", "a column of numbers", f"text in {column.name!r:.60}", "pick one")
+
     bad = np.flatnonzero(column.numbers < 0)
     if bad.size:
         value = f"{column.numbers[bad[0]]:g} in row {bad[0]}"
         raise Refusal("weights", "zero or more", value, "correct that row")
     if not column.numbers.any():
         raise Refusal("weights", "positive somewhere", "0 in every row", "pick another column")
+
     return column.numbers
 
 
@@ -299,6 +322,7 @@ def _written(
         else:
             parts.append((len(names), column))
             names.append(column.name)
+
     rows = columns[0].rows
     wishes.limits.check_shape(rows, len(names))
     X = np.zeros((rows, len(names)))
@@ -311,4 +335,5 @@ def _written(
                 block[ones, at + codes[ones]] = 1.0
             else:
                 block[:, at] = part.numbers[start : start + _BLOCK]
+
     return X, tuple(names), findings

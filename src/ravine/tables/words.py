@@ -63,6 +63,7 @@ def number(text: str, *, comma: bool = False) -> float | None:
     """
     if len(text) > _LONGEST:
         return None
+
     body = text.strip().replace("\u2212", "-")
     sign = 1.0
     if body.startswith("(") and body.endswith(")"):
@@ -72,6 +73,7 @@ def number(text: str, *, comma: bool = False) -> float | None:
     if body[:1] == "-" and body[1:2] and body[1] in _CURRENCY:
         sign = -sign
         body = body[1:]
+
     body = body.strip(_CURRENCY + "% ")
     grouped = _GROUPED_COMMA if comma else _GROUPED
     match = grouped.fullmatch(body)
@@ -81,6 +83,7 @@ def number(text: str, *, comma: bool = False) -> float | None:
         body = body.replace(",", ".")
     if not _PLAIN.fullmatch(body):
         return sign * float(body) if body.lower() in ("inf", "-inf", "+inf") else None
+
     return sign * float(body)
 
 
@@ -91,6 +94,7 @@ def numbers_in(texts: Sequence[str], *, comma: bool = False) -> FloatArray:
         value = number(text, comma=comma)
         if value is not None:
             values[k] = value
+
     return values
 
 
@@ -111,6 +115,7 @@ def dates_in(texts: Sequence[str]) -> tuple[FloatArray, str] | None:
             days = [_days(text, form) for text in plain]
             if all(day is not None for day in days):
                 return np.array(days, dtype=np.float64), form
+
     return None
 
 
@@ -120,6 +125,7 @@ def _date_text(text: str) -> str:
     quarter = _QUARTER.fullmatch(body)
     if quarter:
         return f"{quarter.group(1)} {3 * int(quarter.group(2)) - 2}"
+
     month = _MONTH.fullmatch(body)
     return f"{month.group(1)} {month.group(2)}" if month else body
 
@@ -136,10 +142,12 @@ def packed_dates(values: FloatArray) -> FloatArray | None:
     inside = (present >= _FIRST_DATE) & (present <= _LAST_DATE) & (present == np.floor(present))
     if not present.size or not inside.all():
         return None
+
     year, rest = np.divmod(present.astype(np.int64), 10_000)
     month, day = np.divmod(rest, 100)
     if not ((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
         return None
+
     first = (12 * (year - 1970) + month - 1).astype("datetime64[M]").astype("datetime64[D]")
     days = np.full(len(values), np.nan)
     days[~np.isnan(values)] = first.astype(np.int64) + day - 1
@@ -151,4 +159,5 @@ def _days(text: str, form: str) -> float | None:
         moment = datetime.strptime(text, form).replace(tzinfo=None)
     except ValueError:
         return None
+
     return (moment - _EPOCH).total_seconds() / 86_400.0

@@ -119,10 +119,12 @@ def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
     if H.ndim != 2 or H.shape[0] != H.shape[1]:
         shown = f"an array of shape {H.shape}"
         raise Refusal("hessian", "a square matrix", shown, "give shape (d, d)")
+
     gap = float(np.max(np.abs(H - H.T)))
     if gap > 1e-8 * float(np.max(np.abs(H))):
         shown = f"entries that differ by {gap:g}"
         raise Refusal("hessian", "symmetric", shown, "pass (H + H.T) / 2")
+
     remedy = "give one method with scalar parameters"
     alpha = one_number("alpha", method.alpha, remedy=remedy)
     beta = one_number("beta", method.beta, remedy=remedy)
@@ -184,6 +186,7 @@ def _gaps(gaps: Sequence[int]) -> list[int]:
     remedy = "give the numbers of steps with mu between two steps with L, e.g. (3, 1)"
     if len(gaps) == 0:
         raise Refusal("gaps", "non-empty", "no number", remedy)
+
     return [whole("gaps", k, 1, remedy=remedy) for k in gaps]
 
 
@@ -218,6 +221,7 @@ def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
     product = np.eye(2)
     for k in _gaps(gaps):
         product = product @ steep @ np.linalg.matrix_power(flat, k)
+
     return product
 
 

@@ -23,6 +23,7 @@ def by_chunks(
     """
     if int(np.prod(shape)) <= PIXELS:
         return tuple(np.array(np.broadcast_to(v, shape)) for v in formula(*parameters))
+
     outputs = [np.empty(shape) for _ in formula(*(np.ravel(v)[:1] for v in parameters))]
     access: list[Any] = [["readonly"]] * len(parameters) + [["writeonly"]] * len(outputs)
     pieces = np.nditer(
@@ -32,9 +33,11 @@ def by_chunks(
         order="C",
         buffersize=PIXELS,
     )
+
     with pieces:
         for views in pieces:
             values = formula(*views[: len(parameters)])
             for target, value in zip(views[len(parameters) :], values, strict=True):
                 target[...] = value
+
     return tuple(outputs)

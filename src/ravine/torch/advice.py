@@ -70,6 +70,7 @@ class Advice:
         """
         if self.curvature is None or self.momentum is None:
             return None
+
         return self.curvature.limit(self.momentum, self._look())
 
     @property
@@ -77,6 +78,7 @@ class Advice:
         """The batch from which lr and momentum are stable in mean square, by the curvature here."""
         if self.curvature is None or self.momentum is None:
             return None
+
         return self.curvature.critical_batch_size(self.lr, self.momentum, self._look())
 
     def _look(self) -> float | None:
@@ -91,6 +93,7 @@ class Advice:
             return "local: the curvature at these weights, which changes as they do"
         if self.curvature.complete:
             return "exact: the loss is quadratic"
+
         return "quadratic loss, its leading directions"
 
     def apply(self, optimizer: torch.optim.Optimizer) -> None:
@@ -103,8 +106,10 @@ class Advice:
         """The largest stable lr by (momentum, batch size): the map of what the curvature allows."""
         if self.curvature is None:
             return {}
+
         size = self.curvature.batch_size
         sizes = batch_sizes or (max(size // 4, 1), size, size * 4)
+
         return {
             (m, b): self.curvature.limit(m, 0.0 if self.gamma == 0.0 else None, b)
             for m in momenta
@@ -122,6 +127,7 @@ class Advice:
         if not self.improves:
             longest = max((row.steps for row in self.rows), default=0)
             return f"no lr improved the loss within {longest} steps; the least harmful: {pair}"
+
         return f"{pair}: the loss went from {self.start_loss:.4g} to {self.loss:.4g} in real steps"
 
     def table(self) -> str:
@@ -132,6 +138,7 @@ class Advice:
             lines.append(
                 f"{row.lr:10.3g} {momentum:>9} {row.steps:6d} {row.loss:10.4g}  {row.outcome}"
             )
+
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -141,6 +148,7 @@ class Advice:
                 f"mean-square limit of lr {self.limit:.3g}, critical batch size "
                 f"{self.critical_batch_size:.3g} ({self.scope})"
             )
+
         lines += [self.table(), f"{self.steps} steps on copies; nothing of yours was changed"]
         return "\n".join(lines)
 
@@ -150,6 +158,7 @@ class Advice:
             f"<td>{r.steps}</td><td>{r.loss:.4g}</td><td>{r.outcome}</td></tr>"
             for r in self.rows
         )
+
         head = "".join(f"<th>{h}</th>" for h in ("lr", "momentum", "steps", "loss", "outcome"))
         return f"<p><b>{self.sentence}</b></p><table><tr>{head}</tr>{rows}</table>"
 
@@ -248,11 +257,13 @@ def advise(
         raise Refusal("budget", f"one of {', '.join(PLANS)}", repr(budget), "pick one")
     if momentum not in ("choose", "keep"):
         raise Refusal("momentum", "'choose' or 'keep'", repr(momentum), "pick one")
+
     whole("accumulate", accumulate, 1, remedy="give the batches a step")
     if clip_grad_norm is not None:
         one_number("clip_grad_norm", clip_grad_norm, "positive", remedy="give a norm, e.g. 1.0")
     if optimizer is None:
         optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9, nesterov=True)
+
     loss = batch_loss or _loss_of(loss_fn)
 
     with untouched(model, loader):
@@ -286,6 +297,7 @@ def _decide(setting: Setting, budget: str, choose: bool) -> Advice:
             races.append(rival)
             if rival.score < GAIN * best.score:
                 best = rival
+
     return _advice(setting, races, best, curvature, gamma, budget)
 
 
@@ -300,6 +312,7 @@ def _look_ahead(optimizer: torch.optim.Optimizer, momentum: float | None) -> flo
     group = optimizer.param_groups[0]
     if "nesterov" in group:
         return momentum if group["nesterov"] else 0.0
+
     own = group.get("gamma", momentum)
     return momentum if own is None else own
 
@@ -310,6 +323,7 @@ def _curvature(setting: Setting, budget: str) -> LocalCurvature:
     scale: dict[int, float] = {}
     for group, ratio in zip(setting.optimizer.param_groups, ratios, strict=True):
         scale.update({id(p): ratio for p in group["params"]})
+
     # A parameter that the optimizer does not have does not move: scale 0.
     scales = [scale.get(id(p), 0.0) for p in setting.model.parameters() if p.requires_grad]
     samples = setting.batches.samples(SAMPLES, at_least=2)
@@ -325,6 +339,7 @@ def _unit(
     """The lr at which the top of the mean Hessian is just stable: exponent 0 of the race."""
     if curvature is None or curvature.top <= 0.0:
         return USUAL_LR
+
     m = momentum or 0.0
     group = setting.optimizer.param_groups[0]
     decay = float(group.get("weight_decay", 0.0))
@@ -357,6 +372,7 @@ def _challenge(
     if rival.trials[0].alive:
         rival.winner = 0
         rival.chosen = -int(rival.trials[0].rise(3) > PLANS["race"].rise)
+
     return rival
 
 
@@ -376,12 +392,15 @@ def _advice(
                 outcome = "blew up"
             elif field is best and exponent == field.winner:
                 outcome = "won"
+
             rows.append(Row(trial.lr, trial.momentum, trial.steps, trial.checks[-1], outcome))
+
     any_trial = next(iter(best.trials.values()))
     start = any_trial.checks[0]
     won = best.trials[best.winner] if best.winner is not None else None
     power = best.chosen if best.chosen is not None else float(min(best.trials))
     lr = best.unit * 2.0**power
+
     return Advice(
         lr=lr,
         momentum=best.momentum,

@@ -51,6 +51,7 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
         def on_before_optimizer_step(self, trainer: Any, module: Any, optimizer: Any) -> None:
             if self.monitor is None:
                 self.monitor = Monitor(_inner(optimizer), every, model=module, **options)
+
             batch, index = self._batch
             reading = self.monitor.check(
                 lambda: _loss_in(module.training_step(batch, index)), self._loss
@@ -99,6 +100,7 @@ def transformers_callback(every: int = 20, **options: Any) -> Any:
             model = kwargs["model"]
             if self.monitor is None:
                 self.monitor = Monitor(_inner(kwargs["optimizer"]), every, model=model, **options)
+
             positional, named = self._inputs
 
             def again() -> Tensor:
@@ -120,6 +122,7 @@ def _inner(optimizer: Any) -> Any:
     """The optimizer of torch inside the wrappers of these libraries."""
     while not hasattr(optimizer, "param_groups") or hasattr(optimizer, "optimizer"):
         optimizer = optimizer.optimizer
+
     return optimizer
 
 
@@ -127,12 +130,14 @@ def _loss_in(output: Any) -> Tensor:
     """The loss in what a training step or a model returns."""
     if isinstance(output, Tensor):
         return output
+
     loss = output.get("loss") if hasattr(output, "get") else getattr(output, "loss", None)
     if not isinstance(loss, Tensor):
         raise Refusal(
             "training step", "a loss, or a mapping with one", type(output).__name__,
             "return {'loss': ...}, or call Monitor.check yourself",
         )  # fmt: skip
+
     return loss
 
 

@@ -30,12 +30,14 @@ def batch_loss(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
             output = model(**batch)
             value: Tensor = output.loss if loss_fn is None else loss_fn(output, batch)
             return value
+
         if loss_fn is None or not isinstance(batch, Sequence) or len(batch) != 2:
             shown = f"{type(batch).__name__} with loss_fn={loss_fn!r:.40}"
             raise Refusal(
                 "batches", "pairs (inputs, target), or mappings with loss_fn=None", shown,
                 "give batch_loss=lambda model, batch: ... instead of loss_fn",
             )  # fmt: skip
+
         inputs, target = batch
         return loss_fn(model(inputs), target)
 
@@ -50,6 +52,7 @@ def to_device(batch: Any, device: torch.device) -> Any:
         return {name: to_device(value, device) for name, value in batch.items()}
     if isinstance(batch, (list, tuple)):
         return [to_device(value, device) for value in batch]
+
     return batch
 
 
@@ -57,6 +60,7 @@ def size_of(batch: Any) -> int:
     """How many samples a batch has: the first length of its first tensor."""
     if isinstance(batch, Tensor):
         return int(batch.shape[0]) if batch.ndim else 1
+
     values = batch.values() if isinstance(batch, Mapping) else batch
     return next((size_of(v) for v in values if isinstance(v, (Tensor, Mapping, list, tuple))), 1)
 
@@ -77,6 +81,7 @@ def _cat(batches: list[Any]) -> Any:
         return {name: _cat([b[name] for b in batches]) for name in first}
     if isinstance(first, (list, tuple)):
         return [_cat([b[i] for b in batches]) for i in range(len(first))]
+
     raise TypeError
 
 
@@ -99,6 +104,7 @@ class Batches:
         index %= self.KEPT
         while len(self._kept) <= index:
             self._kept.append(to_device(self._next(), self._device))
+
         return self._kept[index]
 
     def _next(self) -> Any:
@@ -109,6 +115,7 @@ class Batches:
                 return next(self._iterator)
             except StopIteration:
                 self._iterator = None
+
         raise Refusal("loader", "non-empty and able to start again", "nothing", "give a DataLoader")
 
     def samples(self, wanted: int, at_least: int = 1) -> list[Any]:
@@ -118,6 +125,7 @@ class Batches:
         while (count < wanted or len(taken) < at_least) and len(taken) < self.KEPT:
             taken.append(self[len(taken)])
             count += size_of(taken[-1])
+
         return taken
 
 
@@ -129,11 +137,13 @@ def untouched(model: nn.Module, loader: Any) -> Iterator[None]:
         sampler = getattr(loader, name, None)
         sources += [getattr(sampler, "generator", None)]
         sources += [getattr(getattr(sampler, "sampler", None), "generator", None)]
+
     generators = {id(g): g for g in sources if isinstance(g, torch.Generator)}
     states = [(g, g.get_state()) for g in generators.values()]
     python = random.getstate()
     numpy = np.random.get_state()  # noqa: NPY002 - users draw from it
     devices = sorted({p.device.index or 0 for p in model.parameters() if p.is_cuda})
+
     try:
         with torch.random.fork_rng(devices=devices):
             yield
@@ -162,6 +172,7 @@ def quiet(model: nn.Module) -> Iterator[None]:
         else:
             silenced.append(module)
             module.training = False
+
     try:
         yield
     finally:

@@ -69,11 +69,13 @@ class LocalCurvature:
         positive = self.eigenvalues > 0.0
         if not positive.any():
             return float("inf")
+
         edge = 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * look) * self.top)
         # Up in steps of √2 to the first lr that is not stable, then fourteen bisections.
         low = edge * 2.0**-20
         while low < edge and self._feedback(low * 2.0**0.5, momentum, look, batch) < 1.0:
             low *= 2.0**0.5
+
         high = low * 2.0**0.5
         for _ in range(14):
             middle = float(np.sqrt(low * high))
@@ -81,6 +83,7 @@ class LocalCurvature:
                 high = middle
             else:
                 low = middle
+
         return float(low)
 
     def safe_limit(
@@ -122,10 +125,12 @@ class LocalCurvature:
         # X_ab = C_a X_ab C_bᵀ + e₁e₁ᵀ for each pair of directions, then y = (1+gamma) x - gamma x₋.
         pair = np.einsum("aij,bkl->abikjl", C, C).reshape(d, d, 4, 4)
         unit = np.array([1.0, 0.0, 0.0, 0.0])
+
         with np.errstate(all="ignore"):
             X = np.linalg.solve(
                 np.eye(4) - pair + 1e-300, np.broadcast_to(unit, (d, d, 4))[..., None]
             )
+
         look = np.array([1.0 + gamma, -gamma])
         response = lr**2 * (X[..., 0] @ np.outer(look, look).reshape(4))
         keep = np.outer(positive, positive)
@@ -148,6 +153,7 @@ def _radius(matrix: FloatArray) -> float:
             return size
         value = size
         vector = image / size
+
     return value
 
 
@@ -162,6 +168,7 @@ def measure(
     params = [p for p in model.parameters() if p.requires_grad]
     root = flat([torch.full_like(p, s).sqrt() for p, s in zip(params, scales, strict=True)])
     size = size_of(batches[0])
+
     with quiet(model), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if root.numel() <= SMALL:
@@ -169,6 +176,7 @@ def measure(
             if each is not None:
                 quadratic = _is_quadratic(model, loss, batches, root)
                 return _complete(each, size, quadratic)
+
         return _leading(model, loss, batches, root, size, seed)
 
 
@@ -179,6 +187,7 @@ def _sample_hessians(
     whole = joined(batches)
     if len(whole) != 1 or not isinstance(whole[0], list):
         return None
+
     params = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
     like = list(params.values())
 
@@ -194,6 +203,7 @@ def _sample_hessians(
         each = vmap(hessian(one), in_dims=(None, 0, 0))(flat(like), *whole[0])
     except RuntimeError:
         return None
+
     return np.asarray((root[:, None] * each * root).double().cpu().numpy())
 
 
@@ -229,6 +239,7 @@ def _leading(
     for batch in batches[:BATCHES]:
         one = hessian_product(model, loss, [batch])
         images.append(torch.stack([root * one(root * u) for u in U.T], dim=1))
+
     stack = torch.stack(images).double().cpu()
     deviations = stack - stack.mean(dim=0)
     # Squares of single samples are a batch's times its size; n - 1 for the estimated mean.
@@ -251,12 +262,16 @@ def _is_quadratic(
     here = hessian_product(model, loss, batches[:1])(vector)
     length = max(1.0, float(flat([p.detach() for p in params]).norm()))
     moved = shaped(length * noise.roll(1) / noise.norm(), params)
+
     with torch.no_grad():
         for p, part in zip(params, moved, strict=True):
             p.add_(part)
+
     there = hessian_product(model, loss, batches[:1])(vector)
+
     with torch.no_grad():
         for p, part in zip(params, moved, strict=True):
             p.sub_(part)
+
     # Rounding in single precision is about 1e-6; anything curved differs by far more.
     return bool((there - here).norm() <= 1e-3 * here.norm())

@@ -94,6 +94,7 @@ def stability_limit(first: float, second: float, momentum: float, gamma: float) 
     """
     if first <= 0.0:
         return math.inf
+
     variance = max(second - first**2, 0.0)
     square = first * (first**2 + variance) * gamma * (1.0 + 2.0 * gamma)
     inside = 2.0 * gamma * (1.0 + momentum) - (1.0 - momentum) * (1.0 + 2.0 * gamma)
@@ -103,6 +104,7 @@ def stability_limit(first: float, second: float, momentum: float, gamma: float) 
     root = math.sqrt(max(linear**2 + 4.0 * square * constant, 0.0))
     if linear >= 0.0:
         return 2.0 * constant / (linear + root)
+
     return (root - linear) / (2.0 * square)
 
 
@@ -163,12 +165,15 @@ class Monitor:
                 "optimizer", "torch.optim.SGD or ravine.torch.ASG", type(optimizer).__name__,
                 "the limit of other optimizers is not known",
             )  # fmt: skip
+
         if loss_kind not in (None, "mse", "cross-entropy"):
             raise Refusal(
                 "loss_kind", "'mse', 'cross-entropy' or None", repr(loss_kind), "pick one"
             )
+
         if isinstance(on_warning, str) and on_warning != "scale":
             raise Refusal("on_warning", "'scale', a function or None", repr(on_warning), "pick one")
+
         self.every = whole("every", every, 1, remedy="give a number of steps, e.g. 20")
         self.readings: list[Reading] = []
         self.steps = 0
@@ -203,6 +208,7 @@ class Monitor:
         """
         if loss is not None:
             self._smooth(loss.detach())
+
         reading = None
         if self.steps >= self._next:
             reading = self._read(closure, loss is None)
@@ -210,6 +216,7 @@ class Monitor:
             self._next = self.steps + self.every * (2 if calm else 1)
         elif loss is not None and self.steps % self._look_every(loss) == 0:
             reading = self._look()
+
         self.steps += 1
         return reading
 
@@ -221,9 +228,11 @@ class Monitor:
         """Between two checks: the limit of the last one with today's lr and loss; no gradient."""
         if self._moments is None or self.readings[-1].level == "warning":
             return None
+
         lr = float(self._optimizer.param_groups[0]["lr"])
         if lr <= WARNING_MARGIN * self.readings[-1].limit or self._rise() <= WARNING_RISE:
             return None
+
         reading = self._judge(*self._moments)
         self.readings.append(reading)
         self._report(reading)
@@ -246,6 +255,7 @@ class Monitor:
         """Smoothed loss over its minimum; 1 before there is any, or where it is not positive."""
         if self._least is None:
             return 1.0
+
         now = float(self._loss / self._weight)
         least = float(self._least)
         rise = now / least if least > 0.0 else 1.0
@@ -259,10 +269,12 @@ class Monitor:
             self._direction = noise / noise.norm()
             for _ in range(FIRST_TURNS):
                 self._turn(params, root, closure, use_its_loss=False)
+
         first, second = self._turn(params, root, closure, use_its_loss)
         if self._moments is not None and math.isfinite(first) and math.isfinite(second):
             first = FORGETTING * self._moments[0] + (1.0 - FORGETTING) * first
             second = FORGETTING * self._moments[1] + (1.0 - FORGETTING) * second
+
         self._moments = (first, second)
 
         reading = self._judge(first, second)
@@ -281,10 +293,12 @@ class Monitor:
                     params.append(p)
                     if any(other != 1.0 for other in ratios):
                         roots.append(torch.full_like(p, math.sqrt(ratio)).reshape(-1))
+
         if not params:
             raise Refusal(
                 "gradients", "there at a check", "none", "call check after loss.backward()"
             )
+
         return params, torch.cat(roots) if roots else 1.0
 
     def _turn(
@@ -297,9 +311,11 @@ class Monitor:
         """u·Hu and ‖Hu‖², and u turned towards Hu."""
         u = self._direction
         assert u is not None
+
         with torch.no_grad():
             lengths = torch.stack(torch._foreach_norm([p.detach() for p in params]))
             step = STEP * max(1.0, float(lengths.norm()))
+
         here = self._gradient_here(params, closure)
         there, loss = self._gradient_there(params, (root * step) * u, closure)
         if use_its_loss:
@@ -311,12 +327,14 @@ class Monitor:
         length = float(turned.norm())
         if math.isfinite(length) and length > 0.0:
             self._direction = turned / length
+
         return first, second
 
     def _gradient_here(self, params: list[Tensor], closure: Callable[[], Tensor]) -> Tensor:
         if self._model is not None and _has_dropout(self._model):
             with quiet(self._model):
                 return _gradient(params, closure())
+
         return torch.cat([p.grad.reshape(-1) for p in params if p.grad is not None])
 
     def _gradient_there(
@@ -325,6 +343,7 @@ class Monitor:
         kept = [p.detach().clone() for p in params]
         parts = torch.split(move, [p.numel() for p in params])
         still = nullcontext() if self._model is None else quiet(self._model)
+
         try:
             with torch.no_grad():
                 for p, part in zip(params, parts, strict=True):
@@ -357,6 +376,7 @@ class Monitor:
             level = "warning"
         elif margin > EDGE:
             level = "edge"
+
         message = self._message(level, lr, momentum, gamma, first, second, margin, rise)
         action = ""
         if level == "warning" and self._on_warning == "scale":
@@ -364,7 +384,9 @@ class Monitor:
             for each in self._optimizer.param_groups:
                 each["lr"] = each["lr"] * factor
             action = f"lr was lowered from {lr:.3g} to {lr * factor:.3g}"
+
         risk = blow_up_risk(margin, rise, self._kind)
+
         return Reading(
             self.steps, lr, momentum, first, limit, margin, rise, risk, level, message, action
         )
@@ -375,6 +397,7 @@ class Monitor:
     ) -> str:  # fmt: skip
         if level == "calm":
             return ""
+
         words = [
             f"step {self.steps}: lr is {margin:.2g} times the limit of momentum {momentum:g} on "
             "these batches"
@@ -385,14 +408,17 @@ class Monitor:
                 f", whose curvature grew {first / before[0].curvature:.2g} times in "
                 f"{self.steps - before[0].step} steps"
             )
+
         if level == "warning":
             words.append(f", and the loss is {rise:.2g} times its least")
+
         remedy = f"; lower lr to {lr * min(1.0, WARNING_MARGIN / margin):.2g}"
         for other in (0.9, 0.8, 0.5, 0.0):
             look = other if gamma else 0.0
             if other < momentum and lr < EDGE * stability_limit(first, second, other, look):
                 remedy += f" or set momentum {other:g}"
                 break
+
         return "".join(words) + remedy
 
     def _report(self, reading: Reading) -> None:
@@ -401,6 +427,7 @@ class Monitor:
         if self._writer is not None:
             for name in ("margin", "risk", "curvature", "limit"):
                 self._writer.add_scalar(f"ravine/{name}", getattr(reading, name), reading.step)
+
         if self._csv is not None:
             fresh = not self._csv.exists()
             with self._csv.open("a", newline="", encoding="utf-8") as file:
@@ -424,4 +451,5 @@ def _has_dropout(model: nn.Module) -> bool:
 def _look_ahead(group: dict[str, Any], momentum: float) -> float:
     if "nesterov" in group:
         return momentum if group["nesterov"] else 0.0
+
     return momentum if group["gamma"] is None else float(group["gamma"])

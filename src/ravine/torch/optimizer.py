@@ -73,6 +73,7 @@ class ASG(torch.optim.Optimizer):
     ) -> None:
         if foreach and fused:
             raise Refusal("fused", "given without foreach", "both", "drop one")
+
         _restart_period(restart)
         defaults = {
             "lr": lr,
@@ -88,6 +89,7 @@ class ASG(torch.optim.Optimizer):
             # The look-ahead that the parameters carry: y = x + carried v.
             "carried": 0.0,
         }
+
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -95,11 +97,13 @@ class ASG(torch.optim.Optimizer):
         given = {**self.defaults, **param_group}
         if not isinstance(given["lr"], Tensor):
             one_number("lr", given["lr"], "nonnegative", remedy="give a step size, e.g. lr=0.01")
+
         one_number(
             "momentum", given["momentum"], "inside (-1, 1)", remedy="give a momentum, e.g. 0.9"
         )
         if given["gamma"] is not None:
             one_number("gamma", given["gamma"], remedy="leave it out for Nesterov's method")
+
         one_number(
             "weight_decay", given["weight_decay"], "nonnegative", remedy="e.g. weight_decay=1e-4"
         )
@@ -135,9 +139,11 @@ class ASG(torch.optim.Optimizer):
         leader["steps"] += 1
         if uphill and float(torch.stack([u.cpu() for u in uphill]).sum()) > 0.0:
             self.restart()
+
         period = _restart_period(restart)
         if period and leader["steps"] % period == 0:
             self.restart()
+
         return loss
 
     @torch.no_grad()
@@ -166,6 +172,7 @@ class ASG(torch.optim.Optimizer):
             params.append(p)
             grads.append(p.grad)
             states.append(state["velocity"])
+
         return params, grads, states
 
 
@@ -175,6 +182,7 @@ def _restart_period(restart: str | int | None) -> int:
     if isinstance(restart, str):
         rule = "'gradient', a number of steps, or None"
         raise Refusal("restart", rule, repr(restart), "pick one")
+
     return whole("restart", restart, 1, remedy="give a number of steps between two restarts")
 
 
@@ -194,6 +202,7 @@ def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[
             foreach = bool(group["fused"]) or params[0].is_cuda
         take = _foreach if foreach else _loop
         take(group, params, grads, states, gamma)
+
     group["carried"] = gamma
 
 
@@ -211,6 +220,7 @@ def _fused(
         group["unit"] = lr
     if group["carried"] != gamma:
         torch._foreach_add_(params, states, alpha=(group["carried"] - gamma) * lr)
+
     torch._fused_sgd_(
         params,
         grads,
@@ -239,6 +249,7 @@ def _loop(
             s.add_(g * share.to(g.device))
         else:
             s.add_(g, alpha=share)
+
         p.add_(s, alpha=-(1.0 + gamma) * unit)
 
 
@@ -250,11 +261,13 @@ def _foreach(
     share = group["lr"] / unit
     if group["carried"] != 0.0:
         torch._foreach_add_(params, states, alpha=group["carried"] * unit)
+
     torch._foreach_mul_(states, group["momentum"])
     if isinstance(share, Tensor):
         torch._foreach_add_(states, torch._foreach_mul(grads, share.to(grads[0].device)))
     else:
         torch._foreach_add_(states, grads, alpha=share)
+
     torch._foreach_add_(params, states, alpha=-(1.0 + gamma) * unit)
 
 

@@ -19,14 +19,17 @@ def draw_advice(advice: Advice, path: str | None = None) -> Any:
         name = "" if momentum is None else f"momentum {momentum:g}"
         kept.sort(key=lambda row: row.lr)
         axes.plot([r.lr for r in kept], [r.loss for r in kept], "o-", ms=4, label=name)
+
     lost = [row.lr for row in advice.rows if row.outcome == "blew up"]
     axes.plot(lost, [advice.start_loss] * len(lost), "x", color="firebrick", label="blew up")
     axes.axhline(advice.start_loss, color="grey", lw=0.8, ls=":")
     axes.axvline(advice.lr, color="seagreen", lw=1.2, label=f"lr = {advice.lr:.3g}")
     if advice.limit is not None:
         axes.axvline(advice.limit, color="firebrick", lw=0.8, ls="--", label="mean-square limit")
+
     axes.set(xscale="log", xlabel="lr", ylabel="loss")
     axes.legend(fontsize=7)
     if path is not None:
         figure.savefig(path, dpi=150)
+
     return figure

@@ -45,6 +45,7 @@ def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Pr
         product(torch.zeros_like(flat(params)).add_(1.0))
     except RuntimeError:
         return _difference(params, mean_loss)
+
     return product
 
 
@@ -56,9 +57,11 @@ def _second_backward(params: Sequence[Tensor], grads: list[Tensor]) -> Product:
         weights = [part for part, g in zip(parts, grads, strict=True) if g.requires_grad]
         if not live:
             return torch.zeros_like(vector)
+
         seconds = torch.autograd.grad(
             live, params, grad_outputs=weights, retain_graph=True, allow_unused=True
         )
+
         return flat(
             [torch.zeros_like(p) if s is None else s for p, s in zip(params, seconds, strict=True)]
         ).detach()
@@ -84,6 +87,7 @@ def _difference(params: Sequence[Tensor], mean_loss: Callable[[], Tensor]) -> Pr
                     p.add_(part, alpha=sign * step)
             if len(sides) < 2:
                 sides.append(gradient())
+
         difference: Tensor = (sides[0] - sides[1]) / (2.0 * step)
         return difference
 
@@ -117,6 +121,7 @@ def top_eigenpairs(
     small = torch.diag(torch.tensor(diagonal, dtype=torch.float64))
     for i, length in enumerate(beside[: size - 1]):
         small[i, i + 1] = small[i + 1, i] = length
+
     values, vectors = torch.linalg.eigh(small)
     chosen = vectors[:, -count:].flip(1).to(start)
     ritz = torch.stack(basis[:size], dim=1) @ chosen

@@ -95,9 +95,11 @@ def race(setting: Setting, unit: float, momentum: float | None, budget: str) -> 
     stages = plan.stages
     if long_memory:
         stages = (*stages[:-1], (plan.with_long_memory, 1))
+
     live = list(range(best - plan.below, best + plan.above + 1))
     for exponent in live:
         _try(setting, field, exponent, plan.first, plan)
+
     for steps, places in stages:
         entered = live
         for exponent in live:
@@ -111,6 +113,7 @@ def race(setting: Setting, unit: float, momentum: float | None, budget: str) -> 
     winner = live[0]
     if not field.trials[winner].alive:
         return field
+
     field.winner = winner
     field.chosen = (
         winner - plan.halvings * int(long_memory) - _distance_from_edge(field, plan, winner)
@@ -125,6 +128,7 @@ def _distance_from_edge(field: Race, plan: Plan, winner: int) -> float:
     """
     if field.trials[winner].rise(plan.looks) > plan.rise:
         return 1.0
+
     above = field.trials.get(winner + 1)
     return 0.5 if above is not None and not above.alive else 0.0
 
@@ -135,6 +139,7 @@ def _lower_until_alive(setting: Setting, field: Race, exponent: int, steps: int,
         exponent -= 1
         if _try(setting, field, exponent, steps, plan).alive:
             break
+
     return exponent
 
 
@@ -142,6 +147,7 @@ def _try(setting: Setting, field: Race, exponent: int, steps: int, plan: Plan) -
     if exponent not in field.trials:
         lr = field.unit * 2.0**exponent
         field.trials[exponent] = Trial(setting, lr, field.momentum)
+
     trial = field.trials[exponent]
     start = trial.checks[0]
     trial.to(steps, start + (plan.blow_up - 1.0) * abs(start))
@@ -159,6 +165,7 @@ def _climb(setting: Setting, field: Race, plan: Plan) -> int | None:
         at -= 2
         if at < SMALLEST:
             return None
+
     while True:
         neighbours = [e for e in (at - 2, at + 2) if SMALLEST <= e <= LARGEST]
         better = min(neighbours, key=score)

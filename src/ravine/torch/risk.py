@@ -48,5 +48,6 @@ def blow_up_risk(margin: float, rise: float, loss_kind: str | None = None) -> fl
     row = sum(rise >= bound for bound in RISES)
     if math.isnan(margin) or math.isnan(rise):
         return 1.0
+
     kinds = _SHARES if loss_kind is None else {loss_kind: _SHARES[loss_kind]}
     return max(shares[row][column] for shares in kinds.values())

@@ -51,6 +51,7 @@ class Setting:
         """The user's automatic mixed precision, or nothing."""
         if self.autocast is None:
             return nullcontext()
+
         return torch.autocast(self.device.type, dtype=self.autocast)
 
 
@@ -74,11 +75,14 @@ class Trial:
         """Go on to ``step``, or until the checked loss is above ``limit`` or not a number."""
         if not self.alive:
             return
+
         torch.set_rng_state(self._random)
+
         while self.alive and self.steps < step:
             self._step()
             if self.alive and self.steps % CHECK_EVERY == 0:
                 self._check(limit)
+
         self._random = torch.get_rng_state()
         if not self.alive:
             del self._model, self._optimizer
@@ -98,6 +102,7 @@ class Trial:
         self.alive = math.isfinite(total)
         if setting.clip is not None:
             nn.utils.clip_grad_norm_(self._model.parameters(), setting.clip)
+
         self._optimizer.step()
         self.steps += 1
 
@@ -105,6 +110,7 @@ class Trial:
         setting = self._setting
         with torch.no_grad(), quiet(self._model), setting.precision():
             losses = [float(setting.loss(self._model, batch)) for batch in setting.check]
+
         self.checks.append(float(np.mean(losses)))
         self.alive = self.alive and math.isfinite(self.checks[-1]) and self.checks[-1] <= limit
 
@@ -116,6 +122,7 @@ class Trial:
         """
         if not self.alive:
             return math.inf
+
         at = len(self.checks) - 1 if check is None else check
         fixed = float(np.mean(self.checks[max(at - looks + 1, 1) : at + 1]))
         step = at * CHECK_EVERY
@@ -129,6 +136,7 @@ class Trial:
         """The largest rise of the score above what it had reached, relative to that."""
         if not self.alive:
             return math.inf
+
         scores = self._scores(looks)
         reached = np.minimum.accumulate(scores)[:-1]
         return float(np.max(self._relative(scores[1:], reached), initial=0.0))
@@ -149,6 +157,7 @@ def set_parameters(
         group["lr"] = old.new_tensor(lr * ratio) if isinstance(old, Tensor) else lr * ratio
         if momentum is not None:
             group["momentum"] = momentum
+
     return [lr * ratio for ratio in ratios]
 
 

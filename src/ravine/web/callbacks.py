@@ -48,6 +48,7 @@ def _connect_controls(app: Dash) -> None:
             Input(f"slide-{name}", "value"),
             prevent_initial_call=True,
         )
+
     app.clientside_callback(
         ClientsideFunction("ravine", "gather"),
         Output("settings", "data"),
@@ -55,6 +56,7 @@ def _connect_controls(app: Dash) -> None:
         *picks,
         Input("address", "search"),
     )
+
     app.clientside_callback(
         ClientsideFunction("ravine", "split"),
         Output("ground", "data"),
@@ -78,6 +80,7 @@ def _connect_controls(app: Dash) -> None:
             view = parse((settings or {}) | chosen)[0]
         else:
             view = from_query(search or "")[0]
+
         return (
             *(_typed(getattr(view, name)) for name in CONTROLS),
             *(_typed(getattr(view, name)) for name in CHOICES),
@@ -91,6 +94,7 @@ def _typed(value: Any) -> str:
     if isinstance(value, float):
         short = f"{value:.6g}"
         return short if abs(float(short) - value) <= 1e-5 * abs(value) else repr(value)
+
     return str(value)
 
 
@@ -99,6 +103,7 @@ def _connect_pictures(app: Dash) -> None:
     def plane(ground: dict[str, Any] | None) -> Any:
         if ground is None:
             return no_update
+
         view, _ = parse(ground["settings"])
         return plane_figure(view, _theme(ground), fine=bool(ground.get("fine", True)))
 
@@ -111,18 +116,22 @@ def _connect_pictures(app: Dash) -> None:
     def run(point: dict[str, Any] | None) -> Any:
         if point is None:
             return no_update, no_update, no_update
+
         view, _ = parse(point["settings"])
         if view.example is Example.TURNING:
             return no_update, True, False
+
         return run_figure(view, _theme(point)), False, True
 
     @app.callback(Output("turning", "figure"), Input("point", "data"), Input("frame", "data"))
     def turning(point: dict[str, Any] | None, frame: int) -> Any:
         if point is None:
             return no_update
+
         view, _ = parse(point["settings"])
         if view.example is not Example.TURNING:
             return no_update
+
         return turning_figure(view, _theme(point), int(frame or 0))
 
 
@@ -143,6 +152,7 @@ def _connect_words(app: Dash) -> None:
     def words(point: dict[str, Any] | None, cursor: dict[str, float] | None) -> Any:
         if point is None:
             return (no_update,) * (len(CONTROLS) + 5)
+
         view, complaints = parse(point["settings"])
         return (
             _table(view, cursor),
@@ -156,6 +166,7 @@ def _connect_words(app: Dash) -> None:
     def legend(ground: dict[str, Any] | None) -> Any:
         if ground is None:
             return no_update
+
         regions = ground["settings"].get("colour") == "regions"
         return [
             html.Span(
@@ -173,6 +184,7 @@ def _table(view: View, cursor: dict[str, float] | None) -> list[Any]:
     under: list[str] = []
     if cursor is not None:
         under = at_cursor(view, float(cursor["step"]), float(cursor["beta"]))
+
     head = html.Tr(
         [
             html.Th("growth a step"),
@@ -181,6 +193,7 @@ def _table(view: View, cursor: dict[str, float] | None) -> list[Any]:
             html.Th("holds for"),
         ]
     )
+
     rows = [
         html.Tr(
             [
@@ -194,6 +207,7 @@ def _table(view: View, cursor: dict[str, float] | None) -> list[Any]:
             (rung.key for rung in RUNGS), known.rows, under or [""] * len(RUNGS), strict=True
         )
     ]
+
     return [
         html.Table([html.Thead(head), html.Tbody(rows)]),
         html.P(known.verdict, className="verdict", id="verdict"),
@@ -224,6 +238,7 @@ def plane_csv(view: View) -> str:
     columns = rungs_at(view, plane)
     if view.colour != "regions":
         columns[view.colour] = QUANTITIES[view.colour].values(view, plane)
+
     names = ["alpha_L", "beta", *columns]
     lines = [",".join(names)]
     alphas = alpha_axis(view, FINE)
@@ -232,4 +247,5 @@ def plane_csv(view: View) -> str:
         for column, alpha in enumerate(alphas):
             values = [alpha, beta, *(table[row, column] for table in columns.values())]
             lines.append(",".join(f"{value:.9g}" for value in values))
+
     return "\n".join(lines) + "\n"

@@ -75,6 +75,7 @@ def claims_table(known: dict[str, Any]) -> html.Table:
                 ]
             )
         )
+
     return html.Table([html.Thead(html.Tr(head)), html.Tbody(rows)], className="claims")
 
 
@@ -95,14 +96,17 @@ def connect_claims(app: Dash, jobs: Jobs) -> None:
         pressed = ctx.triggered_id
         if not any(item["value"] for item in ctx.triggered):
             return no_update, no_update, no_update
+
         jobs.cancel(running)
         if pressed == "claims-cancel":
             return None, True, True
         if pressed == "judge":
             return jobs.start({"task": "claims"}), False, False
+
         name = pressed["figure"]
         if name not in FIGURES:
             return no_update, no_update, no_update
+
         return jobs.start({"task": "figure", "figure": name}), False, False
 
     @app.callback(
@@ -125,6 +129,7 @@ def connect_claims(app: Dash, jobs: Jobs) -> None:
             return job.progress, no_update, no_update, no_update, False, False
         if job.refusal is not None:
             return job.refusal, no_update, no_update, no_update, True, True
+
         result = job.result or {}
         judged = [*job.parts, *result.get("claims", [])]
         known = known | {one["id"]: one for one in judged}

@@ -24,6 +24,7 @@ def python_code(view: View) -> str:
         "print(trace.outcome.sentence, trace.errors[-1])",
         "",
     ]
+
     return "\n".join(lines)
 
 
@@ -48,6 +49,7 @@ def _problem(view: View) -> list[str]:
         return [f"problem = ravine.problems.worst_case_quadratic(Q={view.Q!r}, d=8)"]
     if view.example is Example.ODD:
         return [f"problem = ravine.problems.counterexample(mu=1.0, L={view.Q!r}, n={view.n})"]
+
     return [f"problem = ravine.problems.turning_quadratics(1.0, {view.Q!r})"]
 
 
@@ -56,6 +58,7 @@ def _sampling(view: View) -> str:
         return "None"
     if view.example is Example.TURNING:
         return repr("cyclic")
+
     return repr(view.sampling.value)
 
 

@@ -25,6 +25,7 @@ def data_plane_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
     scale: list[list[Any]] = []
     for place, colour in enumerate(shades):
         scale += [[place / 3.0, colour], [(place + 1) / 3.0, colour]]
+
     heat = {
         "type": "heatmap",
         "x": plane["steps"],
@@ -36,6 +37,7 @@ def data_plane_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
         "showscale": False,
         "hovertemplate": "αL %{x:.3g}, β %{y:.3g}<extra></extra>",
     }
+
     L = record["curvature"]["L"]
     methods = record["methods"]
     points = {
@@ -56,6 +58,7 @@ def data_plane_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
         },
         "hoverinfo": "skip",
     }
+
     low, high = np.log10(plane["steps"][0]), np.log10(plane["steps"][-1])
     layout = blank(
         theme,
@@ -63,6 +66,7 @@ def data_plane_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
         y={"title": {"text": "momentum β"}, "range": [plane["momenta"][0], 1.0]},
         hovermode="closest",
     )
+
     return {"data": [heat, points], "layout": layout}
 
 
@@ -83,6 +87,7 @@ def curves_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
                 "hoverinfo": "skip",
             }
         )
+
     layout = blank(
         theme,
         x={"title": {"text": "step"}},
@@ -91,6 +96,7 @@ def curves_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
         showlegend=True,
         legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "font": {"size": 11}},
     )  # fmt: skip
+
     return {"data": traces, "layout": layout}
 
 

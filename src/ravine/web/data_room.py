@@ -84,6 +84,7 @@ def _options() -> list[Any]:
         options=[{"label": name, "value": name} for name in NAMED],
         placeholder="or a data set of scikit-learn",
     )
+
     return [
         html.Div([html.Label("data set", htmlFor="dataset"), named], className="picker"),
         html.Div(
@@ -152,18 +153,22 @@ def _connect_start(app: Dash, jobs: Jobs) -> None:
         jobs.cancel(running)
         if ctx.triggered_id == "data-cancel":
             return None, True, True, ""
+
         question: dict[str, Any] = {"task": "diagnose", "target": target, "batch_size": batch}
         question |= dict.fromkeys(flags or [], True)
         if ctx.triggered_id == "dataset":
             if dataset not in NAMED:
                 return no_update, no_update, no_update, ""
             return jobs.start(question | {"dataset": dataset}), False, False, ""
+
         try:
             content = base64.b64decode((contents or "").partition(",")[2], validate=True)
         except binascii.Error:
             return no_update, True, True, "the file did not arrive whole: drop it again"
+
         if not content:
             return no_update, True, True, "the file is empty: choose one with rows"
+
         return jobs.start(question, content), False, False, ""
 
 
@@ -186,6 +191,7 @@ def _connect_results(app: Dash, jobs: Jobs) -> None:
             return "", None, job.refusal, True, True
         if job.result is None:
             return job.progress, no_update, no_update, False, False
+
         return "", job.result, "", True, True
 
     @app.callback(
@@ -202,6 +208,7 @@ def _connect_results(app: Dash, jobs: Jobs) -> None:
     def show(result: dict[str, Any] | None, theme: str) -> Any:
         if result is None:
             return [], no_update, no_update, True, True, True, ""
+
         look = THEMES.get(theme, THEMES["light"])
         record = result["record"]
         return (
@@ -235,6 +242,7 @@ def _methods(record: dict[str, Any]) -> html.Div:
                 className="best" if best else "",
             )
         )
+
     head = html.Tr([html.Th(word) for word in _COLUMNS])
     return html.Div(html.Table([html.Thead(head), html.Tbody(rows)]), className="scroll")
 
@@ -253,6 +261,7 @@ def _connect_judging(app: Dash, jobs: Jobs) -> None:
     def ask(click: Any, result: dict[str, Any] | None, name: str | None, asked: int) -> Any:
         if not click or result is None:
             return no_update, no_update, no_update
+
         place = click["points"][0]
         L = result["record"]["curvature"]["L"]
         number = asked + 1
@@ -274,4 +283,5 @@ def _connect_judging(app: Dash, jobs: Jobs) -> None:
         answer = None if job is None else job.answers.get(asked)
         if answer is None:
             return no_update, job is None
+
         return answer.get("verdict") or answer.get("refusal"), True

@@ -42,14 +42,17 @@ def explore(
     app = make_app(host=host, port=chosen)
     if inline if inline is not None else _in_notebook():
         return _frame(app, listener, address)
+
     if host not in (HOST, "localhost", "::1"):
         print(
             f"ravine: listening on {host}: everyone who reaches this machine can use the page",
             file=sys.stderr,
         )
+
     print(f"ravine: the page is at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
     if browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
+
     _serve(app, listener)
     return None
 
@@ -69,6 +72,7 @@ def _listen(host: str, first: int) -> socket.socket:
             if isinstance(error, socket.gaierror) or error.errno == 99:
                 rule = "an address of this machine"
                 raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
+
     raise Refusal("port", f"free, or one of the {_TRIES} behind it", first, "give another --port")
 
 
@@ -77,6 +81,7 @@ def _serve(app: Any, listener: socket.socket) -> None:
     from waitress import create_server
 
     server = create_server(app.server, sockets=[listener], threads=_THREADS, ident=None)
+
     try:
         server.run()
     finally:
@@ -87,6 +92,7 @@ def _in_notebook() -> bool:
     shell = sys.modules.get("IPython")
     if shell is None:
         return False
+
     running = shell.get_ipython()
     return running is not None and type(running).__name__ == "ZMQInteractiveShell"
 

@@ -55,6 +55,7 @@ class Job:
                 self.answers[said["number"]] = said["answer"]
             self.refusal = said.get("refusal", self.refusal)
             self.result = said.get("result", self.result)
+
         self.process.stdout.close()
         self.process.wait()
         self._hang_up()
@@ -75,6 +76,7 @@ class Job:
 def _ending(code: int) -> str:
     if code < 0:
         return "it was stopped: it needed more time or memory than the page allows"
+
     return "it ended without an answer"
 
 
@@ -96,10 +98,12 @@ class Jobs:
         threading.Thread(target=self._feed, args=(process, head + content), daemon=True).start()
         threading.Thread(target=job.listen, daemon=True).start()
         name = secrets.token_urlsafe(16)
+
         with self._lock:
             self._jobs[name] = job
             while len(self._jobs) > MOST_JOBS:
                 self._jobs.popitem(last=False)[1].end()
+
         return name
 
     @staticmethod
@@ -115,6 +119,7 @@ class Jobs:
         job = self.get(name)
         if job is None or job.process.poll() is not None:
             return
+
         line = json.dumps(question | {"number": number}).encode() + b"\n"
         self._feed(job.process, line)
 
@@ -127,6 +132,7 @@ class Jobs:
         """End a job and forget it."""
         with self._lock:
             job = self._jobs.pop(name or "", None)
+
         if job is not None:
             job.end()
 

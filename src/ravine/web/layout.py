@@ -155,6 +155,7 @@ def _control(name: str, usual: View) -> html.Div:
     low, high = (math.log10(span.low), math.log10(span.high)) if span.log else (span.low, span.high)
     place = math.log10(value) if span.log else value
     step = "any" if not span.whole or span.log else 1
+
     return html.Div(
         className="control",
         id=f"control-{name}",

@@ -33,6 +33,7 @@ def alpha_axis(view: View, pixels: int) -> FloatArray:
     share = (np.arange(pixels) + 0.5) / pixels
     if view.axis is Axis.LOG:
         return _LEFT * (_RIGHT / _LEFT) ** share
+
     return _RIGHT * share
 
 
@@ -63,6 +64,7 @@ def plane_figure(view: View, theme: Theme, *, fine: bool) -> dict[str, Any]:
         traces = [_regions(view, rungs, pixels, theme)]
     else:
         traces = [_coloured(view, quantity, pixels)]
+
     traces += _edges(view, rungs, pixels, theme)
     traces.append(_marks(view, theme))
     log = view.axis is Axis.LOG
@@ -75,6 +77,7 @@ def plane_figure(view: View, theme: Theme, *, fine: bool) -> dict[str, Any]:
            "fixedrange": True},
         uirevision="plane",
     )  # fmt: skip
+
     layout["plot_bgcolor"] = theme.nothing
     return {"data": traces, "layout": layout}
 
@@ -97,6 +100,7 @@ def _regions(view: View, rungs: dict[str, FloatArray], pixels: int, theme: Theme
     scale = []
     for place, colour in enumerate(steps):
         scale += [[place / len(steps), colour], [(place + 1) / len(steps), colour]]
+
     return _heatmap(view, pixels, np.asarray(count), "uint8") | {
         "colorscale": scale,
         "zmin": -0.5,
@@ -121,6 +125,7 @@ def _coloured(view: View, quantity: Quantity, pixels: int) -> dict[str, Any]:
         bar = {"zmin": low, "zmax": low + _DECADES}
         powers = np.arange(np.ceil(low), low + _DECADES + 1e-9)
         ticks = {"tickvals": powers.tolist(), "ticktext": [f"10<sup>{p:.0f}</sup>" for p in powers]}
+
     return _heatmap(view, pixels, shown, "float32") | bar | {
         "colorscale": _SHADES,
         "reversescale": True,
@@ -167,6 +172,7 @@ def _edges(
                 "hoverinfo": "skip",
             }
         )
+
     return traces
 
 

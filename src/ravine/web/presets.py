@@ -29,6 +29,7 @@ class Preset:
             "beta": float(point.beta),
             "gamma": ahead,
         }
+
         return own | self.settings
 
 

@@ -65,4 +65,5 @@ def at_cursor(view: View, step: float, beta: float) -> list[str]:
         method = Method(step / view.Q, beta, view.gamma)
     except Refusal:
         return []
+
     return [digits(float(rung.rate(view.curvature, method, view.batches).upper)) for rung in RUNGS]

@@ -36,6 +36,7 @@ def run_figure(view: View, theme: Theme) -> dict[str, Any]:
         traces, label = _noisy(view, theme)
     else:
         traces, label = _odd(view, theme)
+
     layout = blank(
         theme,
         x={"title": {"text": "step k"}, "range": [0, view.K]},
@@ -44,6 +45,7 @@ def run_figure(view: View, theme: Theme) -> dict[str, Any]:
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 12}},
         uirevision="run",
     )
+
     layout["margin"]["t"] = 34
     return {"data": traces, "layout": layout}
 
@@ -61,6 +63,7 @@ def _noisy(view: View, theme: Theme) -> tuple[list[dict[str, Any]], str]:
         sigma2=view.sigma2,
         seed=view.seed,
     )
+
     squares = runs.norms**2
     traces = _fan(at, squares, theme)
     if view.gamma is None:
@@ -71,6 +74,7 @@ def _noisy(view: View, theme: Theme) -> tuple[list[dict[str, Any]], str]:
             ends = np.array([0.0, view.K])
             floor = np.full(2, level)
             traces.append(_line(ends, floor, theme.green, "noise floor", dash="dot"))
+
     return traces, "‖y − x*‖²"
 
 
@@ -111,6 +115,7 @@ def _fan(at: FloatArray, squares: FloatArray, theme: Theme) -> list[dict[str, An
         "name": f"{runs} runs",
         "connectgaps": False,
     }
+
     mean = _line(at, kept.mean(axis=1), theme.blue, "their mean")
     return [fan, mean]
 
@@ -120,6 +125,7 @@ def _line(
 ) -> dict[str, Any]:
     with np.errstate(invalid="ignore"):
         shown = np.clip(np.where(np.isfinite(y), y, _CEILING), _FLOOR, _CEILING)
+
     return {
         "type": "scatter",
         "mode": "lines",

@@ -35,6 +35,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
         update_title="",
         suppress_callback_exceptions=True,
     )
+
     app.layout = page
     jobs = Jobs()
     atexit.register(jobs.close)
@@ -62,6 +63,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
 
     if warm:
         threading.Thread(target=warm_up, daemon=True).start()
+
     return app
 
 
@@ -70,6 +72,7 @@ def _allowed_names(host: str, port: int) -> frozenset[str] | None:
     local = ("127.0.0.1", "localhost", "[::1]")
     if host not in ("127.0.0.1", "localhost", "::1"):
         return None
+
     return frozenset({f"{name}:{port}" for name in local})
 
 
@@ -87,6 +90,7 @@ def _policy(app: Dash) -> str:
         "form-action": "'none'",
         "frame-ancestors": "'self' http://127.0.0.1:* http://localhost:*",  # a notebook's frame
     }
+
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 

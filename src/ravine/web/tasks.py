@@ -32,6 +32,7 @@ def make_figure(question: dict[str, Any], content: bytes, say: Say) -> More:
     options = dict(entry.quick)
     if entry.mapped:
         options["resolution"] = _RESOLUTION
+
     say(progress=f"running {entry.title}")
     data = entry.compute(**options)
     say(progress="drawing")
@@ -58,6 +59,7 @@ def judge_claims(question: dict[str, Any], content: bytes, say: Say) -> More:
     for place, claim in enumerate(alone):
         say(progress=f"claim {place + 1} of {len(alone)}: {claim.statement}")
         say(part=plain(judge(claim, nothing).as_json()))
+
     say(result={})
     return None
 
@@ -69,8 +71,10 @@ def diagnose_table(question: dict[str, Any], content: bytes, say: Say) -> More:
     from ravine.tables import read_table
 
     say(progress="reading the table")
+
     with source_of(question, content) as source:
         table = read_table(source, target=question.get("target") or None, **LIMITS)
+
     wishes: dict[str, Any] = {
         "batch_size": question.get("batch_size"),
         "standardise": bool(question.get("standardise")),
@@ -113,7 +117,9 @@ def source_of(question: dict[str, Any], content: bytes) -> Iterator[str]:
     if not content:
         yield str(question["dataset"])
         return
+
     handle = os.memfd_create("table")
+
     try:
         with open(handle, "wb", closefd=False) as file:
             file.write(content)
@@ -130,6 +136,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, float) and not abs(value) < float("inf"):
         return None
+
     return value
 
 

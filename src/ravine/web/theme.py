@@ -42,6 +42,7 @@ def blank(theme: Theme, *, x: dict[str, Any], y: dict[str, Any], **rest: Any) ->
         "tickcolor": theme.grid,
         "title": {"standoff": 6},
     }
+
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": theme.ground,

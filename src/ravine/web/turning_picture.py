@@ -44,6 +44,7 @@ def turning_figure(view: View, theme: Theme, frame: int) -> dict[str, Any]:
             "font": {"size": 13, "color": theme.ink}, "bgcolor": theme.ground,
         }],
     )  # fmt: skip
+
     layout["margin"] = {"l": 10, "r": 10, "t": 10, "b": 10}
     return {"data": traces, "layout": layout}
 
@@ -54,6 +55,7 @@ def _valley(hessian: FloatArray, side: FloatArray, theme: Theme) -> dict[str, An
     points = np.stack([x.ravel(), y.ravel()])
     height = np.sqrt(np.einsum("ik,ij,jk->k", points, hessian, points)).reshape(x.shape)
     top = float(height.max())
+
     return {
         "type": "contour",
         "x": typed(side, "float64"),
@@ -77,6 +79,7 @@ def _path(path: FloatArray, theme: Theme) -> list[dict[str, Any]]:
         "marker": {"size": 4, "color": theme.red},
         "hoverinfo": "skip",
     }
+
     here = {
         "type": "scatter",
         "mode": "markers",
@@ -85,6 +88,7 @@ def _path(path: FloatArray, theme: Theme) -> list[dict[str, Any]]:
         "marker": {"size": 13, "color": theme.orange, "line": {"width": 2, "color": "#000000"}},
         "hoverinfo": "skip",
     }
+
     return [line, here]
 
 
@@ -97,6 +101,7 @@ def _axes(problem: Any, reach: float, theme: Theme) -> dict[str, Any]:
         flat = reach * vectors[:, 0]
         x += [-float(flat[0]), float(flat[0]), None]
         y += [-float(flat[1]), float(flat[1]), None]
+
     return {
         "type": "scatter",
         "mode": "lines",

@@ -21,10 +21,12 @@ def typed(values: npt.ArrayLike, kind: str = "float32") -> dict[str, Any]:
     """
     with np.errstate(over="ignore"):
         array = np.ascontiguousarray(values, dtype=kind)
+
     packed: dict[str, Any] = {
         "dtype": _CODES[kind],
         "bdata": base64.b64encode(array.tobytes()).decode("ascii"),
     }
     if array.ndim > 1:
         packed["shape"] = ", ".join(str(side) for side in array.shape)
+
     return packed

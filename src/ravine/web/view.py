@@ -52,13 +52,16 @@ class Range:
         """Return ``value`` as a number inside the range, or refuse it."""
         kind = "a whole number" if self.whole else "a number"
         rule = f"{kind} from {self.low:g} to {self.high:g}"
+
         try:
             number = float(value)
         except (TypeError, ValueError):
             raise Refusal(name, rule, repr(value), f"type {kind}") from None
+
         outside = not self.low <= number <= self.high
         if outside or (self.whole and number != round(number)):
             raise Refusal(name, rule, f"{number:g}", f"type {kind} in this range")
+
         return number
 
 
@@ -137,6 +140,7 @@ class View:
             for field in fields(self)
             if getattr(self, field.name) != getattr(usual, field.name)
         }
+
         return urlencode(changed)
 
 
@@ -156,6 +160,7 @@ def parse(settings: dict[str, Any]) -> tuple[View, dict[str, str]]:
             view = replace(view, **{name: _read(name, value)})
         except Refusal as refusal:
             complaints[name] = str(refusal)
+
     return view, complaints
 
 
@@ -189,13 +194,16 @@ _CHOICES: dict[str, type[Choice]] = {
 def _read(name: str, value: Any) -> Any:
     if name in _CHOICES:
         return _CHOICES[name].parse(value, name)
+
     if name == "colour":
         if value not in QUANTITIES:
             rule = f"one of {', '.join(QUANTITIES)}"
             raise Refusal(name, rule, repr(value), "pick one of these names")
         return value
+
     if name == "gamma":
         return None if value in (None, "") else Range(-2.0, 2.0).check(name, value)
+
     spread = RANGES[name]
     number = spread.check(LABELS[name], value)
     return int(number) if spread.whole else number
@@ -206,4 +214,5 @@ def _written(value: Any) -> str:
         return ""
     if isinstance(value, Choice):
         return value.value
+
     return repr(value)

@@ -18,6 +18,7 @@ def limit(memory: int, seconds: int) -> None:
         import resource
     except ImportError:  # not on this system; the server still ends jobs that are too many
         return
+
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
@@ -36,6 +37,7 @@ def main(arguments: list[str]) -> None:
     question = json.loads(sys.stdin.buffer.readline())
     content = sys.stdin.buffer.read(int(question["bytes"]))
     task = TASKS[question["task"]]
+
     try:
         more = task(question, content, lambda **words: say(out, **words))
     except MemoryError:
@@ -44,14 +46,17 @@ def main(arguments: list[str]) -> None:
     except (ValueError, TypeError, ImportError, OSError) as error:
         say(out, refusal=" ".join(str(error).split()))
         return
+
     if more is None:
         return
+
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         try:
             answer: Any = more(asked)
         except ValueError as error:
             answer = {"refusal": str(error)}
+
         say(out, number=asked["number"], answer=answer)
 
 

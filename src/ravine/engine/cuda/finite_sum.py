@@ -35,6 +35,7 @@ def lacking(spec: Spec) -> str | None:
         return f"a finite sum of {d} coordinates, more than {MOST_COORDINATES}"
     if batch > MOST_COORDINATES:
         return f"batch={batch}, more than {MOST_COORDINATES}"
+
     return None
 
 
@@ -77,6 +78,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
         limit = lanes.limit[some]
         identity = lanes.identity[some]
         out[some] = _run(terms, rules, plan, layout, own, limit, identity)
+
     shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
@@ -100,6 +102,7 @@ def _run(
         cleared((n,), np.int32),
         cleared((n,), np.float64),
     )
+
     kind = plan.start.dtype
     momentum = [rules.scale, rules.shift, rules.look_scale, rules.look_shift]
     finite_sum_kernel(layout)[-(-n // _THREADS), _THREADS](
@@ -123,9 +126,11 @@ def _run(
         cuda.device_array((n, entries_of(rules.sampling, size, rules.batch)), np.uint32),
         *results,
     )
+
     bins, latest, when, sup = results
     start_square = float((plan.start.astype(np.float64) ** 2).sum())
     samples = sup_samples(steps) if layout.with_sup else 0
+
     return summarised(
         bins, plan.edges, start_square, latest, when, plan.noisy, plan.tiny, sup, samples
     )

@@ -62,6 +62,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
         n = limit.size
         if at >= n:
             return
+
         total = cuda.local.array(1, real)
         largest = cuda.local.array(1, np.float64)
         state = FiniteSumBlock(
@@ -74,6 +75,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
             cuda.local.array(streams, np.uint32),
             cuda.local.array(normals_size, np.float32),
         )
+
         rows = slopes.shape[0] if with_slopes else 0
         terms = FiniteSumTerms(curvatures, slopes[:rows], mean, same, odd, shared)
         rules = StepRules(
@@ -83,8 +85,10 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
         gpu_begin(state, start, own[:, at : at + 1], seed, identity[at : at + 1])
         if with_noise:
             gpu_seed_noise(seed, identity[at : at + 1], state.noise_words)
+
         for i in range(batch):
             state.picks[i] = np.uint32(0)
+
         largest[0] = 0.0
         steps = edges[edges.size - 1]
         bound = limit[at]
@@ -101,6 +105,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
                 in_bin = 0.0
                 b += 1
                 edge = edges[b + 1]
+
             last = float(total[0])
             in_bin += last
             # Written so that a NaN counts as diverged too.
@@ -111,6 +116,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
                     break
                 if with_sup and 2 * (k + 1) > steps:
                     gpu_add_largest(state, basis, largest)
+
         bins[b * n + at] = in_bin
         latest[at] = last
         when[at] = diverged

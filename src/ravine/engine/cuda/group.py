@@ -76,6 +76,7 @@ def sum_steps(pairs: int, lanes: int) -> Any:
             total += exchange(total, 8)
         if lanes > 16:
             total += exchange(total, 16)
+
         return total
 
     if pairs == 1:
@@ -152,6 +153,7 @@ def record_steps(
     place = np.uint64(bin) * np.uint64(size) + np.uint64(at)
     if live & (lane < 8) & begins & (at < size):
         bins[place] = so_far
+
     return step if beyond and diverged == 0 else diverged, bin, so_far
 
 
@@ -179,8 +181,10 @@ def largest_entry(vectors: Any, y: Any, lane: int, lanes: int) -> Any:
         for i in range(y.size):
             entry += vectors[i, r] * y[i]
         largest = max(largest, abs(entry))
+
     distance = 1
     while distance < lanes:
         largest = max(largest, exchange(largest, distance))
         distance *= 2
+
     return largest

@@ -35,6 +35,7 @@ def lacking(spec: Spec) -> str | None:
         return f"a linear model of {d} weights, more than {MOST_WEIGHTS}"
     if batch > MOST_WEIGHTS:
         return f"batch={batch}, more than {MOST_WEIGHTS}"
+
     return None
 
 
@@ -70,6 +71,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     for start, stop in launches(rows.shape[1], plan.edges.size - 1, entries):
         some = slice(start, stop)
         out[some] = _run(data, plan, layout, entries, rows[:, some], identity[some], start_square)
+
     shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
@@ -92,6 +94,7 @@ def _run(
         cleared((n,), np.int32),
         cleared((n,), np.float64),
     )
+
     linear_model_kernel(layout)[-(-n // _THREADS), _THREADS](
         cuda.to_device(data.X),
         cuda.to_device(data.wide),
@@ -113,8 +116,10 @@ def _run(
         cuda.device_array((n, entries), np.uint32),
         *results,
     )
+
     bins, latest, when, sup = results
     samples = steps - steps // 2 if plan.with_sup else 0
+
     return summarised(
         bins, plan.edges, start_square, latest, when, plan.noisy, plan.tiny, sup, samples
     )

@@ -76,6 +76,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
         n = identity.size
         if at >= n:
             return
+
         data = LinearModelData(
             X, wide_X, target, weights, l2, loss, outputs, minimiser, start, rows, per_feature,
             per_class,
@@ -102,21 +103,28 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
             cuda.local.array(batch, np.uint32),
             mine, bins, latest, when, measured,
         )  # fmt: skip
+
         for i in range(5):
             state.each[i] = own[i, at]
+
         for j in range(d):
             state.x[j] = state.x_prev[j] = state.y[j] = start[j]
+
         for i in range(own_size):
             state.own[i] = 0.0
+
         for i in range(batch):
             state.picks[i] = np.uint32(0)
+
         if noisy == 1:
             for j in range(d):
                 s0, s1, s2, s3 = gpu_stream(seed, identity[at], np.uint32(j), NOISE)
                 state.noise_words[4 * j], state.noise_words[4 * j + 1] = s0, s1
                 state.noise_words[4 * j + 2], state.noise_words[4 * j + 3] = s2, s3
+
         if sampled == 1:
             gpu_seed(seed, mine, state.words, state.order)
+
         steps = edges[edges.size - 1]
         bound = own[3, at]
         last = 0.0
@@ -142,6 +150,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
                 )
             else:
                 gpu_gradient(data, state.y, state.g, state.scores)
+
             if noisy == 1:
                 gpu_noise(state.noise_words, state.spare, k, sigma, state.g)
             gpu_move(data, momentum, k, state)
@@ -154,6 +163,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
                 in_bin = 0.0
                 b += 1
                 edge = edges[b + 1]
+
             last = measured[0]
             in_bin += last
             if with_sup and 2 * (k + 1) > steps:
@@ -162,6 +172,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
             if not (last <= bound):
                 diverged = k + 1
                 break
+
         bins[b * n + at] = in_bin
         latest[at] = last
         when[at] = diverged

@@ -72,11 +72,14 @@ def _summarise(
     at = cuda.grid(1)
     if at >= latest.size:
         return
+
     for b in range(edges.size - 1):
         bins[b, at] /= edges[b + 1] - edges[b]
+
     last = latest[at]
     if not noisy and last < tiny:
         last = 0.0
+
     row = out[at]
     gpu_summarise_lane(bins[:, at], edges, start_square, last, when[at], noisy, tiny, row)
     row[_SUP] = np.nan if samples == 0 or isnan(row[_FLOOR]) else sup[at] / samples
@@ -108,4 +111,5 @@ def summarised(
         samples,
         out,
     )
+
     return np.asarray(out.copy_to_host())

@@ -42,6 +42,7 @@ def lacking(spec: Spec) -> str | None:
     d = spec.problem.dimension
     if d > MOST_COORDINATES:
         return f"a quadratic of {d} coordinates, more than {MOST_COORDINATES}"
+
     return None
 
 
@@ -50,6 +51,7 @@ def layout_for(d: int, mode: int, *, single: bool, with_sup: bool) -> QuadraticL
     lanes = 8
     while lanes < _WIDEST and d > lanes * _MOST:
         lanes *= 2
+
     coordinates = -(-d // lanes)
     pairs = 2 if mode == SHARED and single else 1
     threads = lanes if SIMULATED else 64 if mode == SHARED and single else _THREADS
@@ -75,6 +77,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
         for start, stop in batches(len(places), plan.edges.size - 1):
             some = places[start:stop]
             out[some] = _run(spec, plan, layout, pixels[some], repeats[some])
+
     shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
@@ -91,6 +94,7 @@ def _run(
     if layout.with_sup:
         taken: Any = takes_sup_norm
         samples = sum(taken.py_func(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
+
     start_square = float((plan.start.astype(np.float64) ** 2).sum())
     noisy = plan.noise != NO_NOISE
     return summarised(bins, plan.edges, start_square, latest, when, noisy, plan.tiny, sup, samples)
@@ -122,6 +126,7 @@ def prepared(
             scale,
         ]
     )
+
     vectors = plan.eigenvectors if layout.with_sup else np.zeros((1, 1))
     results = (
         cleared(((plan.edges.size - 1) * n,), np.float64),
@@ -129,6 +134,7 @@ def prepared(
         cleared((n,), np.int32),
         cleared((n,), np.float64),
     )
+
     arguments = (
         cuda.to_device(plan.eigenvalues),
         cuda.to_device(plan.start),
@@ -143,6 +149,7 @@ def prepared(
         _shared_noise(plan, layout, int(repeats[0])),
         *results,
     )
+
     kernel: Any = quadratic_kernel(layout, noise)
     blocks = -(-n // (layout.threads // layout.lanes))
 
@@ -156,6 +163,7 @@ def _shared_noise(plan: QuadraticPlan, layout: QuadraticLayout, repeat: int) -> 
     """Draw the noise that the trajectories of a repeat share, on the device."""
     if plan.noise != SHARED:
         return cleared((1,), plan.start.dtype)
+
     width = layout.lanes * layout.coordinates
     chunks = -(-plan.steps // STEPS)
     noise = cleared((chunks * width * STEPS,), plan.start.dtype)

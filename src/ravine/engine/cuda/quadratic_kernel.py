@@ -74,6 +74,7 @@ def zero_sums(pairs: int, real: Any) -> Any:
 
     if pairs == 1:
         return two
+
     others = zero_sums(pairs - 1, real)
 
     @device_function
@@ -99,6 +100,7 @@ def writes_ahead(count: int, lanes: int) -> Any:
             one(states[0], g, size, y, i)
 
         return last
+
     others = writes_ahead(count - 1, lanes)
 
     @device_function
@@ -146,6 +148,7 @@ def _chunk(layout: QuadraticLayout, one: Any) -> Any:
             states, sums = go_on(states, zeros(), g, scale, last_scale, noise, here)
             total = fold(sums, lane)
             square = total if (lane & 7) // (2 * pairs) == turn else square
+
         return states, (square,)
 
     @device_function
@@ -202,6 +205,7 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
         sup_sum = 0.0
         if with_sup:
             room = cuda.shared.array((groups, width), np.float64)
+
         k = np.int32(0)
         square = zero
         parts = nothing()
@@ -224,6 +228,7 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
                 in_step()
                 sup_sum += largest_entry(vectors, y, lane, lanes)
                 in_step()
+
         square = finish(parts, lane)
         record = record_steps(
             square, lane, np.int32(k - STEPS), steps, at, n, factor, bound, zero, levels,
@@ -231,6 +236,7 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
         )  # fmt: skip
         if lane < 8 and k - STEPS + 1 + lane == steps and at < n:
             latest[at] = factor * square
+
         first = earliest(record[0])
         if lane == 0 and at < n:
             when[at] = first

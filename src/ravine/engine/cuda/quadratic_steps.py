@@ -125,6 +125,7 @@ def all_coordinates(count: int, stride: int, one: Any) -> Any:
             return (state,), sums
 
         return last
+
     others = all_coordinates(count - 1, stride, one)
 
     @device_function
@@ -151,6 +152,7 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
         c1, c2 = gpu_coefficients(alpha * eigenvalue, beta, gamma)
         if not drawing:
             return place, place, real(c1), real(c2)
+
         s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
         return place, place, real(c1), real(c2), s0, s1, s2, s3
 
@@ -161,6 +163,7 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
             return (one(eigenvalues, start, i, given),)
 
         return last
+
     others = new_coordinates(count - 1, lanes, real, drawing)
 
     @device_function
@@ -182,6 +185,7 @@ def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> Non
     i = cuda.grid(1)
     if i >= d:
         return
+
     piece = 16 // noise.itemsize
     s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
     for chunk in range(0, noise.size, 8 * width):

@@ -34,6 +34,7 @@ def why_unavailable() -> str:
     """Say why no GPU can be used, or return nothing where one can."""
     if SIMULATED or cuda.is_available():
         return ""
+
     return "no NVIDIA GPU with a working driver was found"
 
 
@@ -41,6 +42,7 @@ def gpu_name() -> str:
     """Return the name of the GPU that kernels run on."""
     if SIMULATED:
         return "simulated"
+
     name = cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
 
@@ -71,6 +73,7 @@ def on_device(function: Any, **constants: Any) -> Any:
         twin = FunctionType(source.__code__, known, source.__name__, source.__defaults__)
         twin.__module__ = source.__module__
         _made[key] = twin if SIMULATED else device_function(twin)
+
     return _made[key]
 
 
@@ -136,6 +139,7 @@ else:
             for e in range(wide):
                 number = builder.extract_element(vector, ir.Constant(ir.IntType(32), e))
                 piece = builder.insert_value(piece, number, e)
+
             return piece
 
         return result(array, types.int64), build

@@ -80,6 +80,7 @@ def seed_lanes(
         s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(0), INDEX)
         words[lane], words[LANES + lane] = s0, s1
         words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+
     for entry in range(order.size):
         order[entry] = np.uint32(entry // LANES)
 
@@ -128,6 +129,7 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
             for entry in range(m * LANES):
                 other = (n - m) * LANES + entry
                 order[entry], order[other] = order[other], order[entry]
+
     terms = np.uint32(n)
     for b in range(size):
         row = picks[b * LANES : (b + 1) * LANES]
@@ -135,6 +137,7 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
             for lane in range(LANES):
                 row[lane] = np.uint32(first + b)
             continue
+
         draw_row(words, free - b)
         if m > 1 or by_epoch:
             # Swap the drawn entry, counted from its place, into that place.
@@ -154,6 +157,7 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
             for lane in range(LANES):
                 ahead = np.uint32(row[lane] + np.uint32(1) + words[4 * LANES + lane])
                 row[lane] = np.uint32(ahead - terms) if ahead >= terms else ahead
+
     return size
 
 
@@ -173,7 +177,9 @@ def draw_together(
                 s0, s1, s2, s3 = advance(s0, s1, s2, s3)
             words[lane], words[LANES + lane] = s0, s1
             words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+
         return
+
     for u in range(count):
         draw_batch(rule, n, step + u, words, order, picks)
         for lane in range(LANES):
@@ -228,8 +234,10 @@ def check_batch(sampling: Sampling | None, n: int, batch: int) -> int:
         # A batch must fit beside the one before it, of which it holds no term.
         limit = n // 2
         rule = f"at most half of the {n} terms without repeat"
+
     if m > limit:
         raise Refusal("batch", rule, m, "use a smaller batch, or another sampling")
+
     return m
 
 

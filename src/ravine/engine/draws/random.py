@@ -49,6 +49,7 @@ def philox(
         c3 = np.uint32(p0 & _WORD)
         key_0 = (key_0 + _WEYL_0) & _WORD
         key_1 = (key_1 + _WEYL_1) & _WORD
+
     return c0, c1, c2, c3
 
 

@@ -57,6 +57,7 @@ def sum_terms(
     elif len(hessians) == 1:
         values, vectors = np.linalg.eigh(hessians[0])
         shared = vectors, values[None, :]
+
     if shared is not None:
         basis = shared[0]
         rows = shared[1].T
@@ -76,6 +77,7 @@ def sum_terms(
         odd=odd,
         shared=shared is not None,
     )
+
     return terms, np.ascontiguousarray(basis, dtype=np.float64)
 
 
@@ -91,6 +93,7 @@ def _structure(
         differs = rows != middle[:, None]
         alone = differs.sum(axis=1) == 1
         odd[alone] = differs[alone].argmax(axis=1)
+
     return same, odd
 
 
@@ -111,6 +114,7 @@ def sum_rules(
     momentum = momenta(schedule, steps)
     # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
     look = momentum if nesterov else momenta(None, steps)
+
     return StepRules(
         sampling=rule_number(sampling),
         batch=check_batch(sampling, terms, batch),
@@ -142,6 +146,7 @@ def new_tile(
         sigma=float(np.sqrt(spec.sigma2)),
         dtype=dtype,
     )
+
     start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
     plan = FiniteSumPlan(
         start=start,
@@ -151,6 +156,7 @@ def new_tile(
         tiny=vanished(dtype),
         basis=basis if "floor_sup" in spec.measures else np.empty((0, 0)),
     )
+
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
     lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), start, force)
@@ -210,6 +216,7 @@ def _measure(
             ones=np.ones(LANES),
             sup=np.empty(LANES),
         )
+
         for block in range(first, last):
             for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
                 each.fill(0)
@@ -309,10 +316,12 @@ def ensemble(
     if not isinstance(problem, QuadraticSum | Quadratic):
         shown = type(problem).__name__
         raise WrongType("problem", "made of quadratics", shown, "use run or sweep")
+
     given = real("visits", visits, "nonnegative", remedy="give numbers of steps, e.g. [0, 100]")
     at = np.atleast_1d(np.asarray(given)).astype(np.int64)
     if at.ndim != 1 or (at != np.atleast_1d(given)).any() or (np.diff(at) <= 0).any():
         raise Refusal("visits", "increasing whole numbers", f"{at.tolist()}", "sort them")
+
     count = whole("trajectories", trajectories, 1, remedy="give a number, e.g. 1000")
     rule = None if sampling is None else Sampling.parse(sampling)
     variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
@@ -332,6 +341,7 @@ def ensemble(
         nesterov=method.is_nesterov,
         sigma=float(np.sqrt(variance)),
     )
+
     x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
     away = basis.T @ (x0 - problem.minimiser)
     plan = FiniteSumPlan(
@@ -342,6 +352,7 @@ def ensemble(
         tiny=0.0,
         basis=np.empty((0, 0)),
     )
+
     ones = np.ones(count)
     names = np.arange(count, dtype=np.uint64)
     lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
@@ -359,10 +370,12 @@ def ensemble(
             ones=none,
             sup=none,
         )
+
         drive(terms, rules, plan, lanes, state, kept, at, out, first, last)
 
     with announced_compilation():
         spread(go, len(lanes.limit) // LANES)
+
     errors = np.einsum("ij,vjt->vti", basis, out[:, :, :count], optimize=True)
     made_by = {
         "problem": problem.name,
@@ -376,4 +389,5 @@ def ensemble(
         "sigma2": variance,
         "seed": origin,
     }
+
     return Ensemble(at, errors, made_by)

@@ -95,15 +95,18 @@ def take_step(
     sampled_gradient(terms, state.picks, size, state.room, Y, G)
     if extras == 1 and rules.sigma > 0.0:
         add_noise(state, k, rules.sigma)
+
     for j in range(d):
         coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         descend_rows(coordinate, state.each, rules.scale[k], rules.shift[k])
+
     if extras == 1:
         if rules.restart == EVERY:
             if (k + 1) % rules.period == 0:
                 restart_all(state)
         elif rules.restart != NEVER:
             restart(state, terms, rules.restart, size)
+
     for j in range(d):
         coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         look_rows(coordinate, state.each, rules.look_scale[k + 1], rules.look_shift[k + 1], total)
@@ -139,6 +142,7 @@ def _two_kinds(
             if recording == 1:
                 y = look_ahead(x, before, gamma)
                 errors[u * LANES + lane] += y * y
+
         coordinate[lane] = x
         coordinate[LANES + lane] = before
 
@@ -184,6 +188,7 @@ def _together(
     n = terms.curvatures.shape[1]
     d = state.room.size // (ROWS * LANES)
     draw_together(rule, n, k, count, state.words, state.order, state.picks, state.drawn)
+
     for j in range(d):
         coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         row = terms.curvatures[j]
@@ -210,6 +215,7 @@ def _retire_certain(
                 state.each[row * LANES + lane] = 0.0
             for row in range(state.room.size // LANES):
                 state.room[row * LANES + lane] = 0.0
+
     return running
 
 
@@ -224,6 +230,7 @@ def add_largest(state: FiniteSumBlock, basis: FloatArray, sup: FloatArray) -> No
             for j in range(d):
                 entry += basis[i, j] * state.room[(j * ROWS + Y) * LANES + lane]
             largest = max(largest, abs(entry))
+
         sup[lane] += largest
 
 
@@ -281,9 +288,11 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                                 kept.latest,
                                 kept.diverged_at,
                             )
+
                         running = _retire_certain(
                             state, plan.noisy, plan.tiny, kept.latest, kept.diverged_at
                         )
+
                     k += count
 
                     # Coordinates that are taken apart have no look-ahead before it is asked for.
@@ -292,6 +301,7 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
                         for j in range(d):
                             coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
                             look_rows(coordinate, state.each, 1.0, 0.0, errors)
+
                     if recording == 1 and look and running > 0:
                         add_largest(state, plan.basis, kept.sup)
 

@@ -101,9 +101,11 @@ def begin(
         coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for entry in range(3 * LANES):
             coordinate[entry] = start[j]
+
     for row in range(3):
         for lane in range(LANES):
             state.each[row * LANES + lane] = own[row, lane]
+
     seed_lanes(seed, identity, state.words, state.order)
 
 
@@ -130,6 +132,7 @@ def multiply_rows(
         for lane in range(LANES):
             out[lane] += entry * v[lane]
         return
+
     share = out.dtype.type(1.0) / out.dtype.type(size)
     for b in range(size):
         drawn = picks[b * LANES : (b + 1) * LANES]
@@ -158,6 +161,7 @@ def sampled_gradient(
                 at = i * wide + source * LANES
                 row = terms.curvatures[entry]
                 multiply_rows(row, terms.same[entry], picks, size, room, at, to)
+
         if terms.slopes.shape[0] > 0:
             share = out.dtype.type(1.0) / out.dtype.type(size)
             slopes = terms.slopes[j]
@@ -202,6 +206,7 @@ def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
                 s0, s1, s2, s3 = advance(s0, s1, s2, s3)
                 words[lane], words[LANES + lane] = s0, s1
                 words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+
         drawn = normals[(k % 2) * LANES : (k % 2 + 1) * LANES]
         g = state.room[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
         for lane in range(LANES):
@@ -249,14 +254,17 @@ def restart(state: FiniteSumBlock, terms: FiniteSumTerms, kind: int, size: int) 
             sampled_gradient(terms, state.picks, size, room, MID, SLOPE)
         else:
             full_gradient(terms, room, MID, SLOPE)
+
     for lane in range(LANES):
         test[lane] = 0.0
+
     d = room.shape[0] // (ROWS * LANES)
     for j in range(d):
         coordinate = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         slope = coordinate[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
             test[lane] += slope[lane] * (coordinate[lane] - coordinate[LANES + lane])
+
     for j in range(d):
         coordinate = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for lane in range(LANES):

@@ -89,8 +89,10 @@ def softmax(scores: FloatArray, classes: tuple[int, ...]) -> None:
                 top = max(top, row[c * LANES + p])
             for c in range(len(classes)):
                 row[c * LANES + p] -= top
+
     for entry in range(ROWS * wide):
         scores[entry] = exponential(scores[entry])
+
     for r in range(ROWS):
         row = scores[r * wide :]
         for p in range(LANES):
@@ -137,6 +139,7 @@ def score(
                 z1 += x1[j] * w
                 z2 += x2[j] * w
                 z3 += x3[j] * w
+
             z[p] = z0
             z[wide + p] = z1
             z[2 * wide + p] = z2
@@ -171,6 +174,7 @@ def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatA
     """Put the gradient of the whole objective at ``y`` into ``g``."""
     features = data.features
     classes = data.classes
+
     for entry in range(g.shape[0]):
         g[entry] = data.l2 * y[entry]
 
@@ -180,6 +184,7 @@ def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatA
             softmax(scores, classes)
         elif data.loss == LOGISTIC:
             sigmoid(scores)
+
         # Now the scores are what is to meet the target: its slope in a score is the difference.
         for r in range(ROWS):
             weight = data.weights[first + r]
@@ -188,6 +193,7 @@ def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatA
                 row = scores[(r * len(classes) + c) * LANES :]
                 for p in range(LANES):
                     row[p] = weight * (row[p] - hit)
+
         collect(data.X, first, scores, g, features, classes)
 
 
@@ -222,6 +228,7 @@ def visit_rows(
                 z5 += row[j + 5] * w[j + 5]
                 z6 += row[j + 6] * w[j + 6]
                 z7 += row[j + 7] * w[j + 7]
+
             z = ((z0 + z1) + (z2 + z3)) + ((z4 + z5) + (z6 + z7))
             scores[c] = z
             # The logistic loss is a softmax of (0, z).
@@ -241,6 +248,7 @@ def visit_rows(
                 loss -= hits[c] * (scores[c] - top)
                 scores[c] = exponential(scores[c] - top)
                 total += scores[c]
+
             if slopes.size == 0:
                 # With a reference score of zero the second label alone counts its own score.
                 loss += np.log(total) + (top * (1.0 - hits[0]) if data.loss == LOGISTIC else 0.0)
@@ -252,6 +260,7 @@ def visit_rows(
             g = slopes[c * wide : (c + 1) * wide]
             for j in range(wide):
                 g[j] += slope * row[j]
+
     return loss
 
 
@@ -266,6 +275,7 @@ def take_lane(data: LinearModelData, x: FloatArray, p: int, own: FloatArray) -> 
             w = x[(j * outputs + c) * LANES + p]
             own[c * wide + j] = w
             square += w * w
+
     return 0.5 * data.l2 * square
 
 
@@ -325,4 +335,5 @@ def objective_of(
         last = data.edges[batch + 1]
         loss = visit_rows(data, first, last, own, scores, nothing)
         total += loss / ((last - first) * count)
+
     return total

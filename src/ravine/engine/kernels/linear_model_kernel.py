@@ -99,6 +99,7 @@ def add_noise(
             for p in range(LANES):
                 slope[p] += sigma * second[p]
             continue
+
         for p in range(LANES):
             s0, s1 = state[p], state[LANES + p]
             s2, s3 = state[2 * LANES + p], state[3 * LANES + p]
@@ -125,12 +126,14 @@ def restarts(
     """Whether lane p, which stood at ``before``, restarts after step k."""
     if plan.restart == EVERY:
         return (k + 1) % plan.period == 0
+
     if plan.restart == ON_GRADIENT:
         along = 0.0
         for j in range(data.start.size):
             at = j * LANES + p
             along += state.g[at] * (state.x[at] - before[at])
         return along > 0.0
+
     of = size if plan.restart == ON_SAMPLED else 0
     after = objective_of(data, state.picks, STREAMS, of, state.x, p, state.scores, state.own)
     rise = after - objective_of(data, state.picks, STREAMS, of, before, p, state.scores, state.own)
@@ -164,6 +167,7 @@ def look(data: LinearModelData, momentum: FloatArray, k: int, state: LinearModel
     largest = state.measured[LANES : 2 * LANES]
     for p in range(LANES):
         square[p] = largest[p] = 0.0
+
     for j in range(data.start.size):
         x = state.x[j * LANES :]
         x_prev = state.x_prev[j * LANES :]
@@ -189,6 +193,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
         batches = data.edges.size - 1
         if sampled == 1:
             seed_lanes(plan.seed, state.identity, state.words, state.order)
+
         b = size = 0
         for k in range(steps):
             if sampled == 1:
@@ -199,6 +204,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
                 )  # fmt: skip
             else:
                 gradient(data, state.y, state.g, state.scores)
+
             if extras == 1 and plan.sigma > 0.0:
                 add_noise(state.noise_words, state.spare, k, plan.sigma, state.g)
             move(data, plan.momentum, k, state)
@@ -207,6 +213,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
                     if restarts(data, plan, state, k, size, p, state.x_prev):
                         for j in range(d):
                             state.x_prev[j * LANES + p] = state.x[j * LANES + p]
+
             look(data, plan.momentum, k, state)
 
             b += k + 1 > edges[b + 1]
@@ -227,6 +234,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
                     for j in range(d):
                         at = j * LANES + p
                         state.x[at] = state.x_prev[at] = state.y[at] = best[j]
+
             if running == 0:
                 break
 
@@ -248,6 +256,7 @@ def new_data(problem: Any, start: FloatArray, sampled: bool) -> LinearModelData:
     outputs = problem.loss.outputs
     target = np.zeros((rows, outputs))
     target[: len(X)] = problem.loss.kernel_target()
+
     return LinearModelData(
         X=np.ascontiguousarray(wide[:, : X.shape[1]]),
         wide=wide,
@@ -272,6 +281,7 @@ def new_block(
     wide = data.outputs * data.wide.shape[1]
     noisy = d if plan.sigma > 0.0 else 0
     words, order, picks = new_draws(plan.sampling, data.edges.size - 1, batch)
+
     return LinearModelBlock(
         each=aligned(5 * LANES, np.float64),
         x=aligned(d * LANES, kind),
@@ -303,6 +313,7 @@ def new_plan(spec: Spec, sampled: bool) -> LinearModelPlan:
     look_momentum = momentum if spec.gammas is None else momenta(None, spec.steps)
     restart, period = restart_rule(spec.restart)
     best = problem.minimiser
+
     return LinearModelPlan(
         seed=np.uint64(spec.seed),
         sampling=rule_number(spec.sampling) if sampled else IID,

@@ -112,10 +112,13 @@ def add_largest(
             newest = x[2 * i * LANES + p]
             before = x[(2 * i + 1) * LANES + p]
             y[i * LANES + p] = np.sqrt(own[FACTOR + p]) * (newest - g[p] * before)
+
     largest = y[d * LANES : (d + 1) * LANES]
     entry = y[(d + 1) * LANES : (d + 2) * LANES]
+
     for p in range(LANES):
         largest[p] = 0.0
+
     for r in range(d):
         for p in range(LANES):
             entry[p] = 0.0
@@ -123,8 +126,10 @@ def add_largest(
             weight = eigenvectors[r, i]
             for p in range(LANES):
                 entry[p] += weight * y[i * LANES + p]
+
         for p in range(LANES):
             largest[p] = max(largest[p], abs(entry[p]))
+
     for p in range(LANES):
         sup[p] += largest[p]
 
@@ -189,11 +194,13 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                 else:
                     at = i // LANES * CHUNK * LANES + i % LANES
                     chunk_shared(both, row, shared[at:], squares)
+
             for j in range(min(CHUNK, steps - k)):
                 b += k + j + 1 > edges[b + 1]
                 newest = squares[j * LANES :]
                 sums = state.bins[b * LANES : (b + 1) * LANES]
                 record(newest, own[FACTOR:], own[LIMIT:], k + j + 1, sums, latest, diverged_at)
+
             k += CHUNK
             # Lanes whose outcome is certain rest at zero, where they cost nothing extra: no
             # infinities, no subnormal numbers.
@@ -207,6 +214,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                             noise[SCALE + p] = np.float32(0.0)
                         for i in range(2 * d):
                             x[i * LANES + p] = 0.0
+
             if with_sup == 1 and running > 0 and takes_sup_norm(k, steps):
                 add_largest(eigenvectors, x, row[G:], own, room, sup)
 
@@ -224,6 +232,7 @@ def noise_mode(spec: Spec) -> int:
     """Whose noise the trajectories of a sweep feel."""
     if spec.sigma2 == 0.0:
         return NO_NOISE
+
     return INDEPENDENT if spec.noise == "independent" else SHARED
 
 
@@ -235,6 +244,7 @@ def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[plan.noise]
     shared = aligned(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
     shared[:] = 0.0
+
     return QuadraticBlock(
         aligned(5 * LANES, np.float64),
         aligned(2 * d * LANES, kind),
@@ -274,6 +284,7 @@ def run_block(
     elif mode == SHARED:
         all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
         fill_streams(plan.seed, all_of_repeat, True, NOISE, state.states)
+
     noisy = mode != NO_NOISE
     with_sup = plan.eigenvectors.size > 0
     steps = plan.steps
@@ -282,12 +293,14 @@ def run_block(
     if with_sup:
         sup = np.zeros(LANES)
         room = np.empty((len(plan.eigenvectors) + 2) * LANES)
+
     _drivers[int(mode == INDEPENDENT), int(with_sup)](
         plan.eigenvalues, mode == SHARED, noisy, plan.tiny, plan.edges, state,
         plan.eigenvectors, sup, room,
     )  # fmt: skip
     if not noisy:
         state.latest[state.latest < plan.tiny] = 0.0
+
     start = float((plan.start.astype(np.float64) ** 2).sum())
     bins = state.bins.reshape(-1, LANES)
     summarise(
@@ -309,6 +322,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     rows = spec.repeats if mode == SHARED else 1
     if mode != SHARED:
         pixels = np.repeat(pixels, spec.repeats)
+
     repeat = np.arange(len(pixels)) % spec.repeats
     padded = -(-len(pixels) // LANES) * LANES
     fill = np.minimum(np.arange(padded), len(pixels) - 1)
@@ -321,6 +335,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     def run(first: int, last: int) -> None:
         if not hasattr(blocks_of_threads, "own"):
             blocks_of_threads.own = new_block(plan)
+
         for number in range(first, last):
             row, block = divmod(number, blocks)
             here = out[row, block * LANES : (block + 1) * LANES]
@@ -330,6 +345,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     kept = out[:, : len(pixels)]
     if mode == SHARED:
         kept = kept.transpose(1, 0, 2)
+
     shaped = kept.reshape(last - first, spec.repeats, len(FIELDS))
     return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
 
@@ -340,10 +356,12 @@ def check(spec: Spec) -> None:
         rule = "left out for a quadratic, which is no sum"
         remedy = "give sigma2 for additive noise"
         raise Refusal("sampling", rule, spec.sampling.value, remedy)
+
     for name, usual in (("batch", 1), ("restart", None), ("schedule", None)):
         value = getattr(spec, name)
         if value is not usual:
             raise Refusal(name, "left out for a quadratic", f"{value!r:.60}", "take it away")
+
     if spec.dtype == "float32":
         _check_single(spec)
 
@@ -354,6 +372,7 @@ def _check_single(spec: Spec) -> None:
     moving = spec.alphas[spec.alphas > 0.0]
     if spec.noise == "shared" and spec.sigma2 > 0.0 and moving.size:
         away /= float(moving.min()) * np.sqrt(spec.sigma2)
+
     if away > _FARTHEST_SINGLE:
         rule = (
             f"float64 for a start beyond {_FARTHEST_SINGLE:g} (in units of alpha sigma if shared)"
@@ -367,6 +386,7 @@ def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
     dtype = np.dtype(spec.dtype)
     start = problem.eigenvectors.T @ (spec.start - problem.minimiser)
     with_sup = "floor_sup" in spec.measures
+
     return QuadraticPlan(
         eigenvalues=problem.eigenvalues.astype(dtype),
         start=start.astype(dtype),
@@ -395,9 +415,11 @@ def new_trajectories(
         # Where alpha is zero nothing moves: noise of 1e-20 of the distance does not show either.
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
         unit = np.where(alpha > 0.0, -alpha * plan.sigma, still)
+
     scale = distance + alpha * plan.sigma * np.sqrt(plan.start.size)
     identity = pixels.astype(np.uint64) | (repeats.astype(np.uint64) << np.uint64(32))
     limit = divergence_limit(scale)
+
     return QuadraticTrajectories(
         alpha, beta, gamma, gamma / ahead, unit, (ahead * unit) ** 2, limit, identity
     )

@@ -54,9 +54,11 @@ def four_draws(states: Words, words: Words, noise: Singles) -> None:
         words[3 * LANES + p] = output(s0, s3)
         s0, s1, s2, s3 = advance(s0, s1, s2, s3)
         states[p], states[LANES + p], states[2 * LANES + p], states[3 * LANES + p] = s0, s1, s2, s3
+
     for p in range(LANES):
         noise[_R0 + p] = noise[SCALE + p] * radius(words[p])
         noise[_R2 + p] = noise[SCALE + p] * radius(words[2 * LANES + p])
+
     for p in range(LANES):
         noise[p] = noise[_R0 + p] * cosine(words[LANES + p])
         noise[LANES + p] = noise[_R0 + p] * sine(words[LANES + p])

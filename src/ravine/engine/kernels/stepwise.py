@@ -45,4 +45,5 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
                 start=spec.start,
             )
             out[p, r] = [trace.measures[name] for name in FIELDS]
+
     return {name: out[:, :, i] for i, name in enumerate(FIELDS)}

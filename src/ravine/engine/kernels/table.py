@@ -72,6 +72,7 @@ class Kernel:
         """Run the pixels first..last-1 on the device of ``spec``."""
         if spec.device == "cpu":
             return self.run_on_processor(spec, first, last)
+
         assert self.gpu_module is not None  # ``choose_device`` has seen to it
         return cast("Fields", import_module(self.gpu_module).run_tile(spec, first, last))
 
@@ -79,6 +80,7 @@ class Kernel:
         """Name what of ``spec`` cannot be run on a GPU, or return None."""
         if self.gpu_module is None:
             return f"{type(spec.problem).__name__}, {self.problem}"
+
         return cast("str | None", import_module(self.gpu_module).lacking(spec))
 
 
@@ -93,6 +95,7 @@ def _is_quadratic_sum(spec: Spec) -> bool:
         return True
     if not isinstance(problem, LinearModel) or not problem.loss.quadratic:
         return False
+
     return problem.dimension <= _MOST_FEATURES or not spec.sampled
 
 
@@ -103,6 +106,7 @@ def _is_compiled_model(spec: Spec) -> bool:
         return False
     if problem.loss.quadratic:
         return True
+
     few = spec.sampled or problem.dimension <= _MOST_WEIGHTS
     return few and problem.loss.outputs <= _MOST_CLASSES
 

@@ -21,6 +21,7 @@ def spread(run: Callable[[int, int], None], blocks: int) -> None:
     if threads == 1:
         run(0, blocks)
         return
+
     size = -(-blocks // (threads * _PIECES))
     pieces = [(at, min(at + size, blocks)) for at in range(0, blocks, size)]
     stop = Event()

@@ -31,6 +31,7 @@ def numerics() -> dict[str, str]:
 
     machine = platform.machine()
     fused = machine != "x86_64" or get_host_cpu_features().get("fma", False)
+
     return {
         "ravine": f"{version('ravine')} ({digest(DECIDING).hex()[:14]})",
         "numpy": version("numpy"),
@@ -45,6 +46,7 @@ def fingerprint(spec: Spec) -> dict[str, str]:
         fields = {
             field.name: _described(getattr(spec, field.name)) for field in dataclasses.fields(spec)
         }
+
     return fields | numerics()
 
 
@@ -58,6 +60,7 @@ def _described(value: Any) -> str:
         return f"{'x'.join(map(str, value.shape))} numbers, {ends} [{_digest(value)}]"
     if callable(value):
         return f"{getattr(value, '__name__', type(value).__name__)} [{_digest(value)}]"
+
     return repr(value)
 
 
@@ -90,6 +93,7 @@ def _feed(state: Any, value: Any) -> None:
         _feed(state, vars(value))
     else:
         state.update(repr(value).encode())
+
     state.update(b">")
 
 
@@ -103,6 +107,7 @@ def _parts(problem: Problem) -> dict[str, Any]:
         for name, thing in vars(kind).items():
             if isinstance(thing, cached_property):
                 own[name] = getattr(problem, name) if kind is not Problem else None
+
     return vars(problem) | own
 
 
@@ -112,8 +117,11 @@ def _feed_function(state: Any, function: Any) -> None:
     state.update(getattr(function, "__qualname__", type(function).__qualname__).encode())
     if code is None:
         return
+
     state.update(code.co_code + repr(code.co_names).encode())
+
     for constant in code.co_consts:
         state.update(constant.co_code if hasattr(constant, "co_code") else repr(constant).encode())
+
     cells = function.__closure__ or ()
     _feed(state, [function.__defaults__, [cell.cell_contents for cell in cells]])

@@ -69,6 +69,7 @@ class _TileGrid:
         """Tiles of about ``pixels`` pixels: some whole rows, or a part of one."""
         if len(shape) == 1 or pixels < shape[1]:
             return cls(shape, (1,) * (len(shape) - 1) + (min(pixels, shape[-1]),))
+
         return cls(shape, (min(pixels // shape[1], shape[0]), shape[1]))
 
     def chunk_of(self, number: int) -> tuple[int, ...]:
@@ -101,6 +102,7 @@ class TileStore:
             layout = _TileGrid.cut(spec.shape, pixels)
             with _clear_when_full(self.path):
                 _create(self.path, spec, self._names, layout, self._made_with)
+
         described = _attributes(self.path)
         _refuse_other(self.path, described["made_with"], self._made_with)
         self._layout = _TileGrid(tuple(described["shape"]), tuple(described["chunk"]))
@@ -124,6 +126,7 @@ class TileStore:
         """Tiles that are not there, or not as they were written; leftovers are cleared away."""
         for leftover in (*self.path.rglob("*.partial"), *self.path.rglob(".*.part.*")):
             leftover.unlink(missing_ok=True)
+
         return [
             tile
             for tile, number in self._numbers.items()
@@ -135,6 +138,7 @@ class TileStore:
         number = self._numbers[tile]
         box = self._layout.box(number)
         sums: dict[str, str] = {}
+
         with _clear_when_full(self.path):
             for name in self._names:
                 chunk = _chunk_file(self.path, name, self._layout.chunk_of(number))
@@ -143,6 +147,7 @@ class TileStore:
                 values = part[name].astype(variable_dtype(name), copy=False)
                 self._array(name)[box] = values.reshape([s.stop - s.start for s in box])
                 sums[name] = _flushed_sum(chunk)
+
             record = json.dumps({"tile": list(tile), "sha256": sums})
             with written_whole(_record_file(self.path, number), flush=True) as part_file:
                 part_file.write_text(record, encoding="utf-8")
@@ -159,6 +164,7 @@ class TileStore:
             # Without this a chunk of nothing but the fill value would not be written.
             with zarr.config.set({"array.write_empty_chunks": True}):
                 self._arrays[name] = zarr.open_array(self.path / name, mode="r+")
+
         return self._arrays[name]
 
 
@@ -177,6 +183,7 @@ def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, np.ndarray[Any
     there = np.zeros(layout.shape, dtype=bool)
     for number in range(layout.total):
         there[layout.box(number)] = _check(place, layout, number) is True
+
     return xr.open_zarr(place, chunks=None), there
 
 
@@ -185,6 +192,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[Path, _TileGrid, dict[str, An
     place = Path(path)
     if not place.exists():
         raise Refusal("store", "the store of a sweep", place, "there is none")
+
     described = _attributes(place)
     return place, _TileGrid(tuple(described["shape"]), tuple(described["chunk"])), described
 
@@ -216,6 +224,7 @@ def _create(
             "fill_value": fill.item(),
             "_FillValue": None,
         }
+
     data = new_dataset(spec, blank)
     encoding |= {str(name): {"_FillValue": None} for name in data.coords}
     attributes = {
@@ -224,9 +233,11 @@ def _create(
         "chunk": list(layout.chunk),
         "made_with": made_with,
     }
+
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     shutil.rmtree(new, ignore_errors=True)
+
     try:
         data.to_zarr(new, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
         zarr.open_group(new, mode="r+").create_group(_RECORDS, attributes=attributes)
@@ -260,6 +271,7 @@ def _attributes(path: Path) -> dict[str, Any]:
         rule = "a new path, or the store of a sweep"
         remedy = "it holds something else, give another path"
         raise Refusal("store", rule, path, remedy) from None
+
     return described
 
 
@@ -288,6 +300,7 @@ def _locked(path: Path) -> int:
             os.close(handle)
             remedy = "wait for the other run to end"
             raise Refusal("store", "free", f"{path}, which a run writes to now", remedy) from None
+
     return handle
 
 
@@ -329,6 +342,7 @@ def _check(path: Path, layout: _TileGrid, number: int) -> bool | None:
         return None
     except (OSError, ValueError):
         return False
+
     try:
         return record["tile"] == list(layout.tile(number)) and all(
             hashlib.sha256(_chunk_file(path, name, chunk).read_bytes()).hexdigest() == kept

@@ -137,11 +137,13 @@ class Bound:
             raise Refusal(
                 "sigma", "left out", f"{level:g}", "this bound is for exact gradients: pick another"
             )
+
         return level**self._power
 
     def _floor(self, level: float) -> float:
         if not self.holds:
             return np.inf
+
         return level * (self.noise_gain or 0.0) if level else 0.0
 
 

@@ -80,6 +80,7 @@ def sgd_finite_sum(curvature: Curvature, method: Method) -> Bound:
         shown = f"beta={beta:g}, gamma={gamma:g}"
         remedy = "use bounds.contraction or bounds.worst_case for methods with momentum"
         raise Refusal("method", "without momentum", shown, remedy)
+
     return _distance(
         "first corollary of Theorem 4: SGD, finite sum, any sampling",
         rate=max(abs(1.0 - alpha * mu), abs(1.0 - alpha * L)),
@@ -134,6 +135,7 @@ def lyapunov(method: Method, rate: float, P: npt.ArrayLike) -> Bound:
     alpha, _, gamma = one_method(method)
     r = one_number("rate", rate, "nonnegative", remedy="give the certified rate, e.g. 0.97")
     transient_gain, noise_gain = norm_gains(_positive_definite(P), gamma)
+
     return _distance(
         "quadratic Lyapunov function: finite sum, any sampling",
         rate=r,
@@ -162,10 +164,12 @@ def _positive_definite(P: npt.ArrayLike) -> FloatArray:
     form = np.asarray(real("P", P, remedy=remedy))
     if form.shape != (2, 2):
         raise Refusal("P", "a 2x2 matrix", f"an array of shape {form.shape}", remedy)
+
     positive = form[0, 0] > 0.0 and form[1, 1] > 0.0 and form[0, 0] * form[1, 1] > form[0, 1] ** 2
     # A matrix that was symmetrised in float64 differs from its transpose by rounding alone.
     skew = abs(form[0, 1] - form[1, 0])
     if not positive or skew > 1e-9 * np.max(form):
         shown = np.array2string(form, separator=", ").replace("\n", "")
         raise Refusal("P", "symmetric and positive definite", shown, remedy)
+
     return form

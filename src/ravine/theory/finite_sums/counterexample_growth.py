@@ -84,6 +84,7 @@ def counterexample_growth(
     if wrong.any():
         given = f"{np.asarray(terms)[wrong][0]:g}"
         raise Refusal("n", "whole and at least 2", given, "give a number of terms")
+
     shape = broadcast(n=terms, Q=curvature.Q)
     rho = 1.0 - 1.0 / np.sqrt(curvature.Q)
     factor = counterexample_factor(np.atleast_1d(np.asarray(terms)), rule, kind)

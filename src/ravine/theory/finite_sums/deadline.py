@@ -30,6 +30,7 @@ class Deadline:
         """Seconds left, zero or more; None without an end."""
         if self._end is None:
             return None
+
         return max(0.0, self._end - time.monotonic())
 
 

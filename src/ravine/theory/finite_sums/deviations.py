@@ -153,6 +153,7 @@ class MatrixDeviations:
             return np.zeros(X.shape)
         if self._table_pays():
             return self._table(X)
+
         d = self.dimension
         self._products += X.size // (d * d)
         out = np.zeros((X.size // (d * d), d, d))
@@ -160,6 +161,7 @@ class MatrixDeviations:
             for layer in self._layers:
                 pulled = (layer.reshape(-1, d) @ one).reshape(d, -1)
                 total += layer.reshape(d, -1) @ pulled.T
+
         return np.asarray(0.5 * (out + np.swapaxes(out, 1, 2))).reshape(X.shape)
 
     def third(self, gradients: FloatArray) -> FloatArray:
@@ -175,6 +177,7 @@ class MatrixDeviations:
         for first in range(0, len(out), step):
             part = self.matrices[first : first + step]
             out[first : first + step] = np.einsum("kij,ji->k", part @ X @ part, V)
+
         return out
 
     def along(self, axis: FloatArray) -> FloatArray:
@@ -240,12 +243,14 @@ class RowDeviations:
         few = n * q * d * d < _TABLE_DIRECTIONS**3
         if d > _TABLE_DIRECTIONS or (few and d > _SMALL):
             return None
+
         products = np.zeros((d * d, d * d))
         step = max(1, _CHUNK // (d * d))
         for first in range(0, n, step):
             part = self.roots[first : first + step]
             flat = (np.swapaxes(part, 1, 2) @ part).reshape(len(part), -1)
             products += (self.weights[first : first + step, None] * flat).T @ flat
+
         around = products.reshape(d, d, d, d).transpose(0, 2, 1, 3)
         mean = np.einsum("ik,lj->ijkl", self._mean, self._mean)
         return _Table(self.factor * (around - mean))
@@ -259,6 +264,7 @@ class RowDeviations:
             return np.zeros(X.shape)
         if self._table is not None:
             return self._table(X)
+
         n, q, d = self.roots.shape
         out = -self._mean @ X @ self._mean
         step = max(1, _CHUNK // (q * d))
@@ -268,6 +274,7 @@ class RowDeviations:
                 weights = self.weights[first : first + step, None, None]
                 inner = weights * ((part @ one) @ np.swapaxes(part, 1, 2))
                 total += part.reshape(-1, d).T @ (inner @ part).reshape(-1, d)
+
         return np.asarray(0.5 * self.factor * (out + np.swapaxes(out, -1, -2)))
 
     def third(self, gradients: FloatArray) -> FloatArray:
@@ -281,6 +288,7 @@ class RowDeviations:
             part = self.roots[first : first + step]
             flat = (np.swapaxes(part, 1, 2) @ part).reshape(len(part), -1)
             out += (flat.T @ weighted[first : first + step]).reshape(d, d, d)
+
         return np.asarray(root * out)
 
     def pulls(self, X: FloatArray, V: FloatArray) -> FloatArray:

@@ -25,6 +25,7 @@ def renewal(w: FloatArray, a: FloatArray, kind: Sense) -> FloatArray:
     """Growth g with E[k^p g^-(k+1)] = 1 over the gaps, p the power of the norm."""
     if kind is Sense.MEAN:
         return w + np.sqrt(a)
+
     # Cardano for the one positive root of u³ = a(u + 2w); w is 0 or the discriminant is positive.
     c = np.cbrt(a * (w + np.sqrt(np.maximum(w**2 - a / 27.0, 0.0))))
     u = np.where(w > 0.0, c + a / (3.0 * np.where(w > 0.0, c, 1.0)), np.sqrt(a))
@@ -77,6 +78,7 @@ def _log_barnes(z: FloatArray) -> FloatArray:
         + _ZETA_PRIME_MINUS_ONE
         + tail
     )
+
     return np.where(z <= _BARNES_FROM, small, large)
 
 
@@ -85,6 +87,7 @@ def reshuffle(n: FloatArray, kind: Sense) -> FloatArray:
     N = n - 1.0
     if kind is Sense.MEAN:
         return 0.5 * (N + np.sqrt(N * (2.0 * n - 4.0) / 3.0))
+
     second = (n**2 - 1.0) / 12.0 / N**2
     fourth = (n**2 - 1.0) * (3.0 * n**2 - 7.0) / 240.0 / N**4
     M = np.zeros((*n.shape, 3, 3))
@@ -115,6 +118,7 @@ def reshuffle_no_repeat(n: FloatArray, kind: Sense) -> FloatArray:
         (N + 1.0) ** 2 / (4.0 * N),
         (N + 1.0) * (2.0 * N + 1.0) * (3.0 * N**2 + 3.0 * N - 1.0) / (30.0 * N**3),
     ]
+
     size = p + 2
     inner = (n - 2.0) / N**2
     M = np.zeros((*n.shape, size, size))
@@ -127,7 +131,9 @@ def reshuffle_no_repeat(n: FloatArray, kind: Sense) -> FloatArray:
                 # (1 - x + y)^p: the coefficient of x^degree y^power
                 ways = comb(p, power) * comb(p - power, degree) * (-1) ** degree
                 M[..., degree, column] += ways * moment
+
         M[..., p + 1, column] += over[p] / N**2
+
     # At n = 2 the terms alternate and every gap is 1.
     return np.where(n == 2.0, 1.0, N**p * _largest_real_eigenvalue(M))
 

@@ -64,6 +64,7 @@ class Growth:
             return None
         if self.low > 1.0:
             return True
+
         return False if self.high <= 1.0 else None
 
 
@@ -147,6 +148,7 @@ def growth(
     seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
     if seconds is not None:
         seconds = one_number("seconds", seconds, "nonnegative", remedy="give a time, e.g. 10.0")
+
     deadline = Deadline(seconds)
     if not rule.traits.may_repeat and terms.n < 2:
         raise Refusal("hessians", "two terms or more without repeat", "one", "use sampling='iid'")
@@ -154,17 +156,20 @@ def growth(
     if not rule.traits.random or terms.counts.size == 1:
         value = cyclic_growth(terms, scalars) ** kind.power
         return Growth(value, value, value, True, kind, rule)
+
     mean_rate = _mean_rate(terms, scalars)
     if kind is Sense.ALMOST_SURE:
         path = almost_sure_growth(
             terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
         )
         return from_paths(path, kind, rule, mean_rate)
+
     if kind is Sense.MEAN_SQUARE:
         root = mean_square_growth(terms, scalars, rule, deadline)
         if root is not None:
             note = "" if root.settled else "ended before it had settled; the limits hold"
             return Growth(root.value, root.low, root.high, root.settled, kind, rule, note=note)
+
     path = moment_growth(
         terms, scalars, rule, kind.power, steps=steps, replicas=replicas, population=population,
         seed=seed, deadline=deadline,
@@ -194,6 +199,7 @@ def from_paths(path: PathGrowth, sense: Sense, sampling: Sampling, mean_rate: fl
     if not decided:
         memory = 1.0 / distance if distance > 0.0 else math.inf
         note = f"undecided: {path.steps} steps are fewer than the memory of {memory:.3g}"
+
     return Growth(path.value, path.low, path.high, False, sense, sampling, decided, note)
 
 
@@ -204,12 +210,15 @@ def at_least_the_mean(growth: Growth, mean_rate: float) -> Growth:
     """
     if not growth.sampling.traits.independent or growth.sense is Sense.ALMOST_SURE:
         return growth
+
     least = mean_rate**growth.sense.power
     if growth.low >= least:
         return growth
+
     note = growth.note
     if growth.value < least:
         note = _and(note, "raised to the rate with exact gradients")
+
     return replace(
         growth,
         value=max(growth.value, least),
@@ -239,6 +248,7 @@ def consistent(
     """
     if mean_rate is not None:
         square = at_least_the_mean(square, mean_rate)
+
     if sure.decided and not square.exact:
         # Paths show growth that the estimate of the mean square may have missed.
         note = square.note
@@ -266,10 +276,12 @@ def consistent(
             decided=sure.decided or top <= 1.0,
             note=note,
         )
+
     if sure.value > square.rate:
         # Undecided paths beside an estimate: the estimate is the better guess.
         note = _and(sure.note, "lowered to the root of the mean-square growth")
         sure = replace(sure, value=square.rate, low=min(sure.low, square.rate), note=note)
+
     return square, sure
 
 

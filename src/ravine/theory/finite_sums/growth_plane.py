@@ -65,6 +65,7 @@ def _in_pieces(formula: _Formula, moments: SecondMoments, method: Method) -> Flo
         a, b, g = (values.ravel()[part] for values in (alpha, beta, gamma))
         rates = block_radius(moments.eigenvalues, a[:, None], b[:, None], g[:, None])
         out[part] = formula(moments, Method(a, b, g), np.max(rates, axis=1) ** 2)
+
     return out.reshape(alpha.shape)
 
 
@@ -79,11 +80,13 @@ def _radii(
     """Spectral radii of M ↦ N(κ∘M), and their eigenvectors, after so many products."""
     if moments.dimension <= _SMALL:
         return _small_radii(moments, kappa), M
+
     radius = np.zeros(len(M))
     for _ in range(powers):
         moved = moments.sandwich(kappa * M)
         radius = np.einsum("pii->p", moved)
         M = moved / np.maximum(radius, 1e-300)[:, None, None]
+
     return radius, M
 
 
@@ -100,11 +103,13 @@ def _strain(moments: SecondMoments, method: Method, least: FloatArray) -> FloatA
     steady = np.flatnonzero(least < 1.0)
     if steady.size == 0:
         return out
+
     stable_mean = Method(
         np.asarray(method.alpha)[steady],
         np.asarray(method.beta)[steady],
         np.asarray(method.gamma)[steady],
     )
+
     kappa = response(moments.eigenvalues, stable_mean, np.ones(steady.size))[:, 0]
     out[steady] = _radii(moments, kappa, _start(moments, steady.size), 4 * _POWERS)[0]
     return out
@@ -134,6 +139,7 @@ def _growth(moments: SecondMoments, method: Method, least: FloatArray) -> FloatA
             move = np.where((slope > -20.0) & (slope < -0.05), -excess / slope, excess)
             # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
             move = np.where((slope >= -0.05) & (excess < -1e-3), -np.inf, move)
+
         ahead = t + np.clip(move, -6.0, 6.0)
         t_before, excess_before = t, excess
         inside = (ahead > low) & (ahead < high)

@@ -26,6 +26,7 @@ def mean_square_growth(
     """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
     if not sampling.traits.random or terms.counts.size == 1:
         return settled(cyclic_growth(terms, method) ** 2)
+
     if terms.shared:
         if sampling.traits.independent:
             return settled(float(np.max(iid_by_direction(terms, method))))
@@ -41,6 +42,7 @@ def mean_square_growth(
     moved = moment_map(turned, values, method, sampling)
     if moved is None:
         return None
+
     root = perron_root(moved.apply, moved.shape, resolvent=moved.resolvent, deadline=deadline)
     power = 1.0 / moved.steps
     return Root(root.value**power, root.low**power, root.high**power, root.settled)
@@ -53,6 +55,7 @@ def _fastest_direction(
     known = [root for root in roots if root is not None]
     if len(known) < len(roots):
         return None
+
     return Root(
         max(root.value for root in known),
         max(root.low for root in known),
@@ -104,6 +107,7 @@ def cyclic_growth(terms: Terms, method: Scalars) -> float:
     """Growth of the norm per step when the terms are visited in their order, over and over."""
     if terms.shared:
         return max(cyclic_growth(alone, method) for alone in terms.directions())
+
     A = systems(terms.hessians, *method)
     norms = np.linalg.norm(A, axis=(1, 2))
     product = np.eye(A.shape[-1])
@@ -115,7 +119,9 @@ def cyclic_growth(terms: Terms, method: Scalars) -> float:
             return 0.0  # what is left is the rounding of an exact zero
         product = product / size
         log_scale += math.log(size)
+
     radius = float(np.abs(np.linalg.eigvals(product)).max())
     if radius == 0.0:
         return 0.0
+
     return math.exp((log_scale + math.log(radius)) / terms.n)

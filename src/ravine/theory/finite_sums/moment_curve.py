@@ -55,6 +55,7 @@ class Schedule:
         if together[0].ndim not in (1, 2):
             remedy = "give (K,) numbers, or (P, K) for P methods"
             raise Refusal("alpha", "one number a step", f"shape {together[0].shape}", remedy)
+
         object.__setattr__(self, "alpha", together[0])
         object.__setattr__(self, "beta", together[1])
         object.__setattr__(self, "gamma", together[2])
@@ -95,6 +96,7 @@ def constant_then_linear(
     down = np.arange(falling, 0.0, -1.0) / (falling + 1.0)
     shape = np.concatenate([np.ones(flat), down])
     ones = np.ones(steps)
+
     return Schedule(
         np.asarray(method.alpha)[..., None] * shape,
         np.asarray(method.beta)[..., None] * ones,
@@ -198,6 +200,7 @@ def moment_curve(
             r[gone] = v[gone] = 0.0
             distance[gone, k:] = np.inf
             excess[gone, k:] = np.inf
+
         if k == last or lost.all() or deadline.passed:
             break
 
@@ -247,15 +250,18 @@ def _step(
     if schedule.lr_outside and k > 0:
         before = alpha[:, k - 1]
         kept = np.divide(alpha[:, k], before, out=np.ones(len(alpha)), where=before > 0.0)
+
     coupling = np.where(
         (gamma[:, k] == beta[:, k]) & (ahead == gamma[:, k]),
         beta[:, k] ** 2,
         beta[:, k] * (1.0 + ahead) - gamma[:, k],
     )
+
     a = kept * coupling
     b = kept * beta[:, k]
     p = alpha[:, k] * (1.0 + ahead)
     q = alpha[:, k]
+
     return _Both(
         _Coefficients(*(value[:, None] for value in (a, b, p, q))),
         Step(*(value[:, None, None] for value in (a, b, p, q))),
@@ -282,6 +288,7 @@ class _Average:
         """Add the iterate of step k."""
         if k < self.first:
             return
+
         rr = np.einsum("pii->pi", X[:, 0])
         self.square = self.square + 2.0 * self.with_r + rr
         self.with_r = self.with_r + rr

@@ -42,6 +42,7 @@ class NoiseLoop:
         """M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V)."""
         if adjoint:
             return lambda V: np.asarray(kappa * self.spread.sandwich(V))
+
         return lambda M: self.spread.sandwich(kappa * M)
 
     def radius(
@@ -61,6 +62,7 @@ class NoiseLoop:
             return 0.0, M
         if self.spread.dimension <= _SMALL:
             return self._small_radius(kappa, adjoint)
+
         move = self.map(kappa, adjoint)
         M = M / max(float(np.trace(M)), 1e-300)
         radius = 0.0
@@ -82,6 +84,7 @@ class NoiseLoop:
             steady = steady + 1 if max(change, left) <= sharp else 0
             if steady == 2:
                 return radius, M
+
         return _arnoldi(move, M, tolerance)
 
     def _small_radius(self, kappa: FloatArray, adjoint: bool) -> tuple[float, FloatArray]:
@@ -98,6 +101,7 @@ class NoiseLoop:
         trace = float(np.trace(M))
         if not values[lead].real > 0.0 or trace == 0.0:
             return 0.0, np.eye(d) / d
+
         return float(values[lead].real), M / trace
 
 
@@ -116,11 +120,13 @@ def _arnoldi(
     operator = LinearOperator((d * d, d * d), matvec=matvec, dtype=np.float64)
     # 12 vectors and 40 restarts: 500 products at most.
     asked = {"k": 1, "which": "LR", "v0": M.ravel(), "ncv": 12, "maxiter": 40}
+
     try:
         values, vectors = eigs(operator, tol=max(tolerance, 1e-10), **asked)
     except ArpackNoConvergence:
         moved = move(M)
         return float(np.trace(moved) / np.trace(M)), moved
+
     X = vectors[:, 0].real.reshape(d, d)
     X = 0.5 * (X + X.T)
     return float(np.abs(values[0])), X / np.trace(X)

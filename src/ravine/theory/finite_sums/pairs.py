@@ -79,6 +79,7 @@ class MeanBlocks:
             for a in (0, 1)
             for b in (0, 1)
         ]
+
         return np.stack([part.real for part in out], axis=-3)
 
     def turned(self, rr: FloatArray, rv: FloatArray, vv: FloatArray) -> list[ComplexArray]:
@@ -176,6 +177,7 @@ def mean_resolvent(
         mean = solved[[0, 1, 3]]
         if shares is None:
             return np.asarray(mean)
+
         split = shares[:, None, None, None]
         return np.asarray(split * mean + (B - split * B.sum(axis=0)) / sigma)
 

@@ -73,6 +73,7 @@ class Walkers:
         square = H**2
         if not terms.shared:
             square = square.sum(axis=2).max(axis=1, keepdims=True)
+
         # Above this, a norm after the step is more than the rounding of an exact zero.
         floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * np.sqrt(square))
 
@@ -82,6 +83,7 @@ class Walkers:
                 return np.asarray(H[b] * r)
             if r.size * r.shape[1] <= _GATHER:
                 return np.asarray((H[b] @ r[..., None])[..., 0])
+
             return _by_term(b, r, lambda term, vectors: vectors @ H[term])
 
         start = rng.standard_normal((walkers, H.shape[-1]))
@@ -110,6 +112,7 @@ class Walkers:
         norm = np.sqrt(square if self.shared else square.sum(axis=1, keepdims=True))
         if floor is not None:
             norm = np.where(norm <= floor, 0.0, norm)
+
         divisor = np.where(norm > 0.0, norm, np.inf)
         self.r = self.r / divisor
         self.v = self.v / divisor
@@ -122,6 +125,7 @@ def _by_term(drawn: Indices, r: FloatArray, product: Product) -> FloatArray:
     for term in np.unique(drawn):
         rows = np.flatnonzero(drawn == term)
         out[rows] = product(int(term), r[rows])
+
     return out
 
 
@@ -142,6 +146,7 @@ def _logs(
     """
     total = np.zeros_like(walkers.r if walkers.shared else walkers.r[:, :1])
     taken = 0
+
     with np.errstate(divide="ignore"):
         for k in range(burn + steps):
             norm = np.log(walkers.step(draws.next()))
@@ -150,6 +155,7 @@ def _logs(
             taken += k >= burn
             if taken and deadline.passed:
                 break
+
     return total, taken
 
 
@@ -177,6 +183,7 @@ def almost_sure_growth(
     if terms.shared:
         ends = [annihilated(terms, method, sampling, i) for i in range(total.shape[1])]
         total[:, ends] = -np.inf
+
     return _growth_interval(total / taken, taken)
 
 
@@ -213,6 +220,7 @@ def annihilated(terms: Terms, method: Scalars, sampling: Sampling, direction: in
     if not sampling.traits.may_repeat:
         alone = (lam[terms.order] == lam[singular, None]).sum(axis=1) < 2
         zero[np.diag(alone)] = False
+
     return bool(zero.any())
 
 
@@ -248,6 +256,7 @@ def moment_growth(
             max(one.high for one in directions),
             min(one.steps for one in directions),
         )
+
     burn, steps = _whole_epochs(steps, terms.n, sampling)
     rates = []
     taken = steps
@@ -261,6 +270,7 @@ def moment_growth(
         if np.isneginf(before + counted).any():
             return PathGrowth(0.0, 0.0, 0.0, taken)
         rates.append(counted / taken)
+
     return _growth_interval((2.0 * rates[0] - rates[1])[:, None], taken)
 
 
@@ -289,8 +299,10 @@ def _follow(
             walkers.v = walkers.v[parents]
             draws.keep(parents)
             weights[:] = 1.0
+
         if deadline.passed:
             break
+
     return total, taken
 
 
@@ -310,6 +322,7 @@ def _growth_interval(logs: FloatArray, steps: int) -> PathGrowth:
     alive = np.isfinite(logs).all(axis=0)
     if not alive.any():
         return PathGrowth(0.0, 0.0, 0.0, steps)
+
     mean, reach = means_and_reaches(logs[:, alive])
     low = float((mean - reach).max())
     high = float((mean + reach).max())

@@ -86,6 +86,7 @@ def perron_root(
     """
     if _unknowns(shape) <= DENSE:
         return settled(_by_matrix(apply, shape))
+
     value, X, residual = _davidson(
         apply, identity_moments(shape), tolerance, resolvent, products, deadline
     )
@@ -93,6 +94,7 @@ def perron_root(
         return settled(value)
     if _unknowns(shape) <= _LAST_DENSE and not deadline.passed:
         return settled(_by_matrix(apply, shape))
+
     low, high = collatz_wielandt(apply, X)
     return Root(float(np.clip(value, low, high)), low, high, False)
 
@@ -128,6 +130,7 @@ def _by_matrix(apply: Operator, shape: tuple[int, ...]) -> float:
         # The mirror image of an entry above the diagonal goes with it.
         unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
         rows.append(apply(unit).reshape(part.size, -1)[:, where])
+
     return float(np.abs(np.linalg.eigvals(np.concatenate(rows))).max())
 
 
@@ -155,6 +158,7 @@ def _davidson(
     if resolvent is not None:
         # Near the radius of Φ₀ its resolvent turns the identity into the moments that last longest.
         waiting = [smoothed(resolvent.radius * (1.0 + gap), start).ravel() for gap in _FIRST_GAPS]
+
     for _ in range(products if resolvent is None else products // 3):
         if waiting:
             new = waiting.pop()
@@ -188,6 +192,7 @@ def _davidson(
             itself = smoothed(shift, X).ravel()
             along = float(x @ itself)
             new = turned if along == 0.0 else turned - (float(x @ turned) / along) * itself
+
         if len(V) == _SUBSPACE:
             kept = _real_basis(coefficients[:, order[:_KEPT]])
             V, W = kept.T @ V, kept.T @ W
@@ -201,9 +206,11 @@ def _orthogonalised(vector: FloatArray, V: FloatArray) -> FloatArray | None:
     before = float(np.linalg.norm(vector))
     for _ in range(2):  # the second time removes the rounding of the first
         vector = vector - (V @ vector) @ V
+
     norm = float(np.linalg.norm(vector))
     if not norm > 1e-14 * before or not math.isfinite(norm):
         return None
+
     return vector / norm
 
 
@@ -229,6 +236,7 @@ def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
         found = _limits(_whole(mixed), _whole(apply(mixed)))
         if found is not None:
             low, high = max(low, found[0]), min(high, found[1])
+
     return low, high
 
 
@@ -238,6 +246,7 @@ def _limits(X: FloatArray, moved: FloatArray) -> tuple[float, float] | None:
         L = np.linalg.cholesky(X)
     except np.linalg.LinAlgError:
         return None
+
     half = np.linalg.solve(L, moved)
     values = np.linalg.eigvalsh(np.linalg.solve(L, np.swapaxes(half, -1, -2)))
     return float(values.min()), float(values.max())
@@ -253,6 +262,7 @@ def matrix_limits(apply: Operator, M: FloatArray) -> tuple[float, float]:
         found = _limits(mixed, apply(mixed))
         if found is not None:
             low, high = max(low, found[0]), min(high, found[1])
+
     return low, high
 
 

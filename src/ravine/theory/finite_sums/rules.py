@@ -66,6 +66,7 @@ def moment_map(
     d = terms.hessians.shape[-1]
     plain, lifted = (3, d, d), (m, 3, d, d)
     shares = terms.weights
+
     match sampling:
         case Sampling.IID:
             resolvent = mean_resolvent(eigenvalues, method)
@@ -116,6 +117,7 @@ def _iid(terms: Terms, method: Scalars) -> Operator:
             part = H[first : first + _CHUNK]
             pulled = weights[first : first + _CHUNK, None, None] * (part @ X[..., None, 0, :, :])
             gg += np.tensordot(pulled, part, axes=([-3, -1], [0, 1]))
+
         return advance(X, mean @ X[..., 0, :, :], mean @ X[..., 1, :, :], gg, step)
 
     return apply
@@ -143,6 +145,7 @@ def epoch_is_small(terms: Terms) -> bool:
     states = math.prod(int(count) + 1 for count in terms.counts)
     if states > _EPOCH_STATES:
         return False
+
     d = terms.hessians.shape[-1]
     return bool(states * terms.counts.size * 6.0 * d**3 <= _EPOCH_FLOPS)
 
@@ -185,9 +188,11 @@ def _epoch(terms: Terms, method: Scalars, *, lifted: bool) -> Operator:
                     moved = step(Z, c, rows)
                 else:
                     continue
+
                 Z[rows] += moved
                 if lifted and layer == n:
                     last[..., c, :, :, :] = moved[0]
+
         return last if lifted else Z[-1]
 
     return apply
@@ -232,11 +237,13 @@ class Draws:
                 self.position = (self.position + 1) % self.n
             case _:
                 assert_never(self.sampling)
+
         return self.last
 
     def _begin_epoch(self) -> None:
         if not self.sampling.traits.random:
             return
+
         self.orders = self.rng.permuted(self.orders, axis=1)
         if not self.sampling.traits.may_repeat:
             while (again := np.flatnonzero(self.orders[:, 0] == self.last)).size:
@@ -248,6 +255,7 @@ class Draws:
         traits = self.sampling.traits
         if not (traits.by_epoch and traits.random):
             return
+
         self.orders = self.orders[parents]
         if self.position:
             rest = self.rng.permuted(self.orders[:, self.position :], axis=1)
@@ -258,6 +266,7 @@ def counterexample_factor(n: FloatArray, sampling: Sampling, sense: Sense) -> Fl
     """Logarithm of the growth a step of the paper's example at rho = 1, by the law of its gaps."""
     sure = sense is Sense.ALMOST_SURE
     nothing = np.full(n.shape, -np.inf)
+
     match sampling:
         case Sampling.CYCLIC:
             return np.asarray(sense.power * np.log(n - 1.0) / n)

@@ -223,6 +223,7 @@ class SecondMoments:
         """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d): what links the mean of a run to its noise."""
         if not self.gradients.any():
             return np.zeros((self.dimension,) * 3)
+
         return self.spread.third(self.gradients)
 
     @property
@@ -291,12 +292,14 @@ class SecondMoments:
         share = 0.1 * (1.0 - mean_value / value)
         if share < 1e-10:
             return Perron(value, mean_value, X, V, 0.0)
+
         further = response(self.eigenvalues, method, value * (1.0 + share))[0]
         near = self._loop.radius(further, M, 1e-4)[0]
         here = self._loop.radius(kappa, M, 1e-4)[0]
         fall = math.inf
         if near > 0.0 and here > 0.0:
             fall = math.log(here / near) / math.log1p(share)
+
         return Perron(value, mean_value, X, V, 1.0 / fall if fall > 0.0 else 0.0)
 
     def shares(self, perron: Perron) -> FloatArray:
@@ -318,6 +321,7 @@ class SecondMoments:
 
         if self.mean_rate(method) >= 1.0:
             return None
+
         kappa = response(self.eigenvalues, method, 1.0)
         d = self.dimension
         S = self.gradient_covariance
@@ -335,9 +339,11 @@ class SecondMoments:
             if failed:
                 return None
             M = np.asarray(solved).reshape(d, d)
+
         X = kappa * M
         if np.min(np.diag(X[0])) < 0.0:
             return None
+
         rr = 0.5 * (X[0] + X[0].T)
         vv = 0.5 * (X[3] + X[3].T)
         return np.stack([rr, X[1], vv])
@@ -352,6 +358,7 @@ class SecondMoments:
         if known is None or known.tolerance > tolerance:
             known = self._solve(method, tolerance, deadline)
             self._solutions[key] = known
+
         return known
 
     def _solve(self, method: Method, tolerance: float, deadline: Deadline) -> _Solution:
@@ -388,6 +395,7 @@ class SecondMoments:
                 low = t
             else:
                 high = t
+
             trail.append((t, excess))
 
             t_next = t + _secant(trail)
@@ -405,6 +413,7 @@ class SecondMoments:
         root = Root(value, value, value, True)
         if not done:
             root = self._bracket(method, base, t, M)
+
         return _Solution(root, least, kappa, M, tolerance)
 
     def _bracket(self, method: Method, base: float, t: float, M: FloatArray) -> Root:
@@ -420,8 +429,10 @@ class SecondMoments:
                     low = max(low, guess)
                 if limits[1] < 1.0:
                     high = min(high, guess)
+
             if low > base and math.isfinite(high):
                 break
+
         return Root(float(np.clip(value, low, high)), low, high, False)
 
 
@@ -437,4 +448,5 @@ def _secant(trail: list[tuple[float, float]]) -> float:
         elif slope >= -0.05 and excess < -1e-3:
             # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
             move = -math.inf
+
     return float(np.clip(move, -6.0, 6.0))

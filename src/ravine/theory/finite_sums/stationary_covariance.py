@@ -134,6 +134,7 @@ def stationary_covariance(
     )
     if root.value >= 1.0:
         return nothing
+
     whole = np.diag(stack.mean(axis=0)) if terms.shared else stack.mean(axis=0)
     if last_term is None:
         X = _shared(terms, z, method) if terms.shared else _independent(terms, z, method)
@@ -142,6 +143,7 @@ def stationary_covariance(
         mean = np.zeros(2 * d)
     else:
         X, mean = _no_repeat(lifted, z, scalars, last_term)
+
     excess = float(0.5 * np.sum(whole * X[0]))
     return StationaryCovariance(_full(X), mean, root.value, excess)
 
@@ -151,10 +153,12 @@ def _checked_gradients(gradients: npt.ArrayLike, stack: FloatArray) -> FloatArra
     z = np.asarray(real("gradients", gradients, remedy=remedy))
     if z.shape != stack.shape[:2]:
         raise Refusal("gradients", f"of shape {stack.shape[:2]}", f"shape {z.shape}", remedy)
+
     mean = np.linalg.norm(z.mean(axis=0))
     size = np.linalg.norm(z, axis=1).max()
     if mean > _ZERO_MEAN * size:
         raise Refusal("gradients", "zero in the mean", f"a mean of norm {mean:.3g}", remedy)
+
     return np.asarray(z - z.mean(axis=0))
 
 
@@ -216,6 +220,7 @@ def _solve(apply: Operator, right: FloatArray, guide: Operator | None = None) ->
     if size <= _DENSE:
         rows = apply(np.eye(size).reshape(size, *shape)).reshape(size, size)
         return np.asarray(np.linalg.solve(np.eye(size) - rows.T, right.ravel()).reshape(shape))
+
     from scipy.sparse.linalg import LinearOperator, gmres
 
     def operator(matvec: Operator) -> LinearOperator:
@@ -230,8 +235,10 @@ def _solve(apply: Operator, right: FloatArray, guide: Operator | None = None) ->
         restart=60,
         maxiter=20,
     )
+
     if failed:
         raise ArithmeticError("the stationary moments did not converge: the growth is close to 1")
+
     return np.asarray(X).reshape(shape)
 
 

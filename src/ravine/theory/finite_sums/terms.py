@@ -81,8 +81,10 @@ def hessian_stack(hessians: npt.ArrayLike) -> FloatArray:
         if np.count_nonzero(stack) == np.count_nonzero(diagonal):
             return np.ascontiguousarray(diagonal)
         return 0.5 * (stack + flipped)
+
     if stack.ndim != 2:
         raise Refusal("hessians", _SHAPES, f"shape {stack.shape}", _REMEDY)
+
     return stack
 
 

@@ -23,6 +23,7 @@ def balanced_units(matrices: FloatArray) -> FloatArray:
     units = np.ones(n)
     total = np.abs(matrices).sum(axis=0)
     np.fill_diagonal(total, 0.0)
+
     for _ in range(_ROUNDS):
         moved = False
         for i in range(n):
@@ -37,8 +38,10 @@ def balanced_units(matrices: FloatArray) -> FloatArray:
                 total[:, i] *= factor
                 units[i] *= factor
                 moved = True
+
         if not moved:
             break
+
     return units
 
 

@@ -24,6 +24,7 @@ def upper(wx: float, wy: float) -> tuple[float, float]:
     """The one of w and -w that lies in the upper half plane."""
     if wy < 0.0 or (wy == 0.0 and wx < 0.0):
         return -wx, -wy
+
     return wx, wy
 
 
@@ -38,6 +39,7 @@ def place(x: Numbers, y: Numbers, hull: Numbers, m: int, wx: float, wy: float) -
             low = middle + 1
         else:
             high = middle
+
     return low
 
 
@@ -64,6 +66,7 @@ def gauge(
     else:
         before = hull[after - 1]
         behind = hull[after]
+
     ax = first * x[before]
     ay = first * y[before]
 
@@ -76,10 +79,12 @@ def gauge(
         room = abs(wx) + abs(wy)
         along = abs(ahead(ax, ay, wx, wy)) <= _ALONG * size * room
         return float(room / size) if along else math.inf
+
     if noise > 0.0:
         area -= 4.0 * ROUNDING * (abs(ax * dy) + abs(ay * dx))
         if area <= 0.0:
             return math.inf
+
     size = (ahead(wx, wy, dx, dy) + noise * (abs(dx) + abs(dy))) / area
     return float(size)
 
@@ -94,6 +99,7 @@ def add(x: Numbers, y: Numbers, alive: Numbers, hull: Numbers, m: int, node: int
     here = place(x, y, hull, m, x[node], y[node])
     for j in range(m, here, -1):
         hull[j] = hull[j - 1]
+
     hull[here] = node
     m += 1
 
@@ -116,6 +122,7 @@ def add(x: Numbers, y: Numbers, alive: Numbers, hull: Numbers, m: int, node: int
                 covered = under(x[node], y[node], ux, uy, vx, vy)
             else:
                 covered = under(vx, vy, ux, uy, x[node], y[node])
+
             if not covered:
                 break
 
@@ -125,6 +132,7 @@ def add(x: Numbers, y: Numbers, alive: Numbers, hull: Numbers, m: int, node: int
                 hull[j] = hull[j + 1]
             if near < here:
                 here -= 1
+
     return m
 
 

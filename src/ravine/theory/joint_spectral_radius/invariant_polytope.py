@@ -45,6 +45,7 @@ def first_basis(vertices: FloatArray) -> npt.NDArray[np.intp]:
         picked.append(j)
         direction = left[:, j] / max(sizes[j], 1e-300)
         left = left - np.outer(direction, direction @ left)
+
     return np.array(picked, dtype=np.intp)
 
 
@@ -101,6 +102,7 @@ def _bases(vertices: FloatArray, points: FloatArray, stop: float) -> npt.NDArray
         basis[active, leaving] = entering[usable]
         if active.size == 0:
             break
+
     return basis
 
 
@@ -118,6 +120,7 @@ def _refresh(
         fresh = np.linalg.inv(columns)
     except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
         return
+
     made = np.einsum("kij,jk->ki", fresh, points[:, active])
     signs = np.where(made < 0.0, -1.0, 1.0)
     weights[active] = np.abs(made)
@@ -128,10 +131,12 @@ def _weights(vertices: FloatArray, points: FloatArray, basis: npt.NDArray[np.int
     """Weights of the vertices ``basis[k]`` that make point k, solved afresh."""
     columns = vertices[:, basis].transpose(1, 0, 2)
     weights: FloatArray
+
     try:
         weights = np.linalg.solve(columns, points.T[:, :, None])[:, :, 0].astype(np.float64)
     except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
         weights = np.einsum("kij,jk->ki", np.linalg.pinv(columns), points)
+
     return weights
 
 
@@ -160,15 +165,19 @@ def leftover_costs(vertices: FloatArray) -> FloatArray:
     """
     n = len(vertices)
     W = vertices[:, first_basis(vertices)]
+
     try:
         X = np.linalg.inv(W)
     except np.linalg.LinAlgError:
         return np.full(n, np.inf)
+
     with np.errstate(all="ignore"):
         rounding = (n + 2) * EPS * np.abs(X) @ np.abs(W)
         residual = float((np.abs(np.eye(n) - X @ W) + rounding).sum(axis=0).max())
+
     if not residual < 0.5:
         return np.full(n, np.inf)
+
     costs: FloatArray = np.abs(X).sum(axis=0) * (1.0 + 4 * n * EPS) / (1.0 - residual)
     return costs
 
@@ -205,6 +214,7 @@ def represent(
             best_basis = np.where(better[:, None], basis, best_basis)
             best_weights = np.where(better[:, None], weights, best_weights)
             least = np.where(better, sizes, least)
+
     assert best_basis is not None
     assert best_weights is not None
     return best_basis, best_weights
@@ -238,6 +248,7 @@ def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
         else:
             turns = np.exp(1j * np.pi * np.arange(_ELLIPSE) / _ELLIPSE)
             columns += list((vector[None, :] * turns[:, None]).real)
+
     return np.stack(columns, axis=1)
 
 
@@ -267,6 +278,7 @@ class Polytope:
         self.spans = self._span()
         if not self.spans:
             return
+
         while self._fresh:
             if self.spent + len(self.matrices) * len(self._fresh) > budget:
                 return
@@ -276,6 +288,7 @@ class Polytope:
                 self._append(images[:, k], columns[k % len(columns)], int(k // len(columns)))
             if self._fresh and self.vertices.shape[1] > 1.5 * self._last_pruned:
                 self._prune()
+
         self.closed = True
 
     def words(self, longest: int = 64) -> list[Word]:
@@ -287,6 +300,7 @@ class Polytope:
                 word = (*word, self._letter[node])
                 out.add(word)
                 node = self._parent[node]
+
         return sorted(out, key=lambda word: (len(word), word))
 
     def _append(self, vector: FloatArray, column: int, letter: int) -> None:
@@ -309,6 +323,7 @@ class Polytope:
                 across = image - frame @ (frame.T @ image)
                 if np.linalg.norm(across) > _ACROSS * np.linalg.norm(image):
                     self._append(image, column, letter)
+
             column += 1
 
         # The images are (nearly) in a subspace that all matrices (nearly) keep. What they do
@@ -322,6 +337,7 @@ class Polytope:
             self._node.append(len(self._parent) - 1)
             self._fresh.append(self.vertices.shape[1])
             self.vertices = np.column_stack([self.vertices, _SHORT * size * direction])
+
         return bool(self._frame().shape[1] == n)
 
     def _frame(self) -> FloatArray:
@@ -341,6 +357,7 @@ class Polytope:
             self.spent += tail.size
             wider = self._sizes(images[:, tail], images[:, head], self.limit)
             tail = tail[wider > self.limit]
+
         return [int(k) for k in (*head, *tail)]
 
     def _sizes(self, points: FloatArray, extra: FloatArray, stop: float = 0.0) -> FloatArray:

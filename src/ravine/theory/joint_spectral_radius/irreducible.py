@@ -35,6 +35,7 @@ def jointly_nilpotent(matrices: FloatArray) -> bool:
         if len(reduced) == len(basis):
             return False
         basis = reduced
+
     return False
 
 
@@ -48,6 +49,7 @@ def _row_space(rows: list[list[Fraction]]) -> list[list[Fraction]]:
         lead = next((j for j, v in enumerate(row) if v), -1)
         if lead >= 0:
             kept.append((lead, [v / row[lead] for v in row]))
+
     return [row for _, row in kept]
 
 
@@ -61,6 +63,7 @@ def coordinate_blocks(matrices: FloatArray) -> list[npt.NDArray[np.intp]]:
     reach = (matrices != 0.0).any(axis=0) | np.eye(n, dtype=bool)
     for _ in range(n.bit_length()):
         reach = reach @ reach
+
     both = reach & reach.T
     groups = [np.flatnonzero(both[i]) for i in range(n) if not both[i, :i].any()]
     return sorted(groups, key=lambda group: -int(reach[group[0]].sum()))
@@ -89,6 +92,7 @@ def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> 
             basis = _sharpened(matrices, _spin(matrices / scale, start), scale)
             if basis is not None and 0 < basis.shape[1] < n:
                 return basis
+
     return None
 
 
@@ -106,6 +110,7 @@ def _spin(matrices: FloatArray, start: FloatArray) -> FloatArray:
         if size > 1e-6 and left > 1e-6 * size:
             basis = np.column_stack([basis, vector / left])
             queue += list(matrices @ basis[:, -1])
+
     return basis
 
 
@@ -114,6 +119,7 @@ def _sharpened(matrices: FloatArray, basis: FloatArray, scale: float) -> FloatAr
     n, k = basis.shape
     if not 0 < k < n:
         return None
+
     best, residual = basis, np.inf
     for _ in range(5):
         full = np.linalg.qr(np.column_stack([basis, np.eye(n)]))[0]
@@ -131,6 +137,7 @@ def _sharpened(matrices: FloatArray, basis: FloatArray, scale: float) -> FloatAr
         right = -leaving.transpose(0, 2, 1).reshape(-1)
         step = np.linalg.lstsq(np.concatenate(rows), right, rcond=1e-10)[0]
         basis = np.linalg.qr(full[:, :k] + full[:, k:] @ step.reshape(k, n - k).T)[0]
+
     return best if residual <= _LEAVES * scale else None
 
 
@@ -142,6 +149,7 @@ def triangular_basis(
     sub = invariant_subspace(matrices, generator) if n > 1 else None
     if sub is None:
         return np.eye(n), [n]
+
     k = sub.shape[1]
     full = np.linalg.qr(np.column_stack([sub, np.eye(n)]))[0]
     moved = full.T @ matrices @ full

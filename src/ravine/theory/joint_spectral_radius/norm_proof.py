@@ -74,6 +74,7 @@ class InvariantPolytope:
         """Put every image together again from its weights, and charge for what is left over."""
         if not self.bound > 0.0:
             return False
+
         unit = 2.0 ** np.floor(np.log2(self.bound))  # a power of two changes no rounding
         scaled, weights = self.matrices / unit, self.weights / unit
         size = operator_norm(scaled, self.vertices, self.basis, weights)
@@ -119,6 +120,7 @@ class PositivePolytope:
         """Put every image together again from its weights, and charge for what is missing."""
         if not self.bound > 0.0 or min(self.matrices.min(), self.vertices.min()) < 0.0:
             return False
+
         unit = 2.0 ** np.floor(np.log2(self.bound))
         scaled, weights = self.matrices / unit, self.weights / unit
         size = positive_operator_norm(scaled, self.vertices, self.basis, weights)
@@ -156,22 +158,26 @@ class ProductNorms:
             return "quadratic norm"
         if len(self.matrices) == 1:
             return f"norm of the power {self.length}"
+
         return f"norm of all products of length {self.length}"
 
     def verify(self) -> bool:
         """Generalised eigenvalues of MᵀPM against P; eigenvalues for the powers of one matrix."""
         if self.bound == 0.0:
             return not self.matrices.any()
+
         scaled = self.matrices / self.bound
         if len(self.matrices) == 1 and self.length > 1:
             return bool(np.abs(np.linalg.eigvals(scaled[0])).max() <= 1.0 + _AGREE)
         if np.diagonal(self.P).min() <= 0.0:
             return False
+
         # In units in which P has ones on its diagonal: other units only spoil the digits.
         units = np.exp2(-np.round(0.5 * np.log2(np.diagonal(self.P))))
         P = self.P * units[:, None] * units[None, :]
         if np.linalg.eigvalsh(P)[0] <= 0.0:
             return False
+
         products = all_products(_moved(scaled, 1.0, 1.0 / units), self.length)
         forms = np.linalg.solve(P, products.transpose(0, 2, 1) @ P @ products)
         return bool(np.linalg.eigvals(forms).real.max() <= (1.0 + _AGREE) ** (2 * self.length))
@@ -182,6 +188,7 @@ class ProductNorms:
             raise ValueError(
                 "only a norm in which single matrices are bounded has a unit ball here"
             )
+
         return ball_radii(self.P)
 
     def rescaled(self, scale: float, units: FloatArray) -> ProductNorms:
@@ -259,14 +266,17 @@ class BlockTriangular:
                 known = np.concatenate([block.matrices, -block.matrices, np.zeros((1, n, n))])
                 if np.abs(known - matrix).max(axis=(1, 2)).min() > _AGREE * size:
                     return False
+
             if not block.verify():
                 return False
+
         return coupled_bound(plain, self.basis, self.blocks) <= self.bound * (1.0 + _AGREE)
 
     def _plain(self) -> FloatArray:
         """The matrices in the units in which the basis is orthogonal."""
         if self.units is None:
             return self.matrices
+
         return _moved(self.matrices, 1.0, 1.0 / self.units)
 
     def ball_radii(self) -> tuple[float, float]:
@@ -280,6 +290,7 @@ class BlockTriangular:
         blocks = tuple(
             block.rescaled(scale, np.ones(block.matrices.shape[-1])) for block in self.blocks
         )
+
         return replace(
             self,
             matrices=_moved(self.matrices, scale, units),
@@ -300,6 +311,7 @@ def coupled_bound(matrices: FloatArray, basis: FloatArray, blocks: tuple[NormPro
     rounding = 4 * n * EPS * float(np.max(np.linalg.norm(matrices, axis=(1, 2))))
     if bool(np.all((basis == 0.0) | (basis == 1.0))):
         rounding = 0.0  # a permutation moves entries without touching them
+
     parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
     below = max(
         (
@@ -309,8 +321,10 @@ def coupled_bound(matrices: FloatArray, basis: FloatArray, blocks: tuple[NormPro
         ),
         default=0.0,
     )
+
     if below == 0.0 and rounding == 0.0:
         return max(block.bound for block in blocks)
+
     radii = [block.ball_radii() for block in blocks]
     C = np.empty((len(parts), len(parts)))
     for i, rows in enumerate(parts):
@@ -319,6 +333,7 @@ def coupled_bound(matrices: FloatArray, basis: FloatArray, blocks: tuple[NormPro
             stretch = radii[j][1] / radii[i][0]
             size = blocks[i].bound / unit if i == j else size
             C[i, j] = size + rounding * stretch
+
     values, vectors = np.linalg.eig(C + 1e-300)
     weights = np.abs(vectors[:, int(np.argmax(values.real))].real) + 1e-300
     return float(np.max(C @ weights / weights)) * unit * (1.0 + 16.0 * EPS)

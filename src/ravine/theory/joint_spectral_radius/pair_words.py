@@ -31,6 +31,7 @@ def radius(a: float, b: float, c: float, d: float) -> float:
     disc = half * half + b * c
     if disc >= 0.0:
         return 0.5 * abs(a + d) + math.sqrt(disc)
+
     return math.sqrt(abs(a * d - b * c))
 
 
@@ -78,6 +79,7 @@ def product_error(p: Numbers, word: Numbers, k: int, prefix: Numbers) -> float:
         # two products and a sum an entry: three roundings
         error += 3.0 * ROUNDING * rest * factor * before
         a, b, c, d = after(p, word[j], a, b, c, d)
+
     return error
 
 
@@ -94,6 +96,7 @@ def certain_pair_radius(p: Numbers, word: Numbers, k: int, prefix: Numbers) -> f
         prefix[4 * j + 2] = c
         prefix[4 * j + 3] = d
         a, b, c, d = times(p, word[j], a, b, c, d)
+
     error = product_error(p, word, k, prefix)
 
     half = 0.5 * (a - d)
@@ -108,6 +111,7 @@ def certain_pair_radius(p: Numbers, word: Numbers, k: int, prefix: Numbers) -> f
     best = max(0.5 * trace, math.sqrt(max(det, 0.0)))
     if disc > 0.0:
         best = max(best, 0.5 * trace + math.sqrt(disc))
+
     return best ** (1.0 / k) * (1.0 - 4.0 * ROUNDING)  # type: ignore[no-any-return]
 
 
@@ -128,6 +132,7 @@ def short_words(p: Numbers, word: Numbers, prefix: Numbers, trial: Numbers) -> t
     # Up to rotation a word with both letters begins with 0 and ends with 1.
     for j in range(4):
         prefix[4 + j] = p[j]
+
     trial[1] = 0
     depth = 1
     while True:
@@ -162,6 +167,7 @@ def leading_vector(p: Numbers, word: Numbers, k: int) -> tuple[float, float, flo
     a, b, c, d = 1.0, 0.0, 0.0, 1.0
     for j in range(k):
         a, b, c, d = times(p, word[j], a, b, c, d)
+
     half = 0.5 * (a - d)
     disc = half * half + b * c
     if disc < 0.0:
@@ -173,6 +179,7 @@ def leading_vector(p: Numbers, word: Numbers, k: int) -> tuple[float, float, flo
         return b, root - half, 0.0, 0.0
     if abs(root + half) + abs(c) > 0.0:
         return root + half, c, 0.0, 0.0
+
     return 1.0, 0.0, 0.0, 0.0
 
 

@@ -41,4 +41,5 @@ def bracket_by_polygon(
     bound = operator_norm(matrices, vertices, basis, weights)
     if not np.isfinite(bound):
         return lower, word, None
+
     return lower, word, InvariantPolytope(matrices, vertices, basis, weights, bound)

@@ -127,6 +127,7 @@ def _keep_polygon(m: int, room: Room) -> None:
     for n in range(m):
         room.best_x[n] = room.x[room.hull[n]]
         room.best_y[n] = room.y[room.hull[n]]
+
     room.best_size[0] = m
 
 
@@ -144,6 +145,7 @@ def _start(p: Numbers, length: int, room: Room) -> int:
         room.parent[j] = -1
         room.letter[j] = 0
         room.alive[j] = 1
+
     return starts
 
 
@@ -175,6 +177,7 @@ def _grow(p: Numbers, r: float, length: int, limit: int, room: Room) -> tuple[in
             alive[nodes] = 1
             m = add(x, y, alive, hull, m, nodes)
             nodes += 1
+
         if alive[done] == 1:
             for i in range(2):
                 j = 4 * i
@@ -189,7 +192,9 @@ def _grow(p: Numbers, r: float, length: int, limit: int, room: Room) -> tuple[in
                     alive[nodes] = 1
                     m = add(x, y, alive, hull, m, nodes)
                     nodes += 1
+
         done += 1
+
     return m, False
 
 
@@ -206,6 +211,7 @@ def _norm(p: Numbers, m: int, room: Room) -> float:
             noise = 4.0 * ROUNDING * (size + abs(p[j + 2] * vx) + abs(p[j + 3] * vy))
             wx, wy = upper(wx, wy)
             largest = max(largest, gauge(room.x, room.y, room.hull, m, wx, wy, noise))
+
     return largest * (1.0 + 8.0 * ROUNDING)
 
 
@@ -239,6 +245,7 @@ def _ancestry(p: Numbers, m: int, length: int, lower: float, room: Room) -> tupl
         for j in range(length - 1, -1, -1):
             room.word[j] = room.letter[node]
             node = room.parent[node]
+
     return length, best
 
 
@@ -291,6 +298,7 @@ def bracket_pair(
         else:
             too_small = slack
             slack = max(0.8 * tolerance, 2.0 * slack)
+
     return lower, upper_bound, length
 
 
@@ -318,5 +326,6 @@ def compiled_sweep() -> Callable[..., None]:
     own = (_keep_polygon, _start, _grow, _norm, _ancestry, bracket_pair)
     for function in (*pair_words.COMPILED, *half_polygon.COMPILED, *own):
         register_jitable(function)
+
     driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
     return driver

@@ -78,7 +78,9 @@ class GrowingPositivePolytope(Polytope):
                 reached = self.vertices.max(axis=1) > 0.0
                 if image[~reached].any():
                     self._append(image, column, letter)
+
             column += 1
+
         return bool(self.vertices.max(axis=1).min() > 0.0)
 
 
@@ -112,6 +114,7 @@ def _bases(vertices: FloatArray, points: FloatArray, stop: float) -> npt.NDArray
             largest = np.maximum((safe @ columns[:, :m]).max(axis=1), 1e-300)
             below = np.einsum("ki,ik->k", safe, points[:, active]) / largest
             goes_on &= below <= stop
+
         if not goes_on.any():
             break
 
@@ -135,6 +138,7 @@ def _bases(vertices: FloatArray, points: FloatArray, stop: float) -> npt.NDArray
         inverse[active] -= direction[:, :, None] * pivot[:, None, :]
         inverse[active, leaving] = pivot
         basis[active, leaving] = entering
+
     return basis
 
 
@@ -151,10 +155,12 @@ def _weights(vertices: FloatArray, points: FloatArray, basis: npt.NDArray[np.int
     columns, _ = _programme(vertices)
     picked = columns[:, basis].transpose(1, 0, 2)
     weights: FloatArray
+
     try:
         weights = np.linalg.solve(picked, points.T[:, :, None])[:, :, 0].astype(np.float64)
     except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
         weights = np.einsum("kij,jk->ki", np.linalg.pinv(picked), points)
+
     free = basis > vertices.shape[1]
     return np.where(free, 0.0, np.maximum(weights, 0.0))
 

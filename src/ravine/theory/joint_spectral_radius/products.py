@@ -21,6 +21,7 @@ def product(matrices: FloatArray, word: Word) -> FloatArray:
     out = np.eye(matrices.shape[-1])
     for i in word:
         out = out @ matrices[i]
+
     return out
 
 
@@ -39,16 +40,19 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
     scale = float(np.max(np.linalg.norm(matrices[list(word)], axis=(1, 2))))
     if scale == 0.0:
         return 0.0
+
     factors = [matrices[i] / scale for i in word]
     left, error = [np.eye(n)], 0.0
     for factor in factors:
         left.append(left[-1] @ factor)
+
     rest = np.eye(n)
     # the first factor meets the identity and is not rounded
     for before, factor in zip(reversed(left[1:-1]), reversed(factors[1:]), strict=True):
         sizes = [float(np.linalg.norm(part)) for part in (before, factor, rest)]
         error += (n + 2) * EPS * sizes[0] * sizes[1] * sizes[2]
         rest = factor @ rest
+
     matrix = left[-1]
     norm = float(np.linalg.norm(matrix))
     error += 4 * n * EPS * norm
@@ -74,6 +78,7 @@ def _shift(matrix: FloatArray, value: complex, error: float) -> float:
         if float(np.linalg.svd(shifted, compute_uv=False)[:, -1].min()) > 2.0 * error:
             return radius
         radius *= 1.4
+
     return np.inf
 
 
@@ -84,6 +89,7 @@ def smallest_rotation(word: Word) -> Word:
         if length % period == 0 and word == word[:period] * (length // period):
             word = word[:period]
             break
+
     return min(word[k:] + word[:k] for k in range(len(word)))
 
 
@@ -110,6 +116,7 @@ def best_words(
             best = max(best, top)
             close = np.flatnonzero(values >= best * (1.0 - _TIE))
             attained += [smallest_rotation(words[k]) for k in close]
+
         spent += len(words)
         sizes = np.linalg.norm(stack, ord=2, axis=(1, 2)) ** (1.0 / length)
         keep = np.flatnonzero(sizes > best * (1.0 + 1e-12))
@@ -118,6 +125,7 @@ def best_words(
             break
         stack = (stack[keep][:, None] @ matrices[None]).reshape(-1, *matrices.shape[1:])
         words = [(*words[k], i) for k in keep for i in range(count)]
+
     return best, sorted(set(attained), key=lambda word: (len(word), word))
 
 
@@ -126,6 +134,7 @@ def all_products(matrices: FloatArray, length: int) -> FloatArray:
     stack = matrices
     for _ in range(length - 1):
         stack = (stack[:, None] @ matrices[None]).reshape(-1, *matrices.shape[1:])
+
     return stack
 
 
@@ -142,4 +151,5 @@ def distinct(matrices: FloatArray) -> npt.NDArray[np.intp]:
         if key not in seen:
             seen.add(key)
             kept.append(k)
+
     return np.array(kept, dtype=np.intp)

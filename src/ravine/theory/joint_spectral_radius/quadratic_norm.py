@@ -33,6 +33,7 @@ def best_quadratic_norm(matrices: FloatArray) -> FloatArray:
             if not size > 0.0:
                 return best
             P = (P + P.T) / (2.0 * size)
+
         if np.linalg.eigvalsh(P)[0] < _FLAT:
             P = P + 1e3 * _FLAT * np.eye(n)
         root = _root(P)
@@ -42,6 +43,7 @@ def best_quadratic_norm(matrices: FloatArray) -> FloatArray:
             best, least = P, largest
         weights = weights * (sizes / largest) ** 4
         weights /= weights.sum()
+
     return best
 
 
@@ -53,6 +55,7 @@ def norm_of_products(matrices: FloatArray, P: FloatArray, length: int) -> float:
     scale = float(np.max(np.linalg.norm(moved, ord=2, axis=(1, 2))))
     if scale == 0.0:
         return 0.0
+
     rounding = 4 * n * EPS * float(np.linalg.cond(root))
     norms = np.linalg.norm(all_products(moved / scale, length), ord=2, axis=(1, 2))
     # every factor is at most 1 long and known up to the rounding
@@ -92,6 +95,7 @@ def power_bound(matrix: FloatArray, P: FloatArray) -> tuple[int, float]:
         power = power @ power
         if error > 1e3:
             break
+
     return length, best * (1.0 + 64.0 * EPS)
 
 

@@ -80,6 +80,7 @@ class JointSpectralRadius(Bracket):
             return f"{what}; the budget ended before the tolerance {self.tolerance:g} was reached."
         if self.relative_width > self.tolerance:
             return f"{what}; rounding does not allow the tolerance {self.tolerance:g}."
+
         return f"{what}."
 
 
@@ -127,12 +128,14 @@ def joint_spectral_radius(
     goal = one_number("tolerance", tolerance, "positive", remedy="e.g. tolerance=1e-6")
     if not 1e-12 <= goal <= 1.0:
         raise Refusal("tolerance", "between 1e-12 and 1", f"{goal:g}", "e.g. tolerance=1e-6")
+
     allowed = whole("budget", budget, 1, remedy="give a number of linear programmes, e.g. 10000")
     # In units of a power of two near the largest entry, nothing overflows and no digit changes.
     unit = float(2.0 ** np.round(np.log2(np.abs(stack).max()))) if stack.any() else 1.0
     answer = _whole_set(stack / unit, goal, allowed)
     lower = answer.lower * unit
     upper = answer.proof.bound * unit
+
     return JointSpectralRadius(
         lower=np.float64(lower),
         upper=np.float64(upper),
@@ -150,12 +153,14 @@ def _checked(matrices: npt.ArrayLike | Sequence[npt.ArrayLike]) -> FloatArray:
     except ValueError:
         shown = "matrices of different shapes"
         raise Refusal("matrices", "of one size", shown, remedy) from None
+
     stack = np.asarray(real("matrices", raw, remedy=remedy))
     if stack.ndim == 2:
         stack = stack[None]
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2]:
         shown = f"an array of shape {stack.shape}"
         raise Refusal("matrices", "a stack of square matrices", shown, remedy)
+
     return stack
 
 
@@ -164,6 +169,7 @@ def _whole_set(stack: FloatArray, goal: float, budget: int) -> Answer:
     kept = distinct(stack)
     if kept.size == 0:
         return Answer(0.0, (0,), Nilpotent(stack))
+
     matrices = stack[kept]
     if jointly_nilpotent(matrices):
         return Answer(0.0, (int(kept[0]),), Nilpotent(matrices))
@@ -211,6 +217,7 @@ def _balanced(stack: FloatArray, goal: float, budget: int) -> Answer:
         answer = _with_longer_products(irreducible(matrices, goal, budget), goal)
     else:
         answer = _hidden_blocks(matrices, basis, sizes, goal, budget)
+
     return replace(answer, word=tuple(int(kept[i]) for i in answer.word))
 
 
@@ -248,6 +255,7 @@ def _single(matrices: FloatArray, index: int) -> Answer:
     for P in (np.eye(matrices.shape[-1]), lyapunov_norm(matrices[0])):
         length, bound = power_bound(matrices[0], P)
         proofs.append(ProductNorms(matrices, P, length, bound))
+
     proof = min(proofs, key=lambda proof: proof.bound)
     return Answer(min(certain_radius(matrices, (0,)), proof.bound), (index,), proof)
 
@@ -257,6 +265,7 @@ def _block(stack: FloatArray, goal: float, budget: int) -> Answer:
     kept = distinct(stack)
     if kept.size == 0:
         return Answer(0.0, (0,), Nilpotent(stack))
+
     answer = irreducible(stack[kept], goal, budget)
     return replace(answer, word=tuple(int(kept[i]) for i in answer.word))
 
@@ -267,13 +276,16 @@ def _with_longer_products(answer: Answer, goal: float) -> Answer:
     matrices = proof.matrices
     if proof.bound <= answer.lower * (1.0 + goal) or len(matrices) == 1:
         return answer
+
     # in units that do not depend on the bound so far: the same proof whatever the budget was
     scale = float(np.max(np.linalg.norm(matrices, ord=2, axis=(1, 2))))
     P = best_quadratic_norm(matrices / scale)
     length = int(np.log(_PRODUCTS) / np.log(len(matrices)))
     if length < 2:
         return answer
+
     bound = norm_of_products(matrices, P, length)
     if bound >= proof.bound:
         return answer
+
     return replace(answer, proof=ProductNorms(matrices, P, length, bound))

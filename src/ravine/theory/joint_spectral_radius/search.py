@@ -113,6 +113,7 @@ class _Search:
         """
         if self.matrices.shape == (2, 2, 2):
             self._try_polygon()
+
         slack = self._first_slack()
         too_small = 0.0
         exact_left = _EXACT_ATTEMPTS
@@ -139,6 +140,7 @@ class _Search:
                 self.allotment *= 2
                 too_small = slack
                 slack = _FIRST_SLACK if slack == 0.0 else 4.0 * slack
+
         return self._reached(self.goal)
 
     def _smaller(self, slack: float, too_small: float) -> tuple[float, float]:
@@ -146,12 +148,15 @@ class _Search:
         # The product's own radius again, once there is twice the room of the last attempt.
         if slack > 0.0 and self.allotment >= 2 * self.tried_exactly and self._first_slack() == 0.0:
             return 0.0, 0.0
+
         smaller = max(slack / 4.0, 0.8 * self.goal)
         if smaller > too_small:
             return smaller, too_small
+
         between = float(np.sqrt(slack * too_small))
         if between >= 1.2 * too_small:
             return between, too_small
+
         # As close as it gets with this room: the one that did not close, with more.
         self.allotment *= 2
         return too_small, 0.0
@@ -175,6 +180,7 @@ class _Search:
             self.words = [word]
             radius = float(np.abs(np.linalg.eigvals(product(self.moved, word))).max())
             self.best = max(self.best, radius ** (1.0 / len(word)))
+
         if proof is not None:
             self._keep(proof)
 
@@ -189,11 +195,13 @@ class _Search:
         else:
             start = leading_vectors(self.moved, words)
             polytope = Polytope(self.moved / rate, start)
+
         polytope.grow(self.allotment)
         self.left -= max(polytope.spent, 1)
 
         if polytope.spans and polytope.vertices.shape[1] <= _WIDEST:
             self._keep(self._proven(polytope.vertices))
+
         return polytope
 
     def _keep(self, proof: NormProof) -> None:
@@ -206,6 +214,7 @@ class _Search:
             basis, weights = represent_below(self.matrices, vertices)
             bound = positive_operator_norm(self.matrices, vertices, basis, weights)
             return PositivePolytope(self.matrices, vertices, basis, weights, bound)
+
         corners = self.back @ vertices
         # The same programmes in two coordinates: what ends badly in one may end well in the other.
         guides = [(self.matrices, corners), (self.moved, vertices)]
@@ -223,8 +232,10 @@ class _Search:
                 self.best = value
                 self.words = [smallest_rotation(word)]
                 better = True
+
         if better:
             self._raise_lower()
+
         return better
 
     def _raise_lower(self) -> None:

@@ -67,6 +67,7 @@ def check_batch_size(batch_size: npt.ArrayLike) -> Real:
     size = real("batch_size", batch_size, "positive", remedy=remedy)
     if np.any(size < 1.0):
         raise Refusal("batch_size", "at least 1", f"{np.min(size):g}", remedy)
+
     return size
 
 
@@ -74,24 +75,28 @@ def _finite_population(size: Real, rows: npt.ArrayLike | None) -> Real:
     """Factor (n - b)/(n - 1): the variance that is left when a batch has no term twice."""
     if rows is None:
         return np.float64(1.0)
+
     remedy = "give the number of samples, or leave it out for draws with replacement"
     n = real("rows", rows, "positive", remedy=remedy)
     broadcast(batch_size=size, rows=n)
     if np.any(n < size):
         shown = f"rows={np.min(n):g} with batch_size={np.max(size):g}"
         raise Refusal("rows", "at least batch_size", shown, remedy)
+
     return (n - size) / np.maximum(n - 1.0, 1.0)
 
 
 def _largest(curvature: Curvature, L_max: npt.ArrayLike | None) -> Real:
     if L_max is None:
         return curvature.L
+
     remedy = "give the largest curvature of a single sample, e.g. L_max=10 * L"
     most = real("L_max", L_max, "positive", remedy=remedy)
     broadcast(L=curvature.L, L_max=most)
     if np.any(most < curvature.L):
         shown = f"L_max={np.min(most):g} with L={np.max(curvature.L):g}"
         raise Refusal("L_max", "at least L", shown, "no mean exceeds its largest term")
+
     return most
 
 
@@ -99,10 +104,12 @@ def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -
     """The given one; else mu where nothing is said of single terms (``alone``), else zero."""
     if mu_min is None:
         return curvature.mu if alone else np.float64(0.0)
+
     remedy = "give the least curvature of a single sample; zero is allowed"
     least = real("mu_min", mu_min, "nonnegative", remedy=remedy)
     broadcast(mu=curvature.mu, mu_min=least)
     if np.any(least > curvature.mu):
         shown = f"mu_min={np.max(least):g} with mu={np.min(curvature.mu):g}"
         raise Refusal("mu_min", "at most mu", shown, "no mean lies below its least term")
+
     return least

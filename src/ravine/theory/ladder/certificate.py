@@ -50,6 +50,7 @@ class Certificate:
         """Asymptotic error per unit of σ: alpha √(gᵀPg)/(√σ_P (1 - r)), infinite if r >= 1."""
         if self.rate >= 1.0:
             return float("inf")
+
         kick = float(self.method.alpha) * norm_gains(self.P, float(self.method.gamma))[1]
         return kick / (1.0 - self.rate)
 
@@ -62,6 +63,7 @@ class Certificate:
         p11, p12, p22 = (Fraction(float(self.P[i])) for i in ((0, 0), (0, 1), (1, 1)))
         if not (p11 > 0 and p11 * p22 - p12 * p12 > 0 and self.P[0, 1] == self.P[1, 0]):
             return False
+
         return all(
             a >= 0 and c >= 0 and a * c - b * b >= 0 for a, b, c in self._slack(p11, p12, p22)
         )
@@ -92,8 +94,10 @@ class Certificate:
         method = f"alpha={float(self.method.alpha)!r}, beta={float(self.method.beta)!r}"
         if not self.method.is_nesterov:
             method += f", gamma={float(self.method.gamma)!r}"
+
         mu = float(self.curvature.mu)
         L = float(self.curvature.L)
+
         return (
             f"rate {self.rate!r} for every finite sum with mu={mu!r}, L={L!r}, in every order,\n"
             f"by {method},\n"
@@ -162,12 +166,14 @@ def certificate(
             rule = f"above the exact worst-case rate {exact!r}"
             raise Refusal("rate", rule, repr(wished), "raise it or leave it out")
         return proof
+
     while step <= _LARGEST_MARGIN:
         # Near a nilpotent pair r* is itself uncertain by more than a share of it.
         proof = _attempt(*single, exact + step * (exact if exact > _NILPOTENT else 1.0))
         if proof is not None:
             return proof
         step *= 10.0
+
     raise ArithmeticError(
         f"no norm for alpha={alpha!r}, beta={beta!r}, gamma={gamma!r}, mu={mu!r}, L={L!r} passed "
         f"the exact check within {_LARGEST_MARGIN:g} of r* = {exact!r}: scale the problem to L = 1"
@@ -181,6 +187,7 @@ def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate |
         proof = Certificate(curvature, method, rate, P / P.max())
         if proof.verify():
             return proof
+
     return None
 
 
@@ -204,6 +211,7 @@ def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
         # The form on which both terms are as large as the rate allows, up to its scale.
         x = gram[1, 1] * one - gram[0, 1] * target
         pencil.append((x, gram[0, 0] * target - gram[0, 1] * one))
+
     forms = [x * X[0] + y * X[1] for x, y in pencil] + [X[0] @ X[1] - X[1] @ X[0]]
     for Y in forms:
         P = _J @ Y
@@ -211,6 +219,7 @@ def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
         P = P if np.trace(P) > 0.0 else -P
         if np.linalg.det(P) > 0.0:
             yield P
+
     yield from _lyapunov(blocks, rate)
 
 

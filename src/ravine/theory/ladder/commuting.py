@@ -65,6 +65,7 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
     goal = one_number("tolerance", tolerance, "positive", remedy=remedy)
     if not 1e-9 <= goal <= 1.0:
         raise Refusal("tolerance", "between 1e-9 and 1", f"{goal:g}", remedy)
+
     shape = check_shapes(curvature, method)
     floor = np.broadcast_to(spectral_radius(curvature, method), shape).ravel()
     ceiling = np.broadcast_to(worst_case_rate(curvature, method), shape).ravel()
@@ -77,6 +78,7 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
         # The three are computed on different paths: rounding must not undo their order.
         lower[open_] = np.clip(low, floor[open_], ceiling[open_])
         upper[open_] = np.clip(high, lower[open_], ceiling[open_])
+
     return Bracket(lower.reshape(shape)[()], upper.reshape(shape)[()])
 
 
@@ -118,4 +120,5 @@ def _brackets(
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(work, range(0, len(pairs), _CHUNK)))
+
     return lower * ceiling, upper * ceiling

@@ -21,6 +21,7 @@ def polynomial_product(one: Sequence[Real], other: Sequence[Real]) -> tuple[Real
         for j, b in enumerate(other):
             if i + j < 4:
                 out[i + j] = out[i + j] + a * b
+
     return out[0], out[1], out[2], out[3]
 
 
@@ -46,6 +47,7 @@ def largest_ratio(
             if not higher.any():
                 break
             best = np.where(higher, ratio, best)
+
     return best
 
 

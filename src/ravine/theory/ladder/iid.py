@@ -86,6 +86,7 @@ def iid_rate(
         mu_min=mu_min,
         rows=rows,
     )
+
     return _rate(curvature, method, noise)
 
 
@@ -102,6 +103,7 @@ def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
         method.beta,
         method.gamma,
     )
+
     columns = [np.broadcast_to(value, shape).ravel() for value in given]
     out = np.empty(int(np.prod(shape)))
     if out.size <= _FEW:
@@ -109,6 +111,7 @@ def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
             out[n] = largest_growth(*numbers)
     else:
         _sweep(columns, out)
+
     # Both are computed on different paths: rounding must not undo their order.
     floor = spectral_radius(curvature, method)
     return np.maximum(out.reshape(shape), floor)[()]
@@ -170,11 +173,14 @@ def critical_batch_size(
     size = _safety_ratio(curvature, method, batch_noise(curvature, L_max=L_max, mu_min=mu_min))
     if rows is None:
         return size
+
     # (n - b)/(n - 1)/b · b* < 1, solved for b.
     n = real("rows", rows, "positive", remedy="give the number of samples")
     broadcast(rows=n, batch_size=size)
+
     with np.errstate(invalid="ignore"):
         limited = n * size / (n - 1.0 + size)
+
     return np.where(np.isinf(size), np.inf, limited)[()]
 
 
@@ -241,6 +247,7 @@ def iid_noise_floor(
         mu_min=mu_min,
         rows=rows,
     )
+
     safe = is_mean_square_safe(curvature, method, noise)
     low, high, denominator, gain, spread = _at_one(curvature, method, noise)
     left = tuple(a - b for a, b in zip(denominator, polynomial_product(spread, gain), strict=True))
@@ -250,8 +257,10 @@ def iid_noise_floor(
     weight = (alpha * alpha,)
     if kind is ErrorQuantity.OBJECTIVE:
         weight = (_ZERO, 0.5 * alpha)
+
     worst = largest_ratio(polynomial_product(weight, gain), left, low, high)
     broadcast(sigma2=level, floor=worst)
+
     with np.errstate(invalid="ignore"):
         return np.where(safe, level * worst, np.inf)[()]
 

@@ -77,8 +77,10 @@ class Ladder:
         for name, usual in _USUAL.items():
             if _same(self.method, usual(self.curvature)):
                 return name
+
         if not self.method.is_nesterov:
             return "heavy ball" if self.method.gamma == 0.0 else "momentum with look-ahead"
+
         return "SGD" if self.method.beta == 0.0 else "Nesterov's method"
 
     @property
@@ -90,6 +92,7 @@ class Ladder:
                 f"{name}: diverges even with exact gradients, {_growth(self.spectral_radius)}. "
                 f"{self._remedy()}"
             )
+
         noise = f"converges for additive noise at {_shrinks(self.spectral_radius)} a step"
         worst = self.worst_case_rate
         if worst < 1.0:
@@ -97,6 +100,7 @@ class Ladder:
                 f"{name}: {noise}, and is certain to converge on every finite sum, in every "
                 f"order, at {_shrinks(worst)} a step or faster."
             )
+
         return (
             f"{name}: {noise}; can diverge when mini-batches disagree: worst case "
             f"{_growth(worst)}. {self._independent()} {self._shared()} {self._remedy()}"
@@ -111,6 +115,7 @@ class Ladder:
                 f"{batches} drawn independently are safe in mean square, at "
                 f"{_shrinks(self.iid_rate)} a step or faster."
             )
+
         return (
             f"{batches} drawn independently are not enough to be safe: that takes more than "
             f"{_count(self.critical_batch_size)} in a batch."
@@ -122,10 +127,12 @@ class Ladder:
             return "Terms may be flat, so an adversary's order can stall every method."
         if self.commuting.upper < 1.0:
             return "While they share eigenvectors it converges in every order."
+
         if self.commuting.lower > 1.0:
             return (
                 f"Sharing eigenvectors does not help: still {_growth(float(self.commuting.lower))}."
             )
+
         return "Whether sharing eigenvectors is enough is too close to call."
 
     def _remedy(self) -> str:
@@ -137,6 +144,7 @@ class Ladder:
                 L_max=self.batches.L_max,
             )
             return f"SGD with any alpha < {float(limit):.4g} is safe in mean square at this size."
+
         terms = self.batches.terms(self.curvature)
         step = float(sgd(terms).alpha)
         rate = float(worst_case_rate(terms, sgd(terms)))
@@ -145,6 +153,7 @@ class Ladder:
         if self.method.is_nesterov and 0.0 < beta < 1.0:
             longest = float(safe_step(terms.L, beta))
             advice += f"; so is any alpha < {longest:.4g} at this momentum"
+
         return advice + "."
 
 
@@ -179,14 +188,18 @@ def ladder(
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
     for name in ("mu", "L"):
         one_number(name, getattr(curvature, name), remedy=remedy)
+
     for name in ("alpha", "beta", "gamma"):
         one_number(name, getattr(method, name), remedy=remedy)
+
     batches = Batches(
         L_max=None if L_max is None else one_number("L_max", L_max, remedy=remedy),
         batch_size=one_number("batch_size", batch_size, remedy=remedy),
         mu_min=None if mu_min is None else one_number("mu_min", mu_min, remedy=remedy),
     )
+
     limit = critical_batch_size(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
+
     return Ladder(
         curvature,
         method,
@@ -217,4 +230,5 @@ def _growth(rate: float) -> str:
     """A rate of one or more as words."""
     if rate < 1.001:
         return f"grows by 1 + {rate - 1.0:.2g} a step" if rate > 1.0 else "does not shrink"
+
     return f"grows by {rate:.4g} a step"

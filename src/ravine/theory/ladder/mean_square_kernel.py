@@ -59,8 +59,10 @@ def least_on_interval(c0: float, c1: float, c2: float, c3: float, low: float, hi
             inner = -c1 / (c2 + root)
         elif c3 != 0.0:
             inner = (root - c2) / (3.0 * c3)
+
         if low < inner < high and c0 + inner * (c1 + inner * (c2 + inner * c3)) < value:
             best = inner
+
     return best
 
 
@@ -90,6 +92,7 @@ def polynomial_in_step(
     q2 = gamma * gamma - z * ahead * ahead
     n0 = (ahead * ahead * z + gamma * gamma) * (z + det) - 2.0 * ahead * gamma * z * trace
     n1 = gamma * (ahead * ahead * z - gamma * gamma)
+
     return (
         p0 * q0 - w0 * n0,
         p0 * q1 + p1 * q0 - w1 * n0 - w0 * n1,
@@ -120,6 +123,7 @@ def growth_of_direction(
         other = h * (1.0 + beta) ** 2
         gap = q * (one - other)
         size = abs(q) * (one + other)
+
     if abs(gap) <= _ROUNDING * size:
         gap = 0.0
 
@@ -135,6 +139,7 @@ def growth_of_direction(
         square = d
         A = -gap
         C = -gap * d
+
     if w <= 0.0:
         return square
 
@@ -151,6 +156,7 @@ def growth_of_direction(
     delta = 2.0 * max(-c2, sqrt(max(-c1, 0.0)), c0 ** (1.0 / 3.0))
     if c1 > 0.0 and c2 >= 0.0:
         delta = min(delta, c0 / c1)
+
     for _ in range(_MOST_STEPS):
         below = c1 + delta * (2.0 * c2 + 3.0 * delta)
         if below <= 0.0:
@@ -159,6 +165,7 @@ def growth_of_direction(
         delta = delta - step
         if step <= _SETTLED * (delta + square):
             break
+
     z: float = square + max(delta, 0.0)
     return z
 
@@ -177,6 +184,7 @@ def largest_growth(
     unit = 1.0
     if high > _HUGE:
         unit = 1.0 / high
+
     square = unit * unit
     nesterov = gamma == beta
     ahead = 1.0 + gamma
@@ -203,6 +211,7 @@ def largest_growth(
         z = max(z, higher)
         if settled:
             break
+
     return sqrt(z) / unit
 
 
@@ -240,5 +249,6 @@ def compiled_sweep() -> Callable[..., None]:
 
     for function in _COMPILED:
         register_jitable(function)
+
     driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
     return driver

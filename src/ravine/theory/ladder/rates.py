@@ -47,6 +47,7 @@ def _discriminant(h: Real, unit: Real, beta: Real, gamma: Real) -> Real:
         product = 4.0 * unit * (beta * unit - h * gamma)
         gap = square - product
         size = square + np.abs(product)
+
     return np.where(np.abs(gap) > _ROUNDING * size, gap, 0.0)[()]
 
 
@@ -63,6 +64,7 @@ def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real
     else:
         trace = (1.0 + beta) * unit - h * (1.0 + gamma)
         determinant = unit * (beta * unit - h * gamma)
+
     gap = _discriminant(h, unit, beta, gamma)
     real = 0.5 * (np.abs(trace) + np.sqrt(np.maximum(gap, 0.0)))
     radius = np.where(gap >= 0.0, real, np.sqrt(np.maximum(determinant, 0.0)))
@@ -137,6 +139,7 @@ def stable(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_] | np.b
         determinant = method.beta - h * method.gamma
         flip = h * (1.0 + 2.0 * method.gamma) < 2.0 * (1.0 + method.beta)
         holds = holds & (h > 0.0) & flip & (np.abs(determinant) < 1.0)
+
     return holds
 
 

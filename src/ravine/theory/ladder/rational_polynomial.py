@@ -18,6 +18,7 @@ def roots_inside_unit_circle(polynomial: Polynomial) -> bool:
             return False
         reverse = p[::-1]
         p = [(last * a - first * b) / last for a, b in zip(p[1:], reverse[1:], strict=True)]
+
     return True
 
 
@@ -33,6 +34,7 @@ def from_chebyshev(cosines: Polynomial) -> Polynomial:
         factor = 1 if d == 0 else 2
         doubled = [Fraction(0), *(factor * v for v in now[:-1])]
         before, now = now, [a - b for a, b in zip(doubled, before, strict=True)]
+
     return powers
 
 
@@ -41,9 +43,11 @@ def positive_on_interval(polynomial: Polynomial) -> bool:
     p = _trimmed(polynomial)
     if not p or _value(p, -1) <= 0 or _value(p, 1) <= 0:
         return False
+
     chain = [p, _trimmed([j * c for j, c in enumerate(p)][1:])]
     while chain[-1]:
         chain.append(_trimmed([-c for c in _remainder(chain[-2], chain[-1])]))
+
     chain.pop()
     return _sign_changes(chain, -1) == _sign_changes(chain, 1)
 
@@ -57,6 +61,7 @@ def _remainder(p: Polynomial, q: Polynomial) -> Polynomial:
         for j, c in enumerate(q):
             rest[offset + j] -= factor * c
         rest.pop()
+
     largest = max((abs(c) for c in rest), default=Fraction(0))
     return [c / largest for c in rest] if largest else []
 
@@ -66,6 +71,7 @@ def _trimmed(p: Polynomial) -> Polynomial:
     size = len(p)
     while size and p[size - 1] == 0:
         size -= 1
+
     return p[:size]
 
 

@@ -74,6 +74,7 @@ class Rung:
             value = self.function(curvature, method, **batches.options())
         else:
             value = self.function(batches.terms(curvature), method)
+
         return value if isinstance(value, Bracket) else Bracket(value, value)
 
 

@@ -76,14 +76,17 @@ def safe_step(
         most = smoothness if L_max is None else _check_largest(smoothness, L_max)
         broadcast(L=smoothness, beta=momentum, gamma=ahead, batch_size=size, L_max=most)
         return _mean_square_step(smoothness, momentum, ahead, size, most)
+
     if L_max is not None:
         remedy = "give batch_size too, or the largest curvature of a term as L"
         raise Refusal("L_max", "left out without batch_size", "one", remedy)
 
     coupling = np.where(ahead == momentum, momentum**2, momentum * (1.0 + ahead) - ahead)
     any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(coupling, 0.0))
+
     with np.errstate(divide="ignore"):
         exact = 2.0 * (1.0 + momentum) / (1.0 + 2.0 * ahead)
+
     limit = np.where(coupling >= 0.0, any_order, exact) / smoothness
     return np.broadcast_to(limit, shape)[()]
 
@@ -130,6 +133,7 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
 
     shape = np.broadcast_shapes(np.shape(L), np.shape(fixed), np.shape(slope), np.shape(most))
     grid = np.linspace(0.0, 1.0, _CURVATURES).reshape(-1, *(1,) * len(shape)) * L
+
     with np.errstate(all="ignore"):
         step = np.broadcast_to(least_root(grid).min(axis=0), shape)
         for _ in range(_REFINEMENTS):
@@ -143,6 +147,7 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
             if not np.any(lower < step):
                 break
             step = np.minimum(lower, step)
+
     return step[()]
 
 
@@ -196,6 +201,7 @@ def safe_momentum(
         middle = 0.5 * (low + high)
         inside = _is_safe(curvature, Method(step, middle), noise)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+
     bound = np.where(np.broadcast_to(slope, shape) > 0.0, low, np.inf)
     return np.where(safe.any(axis=0), bound, np.nan)[()]
 
@@ -205,6 +211,7 @@ def _is_safe(
 ) -> npt.NDArray[np.bool_]:
     if noise is None:
         return is_safe(curvature, method)
+
     return is_mean_square_safe(curvature, method, noise)
 
 

@@ -74,14 +74,17 @@ class LinearMethod:
         below = _coefficients("denominator", denominator)
         if below.size == 0:
             raise Refusal("denominator", "nonzero", "only zeros", "give a(z), e.g. [1, -1]")
+
         if above.size >= below.size:
             degrees = f"degree {above.size - 1} over degree {below.size - 1}"
             remedy = "a point cannot depend on its own gradient"
             raise Refusal("numerator", "of lower degree than the denominator", degrees, remedy)
+
         at_one = abs(float(below.sum()))
         if at_one > _POLE_AT_ONE * float(np.abs(below).sum()):
             remedy = "without it the method does not rest at the minimiser of every problem"
             raise Refusal("denominator", "zero at z = 1", f"{at_one:g}", remedy)
+
         object.__setattr__(self, "numerator", above / below[0])
         object.__setattr__(self, "denominator", below / below[0])
 
@@ -175,6 +178,7 @@ class LinearMethod:
         if matrix.ndim != 2 or matrix.shape != (column.size, row.size):
             shapes = f"shapes {matrix.shape}, {column.shape}, {row.shape}"
             raise Refusal("A, B, C", "of shapes (n, n), (n,) and (n,)", shapes, "make them fit")
+
         denominator = np.poly(matrix)
         turned = np.poly(matrix + np.outer(column, row))
         return cls((turned - denominator)[1:], denominator)
@@ -279,6 +283,7 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     test = _CircleTest(mu, L, linear)
     guess = test.bisected()
     lower, upper = test.certified(guess)
+
     return CircleRate(
         lower=np.float64(lower),
         upper=np.float64(upper),
@@ -302,6 +307,7 @@ class _CircleTest:
         scaled = [c * r**j for j, c in enumerate(self.middle)]
         if not roots_inside_unit_circle(scaled):
             return False
+
         return positive_on_interval(from_chebyshev(self._cosines(r)))
 
     def bisected(self) -> float:
@@ -310,6 +316,7 @@ class _CircleTest:
         high = max(2.0 * floor, 1.0)
         while self._least(high)[0] <= 0.0:
             high *= 2.0
+
         low = floor
         for _ in range(_HALVINGS):
             radius = 0.5 * (low + high)
@@ -317,6 +324,7 @@ class _CircleTest:
                 high = radius
             else:
                 low = radius
+
         return high
 
     def certified(self, guess: float) -> tuple[float, float]:
@@ -342,6 +350,7 @@ class _CircleTest:
                 upper = radius
             else:
                 lower = radius
+
         return lower, upper
 
     def worst_angle(self, radius: float) -> float:
@@ -357,12 +366,14 @@ class _CircleTest:
         for d in range(1, n):
             pairs = (p[j + d] * q[j] + p[j] * q[j + d] for j in range(n - d))
             cosines.append(sum(pairs, Fraction(0)))
+
         return cosines
 
     def _least(self, radius: float) -> tuple[float, float]:
         """Least value of the condition over c = cos ω in [-1, 1], and its c."""
         if radius == 0.0:
             return -1.0, 1.0
+
         cosines = self._cosines(Fraction(radius))
         largest = max(abs(c) for c in cosines)
         series = _floats([c / largest for c in cosines])
@@ -375,6 +386,7 @@ class _CircleTest:
             roots = np.polynomial.chebyshev.chebroots(slope)
             inside = (np.abs(roots.real) < 1.0) & (np.abs(roots.imag) < 1e-3)
             places += roots.real[inside].tolist()
+
         values = np.polynomial.chebyshev.chebval(np.array(places), series)
         best = int(np.argmin(values))
         return float(values[best]), places[best]
@@ -386,6 +398,7 @@ def _coefficients(name: str, values: npt.ArrayLike, *, trim: bool = True) -> Flo
     vector = np.atleast_1d(np.asarray(real(name, values, remedy=remedy)))
     if vector.ndim != 1:
         raise Refusal(name, "a list of numbers", f"an array of shape {vector.shape}", remedy)
+
     return np.trim_zeros(vector, "f") if trim else vector
 
 

@@ -50,6 +50,7 @@ def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real
     """
     if isinstance(method, LinearMethod):
         return np.float64(circle_rate(curvature, method).upper)
+
     return _solve(curvature, method)[0][()]
 
 
@@ -103,6 +104,7 @@ def schedule_rate(
     broadcast(mu=curvature.mu, shortest=shortest, longest=longest)
     if np.any(shortest > longest):
         raise Refusal("steps", "two step sizes, the smaller first", f"{steps}", "swap them")
+
     scaled = Curvature(shortest * curvature.mu, longest * curvature.L)
     return worst_case_rate(scaled, Method(1.0, beta))
 
@@ -122,12 +124,15 @@ def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> 
             r, cosine, real = _nesterov_candidate(alpha * mu, alpha * L, beta)
         else:
             r, cosine, real = _candidate(alpha * mu, alpha * L, beta, gamma)
+
         if same.any() and not same.all():
             nesterov = _nesterov_candidate(alpha * mu, alpha * L, beta)
             r = np.where(same, nesterov[0], r)
             cosine = np.where(same, nesterov[1], cosine)
             real = np.where(same, nesterov[2], real)
+
         counts = real & np.isfinite(r) & (r > radius) & (np.abs(cosine) < 1.0)
+
     rate = np.where(counts, r, radius)
     return rate, np.where(counts, np.arccos(np.where(counts, cosine, 1.0)), 0.0)
 

@@ -70,6 +70,7 @@ def _stationary_law(
     velocity = 2.0 * alpha * per_noise / v
     covariance = per_noise * (one_plus_d - h) / (lam * v)
     excess = 0.25 * per_noise * (1.0 + lam * kick)
+
     return tuple(
         np.where(unstable, np.inf, value) for value in (x, y, velocity, covariance, excess)
     )
@@ -114,8 +115,10 @@ def stationary_variance(
     noise = real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2)
     inputs = {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma, "sigma2": noise}
     shape = broadcast(eigenvalues=lam, **inputs)
+
     with np.errstate(all="ignore"):
         law = by_chunks(_stationary_law, shape, lam, *inputs.values())
+
     x, y, velocity, covariance, objective = (array[()] for array in law)
     return StationaryVariance(x, y, velocity, covariance, objective)
 
@@ -167,10 +170,12 @@ def noise_floor(
     # Var y is the second and λ Var y / 2 the last entry of the stationary law
     entry = 4 if kind is ErrorQuantity.OBJECTIVE else 1
     total = np.zeros(shape)
+
     with np.errstate(all="ignore"):
         for i in range(lam.shape[-1]):
             law = by_chunks(_stationary_law, shape, lam[..., i], *inputs.values(), noise[..., i])
             total += law[entry]
+
     return total[()]
 
 
@@ -231,12 +236,14 @@ def second_moment(
         sigma2=noise,
         start=first,
     )
+
     kind = ErrorQuantity.parse(quantity, "quantity")
     weight = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.float64(1.0)
 
     B = block(lam, method)
     gain = noise_gain_vector(method)
     out = np.empty((count + 1, *shape))
+
     with np.errstate(all="ignore"):
         # (r, v) is B^k applied to the start, (w, u) is B^k applied to the gain of the noise
         r = np.broadcast_to(first, shape)
@@ -250,6 +257,7 @@ def second_moment(
             variance += power * w * w
             r, v = B[..., 0, 0] * r + B[..., 0, 1] * v, B[..., 1, 0] * r + B[..., 1, 1] * v
             w, u = B[..., 0, 0] * w + B[..., 0, 1] * u, B[..., 1, 0] * w + B[..., 1, 1] * u
+
     out[np.isnan(out)] = np.inf  # only a difference of overflows is not a number
     return out
 
@@ -290,6 +298,7 @@ def paper_noise_coefficient(
         value = gain / (1.0 - rho2)
         if c_epsilon:
             value = value + gain * (contraction(curvature, method) ** 2 - rho2)
+
     return np.where(stable(curvature, method), value, np.inf)[()]
 
 
@@ -336,4 +345,5 @@ def exact_noise_coefficient(
     steep = stationary_variance(curvature.L, method)
     if kind is ErrorQuantity.OBJECTIVE:
         return np.maximum(flat.objective, steep.objective)[()]
+
     return np.maximum(flat.y, steep.y)[()]

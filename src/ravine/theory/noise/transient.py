@@ -96,6 +96,7 @@ def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
         if settled[i]:
             one = Method(alpha[i], beta[i], gamma[i])
             norm[i], step[i], where[i] = _highest(float(mu[i]), float(L[i]), one)
+
     return TransientPeak(norm[()], step[()], where[()])
 
 
@@ -121,6 +122,7 @@ def _highest(mu: float, L: float, method: Method) -> tuple[float, int, float]:
             # not by rounding: a peak at an end is not to be moved inside
             if size > top[0] * (1.0 + 1e-12):
                 top = (size, int(powers[j]), place)
+
     return top
 
 
@@ -158,6 +160,7 @@ def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.ND
         s, t = power[:, 1, 0], power[:, 1, 1]
         rows = [p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d]
         power = np.stack(rows, axis=1).reshape(-1, 2, 2)
+
     return best, at, unsettled
 
 
@@ -181,6 +184,7 @@ def _peak(B: FloatArray) -> tuple[float, int]:
             break
         powers = np.concatenate([powers, fresh])
         step = step @ step
+
     return best, at
 
 
@@ -204,5 +208,6 @@ def _sharpened(low: float, high: float, power: int, method: Method) -> tuple[flo
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN * (high - low)
             at_right = size(right)
+
     place = 0.5 * (low + high)
     return size(place), place

@@ -68,6 +68,7 @@ class WorstPowers:
         """Bound of the whole sum of w ((B^j g)_1)²; infinite if ‖B^J‖ does not fall below 1."""
         if not self.block2 < 1.0:
             return np.inf
+
         later = self.block2 / (1.0 - self.block2) * float(np.sum(self.norm2))
         return float(np.sum(self.noise2)) + self.weight * self.gain2 * later
 
@@ -79,6 +80,7 @@ class WorstPowers:
         if count > J:
             q, i = np.divmod(np.arange(J, count), J)
             out[J:] = scale * np.float64(self.block2) ** q * self.norm2[i]
+
         return np.where(np.isnan(out), np.inf, out)
 
 
@@ -96,6 +98,7 @@ def worst_powers(
             powers = _scan(curvature, method, objective, length, tau)
             if powers.block2 <= _NEGLIGIBLE**2 or not settles:
                 break
+
     return powers
 
 
@@ -110,6 +113,7 @@ def _scaling(curvature: Curvature, method: Method, length: int) -> float:
         norm2 = float(np.max(spectral_norms(power * scale)) ** 2)
         gain2 = g[0] ** 2 + (tau * g[1]) ** 2
         costs.append(gain2 * norm2 / (1.0 - norm2) if norm2 < 1.0 else np.inf)
+
     best = int(np.argmin(costs))
     return float(_SCALINGS[best]) if np.isfinite(costs[best]) else 1.0
 
@@ -149,6 +153,7 @@ def _scan(
         if j and norm2[-1] <= _NEGLIGIBLE**2:
             break
         power = np.stack([p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d])
+
     return WorstPowers(
         norm2=np.array(norm2[:-1]),
         start2=np.array(start2[:-1]),

@@ -57,6 +57,7 @@ def batch_moment(
     state = np.zeros((*h.shape, 4, 1))
     state[..., 0, 0] = distance**2
     state[..., 3, 0] = 1.0
+
     with np.errstate(all="ignore"):
         remaining = steps
         while remaining:
@@ -64,6 +65,7 @@ def batch_moment(
                 state = matrix @ state
             matrix = matrix @ matrix
             remaining //= 2
+
     moment = state[..., 0, 0]
     return np.where(np.isnan(moment), np.inf, moment)
 

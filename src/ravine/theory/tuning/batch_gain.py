@@ -83,6 +83,7 @@ def _both(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
     if plain.rate <= rate * (1.0 + 1e-12):
         return plain, plain
+
     return plain, Tuned(Method(np.exp(log_step), np.tanh(s)), rate)
 
 
@@ -128,9 +129,11 @@ class BatchGain:
         where = f"With Q = {float(self.curvature.Q):g} and {share}"
         if not useful:
             return f"{where} momentum gains nothing over SGD up to batches of {last:g}."
+
         first = useful[0]
         before = [b for b in self.batch_sizes if b < first]
         nothing = f"nothing up to batches of {before[-1]:g}, " if before else ""
+
         return (
             f"{where} momentum gains {nothing}{gain[self.batch_sizes.index(first)]:.2g} times at "
             f"{first:g} and {gain[-1]:.2g} times at {last:g}; the usual Nesterov parameters are "
@@ -181,7 +184,9 @@ def batch_gain(
         slow, quick = _both(whole, options)
         plain.append(slow)
         fast.append(quick)
+
     limit = critical_batch_size(whole, nesterov(whole), L_max=L_max, mu_min=mu_min)
+
     return BatchGain(
         curvature=whole,
         L_max=float(noise.most),

@@ -112,10 +112,12 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
             f"a mean with eigenvalue {least_mean:.3g}",
             "leave out the directions in which the sum is flat",
         )
+
     extremes = terms.hessians if terms.shared else np.linalg.eigvalsh(terms.hessians)
     plain = Method(2.0 / float(extremes.min() + extremes.max()))
     if terms.shared:
         return _fastest_shared(terms, plain)
+
     moments = SecondMoments.of(terms.hessians, weights=terms.weights)
     best = fastest_on(moments, plain=plain, precision=1e-9)
     root = mean_square_growth(terms, one_method(best.method), Sampling.IID)
@@ -160,6 +162,7 @@ def fastest_on(
                 float(plain.alpha), float(plain.beta), exact(float(plain.alpha), float(plain.beta))
             )
         )
+
     starts.sort(key=lambda one: one.value)
     ends = [
         descend_smoothly(exact, one, precision=precision)
@@ -198,12 +201,14 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
     def at(alpha: float, beta: float) -> float:
         if not -0.95 <= beta <= 0.9999:
             return np.inf
+
         if terms is not None:
             moved = moment_map(terms, moments.eigenvalues, Scalars(alpha, beta, beta), Sampling.IID)
             assert moved is not None
             value = perron_root(moved.apply, shape).value
         else:
             value = moments.growth(Method(alpha, beta), tolerance=precision)
+
         return float(np.log(value)) if 0.0 < value < np.inf else -np.inf if value == 0.0 else np.inf
 
     return at
@@ -233,6 +238,7 @@ def _apart(starts: list[Least]) -> list[Least]:
         )
         if not any(near):
             kept.append(one)
+
     return kept
 
 
@@ -251,6 +257,7 @@ def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     start = float(objective(np.array([float(plain.alpha)]), np.zeros(1))[0])
     if start < best.value:
         return FastestMeanSquare(plain, float(np.sqrt(start)))
+
     return FastestMeanSquare(Method(best.alpha, best.beta), float(np.sqrt(best.value)))
 
 
@@ -308,6 +315,7 @@ def fastest_budget(
         mu = one_number("mu", problem.mu, remedy="give one curvature at a time")
         L = one_number("L", problem.L, remedy="give one curvature at a time")
         return _against_adversary(mu, L, float(noise), float(first), K)
+
     lam = np.atleast_1d(
         real("eigenvalues", problem, "positive", remedy="give positive eigenvalues or a Curvature")
     )
@@ -320,15 +328,18 @@ def fastest_budget(
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             errors = budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1)
+
         return np.where(np.abs(beta) < 1.0, errors, np.inf)
 
     if not np.any(first):
         return FastestBudget(Method(0.0), 0.0)
+
     alphas = _steps(lam, noise, first, K)
     plain = least_along(lambda alpha: objective(alpha, np.zeros_like(alpha)), alphas)
     found = least(objective, alphas, _BUDGET_MOMENTA, cheap=True)
     if plain[1] <= found.value:
         return FastestBudget(Method(plain[0]), plain[1])
+
     return FastestBudget(Method(found.alpha, found.beta), found.value)
 
 
@@ -344,6 +355,7 @@ def budget_error(
     noise = alpha**2 * sigma2
     base = _Affine(1 - g * h, beta**2 + 0 * h, -h, beta + 0 * h, g**2 * noise, g * noise, noise)
     total: _Affine | None = None
+
     with np.errstate(over="ignore", invalid="ignore"):
         while True:
             if steps & 1:
@@ -352,8 +364,10 @@ def budget_error(
             if not steps:
                 break
             base = base.after(base)
+
         assert total is not None
         value = (total.a * start) ** 2 + total.rr
+
     return np.where(np.isfinite(value), value, np.inf)
 
 
@@ -386,6 +400,7 @@ def _against_adversary(mu: float, L: float, sigma2: float, start: float, K: int)
     """Minimise the worst direction, from the valleys seen with few eigenvalues."""
     if start == 0.0:
         return FastestBudget(Method(0.0), 0.0)
+
     noise, first = np.float64(sigma2), np.float64(start)
 
     def errors(alpha: FloatArray, beta: FloatArray, lam: FloatArray) -> FloatArray:
@@ -425,6 +440,7 @@ def _exchange(errors: _Errors, end: Least, counted: FloatArray, fine: FloatArray
         if worst <= end.value * (1.0 + 1e-9) or more.size == counted.size:
             break
         counted = more
+
     return best
 
 

@@ -53,9 +53,11 @@ def zoom(
             best = point
             value = least
             continue
+
         size *= _SHRINK
         if size < _SMALLEST:
             break
+
     return best, value
 
 
@@ -63,6 +65,7 @@ def _turn(offsets: FloatArray, angle: float) -> FloatArray:
     """Points of the plane turned by an angle; those of a line as they are."""
     if len(offsets) == 1:
         return offsets
+
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     turned: FloatArray = rotation @ offsets
     return turned

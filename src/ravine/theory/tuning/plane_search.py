@@ -48,6 +48,7 @@ def valleys(objective: Objective, alphas: FloatArray, betas: FloatArray) -> list
         for j in (-1, 0, 1)
         if (i, j) != (0, 0)
     ]
+
     lowest = np.argwhere((values <= np.min(around, axis=0)) & np.isfinite(values))
     order = np.argsort(values[lowest[:, 0], lowest[:, 1]], kind="stable")
     points = ((alpha[i, j], beta[i, j], values[i, j]) for i, j in lowest[order])
@@ -71,6 +72,7 @@ def least_along(
         best = (float(np.exp(logs[k])), float(values[k]))
         logs = np.append(np.linspace(low, high, points), logs[k])
         logs.sort()
+
     return best
 
 
@@ -94,6 +96,7 @@ def descend(objective: Objective, start: Least, *, cheap: bool, spacing: float =
         spacing = spacing / 4.0
         if gain <= precision * value:
             break
+
     return Least(float(np.exp(point[0])), float(point[1]), value)
 
 
@@ -115,6 +118,7 @@ def descend_smoothly(
     value = objective(point)
     if not np.isfinite(value):
         return start
+
     spacing = 2.0 * _SPACING
     for _ in range(3):
         simplex = point + spacing * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -126,5 +130,6 @@ def descend_smoothly(
         spacing = spacing / 4.0
         if gain <= precision:
             break
+
     best = Least(float(np.exp(point[0])), float(np.tanh(0.5 * point[1])), value)
     return min(best, start, key=lambda one: one.value)

@@ -163,8 +163,10 @@ def recommend(
         mu_min=mu_min,
         quantity=quantity,
     )
+
     if chosen is Setting.ANY_SAMPLING:
         return _for_any_sampling(curvature, beta, for_every_mu)
+
     if chosen is Setting.MINI_BATCHES:
         assert batch_size is not None
         if sigma2 is None and steps is None and quantity is None:
@@ -175,10 +177,12 @@ def recommend(
         known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
         kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
         return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
+
     if chosen is Setting.ADDITIVE_NOISE:
         assert sigma2 is not None
         assert steps is not None
         return _for_additive_noise(curvature, sigma2, distance, steps)
+
     assert hessians is not None
     return _for_finite_sum(curvature, hessians)
 
@@ -193,6 +197,7 @@ def _check_options(setting: Setting, **options: object) -> None:
                 f"{name} must be left out for setting {setting.value}, got one: drop it, "
                 "or change the setting"
             )
+
     if options["for_every_mu"] and options["beta"] is None:
         raise ValueError("for_every_mu must come with beta, got none: add a momentum")
 
@@ -213,6 +218,7 @@ def _for_any_sampling(
             f"the step with the least worst-case rate at momentum {beta:g} {which}; SGD without "
             "momentum has the better worst case (docs/theory.md, The exact worst-case rate)"
         )
+
     rungs = ladder(curvature, method)
     proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
@@ -221,7 +227,9 @@ def _for_any_sampling(
         f"{proof.transient_gain:.4g} times its start, to at most {proof.noise_gain:.4g} times the "
         "mean gradient norm at the minimiser"
     )
+
     quantity = "worst-case rate a step"
+
     return Recommendation(
         Setting.ANY_SAMPLING, method, rungs.worst_case_rate, quantity, reason, guarantee, rungs
     )
@@ -248,6 +256,7 @@ def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
         proof = certificate(curvature, method, margin=min(_MARGIN, 0.5 * (1.0 - rate)))
         if proof.rate < 1.0:
             return proof
+
     raise ArithmeticError(
         f"the rate {rate!r} of alpha={float(method.alpha)!r} cannot be proven to be below 1: "
         "mu is too small against L for float64"
@@ -274,6 +283,7 @@ def _for_mini_batches(
         if gain > 1.0
         else "momentum gains nothing at this batch size"
     )
+
     reason = (
         f"the least guaranteed mean-square rate over all alpha and beta for batches of "
         f"{batch_size:g}: {compared} (docs/batch-size.md)"
@@ -284,7 +294,9 @@ def _for_mini_batches(
         f"and E‖y - x*‖² ends at no more than {floor:.4g} times the variance of a batch's gradient "
         "at the minimiser"
     )
+
     quantity = "guaranteed root-mean-square rate a step"
+
     return Recommendation(
         Setting.MINI_BATCHES, best.method, best.rate, quantity, reason, guarantee, rungs, gain
     )
@@ -312,8 +324,10 @@ def _for_batch_budget(
         f"and gradient variance {sigma2:g} at the minimiser in the direction counted, "
         f"{kind.sentence} is at most {value:.6g} after {steps} steps"
     )
+
     if rungs.iid_rate >= 1.0:
         guarantee += "; these parameters are not safe in the long run: stop there"
+
     quantity = f"{kind.sentence} after {steps} steps"
     return Recommendation(Setting.MINI_BATCHES, method, value, quantity, reason, guarantee, rungs)
 
@@ -336,6 +350,7 @@ def _for_additive_noise(
     )
     if rungs.spectral_radius >= 1.0:
         guarantee += "; these parameters are not stable: stop there"
+
     _confirm(float(path[-1].max()), value)
     quantity = f"E‖y - x*‖² after {steps} gradients"
     setting = Setting.ADDITIVE_NOISE
