@@ -59,7 +59,7 @@ def recommend_command(
     ] = None,
     quantity: Annotated[
         ErrorQuantity | None,
-        typer.Option("--quantity", help="What a budget of batches keeps small."),
+        typer.Option("--quantity", help="What a budget of steps keeps small."),
     ] = None,
     hessians: Annotated[
         Path | None,

@@ -227,3 +227,23 @@ def test_refusals_take_one_line(problem, options, message):
     with pytest.raises(ValueError, match=message) as caught:
         fastest_budget(problem, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_budget_for_the_loss_is_the_best_for_the_loss():
+    """In one direction loss and distance are the same question; over a range they are not."""
+    alone = fastest_budget([3.0], sigma2=0.5, start=2.0, steps=7)
+    loss = fastest_budget([3.0], sigma2=0.5, start=2.0, steps=7, quantity="objective")
+    assert loss.value == pytest.approx(1.5 * alone.value, rel=1e-6)
+
+    eigenvalues = np.array([0.1, 1.0, 10.0])
+    distance = fastest_budget(eigenvalues, sigma2=0.5, start=2.0, steps=20)
+    loss = fastest_budget(eigenvalues, sigma2=0.5, start=2.0, steps=20, quantity="objective")
+
+    def excess(method):
+        path = second_moment(
+            eigenvalues, method, sigma2=0.5, start=2.0, steps=20, quantity="objective"
+        )
+        return float(path[-1].sum())
+
+    assert excess(loss.method) == pytest.approx(loss.value, rel=1e-9)
+    assert loss.value < 0.9 * excess(distance.method)

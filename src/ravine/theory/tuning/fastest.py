@@ -18,6 +18,7 @@ from ravine.theory.finite_sums.positive_map import perron_root
 from ravine.theory.finite_sums.rules import moment_map
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
+from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.tuning.plane_search import (
     Least,
     Objective,
@@ -267,8 +268,9 @@ def fastest_budget(
     sigma2: npt.ArrayLike = 1.0,
     start: npt.ArrayLike = 1.0,
     steps: int,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> FastestBudget:
-    """Nesterov parameters that minimise E‖y - x*‖² after a budget of K steps, with additive noise.
+    """Nesterov parameters that minimise the error after a budget of K steps, with additive noise.
 
     In a direction of curvature lambda, from r_1 = start and v_0 = 0,
     E r²_{K+1} = ((B^K)_{11} start)² + alpha² sigma2 Σ_{j<K} ((B^j g)_1)², g = (1 + beta, 1).
@@ -292,11 +294,14 @@ def fastest_budget(
         Distance ‖y_1 - x*‖. With eigenvalues: in every direction, one number or one for each.
     steps
         The budget K, at least 1.
+    quantity
+        ``"distance"`` for E‖y - x*‖², or ``"objective"`` for E f(y) - f*: then every direction
+        carries the weight lambda/2.
 
     Returns
     -------
     FastestBudget
-        ``method`` and ``value`` = E‖y_{K+1} - x*‖², after K gradients. Never above the best for
+        ``method`` and ``value``, the quantity after K gradients. Never above the best for
         beta = 0.
 
     Examples
@@ -308,13 +313,14 @@ def fastest_budget(
     (0.5, 0.5)
     """
     K = whole("steps", steps, 1, remedy="give the budget of steps, e.g. steps=100")
+    kind = ErrorQuantity.parse(quantity, "quantity")
     remedy = "give the variance of the gradient noise, e.g. sigma2=1.0"
     if isinstance(problem, Curvature):
         noise: Real = np.float64(one_number("sigma2", sigma2, "nonnegative", remedy=remedy))
         first: Real = np.float64(one_number("start", start, remedy="give a distance, e.g. 1.0"))
         mu = one_number("mu", problem.mu, remedy="give one curvature at a time")
         L = one_number("L", problem.L, remedy="give one curvature at a time")
-        return _against_adversary(mu, L, float(noise), float(first), K)
+        return _against_adversary(mu, L, float(noise), float(first), K, kind)
 
     lam = np.atleast_1d(
         real("eigenvalues", problem, "positive", remedy="give positive eigenvalues or a Curvature")
@@ -327,7 +333,8 @@ def fastest_budget(
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            errors = budget_error(alpha, beta, lam, noise, first, K).sum(axis=-1)
+            parts = budget_error(alpha, beta, lam, noise, first, K)
+            errors = (_weights(kind, lam) * parts).sum(axis=-1)
 
         return np.where(np.abs(beta) < 1.0, errors, np.inf)
 
@@ -396,7 +403,14 @@ class _Affine(NamedTuple):
         )
 
 
-def _against_adversary(mu: float, L: float, sigma2: float, start: float, K: int) -> FastestBudget:
+def _weights(kind: ErrorQuantity, lam: FloatArray) -> FloatArray:
+    """What the squared error of each direction counts for in the quantity."""
+    return 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.ones_like(lam)
+
+
+def _against_adversary(
+    mu: float, L: float, sigma2: float, start: float, K: int, kind: ErrorQuantity
+) -> FastestBudget:
     """Minimise the worst direction, from the valleys seen with few eigenvalues."""
     if start == 0.0:
         return FastestBudget(Method(0.0), 0.0)
@@ -404,7 +418,7 @@ def _against_adversary(mu: float, L: float, sigma2: float, start: float, K: int)
     noise, first = np.float64(sigma2), np.float64(start)
 
     def errors(alpha: FloatArray, beta: FloatArray, lam: FloatArray) -> FloatArray:
-        return budget_error(alpha, beta, lam, noise, first, K)
+        return _weights(kind, lam) * budget_error(alpha, beta, lam, noise, first, K)
 
     few, many, fine = (_between(mu, L, count) for count in (9, 33, _FINE))
     alphas = _steps(few, noise, first, K)

@@ -62,7 +62,7 @@ _ALLOWED: dict[Setting, set[str]] = {
         "steps",
         "quantity",
     },
-    Setting.ADDITIVE_NOISE: {"sigma2", "steps"},
+    Setting.ADDITIVE_NOISE: {"sigma2", "steps", "quantity"},
     Setting.FINITE_SUM: {"hessians"},
 }
 """Options of each setting; any other would be ignored and is refused."""
@@ -134,7 +134,7 @@ def recommend(
         mini-batches.
 
     quantity
-        What a budget of mini-batches keeps small: ``"distance"`` for E‖y - x*‖², unless given, or
+        What a budget of steps keeps small: ``"distance"`` for E‖y - x*‖², unless given, or
         ``"objective"`` for E f(y) - f*.
 
     Returns
@@ -167,6 +167,7 @@ def recommend(
     if chosen is Setting.ANY_SAMPLING:
         return _for_any_sampling(curvature, beta, for_every_mu)
 
+    kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
     if chosen is Setting.MINI_BATCHES:
         assert batch_size is not None
         if sigma2 is None and steps is None and quantity is None:
@@ -175,13 +176,12 @@ def recommend(
             missing = "sigma2" if sigma2 is None else "steps"
             raise ValueError(f"{missing} must be given with the other one, got none: add it")
         known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-        kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
         return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
 
     if chosen is Setting.ADDITIVE_NOISE:
         assert sigma2 is not None
         assert steps is not None
-        return _for_additive_noise(curvature, sigma2, distance, steps)
+        return _for_additive_noise(curvature, sigma2, distance, steps, kind)
 
     assert hessians is not None
     return _for_finite_sum(curvature, hessians)
@@ -333,26 +333,28 @@ def _for_batch_budget(
 
 
 def _for_additive_noise(
-    curvature: Curvature, sigma2: float, distance: float, steps: int
+    curvature: Curvature, sigma2: float, distance: float, steps: int, kind: ErrorQuantity
 ) -> Recommendation:
     start = one_number("distance", distance, "positive", remedy="give ‖x_0 - x*‖, e.g. 1.0")
-    method, value = fastest_budget(curvature, sigma2=sigma2, start=start, steps=steps)
+    method, value = fastest_budget(
+        curvature, sigma2=sigma2, start=start, steps=steps, quantity=kind
+    )
     rungs = ladder(curvature, method)
     spectrum = np.linspace(float(curvature.mu), float(curvature.L), 17)
-    path = second_moment(spectrum, method, sigma2=sigma2, start=start, steps=steps)
+    path = second_moment(spectrum, method, sigma2=sigma2, start=start, steps=steps, quantity=kind)
     reason = (
-        f"the least worst-direction E‖y - x*‖² after {steps} gradients over all alpha and beta, "
-        "by the exact second moments"
+        f"the least worst-direction {kind.sentence} after {steps} gradients over all alpha and "
+        "beta, by the exact second moments"
     )
     guarantee = (
         f"on every quadratic with this curvature and noise variance {sigma2:g} in the direction "
-        f"counted, E‖y - x*‖² is at most {value:.6g} after {steps} gradients"
+        f"counted, {kind.sentence} is at most {value:.6g} after {steps} gradients"
     )
     if rungs.spectral_radius >= 1.0:
         guarantee += "; these parameters are not stable: stop there"
 
     _confirm(float(path[-1].max()), value)
-    quantity = f"E‖y - x*‖² after {steps} gradients"
+    quantity = f"{kind.sentence} after {steps} gradients"
     setting = Setting.ADDITIVE_NOISE
     return Recommendation(setting, method, value, quantity, reason, guarantee, rungs)
 
