@@ -86,6 +86,7 @@ _HOMES = {
     ),
     "ravine.sampling": ("Sampling",),
     "ravine.tables": ("read_table",),
+    "ravine.web": ("explore",),
     "ravine.theory.bounds": ("Bound", "Envelope"),
     "ravine.theory.bracket": ("Bracket",),
     "ravine.theory.finite_sums": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -21,7 +21,9 @@ from ravine.cli.options import (
     method_json,
     print_json,
 )
-from ravine.theory.tuning.batch_gain import BATCH_SIZES, BatchGain, batch_gain
+
+if TYPE_CHECKING:
+    from ravine.theory.tuning.batch_gain import BatchGain
 
 _PICTURES = (".png", ".svg", ".pdf")
 _DPI = 200
@@ -57,6 +59,8 @@ def batch_command(
 
     - `ravine batch --Q 100 --L-max 2000 --batch-size 32 --batch-size 256 --json`
     """
+    from ravine.theory.tuning.batch_gain import BATCH_SIZES, batch_gain
+
     if out is not None and out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
         raise Refusal("out", rule, out, "change its ending")

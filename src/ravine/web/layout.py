@@ -134,7 +134,6 @@ def _plane_room(usual: View) -> list[Any]:
                                 html.Button("play", id="play"),
                                 html.Button("step", id="advance"),
                                 html.Button("from the start", id="rewind", className="quiet"),
-                                dcc.Interval(id="clock", interval=220, disabled=True),
                                 dcc.Store(id="frame", data=12),
                             ],
                         ),

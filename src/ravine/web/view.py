@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from ravine.arguments import Refusal
 from ravine.choices import Choice
 from ravine.curvature import Curvature
-from ravine.methods import Method, nesterov
+from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.ladder.batches import Batches
 from ravine.web.quantities import QUANTITIES
@@ -175,12 +175,6 @@ def from_query(query: str) -> tuple[View, dict[str, str]]:
     known = {field.name for field in fields(View)}
     pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, max_num_fields=64)
     return parse({name: value for name, value in pairs if name in known})
-
-
-def usual_point(Q: float) -> tuple[float, float]:
-    """Step and momentum of the usual Nesterov parameters: alpha L and beta."""
-    method = nesterov(Curvature(1.0, Q))
-    return float(method.alpha) * Q, float(method.beta)
 
 
 _CHOICES: dict[str, type[Choice]] = {

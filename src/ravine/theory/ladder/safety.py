@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, real
 from ravine.curvature import Curvature
 from ravine.methods import Method
+from ravine.theory.blocks import coupling
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batch_size
 from ravine.theory.ladder.iid import is_mean_square_safe
 from ravine.theory.ladder.rates import check_shapes, stable
@@ -232,13 +233,13 @@ def is_safe(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_]:
     low = method.alpha * curvature.mu
     high = method.alpha * curvature.L
     fall = 1.0 + 2.0 * gamma
-    coupling = np.where(gamma == beta, beta * beta, beta * (1.0 + gamma) - gamma)
+    c = coupling(beta, gamma)
 
     flips = (2.0 + 2.0 * beta - fall * low) * (2.0 + 2.0 * beta - fall * high)
     both = np.sqrt(low) * np.sqrt(high) * np.sqrt(np.maximum(flips, 0.0))
     total = low + high
     product = low * high
-    negative = 2.0 * (1.0 - beta) ** 2 - total * (1.0 - beta + 2.0 * coupling)
+    negative = 2.0 * (1.0 - beta) ** 2 - total * (1.0 - beta + 2.0 * c)
     negative = negative + (gamma**2 + (1.0 + gamma) ** 2) * product + both
-    positive = total * ((1.0 - beta) * fall + 2.0 * coupling) - fall * product + both
+    positive = total * ((1.0 - beta) * fall + 2.0 * c) - fall * product + both
     return np.asarray(stable(curvature, method) & (negative > 0.0) & (positive > 0.0))
