@@ -13,7 +13,7 @@ from ravine.diagnosis.cut import Drawn
 from ravine.diagnosis.survey import MOMENT_DIRECTIONS, Survey
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.growth import Growth, consistent
 from ravine.theory.finite_sums.interval import interval
 from ravine.theory.finite_sums.sense import Sense
 from ravine.theory.ladder.rates import spectral_radius
@@ -75,7 +75,7 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     else:
         square = _mean_square(products, survey.cut.steps_per_epoch, alone, rule)
 
-    return Growths(square, _at_most(sure, math.sqrt(square.high)))
+    return Growths(*consistent(square, sure))
 
 
 def _weighed(survey: Survey, alone: float, drawn: float) -> float:
@@ -95,14 +95,6 @@ def _between(value: float, low: float, high: float, exact: bool, rule: Sampling)
         Sense.ALMOST_SURE, rule,
     )  # fmt: skip
     return Growths(square, sure)
-
-
-def _at_most(sure: Growth, top: float) -> Growth:
-    """Almost-sure growth is never above the root of the mean square's."""
-    return Growth(
-        min(sure.value, top), min(sure.low, top), min(sure.high, top), sure.exact, sure.sense,
-        sure.sampling,
-    )  # fmt: skip
 
 
 class Products(NamedTuple):

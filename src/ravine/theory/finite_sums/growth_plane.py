@@ -1,20 +1,14 @@
-"""Mean-square growth and stability of one sum over a whole plane of methods at once."""
+"""Mean-square growth of one sum over a whole plane of methods at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
+from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.rates import block_radius
-
-_Formula: TypeAlias = Callable[[SecondMoments, Method, FloatArray], FloatArray]
 
 _PAIRS = 1 << 16
 """Pairs of directions, times methods, whose 4x4 systems are solved together: 16 MB."""
@@ -41,22 +35,6 @@ def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
     >>> growth_plane(moments, Method([0.1, 0.5])).round(4).tolist()
     [0.65, 0.25]
     """
-    return _in_pieces(_growth, moments, method)
-
-
-def stable_plane(moments: SecondMoments, method: Method) -> npt.NDArray[np.bool_]:
-    """Whether the growth is below 1, for many methods.
-
-    Examples
-    --------
-    >>> moments = SecondMoments.of(np.array([[[1.0]], [[3.0]]]))
-    >>> stable_plane(moments, Method([0.1, 0.7, 0.9])).tolist()
-    [True, True, False]
-    """
-    return _in_pieces(_strain, moments, method) < 1.0
-
-
-def _in_pieces(formula: _Formula, moments: SecondMoments, method: Method) -> FloatArray:
     alpha, beta, gamma = np.broadcast_arrays(method.alpha, method.beta, method.gamma)
     out = np.empty(alpha.size)
     step = max(1, _PAIRS // moments.dimension**2)
@@ -64,7 +42,7 @@ def _in_pieces(formula: _Formula, moments: SecondMoments, method: Method) -> Flo
         part = slice(first, first + step)
         a, b, g = (values.ravel()[part] for values in (alpha, beta, gamma))
         rates = block_radius(moments.eigenvalues, a[:, None], b[:, None], g[:, None])
-        out[part] = formula(moments, Method(a, b, g), np.max(rates, axis=1) ** 2)
+        out[part] = _growth(moments, Method(a, b, g), np.max(rates, axis=1) ** 2)
 
     return out.reshape(alpha.shape)
 
@@ -95,24 +73,6 @@ def _small_radii(moments: SecondMoments, kappa: FloatArray) -> FloatArray:
     rows, columns = np.triu_indices(moments.dimension)
     scaled = kappa[:, rows, columns][:, :, None] * moments.table
     return np.asarray(np.linalg.eigvals(scaled).real.max(axis=-1))
-
-
-def _strain(moments: SecondMoments, method: Method, least: FloatArray) -> FloatArray:
-    """Spectral radius of M ↦ N(κ(1)∘M), infinite where the mean diverges."""
-    out = np.full(least.size, np.inf)
-    steady = np.flatnonzero(least < 1.0)
-    if steady.size == 0:
-        return out
-
-    stable_mean = Method(
-        np.asarray(method.alpha)[steady],
-        np.asarray(method.beta)[steady],
-        np.asarray(method.gamma)[steady],
-    )
-
-    kappa = response(moments.eigenvalues, stable_mean, np.ones(steady.size))[:, 0]
-    out[steady] = _radii(moments, kappa, _start(moments, steady.size), 4 * _POWERS)[0]
-    return out
 
 
 def _growth(moments: SecondMoments, method: Method, least: FloatArray) -> FloatArray:

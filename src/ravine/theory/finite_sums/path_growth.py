@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,6 @@ from ravine.theory.finite_sums.rules import Draws
 from ravine.theory.finite_sums.terms import Scalars, Terms
 
 Indices = npt.NDArray[np.intp]
-Product: TypeAlias = Callable[[int, FloatArray], FloatArray]
-"""Hessian of term b times many vectors: (b, vectors (k, d)) to (k, d)."""
 
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
 """Relative size of what is left of an exact zero."""
@@ -84,19 +82,10 @@ class Walkers:
             if r.size * r.shape[1] <= _GATHER:
                 return np.asarray((H[b] @ r[..., None])[..., 0])
 
-            return _by_term(b, r, lambda term, vectors: vectors @ H[term])
+            return _by_term(b, r, H)
 
         start = rng.standard_normal((walkers, H.shape[-1]))
         return cls(pull, method, start, shared=terms.shared, floor=floor[order])
-
-    @classmethod
-    def on_products(
-        cls, product: Product, dimension: int, method: Scalars, walkers: int,
-        rng: np.random.Generator,
-    ) -> Walkers:  # fmt: skip
-        """Walkers on Hessians that are known through their products alone."""
-        start = rng.standard_normal((walkers, dimension))
-        return cls(lambda drawn, r: _by_term(drawn, r, product), method, start)
 
     def step(self, drawn: Indices) -> FloatArray:
         """Move with the drawn terms; return the factors by which the norms changed."""
@@ -119,12 +108,12 @@ class Walkers:
         return norm
 
 
-def _by_term(drawn: Indices, r: FloatArray, product: Product) -> FloatArray:
-    """Products of each row with the Hessian it drew, one call for each term."""
+def _by_term(drawn: Indices, r: FloatArray, hessians: FloatArray) -> FloatArray:
+    """Products of each row with the Hessian it drew, one for all rows of a term."""
     out = np.empty_like(r)
     for term in np.unique(drawn):
-        rows = np.flatnonzero(drawn == term)
-        out[rows] = product(int(term), r[rows])
+        rows = drawn == term
+        out[rows] = r[rows] @ hessians[term]
 
     return out
 
@@ -184,27 +173,6 @@ def almost_sure_growth(
         ends = [annihilated(terms, method, sampling, i) for i in range(total.shape[1])]
         total[:, ends] = -np.inf
 
-    return _growth_interval(total / taken, taken)
-
-
-def almost_sure_by_products(
-    product: Product,
-    method: Scalars,
-    sampling: Sampling,
-    *,
-    terms: int,
-    dimension: int,
-    steps: int,
-    replicas: int,
-    seed: int,
-    deadline: Deadline = NEVER,
-) -> PathGrowth:
-    """The same on ``terms`` Hessians that are known through their products alone."""
-    rng = np.random.default_rng(seed)
-    draws = Draws(terms, sampling, replicas, rng)
-    walkers = Walkers.on_products(product, dimension, method, replicas, rng)
-    # A quarter left out: in many dimensions the direction takes longer to settle.
-    total, taken = _logs(walkers, draws, steps // 4, steps, deadline)
     return _growth_interval(total / taken, taken)
 
 
