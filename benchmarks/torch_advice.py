@@ -34,6 +34,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.results import write_rows
 from benchmarks.torch_grid import (
     DEVICE,
     EXPONENTS,
@@ -210,7 +211,7 @@ def run(workers: int) -> None:
                 f"{chip}, {platform.machine()}, Python {platform.python_version()}, "
                 f"torch {torch.__version__}"
             )
-            RESULTS.write_text(json.dumps(data, indent=0) + "\n")
+            write_rows(RESULTS, data)
             first = rows[0]
             print(
                 f"{first['split']}: {first['task']}, {first['batch']}, {first['state']}: "

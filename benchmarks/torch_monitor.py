@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.results import write_rows
 from benchmarks.torch_grid import DEVICE, stability_limit
 from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
 from ravine.torch import Monitor
@@ -126,7 +127,7 @@ def run(workers: int) -> None:
             if count % 50 == 0 or count == RUNS:
                 data["date"] = datetime.date.today().isoformat()
                 data["machine"] = f"{chip}, {platform.machine()}, torch {torch.__version__}"
-                RESULTS.write_text(json.dumps(data) + "\n")
+                write_rows(RESULTS, data)
                 print(f"{count} runs", flush=True)
 
 
