@@ -16,7 +16,7 @@ from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import exact_noise_coefficient
-from ravine.theory.tuning.fastest import budget_error
+from ravine.theory.tuning.noise_budget import budget_error
 
 if TYPE_CHECKING:
     from ravine.web.view import View

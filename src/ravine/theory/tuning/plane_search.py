@@ -133,3 +133,10 @@ def descend_smoothly(
 
     best = Least(float(np.exp(point[0])), float(np.tanh(0.5 * point[1])), value)
     return min(best, start, key=lambda one: one.value)
+
+
+def spread_momenta(count: int) -> FloatArray:
+    """Momenta from near -1 to near 1, 0 among them, closer together towards 1."""
+    half = max(count // 2, 4)
+    above = 1.0 - np.geomspace(1.0, 1e-3, half)
+    return np.concatenate([-np.linspace(0.95, 0.05, count - half), above])

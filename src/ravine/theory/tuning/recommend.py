@@ -24,8 +24,9 @@ from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.batch_budget import fastest_batch_budget
 from ravine.theory.tuning.batch_gain import fastest_iid
-from ravine.theory.tuning.fastest import fastest_budget, fastest_mean_square
+from ravine.theory.tuning.fastest import fastest_mean_square
 from ravine.theory.tuning.grid_zoom import zoom
+from ravine.theory.tuning.noise_budget import fastest_budget
 
 _MARGIN = 1e-9
 """Relative distance of a certified rate above the exact one, where 1 is not nearer."""
