@@ -4,9 +4,7 @@ import math
 import pytest
 import torch
 
-import ravine
 from ravine.torch import ASG, Monitor
-from ravine.torch.monitor import stability_limit
 
 MSE = torch.nn.functional.mse_loss
 
@@ -25,17 +23,6 @@ def run(model, optimizer, loader, monitor, steps=100, before_step=None):
         if not math.isfinite(float(loss.detach())):
             break
     return monitor.readings
-
-
-@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9, -0.3])
-@pytest.mark.parametrize("look_ahead", [True, False])
-def test_the_limit_is_where_the_noise_feeds_itself(momentum, look_ahead):
-    first, second = 2.0, 7.0
-    gamma = momentum if look_ahead else 0.0
-    limit = stability_limit(first, second, momentum, gamma)
-    variance = ravine.stationary_variance(first, ravine.Method(limit, momentum, gamma)).y
-    assert float(variance) * (second - first**2) == pytest.approx(1.0, rel=1e-9)
-    assert stability_limit(-1.0, 1.0, momentum, gamma) == math.inf
 
 
 def test_the_margin_of_a_quadratic(linear, data):

@@ -10,8 +10,9 @@ except ImportError as error:
 from ravine.torch.advice import Advice, advise
 from ravine.torch.callbacks import lightning_callback, transformers_callback
 from ravine.torch.curvature import LocalCurvature
-from ravine.torch.monitor import Monitor, Reading
+from ravine.torch.monitor import Monitor
 from ravine.torch.optimizer import ASG
+from ravine.torch.reading import Reading
 
 __all__ = [
     "ASG",
