@@ -11,6 +11,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Refusal, one_number
 from ravine.curvature import Curvature
 from ravine.methods import Method
+from ravine.theory.blocks import block
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -182,22 +183,13 @@ def certificate(
 
 def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate | None:
     """The first candidate norm whose proof goes through at this rate."""
-    blocks = _blocks(curvature, method)
+    blocks = [block(value, method) for value in (curvature.mu, curvature.L)]
     for P in sorted(_candidates(blocks, rate), key=lambda P: _excess(P, blocks)):
         proof = Certificate(curvature, method, rate, P / P.max())
         if proof.verify():
             return proof
 
     return None
-
-
-def _blocks(curvature: Curvature, method: Method) -> list[FloatArray]:
-    alpha = float(method.alpha)
-    beta = float(method.beta)
-    gamma = float(method.gamma)
-    steps = [alpha * float(v) for v in (curvature.mu, curvature.L)]
-    coupling = beta * (1.0 + gamma) - gamma
-    return [np.array([[1.0 - h * (1.0 + gamma), coupling], [-h, beta]]) for h in steps]
 
 
 def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
