@@ -31,7 +31,7 @@ class Method(Value):
     gamma
         Look-ahead, any real number. ``None`` means ``beta``: Nesterov's method. Zero is heavy ball.
 
-    None of them is beyond 1e50, and a step that is not zero is at least 1e-50, as in ``Curvature``.
+    None of them is beyond 1e50 in size, as in ``Curvature``.
 
     Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
 
