@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test browser lint format bench clean
+.PHONY: help demo test browser lint format bench attack clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ format: $(VENV)/installed-dev  ## rewrite the sources in the house format
 
 bench: $(VENV)/installed-bench  ## measure ravine and its peers, interleaved, as ratios
 	$(BIN)/python -m benchmarks
+
+attack: $(VENV)/installed-dev  ## try to break it: command lines, calls, tables, stores, kills, installations
+	$(BIN)/python -m attack
 
 clean:  ## remove what these targets made
 	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -259,7 +259,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
     else:
         share = percent(loss_share(result, best.loss))
         against = ""
-        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES:
+        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES and best.loss > 0.0:
             against = f", {subject.loss / best.loss:.2g} times less"
         sentences = [
             f"Least loss after {result.epochs} epochs of all that ran here: "
