@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test browser lint format bench clean
+.PHONY: help demo test browser lint format bench bench-peers clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the paper
 	$(BIN)/ravine rate --mu 0.05 --L 100
@@ -36,8 +36,11 @@ format: $(VENV)/installed-dev  ## rewrite the sources in the house format
 bench: $(VENV)/installed-bench  ## measure ravine and its peers, interleaved, as ratios
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(VENV)/installed  ## compare with other software, each in an environment of its own
+	$(BIN)/python -m benchmarks.peers
+
 clean:  ## remove what these targets made
-	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .peers reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
