@@ -14,8 +14,8 @@ from benchmarks import (
     closed_forms,
     commuting_map,
     finite_sum,
-    linear_model_sweep,
     installed,
+    linear_model_sweep,
     quadratic_sweep,
 )
 from benchmarks.contest import Workload, contest, markdown, show

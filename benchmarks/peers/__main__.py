@@ -121,11 +121,13 @@ def main() -> None:
             print(f"  {row['peer']}: {row['agreement']}", flush=True)
 
     order = list(MODULES)
+    cores = os.cpu_count()
+    cores = os.cpu_count()
     rows.sort(key=lambda row: order.index(row["module"]))
     data = {
         "rows": rows,
         "date": datetime.date.today().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "machine": f"{platform.machine()}, {cores} cores, Python {platform.python_version()}",
     }
     write_rows(RESULTS, data)
     write_page(data)

@@ -22,6 +22,7 @@ from ravine.theory.blocks import block
 
 MAP_STEPS = 2  # of a pixel of the map: the programme grows with the square of the steps
 DESCENT_STEPS = 5
+NESTEROV_STEPS = 8
 SOLVER = {"solver": "CLARABEL", "tol_feas": 1e-10, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10}
 CURVATURES = 201  # among which the worst is looked for before it is refined
 
@@ -45,9 +46,9 @@ def worst_case(function: type, alpha: float, beta: float, steps: int) -> float:
 
 
 def largest_row(method: ravine.Method, steps: int) -> np.ndarray:
-    """ravine's answer on quadratics: the largest gain from (x_0, x_{-1}) to x_N.
+    """Ravine's answer on quadratics: the largest gain from (x_0, x_{-1}) to x_N.
 
-    The block acts on r = x + beta v and v = x - x'. So x = r - beta v, and r = (1 + beta) x - beta x'.
+    The block acts on r = x + beta v and v = x - x': so x = r - beta v.
     """
     beta = np.asarray(method.beta)
     reading = np.stack([np.ones_like(beta), -beta], axis=-1)[..., None, :]
@@ -117,10 +118,55 @@ def descent() -> None:
     ).emit()
 
 
+def objective(steps: int) -> float:
+    """PEPit's worst f(x_N) - f* of Nesterov's usual method from x_{-1} = x_0, ‖x_0 - x*‖ <= 1."""
+    method = ravine.nesterov(CURVATURE)
+    problem = PEP()
+    f = problem.declare_function(SmoothStronglyConvexFunction, mu=CURVATURE.mu, L=CURVATURE.L)
+    solution = f.stationary_point()
+    start = problem.set_initial_point()
+    problem.set_initial_condition((start - solution) ** 2 <= 1)
+    before = start
+    x = start
+    for _ in range(steps):
+        y = x + float(method.beta) * (x - before)
+        before, x = x, y - float(method.alpha) * f.gradient(y)
+    problem.set_performance_metric(f(x) - f(solution))
+    return float(problem.solve(wrapper="cvxpy", verbose=0, **SOLVER))
+
+
+def usual_method() -> None:
+    """Nesterov's usual method on strongly convex functions: equation (5) is above the truth."""
+    peer, seconds = timed(lambda: np.array([objective(k) for k in range(1, NESTEROV_STEPS + 1)]))
+    bounds, ravine_seconds = timed(
+        lambda: [
+            bound(CURVATURE).envelope(steps=NESTEROV_STEPS).values[1:]
+            for bound in (ravine.bounds.first_order, ravine.bounds.nesterov)
+        ],
+        tries=5,
+    )
+    lower, upper = bounds
+    within = bool(np.all(lower <= peer) and np.all(peer <= upper))
+    last = upper[-1] / peer[-1]
+    Comparison(
+        peer=f"PEPit {version('pepit')} with Clarabel {version('clarabel')}",
+        question=f"worst f - f* of Nesterov's method, 1 to {NESTEROV_STEPS} steps",
+        answers=peer.size,
+        asked=peer.size,
+        seconds=seconds,
+        ravine_seconds=ravine_seconds,
+        agreement=(
+            f"{'inside' if within else 'OUTSIDE'} the bounds (6) to (5); "
+            f"(5) is {last:.2g} times the truth after {NESTEROV_STEPS} steps"
+        ),
+    ).emit()
+
+
 def main() -> None:
     """All comparisons."""
     warnings.simplefilter("ignore")
     descent()
+    usual_method()
     quadratics()
 
 
