@@ -11,11 +11,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(ROOT / "docs"))
 
-import commands  # noqa: E402
-import formulas  # noqa: E402
-import reference  # noqa: E402
+from making import commands, formulas, python_reference  # noqa: E402
 
 REPOSITORY_FILES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Files beside docs/ that are pages of the site as well."""
@@ -23,7 +21,7 @@ REPOSITORY_FILES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contribu
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Leave out of the navigation what has no page (yet)."""
-    made = {*REPOSITORY_FILES.values(), "reference/commands.md", *reference.PAGES}
+    made = {*REPOSITORY_FILES.values(), "reference/commands.md", *python_reference.PAGES}
     there = {str(p.relative_to(ROOT / "docs")) for p in (ROOT / "docs").rglob("*.md")} | made
     config["nav"] = _existing(config["nav"], there)
     return config
@@ -48,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, target, content=inside_links(text)))
 
-    for target, text in reference.pages().items():
+    for target, text in python_reference.pages().items():
         files.append(File.generated(config, target, content=text))
 
     files.append(File.generated(config, "reference/commands.md", content=commands.page()))
