@@ -70,7 +70,8 @@ def _command(name: str, command: Any) -> Command:
 
 def _option(parameter: Any) -> Option:
     argument = parameter.param_type_name == "argument"
-    written = parameter.name.upper() if argument else ", ".join(parameter.opts)
+    names = [*parameter.opts, *parameter.secondary_opts]
+    written = parameter.name.upper() if argument else ", ".join(names)
     kind = parameter.type_descriptor.annotation
     takes = "" if argument or getattr(parameter, "is_flag", False) else _kind(kind)
     meaning = parameter.help or ""
