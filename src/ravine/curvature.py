@@ -14,14 +14,14 @@ from ravine.arguments import Real, Refusal, broadcast, real
 class Curvature:
     """Curvature bounds 0 < mu <= L of an L-smooth, mu-strongly convex function.
 
+    Arrays broadcast against each other, and later against a method's parameters.
+
     Parameters
     ----------
     mu
         Strong convexity: the smallest eigenvalue that a Hessian may have. Positive.
     L
         Smoothness: the largest eigenvalue that a Hessian may have. At least ``mu``.
-
-    Arrays broadcast against each other, and later against a method's parameters.
 
     Examples
     --------

@@ -20,6 +20,8 @@ class Method:
         y  = x + gamma (x - x₋)
         x⁺ = x + beta (x - x₋) - alpha g(y)
 
+    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
+
     Parameters
     ----------
     alpha
@@ -28,8 +30,6 @@ class Method:
         Momentum, any real number; negative momentum is legal.
     gamma
         Look-ahead, any real number. ``None`` means ``beta``: Nesterov's method. Zero is heavy ball.
-
-    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
 
     Examples
     --------
