@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, one_number
+from ravine.arguments import FloatArray, Refusal, in_words, one_number
+from ravine.boundary import public
 from ravine.choices import Choice
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
@@ -27,6 +28,7 @@ from ravine.theory.tuning.batch_gain import fastest_iid
 from ravine.theory.tuning.fastest import fastest_mean_square
 from ravine.theory.tuning.grid_zoom import zoom
 from ravine.theory.tuning.noise_budget import fastest_budget
+from ravine.values import Value
 
 _MARGIN = 1e-9
 """Relative distance of a certified rate above the exact one, where 1 is not nearer."""
@@ -69,8 +71,8 @@ _ALLOWED: dict[Setting, set[str]] = {
 """Options of each setting; any other would be ignored and is refused."""
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendation(Value):
     """A method, why it is the best there is in its setting, and what is certain about it."""
 
     setting: Setting
@@ -86,6 +88,7 @@ class Recommendation:
     """How many times fewer steps than the best SGD it needs, for mini-batches."""
 
 
+@public
 def recommend(
     curvature: Curvature,
     *,
@@ -175,7 +178,8 @@ def recommend(
             return _for_mini_batches(curvature, batch_size, L_max, mu_min)
         if sigma2 is None or steps is None:
             missing = "sigma2" if sigma2 is None else "steps"
-            raise ValueError(f"{missing} must be given with the other one, got none: add it")
+            other = "steps" if sigma2 is None else "sigma2"
+            raise Refusal(missing, f"given with {other}", "none", "add it")
         known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
         return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
 
@@ -192,15 +196,13 @@ def _check_options(setting: Setting, **options: object) -> None:
     """Refuse options that the setting would ignore, and ask for those it needs."""
     for name, value in options.items():
         if value is None and name in _NEEDED[setting]:
-            raise ValueError(f"{name} must be given for setting {setting.value}, got none: add it")
+            raise Refusal(name, f"given for setting {setting.value}", "none", "add it")
         if value is not None and name not in _ALLOWED[setting]:
-            raise ValueError(
-                f"{name} must be left out for setting {setting.value}, got one: drop it, "
-                "or change the setting"
-            )
+            rule = f"left out for setting {setting.value}"
+            raise Refusal(name, rule, in_words(value), "drop it, or change the setting")
 
     if options["for_every_mu"] and options["beta"] is None:
-        raise ValueError("for_every_mu must come with beta, got none: add a momentum")
+        raise Refusal("beta", "given with for_every_mu", "none", "add a momentum")
 
 
 def _for_any_sampling(
