@@ -38,7 +38,6 @@ OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "w
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
-    "cli/explore.py",
     "engine/cuda/finite_sum_kernel.py",
     "engine/cuda/group.py",
     "engine/cuda/linear_model_kernel.py",
@@ -47,11 +46,6 @@ UNMIRRORED = {
     "tables/arrays.py",
     "tables/finding.py",
     "tables/table.py",
-    "theory/finite_sums/gap_laws.py",
-    "theory/finite_sums/mean_square.py",
-    "theory/finite_sums/moment_step.py",
-    "theory/finite_sums/sense.py",
-    "theory/finite_sums/terms.py",
     "web/callbacks.py",
     "web/claims_room.py",
     "web/data_pictures.py",
