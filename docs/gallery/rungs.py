@@ -52,7 +52,9 @@ def draw():
         errors = errors_of(problem, method, sampling, runs)
         rate = float(rungs[rung].upper)
         axis.semilogy(steps, errors, color=colour, label=f"{label}: {rate:.4f} a step")
-        axis.semilogy(steps, errors[-1] * rate ** (steps - STEPS), "--", color=colour, linewidth=0.8)
+        axis.semilogy(
+            steps, errors[-1] * rate ** (steps - STEPS), "--", color=colour, linewidth=0.8
+        )
 
     axis.set_xlabel("step")
     axis.set_ylabel("distance to the minimiser")

@@ -24,7 +24,16 @@ _GREEK = {
 _LETTERS = "ABCEHLNPQRVdfghjkmnrsvwxyz"
 """Symbols of one letter; ``a`` is left to English."""
 
-_RELATIONS = {"<=": "≤", ">=": "≥", "<": "&lt;", ">": "&gt;", "=": "=", "~": "∼", "+": "+", "-": "−"}
+_RELATIONS = {
+    "<=": "≤",
+    ">=": "≥",
+    "<": "&lt;",
+    ">": "&gt;",
+    "=": "=",
+    "~": "∼",
+    "+": "+",
+    "-": "−",
+}
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
