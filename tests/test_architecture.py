@@ -38,7 +38,6 @@ OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "w
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
-    "cli/explore.py",
     "engine/cuda/finite_sum_kernel.py",
     "engine/cuda/group.py",
     "engine/cuda/linear_model_kernel.py",
@@ -52,21 +51,6 @@ UNMIRRORED = {
     "theory/finite_sums/moment_step.py",
     "theory/finite_sums/sense.py",
     "theory/finite_sums/terms.py",
-    "web/callbacks.py",
-    "web/claims_room.py",
-    "web/data_pictures.py",
-    "web/data_room.py",
-    "web/explore.py",
-    "web/layout.py",
-    "web/presets.py",
-    "web/quantities.py",
-    "web/readout.py",
-    "web/run_picture.py",
-    "web/tasks.py",
-    "web/theme.py",
-    "web/turning_picture.py",
-    "web/typed_arrays.py",
-    "web/worker.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
