@@ -21,9 +21,11 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from ravine.arguments import FloatArray
 
 KINDS = ("point", "drag", "Q", "K", "sigma2", "n", "beta", "colour")
 """Inputs that are measured: the point put elsewhere, dragged, and settings changed."""
@@ -114,12 +116,22 @@ def until(driver: Any, script: str, seconds: float = 240.0) -> None:
         time.sleep(0.02)
 
 
-def latencies(address: str, count: int) -> dict[str, list[float]]:
-    """Milliseconds of every input, by kind."""
+class Measured(NamedTuple):
+    """Milliseconds of every input, and processor time an input: of the page, of the server."""
+
+    times: list[float]
+    page: float
+    server: float
+
+
+def latencies(address: str, count: int, pid: int) -> dict[str, Measured]:
+    """What every kind of input takes. Processor time counts the fine picture that follows too."""
     driver = browser()
     rng = np.random.default_rng(0)
-    measured: dict[str, list[float]] = {}
+    measured: dict[str, Measured] = {}
     try:
+        driver.execute_cdp_cmd("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
+        driver.execute_cdp_cmd("Performance.enable", {})
         firsts = []
         for _ in range(3):
             driver.get("about:blank")
@@ -127,20 +139,32 @@ def latencies(address: str, count: int) -> dict[str, list[float]]:
             driver.get(address)
             until(driver, _DRAWN)
             firsts.append(1e3 * (time.perf_counter() - began))
-        measured["first paint"] = firsts
+        measured["first paint"] = Measured(firsts, np.nan, np.nan)
         for kind in KINDS:
             driver.get(f"{address}?colour={_SPAN.get(kind, 'error')}")
             until(driver, _DRAWN)
             time.sleep(2 * _REST)
             times = []
+            before = processor_time(driver, pid)
             for _ in range(count):
                 times.append(driver.execute_async_script(_MOVE, kind, float(rng.uniform(0.1, 0.9))))
                 if kind != "drag":
                     time.sleep(_REST)
-            measured[kind] = times
+            spent = 1e3 * (processor_time(driver, pid) - before) / count
+            measured[kind] = Measured(times, *spent)
     finally:
         driver.quit()
     return measured
+
+
+def processor_time(driver: Any, pid: int) -> FloatArray:
+    """Seconds of the page's main thread, and of the server."""
+    metrics = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    page = next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        words = file.read().rpartition(")")[2].split()
+    server = (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    return np.array([page, server])
 
 
 def parts(address: str) -> dict[str, tuple[float, float]]:
@@ -247,10 +271,12 @@ def report(count: int, people: int, seconds: float) -> None:
     """Print the table of latencies, where the time goes, and the load test."""
     with running_page() as (address, pid):
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        print(f"{'input to painted picture':26s} {'median':>7s} {'p95':>7s} {'p99':>7s}  ms")
-        for kind, times in latencies(address, count).items():
-            row = " ".join(f"{np.percentile(times, p):7.0f}" for p in (50, 95, 99))
-            print(f"{kind:26s} {row}")
+        head = f"{'median':>7s} {'p95':>7s} {'p99':>7s}  ms {'page':>7s} {'server':>7s}"
+        print(f"{'input to painted picture':26s} {head}  ms of processor time")
+        for kind, one in latencies(address, count, pid).items():
+            row = " ".join(f"{np.percentile(one.times, p):7.0f}" for p in (50, 95, 99))
+            print(f"{kind:26s} {row}     {one.page:7.0f} {one.server:7.0f}")
+        print(f"load average {os.getloadavg()[0]:.1f} at the end")
 
         print(f"\n{'of it, in Python':26s} {'ms':>7s} {'kB':>7s}")
         for name, (milliseconds, size) in parts(address).items():
