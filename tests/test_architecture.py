@@ -49,21 +49,6 @@ UNMIRRORED = {
     "tables/arrays.py",
     "tables/finding.py",
     "tables/table.py",
-    "web/callbacks.py",
-    "web/claims_room.py",
-    "web/data_pictures.py",
-    "web/data_room.py",
-    "web/explore.py",
-    "web/layout.py",
-    "web/presets.py",
-    "web/quantities.py",
-    "web/readout.py",
-    "web/run_picture.py",
-    "web/tasks.py",
-    "web/theme.py",
-    "web/turning_picture.py",
-    "web/typed_arrays.py",
-    "web/worker.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
