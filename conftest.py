@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent
 # elsewhere new ones are tried.
 settings.register_profile(
     "ravine",
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=os.environ.get("CI") == "true",
