@@ -11,9 +11,10 @@ from ravine.figures.catalogue import FIGURES
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """One quick run of everything."""
+    """One quick run of everything, with coarse pictures: others look at what they show."""
     out = tmp_path_factory.mktemp("quick")
-    with pytest.raises(SystemExit) as stop:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stop:
+        patch.setattr("ravine.reproduction.run.DPI", 30)
         main(["reproduce", "--quick", "--out", str(out)])
     assert not stop.value.code
     return out
