@@ -14,8 +14,8 @@ from benchmarks import (
     closed_forms,
     commuting_map,
     finite_sum,
+    installed,
     linear_model_sweep,
-    peers,
     quadratic_sweep,
 )
 from benchmarks.contest import Workload, contest, markdown, show
@@ -44,8 +44,8 @@ def main() -> None:
     for name, value in commuting_map.measure().items():
         print(f"{name:40} {value:.6g}")
     print(f"\n{markdown(results)}")
-    if peers.MISSING:
-        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(peers.MISSING))}")
+    if installed.MISSING:
+        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(installed.MISSING))}")
     print(f"\n{time.perf_counter() - began:.0f} seconds in all")
 
 

@@ -122,7 +122,7 @@ def test_arrow_keys_move_the_point(page):
 
 def test_a_wrong_number_has_a_message_beside_its_box(page):
     type_into(page, "Q", "-3")
-    until(page, lambda: "a number from 1" in text(page, "message-Q"))
+    until(page, lambda: "a number from 1.001" in text(page, "message-Q"))
     assert "Traceback" not in page.page_source
     type_into(page, "Q", "8")
     until(page, lambda: text(page, "message-Q") == "")

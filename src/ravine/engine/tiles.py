@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numba
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, refuse_too_large
 from ravine.engine.kernels.table import kernel_for
 from ravine.engine.repeats import reduce_repeats
 from ravine.engine.spec import Spec
@@ -25,6 +25,8 @@ _WORK = 2e9
 """Coordinate updates in a tile, about: a second or less on two cores."""
 _FEWEST, _MOST = 256, 4096
 """Pixels in a tile: enough for every thread to have some, few enough to see the bar move."""
+_BYTES_A_RUN = 256
+"""Memory that one run of a tile takes: its measures, its sums and its parameters."""
 _GPU_TRAJECTORIES = 1 << 18
 """Trajectories in a tile on a GPU, which runs tens of thousands at a time."""
 
@@ -38,6 +40,8 @@ def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
     elif pixels is None:
         pixels = max(_FEWEST, _GPU_TRAJECTORIES // spec.repeats)
 
+    runs = min(pixels, spec.pixels) * spec.repeats
+    refuse_too_large("repeats", _BYTES_A_RUN * runs, spec.repeats, "take fewer runs")
     ends = [*range(pixels, spec.pixels, pixels), spec.pixels]
     return list(zip([0, *ends[:-1]], ends, strict=True))
 

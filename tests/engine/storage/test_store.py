@@ -15,6 +15,7 @@ import xarray as xr
 
 import ravine.engine.sweep as sweeping
 import ravine.engine.tiles as running
+from ravine.arguments import Refusal
 from ravine.engine.storage.store import TileStore, open_store, store_status
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, worst_case_quadratic
@@ -135,8 +136,8 @@ def test_damaged_tiles_are_noticed_and_computed_again(whole, tmp_path, counted):
     (store / "tiles" / "00000011.json").unlink()
     status = store_status(store)
     assert (status.total, status.done, status.damaged) == (TILES, TILES - 5, 4)
-    there = open_store(store)[1]
-    assert there.sum() == 47 * 50 - 5 * 100
+    with pytest.raises(Refusal, match=r"where rate/c/3/0 was changed \(and 3 more\): ravine sweep"):
+        open_store(store)
     same_bits(run(store).load(), whole[1])
     assert counted == [(100 * n, 100 * n + 100) for n in (3, 5, 7, 9, 11)]
     assert files(store) == files(whole[0])
@@ -180,7 +181,7 @@ def test_another_version_of_the_engine_is_refused(whole, monkeypatch):
 def test_what_is_no_store_is_refused_and_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     for path in (tmp_path, tmp_path / "letter.txt"):
-        with pytest.raises(ValueError, match="it holds something else"):
+        with pytest.raises(ValueError, match=r"it (holds something else|is no folder), give anoth"):
             run(path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     with pytest.raises(ValueError, match="there is none"):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, in_words
 from ravine.engine.draws.random import NOISE, fill_streams
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
 from ravine.engine.kernels.quadratic_lanes import (
@@ -360,7 +360,7 @@ def check(spec: Spec) -> None:
     for name, usual in (("batch", 1), ("restart", None), ("schedule", None)):
         value = getattr(spec, name)
         if value is not usual:
-            raise Refusal(name, "left out for a quadratic", f"{value!r:.60}", "take it away")
+            raise Refusal(name, "left out for a quadratic", in_words(value), "take it away")
 
     if spec.dtype == "float32":
         _check_single(spec)
