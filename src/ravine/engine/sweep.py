@@ -16,7 +16,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from ravine.arguments import refuses_unknown, whole
-from ravine.engine.dataset import assemble
+from ravine.engine.dataset import Assembly
 from ravine.engine.device import choose_device
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.kernels.compiled import announced_compilation
@@ -161,17 +161,17 @@ def _in_memory(
 ) -> xr.Dataset:
     """Run all tiles and join them."""
     tiles = cut_plane(spec, tile)
-    parts: dict[Tile, Part] = {}
+    assembly = Assembly(spec)
 
     with (
         Progress(len(tiles)) as progress,
         closing(_finished(spec, tiles, threads, cluster)) as finished,
     ):
         for where, part in finished:
-            parts[where] = part
+            assembly.add(where, part)
             progress.advance()
 
-    return assemble(spec, [parts[where] for where in tiles])
+    return assembly.dataset()
 
 
 def _in_store(
