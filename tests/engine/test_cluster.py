@@ -88,6 +88,58 @@ def test_a_worker_that_computes_otherwise_is_refused(client, monkeypatch):
         sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
 
 
+def test_a_worker_without_ravine_is_refused_by_its_address(client, monkeypatch):
+    monkeypatch.setattr(clusters, "_QUESTION", "__import__('no_such_ravine')")
+    line = (
+        r"cluster must be of workers with the driver's ravine, got a worker at tcp://127.* where "
+        r"No module named 'no_such_ravine': python -m pip install 'ravine\[cluster\]==\S+' there"
+    )
+    with pytest.raises(ValueError, match=line):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
+def test_a_worker_that_joins_later_without_ravine_is_refused_too(client, monkeypatch):
+    questions = iter([clusters._QUESTION, "__import__('no_such_ravine')"])
+    ask = clusters._check_workers
+
+    def asked(client):
+        monkeypatch.setattr(clusters, "_QUESTION", next(questions))
+        ask(client)
+
+    monkeypatch.setattr(clusters, "_check_workers", asked)
+    monkeypatch.setattr(clusters, "_run_remotely", failing)
+    with pytest.raises(ValueError, match=r"got a worker at tcp://.* where No module named"):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
+def without_workers():
+    return LocalCluster(
+        n_workers=0,
+        processes=False,
+        host="127.0.0.1",
+        protocol="tcp://",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
+    )
+
+
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch, capsys):
+    monkeypatch.setenv("RAVINE_WAIT_FOR_WORKERS", "0.1")
+    with without_workers() as empty:
+        address = empty.scheduler_address
+        line = f"cluster must be with a worker, got {address} with none: start one with 'dask wor"
+        with pytest.raises(ValueError, match=line):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=address)
+    assert "waiting 0.1 s for one" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_is_gone_is_one_line():
+    with without_workers() as doomed, Client(doomed, set_as_default=False) as client:
+        client.close()
+        with pytest.raises(ConnectionError, match=r"is gone: tiles .* again with --resume to go"):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
 def test_an_error_on_a_worker_reaches_the_driver(client, monkeypatch):
     monkeypatch.setattr(clusters, "_run_remotely", failing)
     with pytest.raises(ArithmeticError, match="no"):
