@@ -33,6 +33,8 @@ _PRECISION = 1e-3
 """Of the logarithm of the best rate: no run could tell more."""
 _WIDENED = 1e-9
 """Relative widening of a curvature bound: more than the rounding of an eigenvalue."""
+_VALLEYS = 1
+"""Valleys of the rate that are followed down: the race runs others on the data itself."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Momenta among which the fastest safe one is looked for."""
 _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
@@ -119,7 +121,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
     """Tuned by theory: certain in every order, and least rates in mean square."""
     tuning = tuning_moments(survey.moments)
     plain = stabilised(survey.moments, _as_typed(fastest_step_on(tuning).method))
-    best = fastest_on(tuning, plain=plain, precision=_PRECISION)
+    best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=_VALLEYS)
     fastest = stabilised(survey.moments, _as_typed(best.method))
 
     return [

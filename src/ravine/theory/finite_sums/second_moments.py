@@ -256,6 +256,14 @@ class SecondMoments:
         """
         return self._solved(method, tolerance, NEVER).root.value
 
+    def sought_growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
+        """The growth as a search of parameters needs it: where it does not settle, unchecked.
+
+        At huge condition numbers rounding keeps a guess from settling; limits that hold take far
+        longer than the guess, and a search looks at hundreds of methods.
+        """
+        return self._solve(method, tolerance, NEVER, checked=False).root.value
+
     def growth_limits(
         self, method: Method, *, tolerance: float = TOLERANCE, deadline: Deadline = NEVER
     ) -> Root:
@@ -361,7 +369,9 @@ class SecondMoments:
 
         return known
 
-    def _solve(self, method: Method, tolerance: float, deadline: Deadline) -> _Solution:
+    def _solve(
+        self, method: Method, tolerance: float, deadline: Deadline, *, checked: bool = True
+    ) -> _Solution:
         """Solve r(λ) = 1, r the spectral radius of M ↦ N(κ(λ)∘M), which falls with λ.
 
         An eigenvector X of the whole operator satisfies (λ - Φ₀) X = α² G Gᵀ ⊗ N(X₁₁), with Φ₀ the
@@ -410,8 +420,8 @@ class SecondMoments:
                 break
 
         value = base * (1.0 + math.exp(t))
-        root = Root(value, value, value, True)
-        if not done:
+        root = Root(value, value, value, done)
+        if checked and not done:
             root = self._bracket(method, base, t, M)
 
         return _Solution(root, least, kappa, M, tolerance)
