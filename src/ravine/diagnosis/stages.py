@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
+from ravine.boundary import public
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.cut import Batches
@@ -46,6 +47,7 @@ _REMEDIES = 0.015
 seconds. A stage may take more where its least work does not fit."""
 
 
+@public
 def diagnose(
     X: Any,
     y: Any = None,
@@ -136,7 +138,7 @@ def diagnose(
     seconds = one_number("time", time, "positive", remedy="give seconds, e.g. time=60")
     budget = TimeBudget(seconds, tell)
     budget.begin("reading the columns", 0.1)
-    seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
+    seed = seed_number("seed", seed)
     table = X
     if not isinstance(X, Table):
         table = as_table(X, y, columns=columns, name=name)

@@ -9,6 +9,7 @@ import webbrowser
 from typing import Any
 
 from ravine.arguments import Refusal, whole
+from ravine.boundary import public
 
 HOST = "127.0.0.1"
 PORT = 8057
@@ -16,6 +17,7 @@ _TRIES = 50  # ports that are tried before giving up
 _THREADS = 8  # of the server: a picture being computed does not hold up the next question
 
 
+@public
 def explore(
     *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
 ) -> Any:
@@ -66,6 +68,7 @@ def _listen(host: str, first: int) -> socket.socket:
             listener.bind((host, port))
             return listener
         except OverflowError:
+            listener.close()
             raise Refusal("port", "at most 65535", first, "give a smaller one") from None
         except OSError as error:
             listener.close()
