@@ -89,4 +89,6 @@ def test_autolyaps_rate_lies_between_the_rungs(alpha, beta, rate):
 
 def test_autolyap_agrees_where_the_rungs_do():
     method = ravine.Method(0.5, 0.3)
-    assert ravine.worst_case_rate(CURVATURE, method) == pytest.approx(0.9776117905610955, rel=SOLVER)
+    assert ravine.worst_case_rate(CURVATURE, method) == pytest.approx(
+        0.9776117905610955, rel=SOLVER
+    )

@@ -13,7 +13,8 @@ import ravine
 SOURCE = Path(ravine.__file__).parent
 TESTS = Path(__file__).parent
 ROOTS = {
-    "arguments", "choices", "conventions", "curvature", "files", "markup", "methods", "sampling",
+    "arguments", "choices", "compilation", "conventions", "curvature", "files", "markup", "methods",
+    "sampling",
 }  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),

@@ -1,8 +1,8 @@
 """Five answers, four problems.
 
-The same curvature (1 to 32) and the same method, on four problems that make it do what a rung of the ladder says. Dashed:
-the rate that the theory gives. The third and the fourth problem are visited in turn, the second is drawn at random (root of the
-mean square of 4000 runs).
+The same curvature (1 to 32) and the same method, on four problems that make it do what a rung of
+the ladder says. Dashed: the rate that the theory gives. The third and the fourth problem are
+visited in turn, the second is drawn at random (root of the mean square of 4000 runs).
 """
 
 import numpy as np
@@ -52,7 +52,9 @@ def draw():
         errors = errors_of(problem, method, sampling, runs)
         rate = float(rungs[rung].upper)
         axis.semilogy(steps, errors, color=colour, label=f"{label}: {rate:.4f} a step")
-        axis.semilogy(steps, errors[-1] * rate ** (steps - STEPS), "--", color=colour, linewidth=0.8)
+        axis.semilogy(
+            steps, errors[-1] * rate ** (steps - STEPS), "--", color=colour, linewidth=0.8
+        )
 
     axis.set_xlabel("step")
     axis.set_ylabel("distance to the minimiser")

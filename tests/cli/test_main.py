@@ -30,7 +30,10 @@ def test_the_installed_command_prints_no_traceback():
 
 def test_the_shell_completes_commands_and_options():
     command = [sys.executable, "-c", "from ravine.cli import main; main()"]
-    for words, expected in (("ravine re", ["recommend", "reproduce"]), ("ravine rate --be", ["--beta"])):
+    for words, expected in (
+        ("ravine re", ["recommend", "reproduce"]),
+        ("ravine rate --be", ["--beta"]),
+    ):
         asked = {
             **os.environ,
             "_RAVINE_COMPLETE": "complete_bash",
