@@ -161,6 +161,7 @@ def _listen(stream: IO[str], words: queue.Queue[str | None]) -> None:
 
 def show_case(module: ModuleType, seed: int, number: int) -> None:
     """Run one case here, with the traceback that a worker would keep to itself."""
+    module.prepare()
     result = _limited(module, seed, number)
     print(f"{number} {result.outcome}: {result.case}\n{result.detail}")
 

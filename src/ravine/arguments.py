@@ -34,10 +34,7 @@ _RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
 _RANGES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
     "finite": (lambda v: np.abs(v) <= MOST, f"between -{MOST:g} and {MOST:g}"),
     "positive": (lambda v: (v >= LEAST) & (v <= MOST), f"between {LEAST:g} and {MOST:g}"),
-    "nonnegative": (
-        lambda v: (v == 0.0) | ((v >= LEAST) & (v <= MOST)),
-        f"zero, or between {LEAST:g} and {MOST:g}",
-    ),
+    "nonnegative": (lambda v: v <= MOST, f"at most {MOST:g}"),
 }
 """What a number that keeps to its rule has to keep to besides, so that theory is total. Who scales
 numbers by itself takes those ``"of any size"``."""

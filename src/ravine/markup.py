@@ -61,14 +61,15 @@ def card(
         for row in rows
     )
     words = "".join(
-        f'<p style="margin:0.5em 0 0;max-width:46em">{escape(one)}</p>' for one in sentences
+        f'<p style="margin:0.5em 0 0;max-width:46em">{escape(one[:1].upper() + one[1:])}</p>'
+        for one in sentences
     )
 
     return (
         '<div style="line-height:1.45;padding:0.3em 0">'
         f'<div style="font-weight:600;font-size:1.05em;margin-bottom:0.3em">{escape(title)}</div>'
         '<div style="display:flex;flex-wrap:wrap;gap:0.6em 2.2em;align-items:flex-start">'
-        '<table style="border-collapse:collapse;border:0;margin:0;font-size:0.95em">'
+        '<table style="border-collapse:collapse;border:0;margin:0;font-size:0.95em;color:inherit">'
         f"{f'<thead><tr>{top}</tr></thead>' if top else ''}<tbody>{body}</tbody></table>"
         f"<div>{picture}</div></div>{words}</div>"
     )

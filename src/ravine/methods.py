@@ -24,7 +24,7 @@ class Method(Value):
 
     Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
 
-    None of them is beyond 1e50, and a step that is not zero is at least 1e-50, as in ``Curvature``.
+    None of them is beyond 1e50 in size, as in ``Curvature``.
 
     Parameters
     ----------

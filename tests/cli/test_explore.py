@@ -26,3 +26,7 @@ def test_options_reach_the_page(ravine, opened):
 def test_a_port_that_is_no_number_is_one_line(refused, opened):
     assert "Invalid value for '--port'" in refused("explore", "--port", "nine")
     assert opened == []
+
+
+def test_a_wrong_port_is_one_line(refused):
+    assert "port" in refused("explore", "--port", -1, "--no-browser")

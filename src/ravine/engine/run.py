@@ -131,7 +131,7 @@ class Trace(Value):
         errors = self.errors
         rows = [
             ("steps", f"{self.steps}", ""),
-            ("outcome", self.outcome.value, self.outcome.sentence),
+            ("outcome", self.outcome.name.lower(), self.outcome.sentence),
             ("‖y - x*‖ at the start", f"{errors[0]:.6g}", ""),
             ("‖y - x*‖ at the end", f"{errors[-1]:.6g}", ""),
             ("f(y) - f* at the end", f"{self.objective[-1] - self.minimum:.6g}", ""),

@@ -238,7 +238,9 @@ def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
     if start is None:
         return usual
 
-    given = np.asarray(real("start", start, remedy="give x_0, or how many times as far from x*"))
+    # From any distance: a run that is still far off has forgotten its start by then, or has not.
+    remedy = "give x_0, or how many times as far from x*"
+    given = np.asarray(real("start", start, "of any size", remedy=remedy))
     if given.ndim == 0:
         return best + float(given) * (usual - best)
 

@@ -179,8 +179,12 @@ class Problem(ABC):
         if type(i) is int and 0 <= i < self._terms:
             return i
 
-        remedy = f"count the {self._terms} terms from zero"
-        return whole("i", i, 0, remedy=remedy, maximum=self._terms - 1)
+        remedy = "count the terms from zero"
+        number = whole("i", i, -(2**63), remedy=remedy)
+        if not 0 <= number < self._terms:
+            raise Refusal("i", f"a term from 0 to {self._terms - 1}", number, remedy)
+
+        return number
 
     def _refuse_large(self, matrices: int) -> None:
         size = 8 * matrices * self.dimension**2

@@ -16,6 +16,9 @@ from ravine.web.theme import THEMES
 UPLOAD = 40 << 20
 """Bytes of a table that may be dropped on the page."""
 
+SECONDS = 30.0
+"""For a diagnosis on the page: people are waiting."""
+
 _POLL = 300  # milliseconds between two looks at a job
 _GRAPH = {"displayModeBar": False, "responsive": True}
 _COLUMNS = (
@@ -203,7 +206,9 @@ def _connect_start(app: Dash, jobs: Jobs) -> None:
         if ctx.triggered_id == "data-cancel":
             return None, True, True, ""
 
-        question: dict[str, Any] = {"task": "diagnose", "target": target, "batch_size": batch}
+        question: dict[str, Any] = {
+            "task": "diagnose", "target": target, "batch_size": batch, "seconds": SECONDS,
+        }  # fmt: skip
         question |= dict.fromkeys(flags or [], True)
         if ctx.triggered_id == "dataset":
             if dataset not in NAMED:

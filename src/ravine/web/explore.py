@@ -68,6 +68,7 @@ def _listen(host: str, first: int) -> socket.socket:
             listener.bind((host, port))
             return listener
         except OverflowError:
+            listener.close()
             raise Refusal("port", "at most 65535", first, "give a smaller one") from None
         except OSError as error:
             listener.close()

@@ -42,10 +42,10 @@ def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]
     ``fine`` adds the bound that the theorems give, for when nothing moves any more: it takes longer
     than all the rest.
     """
-    if view.example is Example.NOISE:
-        traces, label = _noisy(view, theme, fine)
-    else:
-        traces, label = _odd(view, theme, fine)
+    make = _noisy if view.example is Example.NOISE else _odd
+    # Runs that diverge overflow: they are drawn at the ceiling.
+    with np.errstate(over="ignore", invalid="ignore"):
+        traces, label = make(view, theme, fine)
 
     layout = blank(
         theme,

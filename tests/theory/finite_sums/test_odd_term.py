@@ -1,4 +1,4 @@
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def orders(rule):
         Sampling.IID_NO_REPEAT: [
             order
             for order in product(range(N), repeat=K)
-            if all(a != b for a, b in zip(order, order[1:], strict=False))
+            if all(a != b for a, b in pairwise(order))
         ],
         Sampling.CYCLIC: [tuple(range(N)) * 2],
         Sampling.RESHUFFLE: epochs,

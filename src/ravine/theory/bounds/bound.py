@@ -12,7 +12,7 @@ the mean of ‖∇f_i(x*)‖ over the terms for a finite sum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -85,9 +85,9 @@ class Bound(Value):
     """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
     noise_gain: float | None
     """Limit of the noise term per unit of sigma^p; None for a statement on exact gradients."""
-    transient: Curve
+    transient: Curve = field(repr=False)
     """What is left of the start, per unit of distance^p."""
-    noise: Curve
+    noise: Curve = field(repr=False)
     """What the noise has added, per unit of sigma^p."""
     holds: bool = True
     """Whether the statement applies; where it does not, its curve is infinite."""

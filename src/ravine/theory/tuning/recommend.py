@@ -26,7 +26,7 @@ from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.batch_budget import fastest_batch_budget
-from ravine.theory.tuning.batch_gain import fastest_iid
+from ravine.theory.tuning.batch_gain import fastest_pair
 from ravine.theory.tuning.fastest import fastest_mean_square
 from ravine.theory.tuning.grid_zoom import zoom
 from ravine.theory.tuning.noise_budget import fastest_budget
@@ -300,8 +300,7 @@ def _for_mini_batches(
     curvature: Curvature, batch_size: float, L_max: float | None, mu_min: float | None
 ) -> Recommendation:
     known: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    best = fastest_iid(curvature, **known)
-    plain = fastest_iid(curvature, momentum=False, **known)
+    plain, best = fastest_pair(curvature, known)
     rungs = ladder(curvature, best.method, **known)
     _confirm(rungs.iid_rate, best.rate)
     gain = float(np.log(best.rate) / np.log(plain.rate))
