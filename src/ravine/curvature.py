@@ -16,17 +16,17 @@ from ravine.values import Value
 class Curvature(Value):
     """Curvature bounds 0 < mu <= L of an L-smooth, mu-strongly convex function.
 
+    Arrays broadcast against each other, and later against a method's parameters.
+
+    Both lie between 1e-50 and 1e50 (``ravine.arguments.LEAST`` and ``MOST``): there every formula
+    of the theory has room in float64, for methods with parameters in the same range.
+
     Parameters
     ----------
     mu
         Strong convexity: the smallest eigenvalue that a Hessian may have. Positive.
     L
         Smoothness: the largest eigenvalue that a Hessian may have. At least ``mu``.
-
-    Both lie between 1e-50 and 1e50 (``ravine.arguments.LEAST`` and ``MOST``): there every formula
-    of the theory has room in float64, for methods with parameters in the same range.
-
-    Arrays broadcast against each other, and later against a method's parameters.
 
     Examples
     --------

@@ -22,6 +22,10 @@ class Method(Value):
         y  = x + gamma (x - x₋)
         x⁺ = x + beta (x - x₋) - alpha g(y)
 
+    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
+
+    None of them is beyond 1e50 in size, as in ``Curvature``.
+
     Parameters
     ----------
     alpha
@@ -30,10 +34,6 @@ class Method(Value):
         Momentum, any real number; negative momentum is legal.
     gamma
         Look-ahead, any real number. ``None`` means ``beta``: Nesterov's method. Zero is heavy ball.
-
-    None of them is beyond 1e50 in size, as in ``Curvature``.
-
-    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
 
     Examples
     --------

@@ -26,7 +26,7 @@ app = typer.Typer(
     name="ravine",
     help="Will Nesterov's method converge here, how fast, to what error, and which step size and "
     "momentum are certain to work?",
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )

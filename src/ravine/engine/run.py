@@ -37,6 +37,7 @@ from ravine.engine.restart import (
     restart_rule,
 )
 from ravine.engine.schedule import Schedule, momenta
+from ravine.markup import card, curve
 from ravine.methods import Method
 from ravine.problems.problem import Problem
 from ravine.problems.quadratic import Quadratic
@@ -124,6 +125,22 @@ class Trace(Value):
         past descents, pull in opposite directions.
         """
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
+
+    def _repr_html_(self) -> str:
+        """How it ended, and the error over the steps, for notebooks."""
+        errors = self.errors
+        rows = [
+            ("steps", f"{self.steps}", ""),
+            ("outcome", self.outcome.name.lower(), self.outcome.sentence),
+            ("‖y - x*‖ at the start", f"{errors[0]:.6g}", ""),
+            ("‖y - x*‖ at the end", f"{errors[-1]:.6g}", ""),
+            ("f(y) - f* at the end", f"{self.objective[-1] - self.minimum:.6g}", ""),
+            ("fitted growth a step", f"{self.rate:.6g}", ""),
+        ]
+        if self.diverged_at >= 0:
+            rows.insert(2, ("diverged after step", f"{self.diverged_at}", ""))
+
+        return card("One run", rows, picture=curve(errors, "‖y - x*‖ over the steps"))
 
 
 @public

@@ -161,3 +161,11 @@ def test_a_budget_of_batches_for_the_objective():
 def test_bad_input_is_refused(options, line):
     with pytest.raises(ValueError, match=line):
         recommend(Curvature(1, 32), **options)
+
+
+def test_a_notebook_shows_parameters_reason_and_guarantee():
+    advice = recommend(Curvature(1, 32), beta=0.9)
+    html = advice._repr_html_()
+    assert f"{float(advice.method.alpha):.6g}" in html
+    assert advice.guarantee[1:60] in html
+    assert html.count("<circle") == 5

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ravine.arguments import Refusal, one_number, seed_number, whole
 from ravine.boundary import public
+from ravine.markup import Span, card, number_line
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.deadline import Deadline
@@ -67,6 +68,26 @@ class Growth:
             return True
 
         return False if self.high <= 1.0 else None
+
+    def _repr_html_(self) -> str:
+        """The growth with its limits beside 1, and what was asked, for notebooks."""
+        words = {True: "diverges", False: "converges", None: "too close to call"}[self.diverges]
+        known = "computed" if self.exact else "estimated from random paths"
+        rows = [
+            (f"growth a step, {self.sense.value}", f"{self.value:.8g}", known),
+            ("limits", f"{self.low:.6g} to {self.high:.6g}", "" if self.exact else "95 %"),
+            ("rate of the distance", f"{self.rate:.8g}", words),
+            ("order of the terms", self.sampling.value, self.sampling.sentence),
+        ]
+        return card(
+            "Growth on a finite sum",
+            rows,
+            sentences=[self.note] if self.note else [],
+            picture=number_line(
+                [Span("growth a step", self.low, self.high)],
+                "growth a step with its limits; below 1 it converges",
+            ),
+        )
 
 
 @public

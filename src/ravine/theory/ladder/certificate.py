@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Refusal, one_number
 from ravine.boundary import public
 from ravine.curvature import Curvature
+from ravine.markup import card, curve
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -91,6 +93,31 @@ class Certificate(Value):
                 square * p12 - (p11 * a * b + p12 * (a * d + b * c) + p22 * c * d),
                 square * p22 - (p11 * b * b + 2 * p12 * b * d + p22 * d * d),
             )
+
+    def _repr_html_(self) -> str:
+        """The certified rate, what it promises over the steps, and the norm, for notebooks."""
+        p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))
+        proven = "proven in exact arithmetic" if self.verify() else "not proven"
+        rows = [
+            ("certified growth a step", f"{self.rate:.9g}", proven),
+            ("step size", f"{float(self.method.alpha):.6g}", ""),
+            ("momentum", f"{float(self.method.beta):.6g}", ""),
+            ("look-ahead", f"{float(self.method.gamma):.6g}", ""),
+            ("gain of the start", f"{self.transient_gain:.6g}", ""),
+            ("gain of the noise", f"{self.noise_gain:.6g}", ""),
+            ("P₁₁, P₁₂, P₂₂", f"{p11:.6g}, {p12:.6g}, {p22:.6g}", ""),
+        ]
+        # Far enough to see it halve ten times, or fifty steps of one that does not fall.
+        falls = 0.0 < self.rate < 1.0
+        steps = min(int(10.0 * math.log(2.0) / -math.log(self.rate)) + 1, 10_000) if falls else 50
+        with np.errstate(over="ignore", under="ignore"):
+            promised = self.transient_gain * self.rate ** np.arange(steps + 1.0)
+
+        return card(
+            f"Certificate for every finite sum, in every order, Q = {float(self.curvature.Q):.6g}",
+            rows,
+            picture=curve(promised, "the bound on E‖y - x*‖ per unit of the start, over the steps"),
+        )
 
     def __str__(self) -> str:
         p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))

@@ -10,6 +10,7 @@ import numpy as np
 from ravine.arguments import one_number
 from ravine.boundary import public
 from ravine.curvature import Curvature
+from ravine.markup import Span, card, number_line
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batches import Batches
@@ -106,6 +107,24 @@ class Ladder(Value):
         return (
             f"{name}: {noise}; can diverge when mini-batches disagree: worst case "
             f"{_growth(worst)}. {self._independent()} {self._shared()} {self._remedy()}"
+        )
+
+    def _repr_html_(self) -> str:
+        """The rungs as a table and on a number line, with the verdict, for notebooks."""
+        rows = []
+        spans = []
+        for rung in RUNGS:
+            rate = self.rates[rung.key]
+            high = float(rate.upper)
+            rows.append((rung.title, f"{high:.6g}", rung.holds_for))
+            spans.append(Span(rung.title, float(rate.lower), high))
+
+        return card(
+            f"{self.name[0].upper()}{self.name[1:]}, Q = {float(self.curvature.Q):.6g}",
+            rows,
+            head=("growth a step", "at most", "holds for"),
+            sentences=[self.verdict],
+            picture=number_line(spans, "growth a step on every rung; below 1 it converges"),
         )
 
     def _independent(self) -> str:

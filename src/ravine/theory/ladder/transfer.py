@@ -50,15 +50,15 @@ _CLOSE = Fraction(1, 2**50)
 class LinearMethod(Value):
     """A linear method by its transfer function: y = -G(z) u, with G = numerator / denominator.
 
+    A factor that both have in common is a mode of the state that gradients neither move nor see.
+    It counts in the rate, as it does in :func:`ravine.worst_case_rate`.
+
     Parameters
     ----------
     numerator, denominator
         Real coefficients, the highest power of z first. The numerator has the lower degree, for a
         point cannot depend on its own gradient. The denominator has a root at 1: a method
         without one does not rest at the minimiser of every problem.
-
-    A factor that both have in common is a mode of the state that gradients neither move nor see.
-    It counts in the rate, as it does in :func:`ravine.worst_case_rate`.
 
     Examples
     --------

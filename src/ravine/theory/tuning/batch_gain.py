@@ -60,11 +60,11 @@ def fastest_iid(
     (0.4, 0.6)
     """
     options: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    plain, fast = _both(curvature, options)
+    plain, fast = fastest_pair(curvature, options)
     return fast if momentum else plain
 
 
-def _both(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
+def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
     """The fastest SGD and the fastest Nesterov parameters."""
     mu, L = _single(curvature)
     whole = Curvature(mu, L)
@@ -188,7 +188,7 @@ def batch_gain(
     fast = []
     for size in np.sort(sizes).tolist():
         options: dict[str, Any] = {"batch_size": size, "L_max": L_max, "mu_min": mu_min}
-        slow, quick = _both(whole, options)
+        slow, quick = fastest_pair(whole, options)
         if slow.rate >= 1.0:
             given = f"{mu:g} with L = {L:g}, where the best rate rounds to 1"
             raise Refusal("mu", "large enough against L for float64", given, "take a larger one")

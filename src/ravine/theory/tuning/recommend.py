@@ -12,6 +12,7 @@ from ravine.arguments import FloatArray, Refusal, in_words, one_number
 from ravine.boundary import public
 from ravine.choices import Choice
 from ravine.curvature import Curvature
+from ravine.markup import Span, card, number_line
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
@@ -19,12 +20,13 @@ from ravine.theory.finite_sums.sense import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.batch_budget import fastest_batch_budget
-from ravine.theory.tuning.batch_gain import fastest_iid
+from ravine.theory.tuning.batch_gain import fastest_pair
 from ravine.theory.tuning.fastest import fastest_mean_square
 from ravine.theory.tuning.grid_zoom import zoom
 from ravine.theory.tuning.noise_budget import fastest_budget
@@ -86,6 +88,29 @@ class Recommendation(Value):
     """Every rung for this method, climbed before it was recommended."""
     gain: float | None = None
     """How many times fewer steps than the best SGD it needs, for mini-batches."""
+
+    def _repr_html_(self) -> str:
+        """The parameters, the reason, the guarantee and the rungs, for notebooks."""
+        rows = [
+            ("step size", f"{float(self.method.alpha):.6g}"),
+            ("momentum", f"{float(self.method.beta):.6g}"),
+            (self.quantity, f"{self.value:.6g}"),
+        ]
+        if not self.method.is_nesterov:
+            rows.insert(2, ("look-ahead", f"{float(self.method.gamma):.6g}"))
+        if self.gain is not None:
+            rows.append(("times fewer steps than SGD", f"{self.gain:.4g}"))
+
+        spans = [
+            Span(rung.title, float(rate.lower), float(rate.upper))
+            for rung, rate in zip(RUNGS, self.ladder.rates.values(), strict=True)
+        ]
+        return card(
+            f"Recommended for {self.setting.sentence}",
+            rows,
+            sentences=[self.reason, self.guarantee],
+            picture=number_line(spans, "growth a step on every rung; below 1 it converges"),
+        )
 
 
 @public
@@ -273,8 +298,7 @@ def _for_mini_batches(
     curvature: Curvature, batch_size: float, L_max: float | None, mu_min: float | None
 ) -> Recommendation:
     known: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    best = fastest_iid(curvature, **known)
-    plain = fastest_iid(curvature, momentum=False, **known)
+    plain, best = fastest_pair(curvature, known)
     rungs = ladder(curvature, best.method, **known)
     _confirm(rungs.iid_rate, best.rate)
     gain = float(np.log(best.rate) / np.log(plain.rate))
