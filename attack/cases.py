@@ -25,7 +25,7 @@ from typing import IO
 
 SECONDS = 20
 """Processor time that one case may take: more is a hang."""
-SILENCE = 90.0
+SILENCE = 300.0
 """Seconds on the clock without a word from a worker: it waits for something. Others may be at
 work on the machine, so this is more than ``SECONDS``."""
 MEMORY = 6 * 2**30
