@@ -15,7 +15,7 @@ demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the p
 	@echo "Open reproduction/report.html: every figure and every claim, with its verdict."
 
 test: $(VENV)/installed-dev browser lint  ## run every check and every test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 # The page is tested in a real browser: Debian's, where it can be installed, else any that is there.
 browser:
