@@ -1,7 +1,8 @@
 """Build sdist and wheel, install the wheel alone into an empty environment, and try every command.
 
-``make wheel`` runs it. A command must answer, or name the extra that it lacks; anything else, a traceback above all, is a failure.
-With ``--sdist`` the environment gets the sdist instead, which builds the wheel once more from it.
+``make wheel`` runs it. A command must answer, or name the extra that it lacks; anything else, a
+traceback above all, is a failure. With ``--sdist`` the environment gets
+the sdist instead, which builds the wheel once more from it.
 """
 
 from __future__ import annotations
@@ -151,8 +152,8 @@ def main() -> int:
         old.unlink()
     sdist, wheel = build(wishes.out)
     package = sdist if wishes.sdist else wheel
-    print(f"built {sdist.name} ({sdist.stat().st_size // 1024} kB) and {wheel.name} "
-          f"({wheel.stat().st_size // 1024} kB); trying {package.name} without extras\n")  # fmt: skip
+    sizes = [f"{file.name} ({file.stat().st_size // 1024} kB)" for file in (sdist, wheel)]
+    print(f"built {' and '.join(sizes)}; trying {package.name} without extras\n")
 
     with tempfile.TemporaryDirectory() as folder:
         answers = tried(package, Path(folder))

@@ -1,6 +1,7 @@
 """A sweep, and the theory on top.
 
-Fitted rate of 64 × 64 runs on the worst-case quadratic of 100 coordinates with noise; the contour is where the theory puts the edge.
+Fitted rate of 64 × 64 runs on the worst-case quadratic of 100 coordinates with noise; the contour
+is where the theory puts the edge.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Draw the pictures of docs/gallery and write the page that shows them.
 
-Each script has a title and a caption as its docstring, and a function ``draw`` that returns a matplotlib figure.
-``python docs/making/gallery.py [NAME ...]`` draws them all, or some.
+Each script has a title and a caption as its docstring, and a function ``draw`` that returns a
+matplotlib figure. ``python docs/making/gallery.py [NAME ...]``
+draws them all, or some.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Draw how ravine is built: its rooms, and the two long ways through them, as SVG.
 
-``python docs/making/rooms.py`` writes docs/images/rooms.svg and docs/images/ways.svg. The rooms' imports are read from the sources:
-a line from one room to another is an import that is there.
+``python docs/making/rooms.py`` writes docs/images/rooms.svg and docs/images/ways.svg. The imports
+are read from the sources: a line from one room to another is an import that is there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ WAYS = {
 
 _STYLE = (
     "text{font-family:system-ui,sans-serif;fill:#1d2733} .title{font-size:15px;font-weight:600}"
-    " .small{font-size:11.5px;fill:#5a6877} .code{font-family:ui-monospace,monospace;font-size:12px}"
+    " .small{font-size:11.5px;fill:#5a6877}"
+    " .code{font-family:ui-monospace,monospace;font-size:12px}"
     " rect{fill:#f3f7fb;stroke:#3d85bd;stroke-width:1.2} .witness{fill:#fdf3e0;stroke:#d08a00}"
     " path{fill:none;stroke:#9fb2c4;stroke-width:1.1}"
 )

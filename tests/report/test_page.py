@@ -44,9 +44,9 @@ def test_formulas_are_drawn_where_they_are_asked_for_and_nowhere_else():
     page.paragraph("rho^k")
     page.table([Cell("√Q", formulas=True)], [["√Q"]])
     html = page.html()
-    assert "<p><math><msup><mi>ρ</mi><mi>k</mi></msup></math></p>" in html
+    assert '<p><math displaystyle="true"><msup><mi>ρ</mi><mi>k</mi></msup></math></p>' in html
     assert "<p>rho^k</p>" in html
-    assert "<th><math><msqrt><mi>Q</mi></msqrt></math></th>" in html
+    assert '<th><math displaystyle="true"><msqrt><mi>Q</mi></msqrt></math></th>' in html
     assert "<td>√Q</td>" in html
 
 

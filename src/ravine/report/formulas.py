@@ -1,14 +1,16 @@
 r"""Formulas in plain text, drawn as formulas: ``‖A^k‖^(1/k)`` becomes MathML.
 
-Claims, captions and findings are sentences with formulas in them, written so that they can be read in a terminal.
-A small grammar finds the formulas among the words, and MathML, which browsers draw themselves, sets them:
+Claims, captions and findings are sentences with formulas in them, written so that they can be read
+in a terminal. A small grammar finds the formulas among the words, and MathML, which browsers draw
+themselves, sets them:
 
     formula = term { (+ | - | = | < | > | <= | >= | ~) term }
     term    = factor { [/] factor }
-    factor  = ( [sign] number | symbol | ... | "(" formulas ")" | "‖" formula "‖" | "√" factor ) { tail }
+    factor  = (number | symbol | "(" formulas ")" | "‖" formula "‖" | "√" factor) { tail }
     tail    = "^" script | "_" script | "²" | "³" | "*" | "(" formulas ")"
 
-What has no script, fraction, root, norm or Greek letter in it stays text: "Q = 32" reads well as it is, and "A" may be an article.
+What has no script, fraction, root, norm or Greek letter in it stays text: "Q = 32" reads well as it
+is, and "A" may be an article.
 """
 
 from __future__ import annotations
@@ -64,6 +66,9 @@ class _Reader:
         self.tokens = tokens
         self.at = 0
         self.structured = False
+        self.scripts = 0
+        self.insides: dict[str, str] = {}
+        """What stands inside brackets, by the markup with the brackets."""
 
     def peek(self, offset: int = 0) -> _Token:
         """The token ahead, or an empty one behind the end."""
@@ -114,8 +119,7 @@ class _Reader:
             try:
                 if self.take("/"):
                     self.skip_space()
-                    below = self.factor()
-                    parts[-1] = f"<mfrac>{_bare(parts[-1])}{_bare(below)}</mfrac>"
+                    parts[-1] = self.fraction(parts[-1], self.factor())
                     self.structured = True
                 elif spaced and self.peek().kind == "number":
                     raise _NoFormulaError
@@ -164,9 +168,19 @@ class _Reader:
                 return self.symbol(token.text)
             case "sign" if token.text == "√":
                 self.structured = True
-                return f"<msqrt>{_bare(self.factor())}</msqrt>"
+                return f"<msqrt>{self.bare(self.factor())}</msqrt>"
         self.at -= 1
         raise _NoFormulaError
+
+    def fraction(self, above: str, below: str) -> str:
+        """With a line where it takes the place of brackets; with a slash in scripts and else."""
+        if self.scripts or not (above in self.insides or below in self.insides):
+            return f'<mrow>{above}<mo lspace="0" rspace="0">/</mo>{below}</mrow>'
+        return f"<mfrac>{self.bare(above)}{self.bare(below)}</mfrac>"
+
+    def bare(self, code: str) -> str:
+        """Without the brackets around it: a fraction's line and a root's bar enclose, too."""
+        return self.insides.get(code, code)
 
     def symbol(self, name: str) -> str:
         """A letter; ``k1`` is a letter with its number."""
@@ -198,8 +212,13 @@ class _Reader:
 
         if left == "‖":
             self.structured = True
-        fence = '<mo stretchy="false" lspace="0" rspace="0">{}</mo>'
-        return _row([fence.format(left), *inner, fence.format(right)])
+        # Bars do not grow with what they enclose, brackets do: that is how books set them.
+        grows = "true" if left == "(" else "false"
+        fence = f'<mo stretchy="{grows}" lspace="0" rspace="0">{{}}</mo>'
+        code = _row([fence.format(left), *inner, fence.format(right)])
+        if left == "(":
+            self.insides[code] = f"<mrow>{''.join(inner)}</mrow>"
+        return code
 
     def signed(self) -> str:
         """A formula that may begin with a minus."""
@@ -212,7 +231,9 @@ class _Reader:
             return "<mo>∞</mo>"
         for left, right in (("(", ")"), ("{", "}")):
             if self.take(left):
+                self.scripts += 1
                 inner = self.signed()
+                self.scripts -= 1
                 if not self.take(right):
                     raise _NoFormulaError
                 return f"<mrow>{inner}</mrow>"
@@ -223,25 +244,13 @@ def _row(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"<mrow>{''.join(parts)}</mrow>"
 
 
-def _bare(code: str) -> str:
-    """Without the brackets around the whole of it: a fraction's line and a root's bar enclose, too."""
-    fence = '<mo stretchy="false" lspace="0" rspace="0">{}</mo>'
-    left = "<mrow>" + fence.format("(")
-    right = fence.format(")") + "</mrow>"
-    whole = code.startswith(left) and code.endswith(right)
-    inner = code[len(left) : -len(right)] if whole else ""
-    if whole and fence.format("(") not in inner and fence.format(")") not in inner:
-        return f"<mrow>{inner}</mrow>"
-    return code
-
-
 def with_formulas(text: str) -> str:
     """The text as HTML, escaped, with its formulas as MathML.
 
     Examples
     --------
     >>> with_formulas("at most rho < 1")
-    'at most <math><mi>ρ</mi><mo>&lt;</mo><mn>1</mn></math>'
+    'at most <math displaystyle="true"><mi>ρ</mi><mo>&lt;</mo><mn>1</mn></math>'
     >>> with_formulas("A root of x & y")
     'A root of x &amp; y'
     """
@@ -251,13 +260,14 @@ def with_formulas(text: str) -> str:
     while reader.at < len(tokens):
         start = reader.at
         reader.structured = False
+        reader.scripts = 0
         try:
             code = reader.formula() if _may_begin(tokens, start) else ""
         except _NoFormulaError:
             code = ""
 
         if code and reader.structured:
-            parts.append(f"<math>{code}</math>")
+            parts.append(f'<math displaystyle="true">{code}</math>')
         else:
             # The longest stretch without structure is text; its tokens are looked at one by one.
             reader.at = start + 1

@@ -83,7 +83,7 @@ def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
         ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
         [
             [
-                one.claim.place,
+                Cell(one.claim.place, formulas=True),
                 Cell(one.claim.statement, formulas=True),
                 Cell(one.measured, formulas=True),
                 Cell(one.exact, formulas=True),

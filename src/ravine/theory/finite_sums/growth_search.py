@@ -70,6 +70,7 @@ def search_growth(
     mean_value: float,
     tolerance: float,
     deadline: Deadline,
+    checked: bool = True,
 ) -> GrowthSolution:
     """Solve r(λ) = 1 by a secant in t = log(λ/λ₀ - 1), in which log r is nearly a straight line.
 
@@ -87,6 +88,8 @@ def search_growth(
         Of the growth, as a share of its distance from 1.
     deadline
         When to hand over a bracket instead.
+    checked
+        Whether limits that hold are wanted where the guesses do not settle.
     """
     base = max(mean_value, _FLOOR)
     blocks = MeanBlocks(eigenvalues, method)
@@ -134,8 +137,8 @@ def search_growth(
             break
 
     value = base * (1.0 + math.exp(t))
-    root = Root(value, value, value, True)
-    if not done:
+    root = Root(value, value, value, done)
+    if checked and not done:
         root = _bracket(eigenvalues, loop, method, base, t, M)
 
     return GrowthSolution(root, mean_value, kappa, M, tolerance)

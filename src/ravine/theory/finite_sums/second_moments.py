@@ -240,6 +240,14 @@ class SecondMoments:
         """
         return self._solved(method, tolerance, NEVER).root.value
 
+    def sought_growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
+        """The growth as a search of parameters needs it: where it does not settle, unchecked.
+
+        At huge condition numbers rounding keeps a guess from settling; limits that hold take far
+        longer than the guess, and a search looks at hundreds of methods.
+        """
+        return self._search(method, tolerance, NEVER, checked=False).root.value
+
     def growth_limits(
         self, method: Method, *, tolerance: float = TOLERANCE, deadline: Deadline = NEVER
     ) -> Root:
@@ -342,14 +350,20 @@ class SecondMoments:
         key = one_method(method)
         known = self._solutions.get(key)
         if known is None or known.tolerance > tolerance:
-            known = search_growth(
-                self.eigenvalues,
-                self._loop,
-                method,
-                mean_value=self.mean_rate(method) ** 2,
-                tolerance=tolerance,
-                deadline=deadline,
-            )
+            known = self._search(method, tolerance, deadline)
             self._solutions[key] = known
 
         return known
+
+    def _search(
+        self, method: Method, tolerance: float, deadline: Deadline, *, checked: bool = True
+    ) -> GrowthSolution:
+        return search_growth(
+            self.eigenvalues,
+            self._loop,
+            method,
+            mean_value=self.mean_rate(method) ** 2,
+            tolerance=tolerance,
+            deadline=deadline,
+            checked=checked,
+        )
