@@ -61,7 +61,7 @@ lowest:  ## run the tests on the lowest versions that pyproject.toml declares
 	.lowest/bin/python -m pip install --quiet --upgrade pip
 	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --editable '.[all]'
 	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --group dev
-	.lowest/bin/python -m pytest -n 2 --dist loadgroup
+	.lowest/bin/python -m pytest -n 2
 
 attack: $(VENV)/installed-dev  ## try to break it: command lines, calls, tables, stores, kills, installations
 	$(BIN)/python -m attack
