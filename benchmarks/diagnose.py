@@ -39,8 +39,8 @@ MOST_BLOCKS = 24
 """Blocks of seeds at most: 768 runs of every recipe."""
 RESOLVED = 0.03
 """Relative standard error of the loop's losses at which it stops."""
-LOOP_SECONDS = 4.0
-SIDE_SECONDS = 1.5
+LOOP_SECONDS = 2.5
+SIDE_SECONDS = 1.0
 """CPU seconds for the loop on one case, and beside it for its floors and for its rates."""
 GRID = (20, 12)
 GRID_SECONDS = 6.0
