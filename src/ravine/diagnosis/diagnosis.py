@@ -13,6 +13,7 @@ from ravine.diagnosis.remedies import Remedy, Scaling
 from ravine.diagnosis.survey import Survey
 from ravine.sampling import Sampling
 from ravine.tables import Finding
+from ravine.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ _EQUAL = 0.02
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis:
+class Diagnosis(Value):
     """What was found on the data, predicted for each recipe, and measured.
 
     Attributes

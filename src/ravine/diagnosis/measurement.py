@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -187,23 +188,24 @@ def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -
     if model.outputs != 1:
         raise AssertionError("a quadratic loss has one output")
 
-    centre = minimiser[:, None]
+    return partial(_quadratic_excess, minimiser[:, None], roots)
 
-    def watch(points: FloatArray) -> FloatArray:
-        turned = roots @ (points - centre)
-        return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
-    return watch
+def _quadratic_excess(centre: FloatArray, roots: FloatArray, points: FloatArray) -> FloatArray:
+    turned = roots @ (points - centre)
+    return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
 
 def objective_watch(model: RowModel, minimum: float, weights: FloatArray | None) -> Watch:
     """Excess of any loss: the whole objective at every point, less its least value."""
+    return partial(_objective_excess, model, minimum, weights)
 
-    def watch(points: FloatArray) -> FloatArray:
-        # At the minimiser the difference of two equal losses may round to less than zero.
-        return np.maximum(model.objective(points, weights) - minimum, 0.0)
 
-    return watch
+def _objective_excess(
+    model: RowModel, minimum: float, weights: FloatArray | None, points: FloatArray
+) -> FloatArray:
+    # At the minimiser the difference of two equal losses may round to less than zero.
+    return np.maximum(model.objective(points, weights) - minimum, 0.0)
 
 
 def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
 from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.cut import Batches, Cut, Indices, make_cut
 from ravine.diagnosis.row_model import RowModel
@@ -142,7 +142,7 @@ def make_setup(
         batches = Batches.parse(batches)
 
     if shuffle is not None:
-        shuffle = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
+        shuffle = seed_number("shuffle", shuffle)
 
     rows = table.X.shape[0]
     if rows < 2:

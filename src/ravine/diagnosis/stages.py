@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
+from ravine.boundary import public
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.comparison import compare
@@ -58,6 +59,7 @@ _LENGTH_SEEDS = 2
 """Runs whose steps decide how many epochs there is time for."""
 
 
+@public
 def diagnose(
     X: Any,
     y: Any = None,
@@ -148,7 +150,7 @@ def diagnose(
     seconds = one_number("time", time, "positive", remedy="give seconds, e.g. time=60")
     budget = TimeBudget(seconds, tell)
     budget.begin("reading the columns", 0.1)
-    seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
+    seed = seed_number("seed", seed)
     table = X
 
     if not isinstance(X, Table):

@@ -284,7 +284,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
     else:
         share = _best_share(result, best)
         against = ""
-        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES:
+        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES and best.loss > 0.0:
             against = f", {subject.loss / best.loss:.2g} times less"
 
         sentences = [

@@ -76,8 +76,10 @@ def diagnosis_page(result: Diagnosis) -> Page:
         + (": all batches share the minimiser" if survey.interpolates else ""),
     ]
 
-    facts += [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
-    page.bullets(facts)
+    page.bullets(facts, formulas=True)
+    noticed = [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
+    if noticed:
+        page.bullets(noticed)
     page.heading("What is exact, and what is an estimate")
     page.bullets(_standing(result))
     return page

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.tables.finding import Finding
 from ravine.tables.limits import Limits
+from ravine.values import Value
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Value):
     """Data as numbers, with the names of its columns.
 
     Attributes

@@ -13,9 +13,8 @@ from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth_plane import growth_plane
 from ravine.theory.finite_sums.mean_square import lift_radius, mean_square_growth
-from ravine.theory.finite_sums.positive_map import perron_root
-from ravine.theory.finite_sums.rules import moment_map
 from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.step_matrix import StepMatrix
 from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
 from ravine.theory.tuning.plane_search import (
     Least,
@@ -171,25 +170,24 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
     """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
-    shape = (3, moments.dimension, moments.dimension)
-    small = 3 * moments.dimension**2 <= _MATRIX
-    terms = None
-    if small:
+    matrix = None
+    if 3 * moments.dimension**2 <= _MATRIX:
         stack = moments.deviations + np.diag(moments.eigenvalues)
-        terms = Terms(stack, moments.weights, np.arange(len(stack)))
+        matrix = StepMatrix(stack, moments.weights / moments.weights.sum())
 
     def at(alpha: float, beta: float) -> float:
         if not -0.95 <= beta <= 0.9999:
             return np.inf
 
-        if terms is not None:
-            moved = moment_map(terms, moments.eigenvalues, Scalars(alpha, beta, beta), Sampling.IID)
-            assert moved is not None
-            value = perron_root(moved.apply, shape).value
+        if matrix is not None:
+            value = matrix.growth(Scalars(alpha, beta, beta))
         else:
             value = moments.sought_growth(Method(alpha, beta), tolerance=precision)
 
-        return float(np.log(value)) if 0.0 < value < np.inf else -np.inf if value == 0.0 else np.inf
+        if value == 0.0:
+            return -np.inf
+
+        return float(np.log(value)) if value < np.inf else np.inf
 
     return at
 
