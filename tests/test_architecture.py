@@ -46,9 +46,6 @@ UNMIRRORED = {
     "engine/cuda/linear_model_kernel.py",
     "engine/cuda/quadratic_kernel.py",
     "engine/cuda/quadratic_steps.py",
-    "tables/arrays.py",
-    "tables/finding.py",
-    "tables/table.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
