@@ -1,10 +1,73 @@
 """Settings of the whole suite, doctests among it."""
 
+import gc
 import os
+from pathlib import Path
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, settings
 
-# No deadline: how long an example takes says how busy the machine is. In CI the examples are the
-# same every time, so that a failure there is that of the change; elsewhere new ones are tried.
-settings.register_profile("ravine", deadline=None, derandomize=os.environ.get("CI") == "true")
+ROOT = Path(__file__).parent
+
+# No deadline and no complaint of slow draws: how long an example takes says how busy the machine
+# is. In CI the examples are the same every time, so that a failure there is that of the change;
+# elsewhere new ones are tried.
+settings.register_profile(
+    "ravine",
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("CI") == "true",
+)
 settings.load_profile("ravine")
+
+TOGETHER = {
+    "src/ravine/engine": "kernels",
+    "tests/engine/draws": "kernels",
+    "tests/engine/kernels": "kernels",
+    "tests/engine/cuda": "kernels",
+    "tests/cli/test_reproduce.py": "reproduction",
+    "tests/diagnosis": "diagnosis",
+    "tests/engine/storage": "storage",
+    "tests/engine/test_cluster.py": "cluster",
+    "tests/figures": "figures",
+    "tests/report": "report",
+    "tests/reproduction": "reproduction",
+    "tests/web": "web",
+}
+"""Tests that one worker runs: they share a diagnosis, a browser, a cluster or compiled kernels.
+
+Another worker would make these once more. Kernels are kept on disk, but the parts that they are
+made of are not, so that a kernel takes half the time where others were compiled before.
+"""
+
+
+def group_of(path: Path) -> str | None:
+    """The group of a test file, None where any worker may run its tests."""
+    try:
+        name = path.relative_to(ROOT).as_posix()
+    except ValueError:
+        return None
+
+    for start, group in TOGETHER.items():
+        if name == start or name.startswith(f"{start}/"):
+            return group
+
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell the workers of ``-n`` with ``--dist loadgroup`` what belongs together."""
+    for item in items:
+        group = group_of(item.path)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+    # Devices are compared in processes of their own, which find the kernels that are on disk.
+    items.sort(key=lambda item: "tests/engine/cuda" in item.path.as_posix())
+
+
+def pytest_collection_finish() -> None:
+    """Leave the half a million objects of all the imports out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()

@@ -15,9 +15,9 @@ from benchmarks import (
     closed_forms,
     commuting_map,
     finite_sum,
+    installed,
     linear_model_sweep,
     page,
-    peers,
     quadratic_sweep,
 )
 from benchmarks.contest import Workload, contest, markdown, show
@@ -51,8 +51,8 @@ def main() -> None:
     else:
         print("\nno chromedriver: the page of ravine explore is left out")
     print(f"\n{markdown(results)}")
-    if peers.MISSING:
-        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(peers.MISSING))}")
+    if installed.MISSING:
+        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(installed.MISSING))}")
     print(f"\n{time.perf_counter() - began:.0f} seconds in all")
 
 

@@ -1,4 +1,4 @@
-"""Steps of ``ravine.torch.ASG`` and of ``torch.optim.SGD(nesterov=True)``, interleaved.
+"""Steps of ``ravine.torch.ASG`` and of ``torch.optim.SGD(nesterov=True)``, in turn, in CPU time.
 
 OMP_NUM_THREADS=1 python -m benchmarks.asg_speed [rounds]
 """
@@ -6,6 +6,7 @@ OMP_NUM_THREADS=1 python -m benchmarks.asg_speed [rounds]
 from __future__ import annotations
 
 import sys
+import time
 
 import torch
 
@@ -47,7 +48,7 @@ def main() -> None:
                     STEPS,
                 ),
             ]
-            speeds = contest(contenders, rounds)
+            speeds = contest(contenders, rounds, time.process_time)
             show(Workload(f"{title}, {path}", "steps a second", 1.0, contenders,
                           {"torch.optim": 0.9}), speeds)  # fmt: skip
 

@@ -2,6 +2,7 @@ import copy
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ravine.torch import ASG
 
@@ -72,6 +73,32 @@ def test_schedules_keep_the_paper_s_recursion(path, beta, gamma):
         v = momentum * v - lr * eigenvalues * y
         x = x + v
         look = momentum if gamma is None else gamma
+
+
+class Passes(TorchDispatchMode):
+    """Names of the operations that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(("gamma", "most"), [(None, 3), (0.0, 2), (0.3, 3)])
+def test_a_step_takes_no_more_passes_than_torch_s(gamma, most):
+    """Nesterov's method in torch takes four, its heavy ball three."""
+    weights = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    optimizer = ASG(weights, 0.1, 0.9, gamma, foreach=True)
+    for w in weights:
+        w.grad = torch.ones(3)
+    optimizer.step()
+    with Passes() as passes:
+        optimizer.step()
+    kernels = [name for name in passes.names if name.startswith("_foreach")]
+    assert len(kernels) == most, kernels
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import Refusal, whole
+from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, whole
+from ravine.boundary import public
 from ravine.tables.arrays import array_columns, table_of_arrays
 from ravine.tables.arrow_files import read_feather, read_parquet
 from ravine.tables.delimited import read_delimited
@@ -30,6 +31,7 @@ _ARROW = {b"PAR1": read_parquet, b"ARROW1": read_feather}
 
 
 @quietly
+@public
 def read_table(
     source: str | Path,
     *,
@@ -88,8 +90,12 @@ def read_table(
     limits = Limits.of(
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes
     )
+    left_out = (drop,) if isinstance(drop, str | int) else drop
+    if not isinstance(left_out, list | tuple):
+        raise WrongType("drop", "a list of columns", kind_in_words(drop), "e.g. ['a', 'b']")
+
     wishes = Wishes(
-        target=target, drop=tuple(drop), weights=weights, missing=chosen_missing(missing),
+        target=target, drop=tuple(left_out), weights=weights, missing=chosen_missing(missing),
         levels=whole("levels", levels, 2, remedy="give a count, e.g. 20"), limits=limits,
     )  # fmt: skip
     _check_dialect(sep, decimal)
@@ -159,9 +165,11 @@ def _array_table(arrays: Arrays, wishes: Wishes, name: str) -> Table:
 
 def _no_target(wishes: Wishes, kind: str, remedy: str) -> None:
     if wishes.target is not None:
-        raise Refusal("target", f"left out for {kind} files", repr(wishes.target), remedy)
+        raise Refusal("target", f"left out for {kind} files", in_words(wishes.target), remedy)
     if wishes.weights is not None:
-        raise Refusal("weights", f"left out for {kind} files", repr(wishes.weights), "use a CSV")
+        raise Refusal(
+            "weights", f"left out for {kind} files", in_words(wishes.weights), "use a CSV"
+        )
 
 
 def _libsvm_table(file: Source, wishes: Wishes) -> Table:

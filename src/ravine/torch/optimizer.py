@@ -235,40 +235,93 @@ def _fused(
     )
 
 
+def _choose_unit(group: Group, states: list[Tensor]) -> None:
+    """At the first step with lr > 0, measure s in units of lr/(1 - momentum).
+
+    s⁺ = momentum s + (lr/unit) g is then momentum s + (1 - momentum) g, an interpolation: one pass
+    over the memory where a product and a sum are two. When lr or momentum changes later the unit
+    stays, and the two passes come back: to rescale s would cost as much.
+    """
+    if group["unit"] == 1.0 and not isinstance(group["lr"], Tensor) and group["lr"] > 0.0:
+        group["unit"] = group["lr"] / (1.0 - group["momentum"])
+        torch._foreach_div_(states, group["unit"])
+
+
+def _interpolates(group: Group) -> bool:
+    """Whether s is in the units in which its step is an interpolation."""
+    if isinstance(group["lr"], Tensor):
+        return False
+
+    # lr/(1 - momentum) times 1 - momentum is lr up to two roundings of 1.1e-16.
+    return bool(abs(group["unit"] * (1.0 - group["momentum"]) - group["lr"]) <= 3e-16 * group["lr"])
+
+
+def _keeps_look_ahead(group: Group) -> bool:
+    """Whether y carries the look-ahead momentum, so that the old s is not needed for the new y.
+
+    y⁺ = y + unit (carried s - (1 + gamma) s⁺), and with carried = momentum
+    carried s = s⁺ - (lr/unit) g:  y⁺ = y - lr g - unit gamma s⁺.
+    """
+    return bool(
+        group["momentum"] != 0.0
+        and group["carried"] == group["momentum"]
+        and not isinstance(group["lr"], Tensor)
+    )
+
+
 def _loop(
     group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
 ) -> None:
     """y⁺ = (y - carried v) + (1 + gamma) v⁺, one parameter after the other."""
+    _choose_unit(group, states)
+    momentum = group["momentum"]
     unit = group["unit"]
     share = group["lr"] / unit
+    interpolates = _interpolates(group)
+    keeps = _keeps_look_ahead(group)
     for p, g, s in zip(params, grads, states, strict=True):
-        if group["carried"] != 0.0:
+        if keeps:
+            p.add_(g, alpha=-group["lr"])
+        elif group["carried"] != 0.0:
             p.add_(s, alpha=group["carried"] * unit)
-        s.mul_(group["momentum"])
-        if isinstance(share, Tensor):
-            s.add_(g * share.to(g.device))
-        else:
-            s.add_(g, alpha=share)
 
-        p.add_(s, alpha=-(1.0 + gamma) * unit)
+        if interpolates:
+            s.lerp_(g, 1.0 - momentum)
+        elif isinstance(share, Tensor):
+            s.mul_(momentum).add_(g * share.to(g.device))
+        else:
+            s.mul_(momentum).add_(g, alpha=share)
+
+        p.add_(s, alpha=-(gamma if keeps else 1.0 + gamma) * unit)
 
 
 def _foreach(
     group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
 ) -> None:
-    """The same as ``_loop``, all parameters at once."""
+    """The same as ``_loop``, all parameters at once: three passes where torch's Nesterov has four.
+
+    Without look-ahead two, and one more on the steps after lr or momentum has changed.
+    """
+    _choose_unit(group, states)
+    momentum = group["momentum"]
     unit = group["unit"]
     share = group["lr"] / unit
-    if group["carried"] != 0.0:
+    keeps = _keeps_look_ahead(group)
+    if keeps:
+        torch._foreach_add_(params, grads, alpha=-group["lr"])
+    elif group["carried"] != 0.0:
         torch._foreach_add_(params, states, alpha=group["carried"] * unit)
 
-    torch._foreach_mul_(states, group["momentum"])
-    if isinstance(share, Tensor):
-        torch._foreach_add_(states, torch._foreach_mul(grads, share.to(grads[0].device)))
+    if _interpolates(group):
+        torch._foreach_lerp_(states, grads, 1.0 - momentum)
     else:
-        torch._foreach_add_(states, grads, alpha=share)
+        torch._foreach_mul_(states, momentum)
+        if isinstance(share, Tensor):
+            torch._foreach_add_(states, torch._foreach_mul(grads, share.to(grads[0].device)))
+        else:
+            torch._foreach_add_(states, grads, alpha=share)
 
-    torch._foreach_add_(params, states, alpha=-(1.0 + gamma) * unit)
+    torch._foreach_add_(params, states, alpha=-(gamma if keeps else 1.0 + gamma) * unit)
 
 
 def _decayed(grads: list[Tensor], params: list[Tensor], decay: float) -> list[Tensor]:

@@ -10,6 +10,7 @@ import webbrowser
 from typing import Any
 
 from ravine.arguments import Refusal, whole
+from ravine.boundary import public
 
 HOST = "127.0.0.1"
 PORT = 8057
@@ -17,6 +18,7 @@ _TRIES = 50  # ports that are tried before giving up
 _THREADS = 8  # of the server: a picture being computed does not hold up the next question
 
 
+@public
 def explore(
     *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
 ) -> Any:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number, whole
+from ravine.arguments import Refusal, one_number, seed_number, whole
+from ravine.boundary import public
 from ravine.markup import Span, card, number_line
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -89,6 +90,7 @@ class Growth:
         )
 
 
+@public
 def growth(
     hessians: npt.ArrayLike,
     method: Method,
@@ -166,7 +168,7 @@ def growth(
     steps = whole("steps", steps, 1, remedy="give the steps of a path, e.g. steps=2000")
     replicas = whole("replicas", replicas, 2, remedy="an interval needs two at least")
     population = whole("population", population, 2, remedy="e.g. population=512")
-    seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
+    seed = seed_number("seed", seed)
     if seconds is not None:
         seconds = one_number("seconds", seconds, "nonnegative", remedy="give a time, e.g. 10.0")
 

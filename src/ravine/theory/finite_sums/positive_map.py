@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
@@ -117,21 +118,36 @@ def _unknowns(shape: tuple[int, ...]) -> int:
 
 def _by_matrix(apply: Operator, shape: tuple[int, ...]) -> float:
     """Spectral radius from the matrix of the map, on the free numbers alone."""
-    d = shape[-1]
-    upper = np.triu(np.ones((d, d), dtype=bool))
-    free = np.broadcast_to(np.stack([upper, np.ones_like(upper), upper]), shape).ravel()
-    where = np.flatnonzero(free)
+    free = free_numbers(shape)
     rows = []
-    for first in range(0, where.size, _AT_ONCE):
-        part = where[first : first + _AT_ONCE]
-        unit = np.zeros((part.size, free.size))
-        unit[np.arange(part.size), part] = 1.0
-        unit = unit.reshape(-1, *shape)
-        # The mirror image of an entry above the diagonal goes with it.
-        unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
-        rows.append(apply(unit).reshape(part.size, -1)[:, where])
+    for first in range(0, free.size, _AT_ONCE):
+        part = free[first : first + _AT_ONCE]
+        moved = apply(unit_moments(shape, part))
+        rows.append(moved.reshape(part.size, -1)[:, free])
 
     return float(np.abs(np.linalg.eigvals(np.concatenate(rows))).max())
+
+
+def free_numbers(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Where the free numbers of moments (..., 3, d, d) are in the flat array.
+
+    The second matrix has all of its own; the first and the third are symmetric and have theirs on
+    and above the diagonal.
+    """
+    d = shape[-1]
+    upper = np.triu(np.ones((d, d), dtype=bool))
+    free = np.broadcast_to(np.stack([upper, np.ones_like(upper), upper]), shape)
+    return np.flatnonzero(free)
+
+
+def unit_moments(shape: tuple[int, ...], where: npt.NDArray[np.intp]) -> FloatArray:
+    """Moments of which one free number is 1 and the others 0, (where.size, *shape)."""
+    unit = np.zeros((where.size, math.prod(shape)))
+    unit[np.arange(where.size), where] = 1.0
+    unit = unit.reshape(-1, *shape)
+    # The mirror image of an entry above the diagonal goes with it.
+    unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
+    return unit
 
 
 def _davidson(

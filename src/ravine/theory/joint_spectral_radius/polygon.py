@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.compilation import kept
 from ravine.theory.joint_spectral_radius import half_polygon, pair_words
 from ravine.theory.joint_spectral_radius.half_polygon import add, gauge, upper
 from ravine.theory.joint_spectral_radius.pair_words import (
@@ -327,5 +328,5 @@ def compiled_sweep() -> Callable[..., None]:
     for function in (*pair_words.COMPILED, *half_polygon.COMPILED, *own):
         register_jitable(function)
 
-    driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
-    return driver
+    driver: Callable[..., None] = njit(nogil=True)(sweep)
+    return kept(driver)

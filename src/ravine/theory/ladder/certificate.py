@@ -10,11 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, one_number
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.markup import card, curve
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.values import Value
 
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _LARGEST_MARGIN = 1e-3
@@ -25,8 +27,8 @@ _DOUBLINGS = 64
 """Doublings of a sum of powers: 2⁶⁴ terms, more than any rate below 1 in float64 needs."""
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Value):
     """A rate that holds on every finite sum in every order, with the norm that proves it.
 
     With σ_P = p₁₁ - p₁₂²/p₂₂ and g = (1 + gamma, 1), for every k >= 0::
@@ -143,6 +145,7 @@ def norm_gains(P: FloatArray, gamma: float) -> tuple[float, float]:
     return float(np.sqrt(P[0, 0] / schur)), float(np.sqrt(g @ P @ g / schur))
 
 
+@public
 def certificate(
     curvature: Curvature, method: Method, *, rate: float | None = None, margin: float = 1e-9
 ) -> Certificate:
@@ -184,6 +187,9 @@ def certificate(
     gamma = one_number("gamma", method.gamma, remedy=remedy)
     single = Curvature(mu, L), Method(alpha, beta, gamma)
     step = one_number("margin", margin, "positive", remedy="give a small number, e.g. margin=1e-9")
+    if step > _LARGEST_MARGIN:
+        raise Refusal("margin", f"at most {_LARGEST_MARGIN:g}", f"{step:g}", "give a smaller one")
+
     exact = float(worst_case_rate(*single))
     if rate is not None:
         wished = one_number(
@@ -202,9 +208,11 @@ def certificate(
             return proof
         step *= 10.0
 
-    raise ArithmeticError(
-        f"no norm for alpha={alpha!r}, beta={beta!r}, gamma={gamma!r}, mu={mu!r}, L={L!r} passed "
-        f"the exact check within {_LARGEST_MARGIN:g} of r* = {exact!r}: scale the problem to L = 1"
+    raise Refusal(
+        "method",
+        f"one whose rate can be proven within {_LARGEST_MARGIN:g} of r* = {exact:.6g}",
+        f"alpha={alpha!r}, beta={beta!r}, gamma={gamma!r} on mu={mu!r}, L={L!r}",
+        "scale the problem to L = 1",
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import one_number
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.markup import Span, card, number_line
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
@@ -17,6 +18,7 @@ from ravine.theory.ladder.iid import critical_batch_size
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.values import Value
 
 _USUAL = {
     "usual Nesterov parameters": nesterov,
@@ -27,8 +29,8 @@ _USUAL = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Ladder:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ladder(Value):
     """The answers to "how fast, and is it stable?", from optimistic to cautious.
 
     ``spectral_radius <= iid_rate <= commuting.upper <= worst_case_rate <= contraction``.
@@ -176,6 +178,7 @@ class Ladder:
         return advice + "."
 
 
+@public
 def ladder(
     curvature: Curvature,
     method: Method,

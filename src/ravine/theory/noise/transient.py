@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.ladder.rates import check_shapes, stable
+from ravine.values import Value
 
 _LONGEST_SEARCH = 2**20
 """Powers of one block that are tried before the search gives up: some seconds."""
@@ -26,8 +28,8 @@ _SHARPENED = 8
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class TransientPeak:
+@dataclass(frozen=True, eq=False, repr=False)
+class TransientPeak(Value):
     """The largest norm of a power of A, and where it is reached."""
 
     norm: npt.NDArray[np.float64] | np.float64
@@ -46,6 +48,7 @@ def spectral_norms(matrices: FloatArray) -> FloatArray:
     return norms
 
 
+@public
 def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
     """Transient growth of the deterministic method: sup_k ‖A^k‖₂ in the state (r, v).
 
