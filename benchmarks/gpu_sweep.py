@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from ravine.engine.cuda import quadratic as cuda_quadratic
-from ravine.engine.kernels.quadratic_kernel import new_plan, noise_mode
+from ravine.engine.cuda.quadratic import QuadraticLauncher
+from ravine.engine.cuda.work_queue import work_queues
 from ravine.engine.spec import Spec
 from ravine.engine.sweep import sweep
 from ravine.problems import worst_case_quadratic
@@ -52,22 +52,18 @@ def plane(side: int, steps: int, noise: str, dtype: str) -> Spec:
 
 def kernel_seconds(spec: Spec) -> float:
     """Median seconds of the kernel alone, between two events."""
-    mode = noise_mode(spec)
-    plan = new_plan(spec, mode)
-    layout = cuda_quadratic.layout_for(D, mode, single=spec.dtype == "float32", with_sup=False)
-    launch = cuda_quadratic.prepared(
-        spec, plan, layout, np.arange(spec.pixels), np.zeros(spec.pixels, np.int64)
-    )[0]
-    launch()
-    cuda.synchronize()
-    found = []
-    for _ in range(REPEATS):
-        begin, end = cuda.event(), cuda.event()
-        begin.record()
+    launcher = QuadraticLauncher(spec)
+    with work_queues(1) as (queue,):
+        launch, _ = launcher.prepared(queue, 0, spec.pixels, 0)
         launch()
-        end.record()
-        end.synchronize()
-        found.append(cuda.event_elapsed_time(begin, end) / 1e3)
+        found = []
+        for _ in range(REPEATS):
+            begin, end = cuda.event(), cuda.event()
+            begin.record(queue.stream)
+            launch()
+            end.record(queue.stream)
+            end.synchronize()
+            found.append(cuda.event_elapsed_time(begin, end) / 1e3)
     return float(np.median(found))
 
 

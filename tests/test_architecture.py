@@ -13,8 +13,8 @@ import ravine
 SOURCE = Path(ravine.__file__).parent
 TESTS = Path(__file__).parent
 ROOTS = {
-    "arguments", "boundary", "choices", "compilation", "conventions", "curvature", "files", "markup",
-    "memory", "methods", "sampling", "values",
+    "arguments", "boundary", "choices", "compilation", "conventions", "curvature", "files",
+    "markup", "memory", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),

@@ -17,7 +17,7 @@ import xarray as xr
 
 from ravine.arguments import refuse_too_large, whole
 from ravine.boundary import public
-from ravine.engine.dataset import assemble
+from ravine.engine.dataset import Assembly
 from ravine.engine.device import choose_device
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.kernels.compiled import announced_compilation
@@ -167,17 +167,17 @@ def _in_memory(
     remedy = "take fewer, or keep them in a store"
     refuse_too_large("alphas", size, f"{spec.pixels} pixels", remedy)
     tiles = cut_plane(spec, tile)
-    parts: dict[Tile, Part] = {}
+    assembly = Assembly(spec)
 
     with (
         Progress(len(tiles)) as progress,
         closing(_finished(spec, tiles, threads, cluster)) as finished,
     ):
         for where, part in finished:
-            parts[where] = part
+            assembly.add(where, part)
             progress.advance()
 
-    return assemble(spec, [parts[where] for where in tiles])
+    return assembly.dataset()
 
 
 def _in_store(

@@ -51,7 +51,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
     streams = 4 * d if with_noise else 4
     normals_size = 2 * d if with_noise else 2
 
-    @kernel_function()
+    @kernel_function(("finite_sum", layout))
     def kernel(
         curvatures: Any, slopes: Any, mean: Any, same: Any, odd: Any, sigma: Any, period: Any,
         momentum: Any, start: Any, seed: Any, edges: Any, noisy: Any, tiny: Any, basis: Any,
@@ -101,7 +101,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
             total[0] = 0.0
             gpu_step(state, terms, rules, k, extras, total)
             if k + 1 > edge:
-                bins[b * n + at] = in_bin
+                bins[b, at] = in_bin
                 in_bin = 0.0
                 b += 1
                 edge = edges[b + 1]
@@ -117,7 +117,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
                 if with_sup and 2 * (k + 1) > steps:
                     gpu_add_largest(state, basis, largest)
 
-        bins[b * n + at] = in_bin
+        bins[b, at] = in_bin
         latest[at] = last
         when[at] = diverged
         sup[at] = largest[0]
