@@ -39,11 +39,6 @@ DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
     "cli/explore.py",
-    "engine/cuda/finite_sum_kernel.py",
-    "engine/cuda/group.py",
-    "engine/cuda/linear_model_kernel.py",
-    "engine/cuda/quadratic_kernel.py",
-    "engine/cuda/quadratic_steps.py",
     "tables/arrays.py",
     "tables/finding.py",
     "tables/table.py",
