@@ -38,6 +38,8 @@ SEEDS = 32
 MOST_BLOCKS = 100
 """Blocks of seeds at most: 3200 runs of every recipe."""
 FLOOR_SEEDS = 128
+PARTICLES = 256
+"""Runs side by side to a floor, and particles of a mean-square rate."""
 RESOLVED = 0.03
 """Relative standard error of the loop's losses at which it stops."""
 LOOP_SECONDS = 2.5
@@ -194,7 +196,7 @@ def _rates(model: Model, record: dict) -> dict:
     """Growth of the root-mean-square error without gradient noise."""
     batch = record["data"]["batch_size"]
     per_epoch = -(-len(model.X) // batch)
-    once = 4.0 * _step_seconds(model, 1, SEEDS, batch)
+    once = 4.0 * _step_seconds(model, 1, PARTICLES, batch)
     ends = time.process_time() + SIDE_SECONDS
     out = {}
     for m in record["methods"]:
@@ -207,7 +209,7 @@ def _rates(model: Model, record: dict) -> dict:
         if once * epochs * per_epoch > ends - time.process_time():
             continue
         slope, error = mean_square_rate(model, _config(m), batch_size=batch, epochs=epochs,
-                                        particles=SEEDS)  # fmt: skip
+                                        particles=PARTICLES)  # fmt: skip
         growth = m["mean_square"]
         out[m["key"]] = {
             "says": math.log(max(rate, 1e-300)), "is": _finite(slope), "error": _finite(error),
