@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test browser lint format bench clean
+.PHONY: help demo test browser lint format bench bench-peers docs man gallery wheel lowest attack clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the paper
 	$(BIN)/ravine rate --mu 0.05 --L 100
@@ -36,8 +36,38 @@ format: $(VENV)/installed-dev  ## rewrite the sources in the house format
 bench: $(VENV)/installed-bench  ## measure ravine and its peers, interleaved, as ratios
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(VENV)/installed  ## compare with other software, each in an environment of its own
+	$(BIN)/python -m benchmarks.peers
+
+docs: $(VENV)/installed-dev man  ## build the site, strictly, after running the heavy code blocks
+	cd docs && ../$(BIN)/python -m making.code_blocks
+	$(BIN)/python docs/making/rooms.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html"
+
+man: $(VENV)/installed-dev  ## write the man page from the commands
+	$(BIN)/python docs/making/commands.py
+
+gallery: $(VENV)/installed-dev  ## draw the pictures of docs/gallery again
+	$(BIN)/python docs/making/gallery.py
+
+wheel: $(VENV)/installed-dev  ## build sdist and wheel, and try every command in an empty environment
+	$(PIP) install --quiet --constraint constraints.txt --group release
+	$(BIN)/python release/wheel.py
+
+lowest:  ## run the tests on the lowest versions that pyproject.toml declares
+	$(PYTHON) -m venv .lowest
+	$(PYTHON) release/lowest.py > .lowest/lowest.txt
+	.lowest/bin/python -m pip install --quiet --upgrade pip
+	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --editable '.[all]'
+	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --group dev
+	.lowest/bin/python -m pytest -n 2
+
+attack: $(VENV)/installed-dev  ## try to break it: command lines, calls, tables, stores, kills, installations
+	$(BIN)/python -m attack
+
 clean:  ## remove what these targets made
-	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .lowest .peers reproduction build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -7,6 +7,7 @@ Prints tables of speeds (the best of the rounds) and ratios, and one table in Ma
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
@@ -14,8 +15,9 @@ from benchmarks import (
     closed_forms,
     commuting_map,
     finite_sum,
+    installed,
     linear_model_sweep,
-    peers,
+    page,
     quadratic_sweep,
 )
 from benchmarks.contest import Workload, contest, markdown, show
@@ -43,9 +45,14 @@ def main() -> None:
     print("\ncommuting bracket, 256 x 256 pixels, Q = 32")
     for name, value in commuting_map.measure().items():
         print(f"{name:40} {value:.6g}")
+    if shutil.which("chromedriver"):
+        print("\nthe page of ravine explore")
+        page.report(count=20, people=20, seconds=60.0)
+    else:
+        print("\nno chromedriver: the page of ravine explore is left out")
     print(f"\n{markdown(results)}")
-    if peers.MISSING:
-        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(peers.MISSING))}")
+    if installed.MISSING:
+        print(f"\nNot installed, left out: {', '.join(dict.fromkeys(installed.MISSING))}")
     print(f"\n{time.perf_counter() - began:.0f} seconds in all")
 
 

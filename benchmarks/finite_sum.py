@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import installed
 from benchmarks.contest import Contender, Workload
 from ravine import nesterov
 from ravine.engine.kernels.finite_sum import ensemble
@@ -56,11 +56,11 @@ def workload(rule: str) -> Workload:
     )
     found = [Contender("ravine", own, TRAJECTORIES * STEPS)]
     options = {"trajectories": TRAJECTORIES, "steps": FEW, "reshuffle": rule != "iid"}
-    if peers.jax is not None:
-        work = peers.jax.example(MU, L, N, **options)
+    if installed.jax is not None:
+        work = installed.jax.example(MU, L, N, **options)
         found.append(Contender("JAX, jit and scan, two devices", work, TRAJECTORIES * FEW))
-    if peers.torch is not None:
-        work = peers.torch.example(MU, L, N, **options)
+    if installed.torch is not None:
+        work = installed.torch.example(MU, L, N, **options)
         found.append(Contender("PyTorch, vectorised", work, TRAJECTORIES * FEW))
     found.append(
         Contender("NumPy, vectorised, two threads", lambda: numpy_work(rule), TRAJECTORIES * FEW)

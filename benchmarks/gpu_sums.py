@@ -1,8 +1,8 @@
 """Steps per second of finite sums and linear models on a GPU, beside the processor in one run.
 
 The counterexample (3 coordinates, 50 terms) and multinomial regression (100 rows, 10 features, 5
-classes), planes of stable pixels. A kernel is timed with CUDA events, a tile with its measures by a
-clock; the best of three after one that compiles.
+classes), planes of stable pixels. A kernel is timed with CUDA events, all tiles with their measures
+by a clock; the best of three after one that compiles.
 
     python benchmarks/gpu_sums.py [--side 512] [--no-cpu]
 """
@@ -21,8 +21,8 @@ from numba import cuda
 from ravine import Sampling
 from ravine.engine.cuda import finite_sum as cuda_finite_sum
 from ravine.engine.cuda import linear_model as cuda_linear_model
-from ravine.engine.kernels.table import kernel_for
 from ravine.engine.spec import Spec
+from ravine.engine.tiles import cut_plane, run_tiles
 from ravine.problems import counterexample, multinomial_logistic
 
 TIMES = 4
@@ -49,12 +49,12 @@ class Timed:
     def __init__(self, kernel: Any, seconds: list[float]) -> None:
         self.kernel, self.seconds = kernel, seconds
 
-    def __getitem__(self, grid: tuple[int, int]) -> Callable[..., None]:
+    def __getitem__(self, grid: tuple[int, int, Any]) -> Callable[..., None]:
         def launch(*arguments: Any) -> None:
             begin, end = cuda.event(), cuda.event()
-            begin.record()
+            begin.record(grid[2])
             self.kernel[grid](*arguments)
-            end.record()
+            end.record(grid[2])
             end.synchronize()
             self.seconds.append(cuda.event_elapsed_time(begin, end) / 1e3)
 
@@ -65,22 +65,25 @@ def clocked(spec: Spec) -> float:
     found = []
     for _ in range(TIMES):
         since = time.perf_counter()
-        kernel_for(spec).run(spec, 0, spec.pixels)
+        for _ in run_tiles(spec, cut_plane(spec, None), None):
+            pass
         found.append(time.perf_counter() - since)
     return min(found[1:])
 
 
 def show(what: str, spec: Spec, module: Any, maker: str, with_cpu: bool) -> None:
-    """Print the steps per second of the kernel, of a tile, and of a tile on the processor."""
+    """Print the steps per second of the kernel, of all tiles, and of these on the processor."""
+    all_tiles = clocked(spec)
     seconds: list[float] = []
     make = getattr(module, maker)
     setattr(module, maker, lambda layout: Timed(make(layout), seconds))
     try:
-        tile = clocked(spec)
+        clocked(spec)
     finally:
         setattr(module, maker, make)
     work = spec.pixels * spec.steps
-    line = f"{what:34} kernel {work / min(seconds[1:]):.3g}, tile {work / tile:.3g}"
+    kernel = TIMES * work / sum(seconds)
+    line = f"{what:40} kernel {kernel:.3g}, whole {work / all_tiles:.3g}"
     if with_cpu:
         line += f", processor {work / clocked(replace(spec, device='cpu')):.3g} steps/s"
     print(line, flush=True)
@@ -100,12 +103,17 @@ def main() -> None:
     show("finite sum, iid and noise", spec, cuda_finite_sum, "finite_sum_kernel", with_cpu)
     whole = multinomial_logistic(100, 10, 5, 5, l2=0.01, seed=1)
     cut = multinomial_logistic(100, 10, 5, 5, l2=0.01, seed=1, batch_size=10)
-    for what, spec in (
-        ("multinomial, whole gradient", plane(whole, side // 2, 200)),
-        ("multinomial, noise", plane(whole, side // 2, 200, sigma2=1e-2)),
-        ("multinomial, batches of 10 rows", plane(cut, side // 2, 200, sampling=Sampling.IID)),
-    ):
-        show(what, spec, cuda_linear_model, "linear_model_kernel", with_cpu)
+    for dtype in ("float64", "float32"):
+        for what, spec, maker in (
+            ("whole gradient", plane(whole, side, 200, dtype=dtype), "whole_gradient_kernel"),
+            ("noise", plane(whole, side, 200, sigma2=1e-2, dtype=dtype), "whole_gradient_kernel"),
+            (
+                "batches of 10 rows",
+                plane(cut, side // 2, 200, sampling=Sampling.IID, dtype=dtype),
+                "linear_model_kernel",
+            ),
+        ):
+            show(f"multinomial {dtype}, {what}", spec, cuda_linear_model, maker, with_cpu)
 
 
 if __name__ == "__main__":

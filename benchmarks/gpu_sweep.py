@@ -3,7 +3,9 @@
 The worst-case quadratic, d = 100, a plane of 1024 x 1024 stable pixels, additive Gaussian noise.
 An update is one coordinate of one pixel in one step, with its draw and its share of ||y - x*||².
 Ravine's kernels are timed with CUDA events, the others by a clock around finished work; medians.
-JAX and PyTorch run fewer steps of the same recurrence, without measures.
+A whole sweep is a call of ``ravine.sweep``: from arguments to a dataset in the host's memory, with
+rates, floors and outcomes. JAX and PyTorch run fewer steps of the same recurrence and measure
+nothing.
 
     python benchmarks/gpu_sweep.py [--side 1024] [--steps 1000] [--json found.json]
 """
@@ -14,14 +16,17 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from ravine.engine.cuda import quadratic as cuda_quadratic
-from ravine.engine.kernels.quadratic_kernel import new_plan, noise_mode
+from ravine.engine.cuda.quadratic import QuadraticLauncher
+from ravine.engine.cuda.work_queue import work_queues
 from ravine.engine.spec import Spec
+from ravine.engine.sweep import sweep
 from ravine.problems import worst_case_quadratic
 
 D = 100
@@ -48,22 +53,18 @@ def plane(side: int, steps: int, noise: str, dtype: str) -> Spec:
 
 def kernel_seconds(spec: Spec) -> float:
     """Median seconds of the kernel alone, between two events."""
-    mode = noise_mode(spec)
-    plan = new_plan(spec, mode)
-    layout = cuda_quadratic.layout_for(D, mode, single=spec.dtype == "float32", with_sup=False)
-    launch = cuda_quadratic.prepared(
-        spec, plan, layout, np.arange(spec.pixels), np.zeros(spec.pixels, np.int64)
-    )[0]
-    launch()
-    cuda.synchronize()
-    found = []
-    for _ in range(REPEATS):
-        begin, end = cuda.event(), cuda.event()
-        begin.record()
+    launcher = QuadraticLauncher(spec)
+    with work_queues(1) as (queue,):
+        launch, _ = launcher.prepared(queue, 0, spec.pixels, 0)
         launch()
-        end.record()
-        end.synchronize()
-        found.append(cuda.event_elapsed_time(begin, end) / 1e3)
+        found = []
+        for _ in range(REPEATS):
+            begin, end = cuda.event(), cuda.event()
+            begin.record(queue.stream)
+            launch()
+            end.record(queue.stream)
+            end.synchronize()
+            found.append(cuda.event_elapsed_time(begin, end) / 1e3)
     return float(np.median(found))
 
 
@@ -77,21 +78,38 @@ def clock_seconds(run: Callable[[], object], repeats: int = 3) -> float:
     return float(np.median(found))
 
 
+def sweep_seconds(spec: Spec) -> float:
+    """Median seconds of a whole sweep."""
+    options = {name: getattr(spec, name) for name in ("steps", "sigma2", "noise", "seed", "dtype")}
+    return clock_seconds(
+        lambda: sweep(
+            spec.problem,
+            spec.alphas,
+            spec.betas,
+            measure=spec.measures,
+            device="cuda",
+            **options,
+        ),
+        repeats=REPEATS,
+    )
+
+
 def coefficients(spec: Spec) -> tuple[Any, ...]:
-    """c1, c2 (pixels, d), -alpha sigma and g (pixels, 1), start (d,), all in single precision."""
+    """c1, c2 (pixels, d), -alpha sigma and g (pixels, 1), start (d,), in the spec's precision."""
     alpha, beta, gamma = spec.parameters(np.arange(spec.pixels))
     h = alpha[:, None] * spec.problem.eigenvalues
     c1 = 1 + beta[:, None] - h * (1 + gamma[:, None])
     c2 = h * gamma[:, None] - beta[:, None]
     start = spec.problem.eigenvectors.T @ (spec.start - spec.problem.minimiser)
     scale, g = -alpha[:, None] * SIGMA, gamma[:, None] / (1 + gamma[:, None])
-    return tuple(np.float32(a) for a in (c1, c2, scale, g, start))
+    return tuple(a.astype(spec.dtype) for a in (c1, c2, scale, g, start))
 
 
 def jax_seconds(spec: Spec, steps: int) -> float:
     import jax
     import jax.numpy as jnp
 
+    jax.config.update("jax_enable_x64", True)
     c1, c2, scale, g, start = (jnp.asarray(a) for a in coefficients(spec))
     rows = c1.shape if spec.noise == "independent" else (1, D)
 
@@ -99,7 +117,7 @@ def jax_seconds(spec: Spec, steps: int) -> float:
     def run(key: Any) -> Any:
         def step(state: Any, key: Any) -> Any:
             x, before = state
-            new = c1 * x + (c2 * before + scale * jax.random.normal(key, rows, jnp.float32))
+            new = c1 * x + (c2 * before + scale * jax.random.normal(key, rows, c1.dtype))
             y = new - g * x
             return (new, x), (y * y).sum(axis=1).mean()
 
@@ -126,7 +144,7 @@ def torch_seconds(spec: Spec, steps: int, compiled: bool) -> float:
     def run() -> None:
         x = before = start.expand(c1.shape).contiguous()
         for _ in range(steps):
-            new, _ = stepping(x, before, torch.randn(rows, device="cuda"))
+            new, _ = stepping(x, before, torch.randn(rows, device="cuda", dtype=c1.dtype))
             x, before = new, x
         torch.cuda.synchronize()
 
@@ -138,6 +156,7 @@ def main() -> None:
     parser.add_argument("--side", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--others-steps", type=int, default=50)
+    parser.add_argument("--ravine-only", action="store_true")
     parser.add_argument("--json", default="")
     given = parser.parse_args()
     device = cuda.get_current_device().name
@@ -160,18 +179,24 @@ def main() -> None:
     for noise in ("independent", "shared"):
         for dtype in ("float32", "float64"):
             spec = plane(given.side, given.steps, noise, dtype)
-            add(noise, dtype, "ravine, kernel", given.steps, lambda s=spec: kernel_seconds(s))
+            add(noise, dtype, "ravine, kernel", given.steps, partial(kernel_seconds, spec))
+            add(noise, dtype, "ravine, whole sweep", given.steps, partial(sweep_seconds, spec))
+            if given.ravine_only:
+                continue
 
-            def tile(s: Spec = spec) -> float:
-                return clock_seconds(lambda: cuda_quadratic.run_tile(s, 0, s.pixels))
+            add(noise, dtype, "JAX jit + scan", few, partial(jax_seconds, spec, few))
+            add(noise, dtype, "PyTorch eager", few, partial(torch_seconds, spec, few, False))
+            add(noise, dtype, "PyTorch compile", few, partial(torch_seconds, spec, few, True))
 
-            add(noise, dtype, "ravine, with measures", given.steps, tile)
-        spec = plane(given.side, given.steps, noise, "float32")
-        add(noise, "float32", "JAX jit + scan", few, lambda s=spec: jax_seconds(s, few))
-        add(noise, "float32", "PyTorch eager", few, lambda s=spec: torch_seconds(s, few, False))
-        add(noise, "float32", "PyTorch compile", few, lambda s=spec: torch_seconds(s, few, True))
     if given.json:
-        found = {"device": device, "side": given.side, "steps": given.steps, "d": D, "table": table}
+        found = {
+            "device": device,
+            "date": datetime.now(UTC).date().isoformat(),
+            "side": given.side,
+            "steps": given.steps,
+            "d": D,
+            "table": table,
+        }
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump(found, file, indent=1)
 

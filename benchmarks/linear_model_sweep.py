@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import installed
 from benchmarks.contest import Contender, Workload
 from ravine.engine.sweep import sweep
 from ravine.problems import multinomial_logistic
@@ -44,13 +44,13 @@ def workload() -> Workload:
     own = partial(sweep, PROBLEM, ALPHAS, BETAS, steps=STEPS)
     found = [Contender("ravine", own, PIXELS * STEPS)]
     given = (PROBLEM.X, PROBLEM.loss.codes, 5, PROBLEM.l2, 0.0, ALPHA, BETA)
-    if peers.jax is not None:
+    if installed.jax is not None:
         for fat in (True, False):
-            work = peers.jax.softmax(*given, steps=FEW, fat=fat)
+            work = installed.jax.softmax(*given, steps=FEW, fat=fat)
             name = f"JAX, {'fat products' if fat else 'vmap'}, scan, two devices"
             found.append(Contender(name, work, PIXELS * FEW))
-    if peers.torch is not None:
-        work = peers.torch.softmax(*given, steps=FEW // 2)
+    if installed.torch is not None:
+        work = installed.torch.softmax(*given, steps=FEW // 2)
         found.append(Contender("PyTorch, fat products", work, PIXELS * FEW // 2))
     found.append(Contender("NumPy, fat products", numpy_work, PIXELS * FEW // 2))
     title = "Multinomial logistic regression, 100 x 10, 5 classes, 4096 pixels"

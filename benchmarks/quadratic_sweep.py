@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
+from benchmarks import installed
 from benchmarks.contest import Contender, Workload
 from ravine.engine.sweep import sweep
 from ravine.problems import worst_case_quadratic
@@ -103,23 +103,25 @@ def workload(shared: bool) -> Workload:
     found = [Contender("ravine", own, plane * STEPS)]
     found.append(Contender("ravine, float32", partial(own, dtype="float32"), plane * STEPS))
     if shutil.which("gcc") is None:
-        peers.MISSING.append("gcc")
+        installed.MISSING.append("gcc")
     else:
         for chunk in (16, 32):
             name = f"C, written by hand, chunks of {chunk}"
             found.append(Contender(name, c_work(chunk, shared), plane * STEPS))
-    if peers.jax is not None:
+    if installed.jax is not None:
         generators = [""] if shared else ["threefry2x32", "rbg"]
         for generator in generators:
             chosen = {"generator": generator} if generator else {}
-            work = peers.jax.quadratic(lam, START, ALPHA, BETA, steps=few, shared=shared, **chosen)
+            work = installed.jax.quadratic(
+                lam, START, ALPHA, BETA, steps=few, shared=shared, **chosen
+            )
             name = f"JAX, jit and scan, two devices{', ' + generator if generator else ''}"
             found.append(Contender(name, work, plane * few))
-    if shared and peers.optax is not None:
-        work = peers.jax.optax_scan(lam, START, ALPHA, BETA, steps=few)
+    if shared and installed.optax is not None:
+        work = installed.jax.optax_scan(lam, START, ALPHA, BETA, steps=few)
         found.append(Contender("optax under vmap and scan, two devices", work, plane * few))
-    if peers.torch is not None:
-        work = peers.torch.quadratic(lam, START, ALPHA, BETA, steps=few // 4, shared=shared)
+    if installed.torch is not None:
+        work = installed.torch.quadratic(lam, START, ALPHA, BETA, steps=few // 4, shared=shared)
         found.append(Contender("PyTorch, vectorised over pixels", work, plane * few // 4))
     found.append(
         Contender("NumPy, vectorised, two threads", lambda: numpy_work(few, shared), plane * few)
@@ -136,10 +138,10 @@ def workload(shared: bool) -> Workload:
 def loops() -> list[Contender]:
     """Optimizers as they are commonly called, on one pixel."""
     found, alpha, beta = [], float(ALPHAS[30]), float(BETAS[40])
-    if peers.torch is not None:
-        work = peers.torch.optimizer_loop(PROBLEM.eigenvalues, START, alpha, beta, steps=LOOP)
+    if installed.torch is not None:
+        work = installed.torch.optimizer_loop(PROBLEM.eigenvalues, START, alpha, beta, steps=LOOP)
         found.append(Contender("torch.optim.SGD(nesterov=True) in a loop", work, D * LOOP))
-    if peers.optax is not None:
-        work = peers.jax.optax_loop(PROBLEM.eigenvalues, START, alpha, beta, steps=LOOP)
+    if installed.optax is not None:
+        work = installed.jax.optax_loop(PROBLEM.eigenvalues, START, alpha, beta, steps=LOOP)
         found.append(Contender("optax.sgd(nesterov=True), jitted, in a loop", work, D * LOOP))
     return found

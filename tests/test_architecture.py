@@ -13,7 +13,8 @@ import ravine
 SOURCE = Path(ravine.__file__).parent
 TESTS = Path(__file__).parent
 ROOTS = {
-    "arguments", "choices", "conventions", "curvature", "files", "markup", "methods", "sampling",
+    "arguments", "boundary", "choices", "compilation", "conventions", "curvature", "files",
+    "markup", "memory", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
     | {"reproduction", "web"},
 }
+MAY_IMPORT["__main__"] = {"cli"}
 MAY_IMPORT["web"] = MAY_IMPORT["cli"] - {"web"}
 DRAWING = {"torch", "figures", "report", "reproduction", "diagnosis", "cli"}
 OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "waitress": "web"}
@@ -38,35 +40,7 @@ OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "w
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
-    "cli/explore.py",
-    "engine/cuda/finite_sum_kernel.py",
-    "engine/cuda/group.py",
-    "engine/cuda/linear_model_kernel.py",
-    "engine/cuda/quadratic_kernel.py",
-    "engine/cuda/quadratic_steps.py",
-    "tables/arrays.py",
-    "tables/finding.py",
-    "tables/table.py",
-    "theory/finite_sums/gap_laws.py",
-    "theory/finite_sums/mean_square.py",
-    "theory/finite_sums/moment_step.py",
-    "theory/finite_sums/sense.py",
-    "theory/finite_sums/terms.py",
-    "web/callbacks.py",
-    "web/claims_room.py",
-    "web/data_pictures.py",
-    "web/data_room.py",
-    "web/explore.py",
-    "web/layout.py",
-    "web/presets.py",
-    "web/quantities.py",
-    "web/readout.py",
-    "web/run_picture.py",
-    "web/tasks.py",
-    "web/theme.py",
-    "web/turning_picture.py",
-    "web/typed_arrays.py",
-    "web/worker.py",
+    "__main__.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [

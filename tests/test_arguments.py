@@ -58,7 +58,7 @@ def test_one_number_refuses_arrays():
 
 def test_shapes_that_do_not_fit():
     assert broadcast(a=np.ones((3, 1)), b=np.ones(4), c=np.float64(1.0)) == (3, 4)
-    with pytest.raises(ValueError, match=r"a and b must have shapes .* got a \(3,\), b \(4,\)"):
+    with pytest.raises(ValueError, match=r"a and b must be of shapes .* got a \(3,\), b \(4,\)"):
         broadcast(a=np.ones(3), b=np.ones(4), c=np.float64(1.0))
 
 

@@ -21,7 +21,7 @@ def test_equal_curvatures_are_fine():
         (2.0, 1.0, "mu must be at most L, got mu=2 with L=1: swap the two"),
         ([1.0, 3.0], [2.0, 2.5], "mu must be at most L, got mu=3 with L=2.5"),
         ([], 1.0, "mu must be non-empty"),
-        ([1.0, 2.0], [3.0, 4.0, 5.0], "mu and L must have shapes that broadcast together"),
+        ([1.0, 2.0], [3.0, 4.0, 5.0], "mu and L must be of shapes that broadcast together"),
     ],
 )
 def test_bad_bounds_are_refused(mu, L, message):

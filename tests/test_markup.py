@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 
-from ravine.markup import card, curve
+from ravine.markup import Span, card, curve, number_line
 
 
 def test_text_is_never_markup():
@@ -21,3 +21,22 @@ def test_a_falling_curve_goes_down():
 
 def test_nothing_to_draw_gives_nothing():
     assert curve(np.array([np.inf, np.nan]), "errors") == ""
+
+
+def test_a_number_line_tells_below_from_above():
+    svg = number_line([Span("a", 0.5, 0.5), Span("<b>", 1.5, 1.5), Span("c", 0.9, 1.1)], "rates")
+    circles = re.findall(r'<circle cx="([0-9.]+)"[^>]*fill="([^"]*)"', svg)
+    assert float(circles[0][0]) < float(circles[1][0])
+    assert circles[0][1] != circles[1][1]
+    assert svg.count('stroke-width="5"') == 1
+    assert "<b>" not in svg
+
+
+def test_an_infinite_number_stands_at_the_end():
+    svg = number_line([Span("a", 0.5, 0.5), Span("b", np.inf, np.inf)], "rates")
+    assert "inf" not in svg
+    assert "nan" not in svg
+
+
+def test_sentences_begin_like_sentences():
+    assert "The reason" in card("A result", [], sentences=["the reason"])

@@ -28,7 +28,7 @@ def test_negative_momentum_is_legal_and_a_negative_step_is_not():
         Method(-0.1)
     with pytest.raises(ValueError, match="beta must be finite, got nan"):
         Method(0.1, np.nan)
-    with pytest.raises(ValueError, match="alpha and beta must have shapes"):
+    with pytest.raises(ValueError, match="alpha and beta must be of shapes"):
         Method([0.1, 0.2], [0.1, 0.2, 0.3], 0.0)
 
 

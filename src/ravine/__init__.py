@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ravine.theory.ladder.worst_case import worst_case_rate
     from ravine.theory.tuning.recommend import recommend
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Curvature",
@@ -95,6 +95,7 @@ _HOMES = {
         "StationaryCovariance",
         "counterexample_growth",
         "growth",
+        "odd_term_moment",
         "stationary_covariance",
     ),
     "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-import inspect
+import math
 import operator
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from functools import wraps
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from ravine.memory import bytes_in_words, memory_available
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Real: TypeAlias = np.float64 | FloatArray
 """What a function of real parameters returns: a scalar for scalars, an array for arrays."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+LEAST = 1e-50
+MOST = 1e50
+"""Sizes of the numbers that ravine takes: a positive one is at least ``LEAST``, and none is beyond
+``MOST``. The formulas square products of two or three of them, and 1e50 cubed and squared is the
+most that float64 has room for (1e308), so within this range nothing overflows by surprise."""
 
 _RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
     "finite": (np.isfinite, "finite"),
+    "of any size": (np.isfinite, "finite"),
     "positive": (lambda v: np.isfinite(v) & (v > 0), "positive and finite"),
     "nonnegative": (lambda v: np.isfinite(v) & (v >= 0), "zero or more, and finite"),
     "inside (-1, 1)": (lambda v: np.isfinite(v) & (np.abs(v) < 1), "between -1 and 1"),
 }
+
+_RANGES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
+    "finite": (lambda v: np.abs(v) <= MOST, f"between -{MOST:g} and {MOST:g}"),
+    "positive": (lambda v: (v >= LEAST) & (v <= MOST), f"between {LEAST:g} and {MOST:g}"),
+    "nonnegative": (lambda v: v <= MOST, f"at most {MOST:g}"),
+}
+"""What a number that keeps to its rule has to keep to besides, so that theory is total. Who scales
+numbers by itself takes those ``"of any size"``."""
+_RESCALE = "rescale the objective: only alpha mu and alpha L matter"
+
+_SMALL = 2**27
+"""Bytes that are asked for without a look at what is free: 128 MiB."""
+_LARGEST_SEED = 2**128 - 1
+"""As many bits as NumPy draws for a seed of its own."""
+_ROOM = 60
+"""Characters that a value takes in a message at most."""
+_LINE = 240
+"""Characters that a description of a value takes in a message at most."""
 
 
 class Refusal(ValueError):
@@ -49,45 +73,44 @@ class Refusal(ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.name} must be {self.rule}, got {self.value}: {self.remedy}"
+        given = " ".join(str(self.value).split())
+        if len(given) > _LINE:
+            given = given[: _LINE - 3] + "..."
+
+        return f"{self.name} must be {self.rule}, got {given}: {self.remedy}"
 
 
 class WrongType(Refusal, TypeError):
     """An argument of a kind that cannot be used."""
 
 
+def in_words(value: Any) -> str:
+    """Any value in one short line, also one whose own words fail.
+
+    Examples
+    --------
+    >>> in_words([1, 2]), in_words("a" * 100)[-8:]
+    ('[1, 2]', 'aaaaa...')
+    """
+    try:
+        words = " ".join(repr(value).split())
+    except Exception:  # whatever a foreign __repr__ may raise
+        words = f"<{type(value).__name__}>"
+
+    return words if len(words) <= _ROOM else words[: _ROOM - 3] + "..."
+
+
+def kind_in_words(value: Any) -> str:
+    """A value with its type, for a refusal of the type."""
+    return f"{type(value).__name__} {in_words(value)}"
+
+
 def unknown_argument(name: str, function: str, known: Iterable[str]) -> WrongType:
     """The refusal of an argument that ``function`` does not have, with the nearest that it has."""
     names = list(known)
     meant = get_close_matches(name, names, 1)
-    remedy = f"did you mean {meant[0]}?" if meant else f"it takes {', '.join(names)}"
+    remedy = f"did you mean {meant[0]}?" if meant else f"it takes {', '.join(names) or 'none'}"
     return WrongType(name, f"an argument of {function}", name, remedy)
-
-
-def refuses_unknown(function: Function) -> Function:
-    """Make a function refuse keyword arguments that it does not have as it refuses bad values.
-
-    Examples
-    --------
-    >>> @refuses_unknown
-    ... def step(*, size):
-    ...     return size
-    >>> step(sise=1)
-    Traceback (most recent call last):
-    ...
-    ravine.arguments.WrongType: sise must be an argument of step, got sise: did you mean size?
-    """
-    names = tuple(inspect.signature(function).parameters)
-
-    @wraps(function)
-    def checked(*positional: Any, **named: Any) -> Any:
-        for name in named:
-            if name not in names:
-                raise unknown_argument(name, function.__name__, names)
-
-        return function(*positional, **named)
-
-    return cast("Function", checked)
 
 
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
@@ -96,42 +119,75 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
         fill = f"fill them first, e.g. {name}.filled(...), or drop them with .compressed()"
         raise Refusal(name, "free of masked entries", "a masked array", fill)
 
+    array = _floats(name, value, remedy)
+    if array.size == 0:
+        raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
+
+    _refuse_outside(name, array, *_RULES[rule], remedy)
+    if rule in _RANGES:
+        _refuse_outside(name, array, *_RANGES[rule], _RESCALE)
+
+    return array[()]
+
+
+def _floats(name: str, value: Any, remedy: str) -> FloatArray:
+    """Any value as an array of float64, or the refusal of its kind."""
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiub":
             raise TypeError
-        array = raw.astype(np.float64)
-    except (TypeError, ValueError):
-        shown = f"{type(value).__name__} {value!r:.60}"
-        raise WrongType(name, "a real number or an array of them", shown, remedy) from None
+        refuse_too_large(name, 8 * raw.size, f"an array of shape {raw.shape}", remedy)
+        with np.errstate(over="ignore"):
+            # A longdouble beyond float64 becomes infinite, and is refused as such.
+            return raw.astype(np.float64)
+    except Refusal:
+        raise
+    except Exception:  # what the object's own conversion raises, whatever it is
+        given = kind_in_words(value)
+        raise WrongType(name, "a real number or an array of them", given, remedy) from None
 
-    if array.size == 0:
-        raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
 
-    holds, words = _RULES[rule]
+def _refuse_outside(
+    name: str,
+    array: FloatArray,
+    holds: Callable[[FloatArray], npt.NDArray[np.bool_]],
+    words: str,
+    remedy: str,
+) -> None:
+    """Refuse an array with an entry for which a rule does not hold, and name the first of them."""
     good = holds(array)
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])
         where = f" at index {index}" if array.ndim else ""
         raise Refusal(name, words, f"{array[index]:g}{where}", remedy)
 
-    return array[()]
 
-
-def whole(name: str, value: Any, minimum: int, *, remedy: str) -> int:
-    """Return ``value`` as an int that is at least ``minimum``."""
+def whole(name: str, value: Any, minimum: int, *, remedy: str, maximum: int = 2**63 - 1) -> int:
+    """Return ``value`` as an int from ``minimum`` to ``maximum``, by default the largest int64."""
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool | np.bool_):
             raise TypeError
         number = operator.index(value)
-    except TypeError:
-        shown = f"{type(value).__name__} {value!r:.60}"
-        raise WrongType(name, "a whole number", shown, remedy) from None
+    except Exception:  # what the object's own conversion raises, whatever it is
+        raise WrongType(name, "a whole number", kind_in_words(value), remedy) from None
 
     if number < minimum:
-        raise Refusal(name, f"at least {minimum}", number, remedy)
+        raise Refusal(name, f"at least {minimum}", in_words(number), remedy)
+    if number > maximum:
+        raise Refusal(name, f"at most {maximum}", in_words(number), "give a smaller one")
 
     return number
+
+
+def seed_number(name: str, value: Any) -> int:
+    """Return ``value`` as the seed of a random generator: a whole number of up to 128 bits.
+
+    Examples
+    --------
+    >>> seed_number("seed", 2**100) == 2**100
+    True
+    """
+    return whole(name, value, 0, remedy="give a seed, e.g. 0", maximum=_LARGEST_SEED)
 
 
 def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> float:
@@ -146,11 +202,48 @@ def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> f
 def broadcast(**named: Real) -> tuple[int, ...]:
     """Return the common shape of the named arrays, or say which shapes do not fit together."""
     try:
-        return np.broadcast_shapes(*(np.shape(v) for v in named.values()))
+        shape = np.broadcast_shapes(*(np.shape(v) for v in named.values()))
     except ValueError:
         shapes = ", ".join(f"{k} {np.shape(v)}" for k, v in named.items() if np.ndim(v))
         names = " and ".join(k for k, v in named.items() if np.ndim(v))
-        raise ValueError(
-            f"{names} must have shapes that broadcast together, got {shapes}: "
-            "reshape one of them, e.g. alpha[:, None] against beta[None, :]"
-        ) from None
+        remedy = "reshape one of them, e.g. alpha[:, None] against beta[None, :]"
+        raise Refusal(names, "of shapes that broadcast together", shapes, remedy) from None
+
+    size = 8 * math.prod(shape)
+    if size >= _SMALL:
+        names = " and ".join(k for k, v in named.items() if np.ndim(v))
+        remedy = "take fewer of them at a time"
+        refuse_too_large(names, size, f"the shape {shape} together", remedy)
+
+    return shape
+
+
+def refuse_too_large(name: str, needed: float, value: object, remedy: str) -> None:
+    """Refuse what would need more bytes than there are, before it is tried.
+
+    Parameters
+    ----------
+    name
+        The parameter that asks for it.
+    needed
+        Bytes that the arrays take at once, estimated.
+    value
+        What was given, in words.
+    remedy
+        What to do about it.
+
+    Examples
+    --------
+    >>> refuse_too_large("steps", 8e18, 10**18, "take fewer")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ravine.arguments.Refusal: steps must be small enough for the memory, got ... needs 6.94 EiB ...
+    """
+    # A small request is not worth the question, which reads a file.
+    if needed < _SMALL:
+        return
+
+    free = memory_available()
+    if needed > free:
+        room = f"needs {bytes_in_words(needed)} where {bytes_in_words(free)} are free"
+        raise Refusal(name, "small enough for the memory", f"{value}, which {room}", remedy)

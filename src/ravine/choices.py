@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, in_words
 
 
 class Choice(StrEnum):
@@ -35,11 +35,15 @@ class Choice(StrEnum):
 
         ``name`` is the parameter that a refusal names, the class's own name unless given.
         """
-        try:
+        # Only words are looked up: the search by value asks foreign objects for equality.
+        if isinstance(value, str) and value in cls._value2member_map_:
             return cls(value)
-        except ValueError:
-            names = ", ".join(member.value for member in cls)
-            parameter = name or cls.__name__.lower()
-            raise Refusal(
-                parameter, f"one of {names}", repr(value), "pick one of these names"
-            ) from None
+
+        names = ", ".join(member.value for member in cls)
+        parameter = name or cls.__name__.lower()
+        raise Refusal(parameter, f"one of {names}", in_words(value), "pick one of these names")
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        """A word that is none of the members is refused like any other argument."""
+        return cls.parse(cast("str", value))

@@ -8,11 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Real, Refusal, broadcast, real
+from ravine.boundary import public
+from ravine.values import Value
 
 
-@dataclass(frozen=True, eq=False)
-class Curvature:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curvature(Value):
     """Curvature bounds 0 < mu <= L of an L-smooth, mu-strongly convex function.
+
+    Arrays broadcast against each other, and later against a method's parameters.
+
+    Both lie between 1e-50 and 1e50 (``ravine.arguments.LEAST`` and ``MOST``): there every formula
+    of the theory has room in float64, for methods with parameters in the same range.
 
     Parameters
     ----------
@@ -20,8 +27,6 @@ class Curvature:
         Strong convexity: the smallest eigenvalue that a Hessian may have. Positive.
     L
         Smoothness: the largest eigenvalue that a Hessian may have. At least ``mu``.
-
-    Arrays broadcast against each other, and later against a method's parameters.
 
     Examples
     --------
@@ -32,6 +37,7 @@ class Curvature:
     mu: Real
     L: Real
 
+    @public
     def __init__(self, mu: npt.ArrayLike, L: npt.ArrayLike) -> None:
         low = real("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=0.05")
         high = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
@@ -50,3 +56,19 @@ class Curvature:
     def Q(self) -> Real:
         """Condition number L / mu."""
         return self.L / self.mu
+
+    @classmethod
+    def derived(cls, mu: Real, L: Real) -> Curvature:
+        """A curvature that was computed from one that is in range, and may itself leave the range.
+
+        Nothing is checked.
+
+        Examples
+        --------
+        >>> float(Curvature.derived(np.float64(0.0), np.float64(1.0)).mu)
+        0.0
+        """
+        made = cls.__new__(cls)
+        object.__setattr__(made, "mu", mu)
+        object.__setattr__(made, "L", L)
+        return made

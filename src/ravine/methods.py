@@ -8,17 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Real, Refusal, broadcast, real
+from ravine.boundary import public
 from ravine.curvature import Curvature
+from ravine.values import Value
 
 
-@dataclass(frozen=True, eq=False)
-class Method:
+@dataclass(frozen=True, eq=False, repr=False)
+class Method(Value):
     """A momentum method with constant parameters.
 
     One step from (x, x₋), with x₋ = x at the start::
 
         y  = x + gamma (x - x₋)
         x⁺ = x + beta (x - x₋) - alpha g(y)
+
+    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
+
+    None of them is beyond 1e50 in size, as in ``Curvature``.
 
     Parameters
     ----------
@@ -28,8 +34,6 @@ class Method:
         Momentum, any real number; negative momentum is legal.
     gamma
         Look-ahead, any real number. ``None`` means ``beta``: Nesterov's method. Zero is heavy ball.
-
-    Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
 
     Examples
     --------
@@ -43,6 +47,7 @@ class Method:
     beta: Real
     gamma: Real
 
+    @public
     def __init__(
         self, alpha: npt.ArrayLike, beta: npt.ArrayLike = 0.0, gamma: npt.ArrayLike | None = None
     ) -> None:
@@ -65,6 +70,7 @@ class Method:
         return self.gamma is self.beta or bool(np.all(self.gamma == self.beta))
 
 
+@public
 def nesterov(curvature: Curvature) -> Method:
     """Nesterov's usual parameters: alpha = 1/L, beta = (√Q - 1)/(√Q + 1).
 
@@ -78,6 +84,7 @@ def nesterov(curvature: Curvature) -> Method:
     return Method(1.0 / curvature.L, (s - 1.0) / (s + 1.0))
 
 
+@public
 def sgd(curvature: Curvature) -> Method:
     """Gradient descent at its best fixed step, alpha = 2/(mu + L), without momentum.
 
@@ -89,6 +96,7 @@ def sgd(curvature: Curvature) -> Method:
     return Method(2.0 / (curvature.mu + curvature.L))
 
 
+@public
 def gradient_descent(curvature: Curvature) -> Method:
     """Gradient descent at the step alpha = 1/L, without momentum.
 
@@ -100,6 +108,7 @@ def gradient_descent(curvature: Curvature) -> Method:
     return Method(1.0 / curvature.L)
 
 
+@public
 def heavy_ball(curvature: Curvature) -> Method:
     """Polyak's heavy ball: alpha = 4/(√L + √mu)², beta = ((√Q - 1)/(√Q + 1))², gamma = 0.
 
@@ -114,6 +123,7 @@ def heavy_ball(curvature: Curvature) -> Method:
     return Method(step, ((s - 1.0) / (s + 1.0)) ** 2, np.zeros_like(s)[()])
 
 
+@public
 def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLike) -> Method:
     """Quasi-hyperbolic momentum (QHM) as a member of the family.
 
@@ -148,6 +158,7 @@ def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLik
     return Method(step * fresh, momentum, momentum * (1.0 - weight) / fresh)
 
 
+@public
 def triple_momentum(curvature: Curvature) -> Method:
     """The triple momentum method's state recursion, with r = 1 - 1/√Q.
 

@@ -6,6 +6,16 @@ import pytest
 
 from ravine.claims.claim import Evidence, judge
 
+pytest.register_assert_rewrite("claim_flips")
+
+
+def pytest_generate_tests(metafunc):
+    """One test for each claim of the tables of a class, see ``claim_flips``."""
+    if "measured_claim" in metafunc.fixturenames:
+        metafunc.parametrize("measured_claim", metafunc.cls.measured)
+    if "figure_claim" in metafunc.fixturenames:
+        metafunc.parametrize("figure_claim", metafunc.cls.from_figures)
+
 
 @pytest.fixture
 def judged_from_scratch():
@@ -20,15 +30,3 @@ def judged_from_scratch():
         return result
 
     return judged
-
-
-@pytest.fixture
-def turns():
-    """Check that measurements lead to one judgement, and changed ones to another."""
-
-    def check(claim, measurements, expected, change, other):
-        assert claim.decide(measurements) is expected
-        assert claim.decide({**measurements, **change}) is other
-        assert other is not expected
-
-    return check

@@ -1,6 +1,7 @@
 """Claims on additive noise: each judgement follows its measurements."""
 
 import pytest
+from claim_flips import MeasuredFlips
 
 from ravine.claims.additive_noise import CLAIMS
 from ravine.claims.claim import Judgement
@@ -23,16 +24,9 @@ MEASURED = {
 }
 
 
-def test_every_claim_has_a_flip():
-    assert {claim.id for claim in CLAIMS} == set(MEASURED)
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_what_is_measured_decides(name, judged_from_scratch, turns):
-    expected, change, other = MEASURED[name]
-    judged = judged_from_scratch(BY_ID[name])
-    assert set(change) <= set(judged.measurements)
-    turns(BY_ID[name], judged.measurements, expected, change, other)
+class TestFlips(MeasuredFlips):
+    claims = CLAIMS
+    measured = MEASURED
 
 
 def test_the_constant_of_theorem_1_grows_like_q(judged_from_scratch):

@@ -1,6 +1,6 @@
 """Claims of the closing section: each judgement follows its measurements."""
 
-import pytest
+from claim_flips import FigureFlips
 
 from ravine.claims.claim import Judgement
 from ravine.claims.conclusions import CLAIMS
@@ -8,7 +8,6 @@ from ravine.claims.conclusions import CLAIMS
 HOLDS = Judgement.HOLDS
 CORRECTED = Judgement.CORRECTED
 FAILS = Judgement.FAILS
-BY_ID = {claim.id: claim for claim in CLAIMS}
 
 # Measurements as the data of a figure give them, what they lead to, a change, and where to.
 FROM_FIGURES = {
@@ -49,12 +48,6 @@ FROM_FIGURES = {
 }
 
 
-def test_every_claim_has_a_flip():
-    assert {claim.id for claim in CLAIMS} == set(FROM_FIGURES)
-
-
-@pytest.mark.parametrize("name", FROM_FIGURES)
-def test_data_of_figures_decide(name, turns):
-    measurements, expected, change, other = FROM_FIGURES[name]
-    assert BY_ID[name].needs
-    turns(BY_ID[name], measurements, expected, change, other)
+class TestFlips(FigureFlips):
+    claims = CLAIMS
+    from_figures = FROM_FIGURES

@@ -1,6 +1,6 @@
 """Claims on Theorem 3: each judgement follows its measurements."""
 
-import pytest
+from claim_flips import MeasuredFlips
 
 from ravine.claims.claim import Judgement
 from ravine.claims.divergence import CLAIMS
@@ -8,7 +8,6 @@ from ravine.claims.divergence import CLAIMS
 HOLDS = Judgement.HOLDS
 CORRECTED = Judgement.CORRECTED
 FAILS = Judgement.FAILS
-BY_ID = {claim.id: claim for claim in CLAIMS}
 
 # What a run leads to, and a change to its measurements that must lead elsewhere.
 MEASURED = {
@@ -23,13 +22,6 @@ MEASURED = {
 }
 
 
-def test_every_claim_has_a_flip():
-    assert {claim.id for claim in CLAIMS} == set(MEASURED)
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_what_is_measured_decides(name, judged_from_scratch, turns):
-    expected, change, other = MEASURED[name]
-    judged = judged_from_scratch(BY_ID[name])
-    assert set(change) <= set(judged.measurements)
-    turns(BY_ID[name], judged.measurements, expected, change, other)
+class TestFlips(MeasuredFlips):
+    claims = CLAIMS
+    measured = MEASURED

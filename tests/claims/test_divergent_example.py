@@ -1,6 +1,6 @@
 """Claims on the paper's example: each judgement follows its measurements."""
 
-import pytest
+from claim_flips import FigureFlips, MeasuredFlips
 
 from ravine.claims.claim import Judgement
 from ravine.claims.divergent_example import CLAIMS
@@ -8,7 +8,6 @@ from ravine.claims.divergent_example import CLAIMS
 HOLDS = Judgement.HOLDS
 CORRECTED = Judgement.CORRECTED
 FAILS = Judgement.FAILS
-BY_ID = {claim.id: claim for claim in CLAIMS}
 
 # What a run leads to, and a change to its measurements that must lead elsewhere.
 MEASURED = {
@@ -27,20 +26,7 @@ FROM_FIGURES = {
 }
 
 
-def test_every_claim_has_a_flip():
-    assert {claim.id for claim in CLAIMS} == set(MEASURED) | set(FROM_FIGURES)
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_what_is_measured_decides(name, judged_from_scratch, turns):
-    expected, change, other = MEASURED[name]
-    judged = judged_from_scratch(BY_ID[name])
-    assert set(change) <= set(judged.measurements)
-    turns(BY_ID[name], judged.measurements, expected, change, other)
-
-
-@pytest.mark.parametrize("name", FROM_FIGURES)
-def test_data_of_figures_decide(name, turns):
-    measurements, expected, change, other = FROM_FIGURES[name]
-    assert BY_ID[name].needs
-    turns(BY_ID[name], measurements, expected, change, other)
+class TestFlips(MeasuredFlips, FigureFlips):
+    claims = CLAIMS
+    measured = MEASURED
+    from_figures = FROM_FIGURES

@@ -100,7 +100,8 @@ def test_bad_files_get_one_line(refused, tmp_path, case, words):
 def test_odd_rows_are_left_out_and_said(ravine, tmp_path, row, words):
     path = tmp_path / "odd.csv"
     path.write_text("\n".join([*ROWS[:3], row, *ROWS[4:]]))
-    shown = ravine("diagnose", path, "--batch-size", 8, "--l2", 0.1, "--epochs", 3, "--json")
+    shown = ravine("diagnose", path, "--batch-size", 8, "--l2", 0.1, "--epochs", 3, "--json",
+                   "--no-remedies")  # fmt: skip
     assert shown.code == 0
     messages = [finding["message"] for finding in json.loads(shown.out)["findings"]]
     assert any(words in message for message in messages)
@@ -113,13 +114,14 @@ def test_reading_options_reach_the_table(ravine, tmp_path):
         "\n".join([f"{rows[0]}|extra", *(f"{row}|{i * i}" for i, row in enumerate(rows[1:]))])
     )
     shown = ravine("diagnose", path, "--sep", "|", "--drop", "extra", "--target", "y", "--l2", 0.1,
-                   "--batch-size", 8, "--epochs", 3, "--json")  # fmt: skip
+                   "--batch-size", 8, "--epochs", 3, "--json", "--no-remedies")  # fmt: skip
     assert json.loads(shown.out)["data"]["features"] == 2
 
 
 def test_step_and_momentum_have_two_names(ravine, refused, table):
     shown = ravine("diagnose", table, "--batch-size", 8, "--l2", 0.1, "--sampling", "iid",
-                   "--lr", 0.01, "--momentum", 0.9, "--epochs", 3, "--json")  # fmt: skip
+                   "--lr", 0.01, "--momentum", 0.9, "--epochs", 3, "--json",
+                   "--no-remedies")  # fmt: skip
     first = json.loads(shown.out)["methods"][0]
     assert (first["alpha"], first["beta"]) == (0.01, 0.9)
     assert "--lr must be left out beside --alpha" in refused(

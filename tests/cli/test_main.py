@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -25,3 +26,19 @@ def test_the_installed_command_prints_no_traceback():
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     assert shown.returncode == 2
     assert shown.stderr == "ravine: Q must be at least 1, got -3: it is L/mu\n"
+
+
+def test_the_shell_completes_commands_and_options():
+    command = [sys.executable, "-c", "from ravine.cli import main; main()"]
+    for words, expected in (
+        ("ravine re", ["recommend", "reproduce"]),
+        ("ravine rate --be", ["--beta"]),
+    ):
+        asked = {
+            **os.environ,
+            "_RAVINE_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        shown = subprocess.run(command, capture_output=True, text=True, check=True, env=asked)
+        assert shown.stdout.split() == expected

@@ -11,10 +11,12 @@ from ravine.figures.catalogue import FIGURES
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """One quick run of everything."""
+    """One quick run of everything, with coarse pictures: others look at what they show."""
     out = tmp_path_factory.mktemp("quick")
-    with pytest.raises(SystemExit) as stop:
-        main(["reproduce", "--quick", "--out", str(out)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ravine.reproduction.run.DPI", 30)
+        with pytest.raises(SystemExit) as stop:
+            main(["reproduce", "--quick", "--out", str(out)])
     assert not stop.value.code
     return out
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate, over_runs
+from ravine.diagnosis.estimate import over_runs
+from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate
 from ravine.diagnosis.stability import Growths
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -43,7 +44,7 @@ def test_exact_moments_of_independent_draws_are_measured(data):
     """400 runs: within five standard errors, in distance and in loss, also of a falling step."""
     X, y = data(seed=1)
     result = diagnose(X, y, l2=0.1, batch_size=8, sampling="iid", alpha=0.05, beta=0.5, epochs=10,
-                      seeds=400, try_remedies=False, time=600.0)  # fmt: skip
+                      seeds=400, try_remedies=False)  # fmt: skip
     checked = 0
     for i, p in enumerate(result.predictions):
         if p.fate is not Fate.CONVERGES or p.candidate.key in ("tuned-sgd", "fastest", "quick"):
@@ -72,9 +73,10 @@ def test_floors_of_recut_batches_are_those_of_long_runs(calm):
 def test_a_method_that_ends_above_its_start_is_useless(data):
     X, y = data(rows=64, d=4)
     noisy = y + 200.0 * np.random.default_rng(0).standard_normal(64)
-    result = diagnose(X, noisy, batch_size=2, alpha=0.1, beta=0.8, epochs=20, try_remedies=False)
+    given = {"batch_size": 2, "epochs": 20, "seeds": 16, "try_remedies": False, "time": 600.0}
+    result = diagnose(X, noisy, alpha=0.1, beta=0.8, **given)
     assert result.subject.fate in (Fate.USELESS, Fate.ERRATIC, Fate.DIVERGES)
-    small = diagnose(X, noisy, batch_size=2, alpha=0.03, beta=0.8, epochs=20, try_remedies=False)
+    small = diagnose(X, noisy, alpha=0.03, beta=0.8, **given)
     assert small.subject.rate < 1.0
     assert small.subject.fate is Fate.USELESS
 

@@ -9,7 +9,7 @@ from ravine.methods import Method
 def test_the_winner_leaves_less_than_usual_parameters(data, survey_of):
     seen = survey_of(*data(rows=200, d=4, seed=1), batch_size=16)
     steps = 20 * seen.cut.steps_per_epoch
-    winners = race(seen, steps=steps, seed=0, seconds=30.0)
+    winners = race(seen, steps=steps, seed=0, seconds=600.0)
     usual = [Recipe(Method(0.01, 0.9)), Recipe(Method(1.0 / float(seen.curvature.L)))]
     recipes = [winners.decayed[0], winners.constant[0], *usual]
     runs = follow(seen.model, seen.cut, recipes, seen.start, seen.minimiser, seen.watch,
@@ -22,7 +22,7 @@ def test_the_winner_leaves_less_than_usual_parameters(data, survey_of):
 
 def test_entries_are_ranked_by_their_loss(data, survey_of):
     seen = survey_of(*data(rows=60, d=3), batch_size=10)
-    winners = race(seen, steps=60, seed=0, seconds=30.0)
+    winners = race(seen, steps=60, seed=0, seconds=600.0)
     best = min(winners.entries, key=lambda e: e.excess)
     assert best.recipe in (winners.constant[0], winners.decayed[0])
     reached = [e.to_near for e in winners.entries if np.isfinite(e.to_near)]

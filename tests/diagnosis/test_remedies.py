@@ -12,9 +12,9 @@ from ravine.methods import nesterov
 def tried_on(setup, rows, seconds=600.0):
     problem, cut, _ = setup.problem()
     budget = TimeBudget(seconds)
-    budget.begin("trying remedies", 1.0)
     before = survey(problem, cut)
-    return {r.kind: r for r in remedies(setup, before, None, rows, seed=0, budget=budget)}, budget
+    tried = remedies(setup, before, None, rows, seed=0, share=0.5, budget=budget)
+    return {r.kind: r for r in tried}, budget
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_dropping_the_heavy_row_helps_as_it_says(heavy, data, setup_of):
     kept = np.setdiff1d(np.arange(96), [37])
     problem, cut, _ = setup_of(X[kept], y[kept], batch_size=16).problem()
     seen = survey(problem, cut)
-    again = growths(seen, nesterov(seen.curvature), seed=0, seconds=10.0)
+    again = growths(seen, nesterov(seen.curvature), seed=0, seconds=600.0)
     assert again.mean_square.rate == pytest.approx(tried["drop rows"].rate, rel=1e-6)
 
 
@@ -46,8 +46,8 @@ def test_a_larger_batch_is_found_without_trying_them_all(heavy):
 
 def test_without_time_remedies_are_left_out_and_said(heavy):
     tried, budget = tried_on(heavy, (37,), seconds=1e-9)
-    assert tried == {}
-    assert budget.left_out == ["some of the remedies"]
+    assert len(tried) == 1
+    assert budget.left_out[-1] == "some of the remedies"
 
 
 def test_standardised_columns_leave_less_where_scale_is_the_problem(data, setup_of):
@@ -55,7 +55,7 @@ def test_standardised_columns_leave_less_where_scale_is_the_problem(data, setup_
     wide = X * [1.0, 30.0, 1.0, 1.0]
     setup = setup_of(wide, y)
     assert worth_scaling(setup)
-    gain = scaling(setup, 0.5, 200, seed=0, seconds=20.0)
+    gain = scaling(setup, 0.5, 200, seed=0, seconds=600.0)
     assert gain.gain > 2.0
     assert gain.Q < 20.0
     assert not worth_scaling(setup_of((X - X.mean(axis=0)) / X.std(axis=0), y))

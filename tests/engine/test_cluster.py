@@ -2,8 +2,9 @@
 
 import os
 import signal
+import socket
 import threading
-import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -64,22 +65,22 @@ def test_a_finite_sum_gives_the_bits_of_one_machine(client):
     same_bits(there, here)
 
 
-def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_path):
+def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_path, monkeypatch):
     store = tmp_path / "sweep.zarr"
     victim = next(iter(client.run(os.getpid).values()))
-    found = []
+    original = clusters._result
+    arrived = []
 
-    def kill():
-        while len(list((store / "tiles").glob("0*.json"))) < 5:
-            time.sleep(0.001)
-        os.kill(victim, signal.SIGKILL)
-        found.append(len(list((store / "tiles").glob("0*.json"))))
+    def killing(future, tile):
+        """Kill when the fifth tile of forty is with the driver, before it gives out more."""
+        arrived.append(tile)
+        if len(arrived) == 5:
+            os.kill(victim, signal.SIGKILL)
+        return original(future, tile)
 
-    killer = threading.Thread(target=kill, daemon=True)
-    killer.start()
+    monkeypatch.setattr(clusters, "_result", killing)
     data = sweep(PROBLEM, *PLANE, **GIVEN, store=store, cluster=cluster.scheduler_address)
-    killer.join(10.0)
-    assert 5 <= found[0] < 38, "it must die in the middle"
+    assert len(arrived) == len({*arrived}) == 40
     same_bits(data.load(), expected)
     assert victim not in client.run(os.getpid).values()
 
@@ -90,6 +91,58 @@ def test_a_worker_that_computes_otherwise_is_refused(client, monkeypatch):
         sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
 
 
+def test_a_worker_without_ravine_is_refused_by_its_address(client, monkeypatch):
+    monkeypatch.setattr(clusters, "_QUESTION", "__import__('no_such_ravine')")
+    line = (
+        r"cluster must be of workers with the driver's ravine, got a worker at tcp://127.* where "
+        r"No module named 'no_such_ravine': python -m pip install 'ravine\[cluster\]==\S+' there"
+    )
+    with pytest.raises(ValueError, match=line):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
+def test_a_worker_that_joins_later_without_ravine_is_refused_too(client, monkeypatch):
+    questions = iter([clusters._QUESTION, "__import__('no_such_ravine')"])
+    ask = clusters._check_workers
+
+    def asked(client):
+        monkeypatch.setattr(clusters, "_QUESTION", next(questions))
+        ask(client)
+
+    monkeypatch.setattr(clusters, "_check_workers", asked)
+    monkeypatch.setattr(clusters, "_run_remotely", failing)
+    with pytest.raises(ValueError, match=r"got a worker at tcp://.* where No module named"):
+        sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
+def without_workers():
+    return LocalCluster(
+        n_workers=0,
+        processes=False,
+        host="127.0.0.1",
+        protocol="tcp://",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
+    )
+
+
+def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch, capsys):
+    monkeypatch.setenv("RAVINE_WAIT_FOR_WORKERS", "0.1")
+    with without_workers() as empty:
+        address = empty.scheduler_address
+        line = f"cluster must be with a worker, got {address} with none: start one with 'dask wor"
+        with pytest.raises(ValueError, match=line):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=address)
+    assert "waiting 0.1 s for one" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_is_gone_is_one_line():
+    with without_workers() as doomed, Client(doomed, set_as_default=False) as client:
+        client.close()
+        with pytest.raises(ConnectionError, match=r"is gone: tiles .* again with --resume to go"):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
+
+
 def test_an_error_on_a_worker_reaches_the_driver(client, monkeypatch):
     monkeypatch.setattr(clusters, "_run_remotely", failing)
     with pytest.raises(ArithmeticError, match="no"):
@@ -98,6 +151,24 @@ def test_an_error_on_a_worker_reaches_the_driver(client, monkeypatch):
 
 def failing(*_):
     raise ArithmeticError("no")
+
+
+@pytest.mark.parametrize("greeting", [b"", b"SSH-2.0-OpenSSH_9.7"])
+def test_what_else_takes_a_connection_is_not_waited_for(monkeypatch, greeting):
+    """Dask itself would wait for ever for a first word."""
+    monkeypatch.setattr(clusters, "_TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):  # the other side hangs up
+                connection.sendall(greeting)
+                connection.recv(1)
+
+        threading.Thread(target=greet, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ValueError, match="cluster must be the address of a Dask scheduler"):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=address)
 
 
 def test_a_cluster_that_is_not_there_is_one_line(monkeypatch):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ravine.engine.dataset import assemble, variable_dtype
+from ravine.engine.dataset import Assembly, variable_dtype
 from ravine.engine.repeats import MEASURES, variable_names
 from ravine.engine.restart import Restart
 from ravine.engine.schedule import Tail
@@ -28,12 +28,14 @@ def dataset(**changes):
     }
     spec = Spec(**plain | changes)
     names = variable_names(spec.measures, spec.repeats)
-    return assemble(
-        spec, [dict.fromkeys(names, np.arange(a, b, dtype=float)) for a, b in ((0, 4), (4, 6))]
-    )
+    assembly = Assembly(spec)
+    for first, last in ((4, 6), (0, 4)):
+        assembly.add((first, last), dict.fromkeys(names, np.arange(first, last, dtype=float)))
+
+    return assembly.dataset()
 
 
-def test_tiles_are_joined_in_order_and_typed():
+def test_tiles_are_put_in_place_in_any_order_and_typed():
     data = dataset()
     for name in variable_names(MEASURES, 2):
         assert data[name].values.tolist() == [[0, 1, 2], [3, 4, 5]]

@@ -89,29 +89,38 @@ def test_mini_batches_of_a_noisy_sum_end_at_a_floor():
 
 
 @pytest.mark.parametrize(
-    "problem",
+    ("problem", "steps"),
     [
-        multinomial_logistic(40, 4, 3, 3, l2=0.2, batch_size=10),
-        from_data(np.eye(6) + 0.1, np.arange(6.0), batch_size=3, l2=0.1),
-        from_functions(
-            gradients=lambda i, x: x + 0.3 * np.sin(x - i),
-            terms=4,
-            dimension=2,
-            curvature=Curvature(0.7, 1.3),
-            start=[3.0, -1.0],
+        (multinomial_logistic(40, 4, 3, 3, l2=0.2, batch_size=10), 2000),
+        (from_data(np.eye(6) + 0.1, np.arange(6.0), batch_size=3, l2=0.1), 2000),
+        # Well conditioned, and slow to evaluate: its objective is an integral over its gradients.
+        (
+            from_functions(
+                gradients=lambda i, x: x + 0.3 * np.sin(x - i),
+                terms=4,
+                dimension=2,
+                curvature=Curvature(0.7, 1.3),
+                start=[3.0, -1.0],
+            ),
+            150,
         ),
     ],
-    ids=lambda p: p.name,
+    ids=["multinomial_logistic", "from_data", "from_functions"],
 )
 @pytest.mark.parametrize("restart", [None, "gradient", "sampled", "full"])
-def test_any_problem_runs(problem, restart):
+def test_any_problem_runs(problem, steps, restart):
     trace = run(
-        problem, nesterov(problem.curvature), 400, sampling="reshuffle", restart=restart, seed=1
+        problem,
+        nesterov(problem.curvature),
+        min(400, steps),
+        sampling="reshuffle",
+        restart=restart,
+        seed=1,
     )
     assert trace.outcome is not Outcome.DIVERGED
     assert trace.objective[-1] < trace.objective[0]
     assert trace.made_by["problem"] == problem.name
-    full = run(problem, nesterov(problem.curvature), 2000, sampling=None, restart=restart)
+    full = run(problem, nesterov(problem.curvature), steps, sampling=None, restart=restart)
     assert full.outcome is Outcome.CONVERGED
     assert full.objective[-1] == pytest.approx(problem.minimum, rel=1e-9)
 
@@ -133,3 +142,12 @@ def test_bad_input_is_one_line(options, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         run(turning_quadratics(1, 5), **plain | options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_notebook_shows_the_outcome_and_the_curve():
+    problem = counterexample(mu=1.0, L=8.0, n=4)
+    trace = run(problem, Method(0.1, 0.3), 30, sampling="cyclic")
+    html = trace._repr_html_()
+    assert trace.outcome.sentence in html
+    assert f"{trace.errors[-1]:.6g}" in html
+    assert "<polyline" in html

@@ -147,13 +147,13 @@ def test_the_dataset_says_what_made_it():
 def test_a_tile_is_a_pure_function_that_can_be_sent(monkeypatch):
     problem = worst_case_quadratic(Q=9, d=4)
     caught = []
-    assemble = module.assemble
+    assembly = module.Assembly
 
-    def keep(spec, parts):
+    def keep(spec):
         caught.append(spec)
-        return assemble(spec, parts)
+        return assembly(spec)
 
-    monkeypatch.setattr(module, "assemble", keep)
+    monkeypatch.setattr(module, "Assembly", keep)
     found = sweep(problem, [0.1, 0.2], [0.0, 0.5, 0.9], steps=40, sigma2=1.0)
     run, spec = pickle.loads(pickle.dumps((run_tile, caught[0])))
     part = run(spec, 2, 5)

@@ -38,6 +38,18 @@ def test_nothing_is_loaded_from_elsewhere():
     assert html.count("<svg") == 1
 
 
+def test_formulas_are_drawn_where_they_are_asked_for_and_nowhere_else():
+    page = Page("A page")
+    page.paragraph("rho^k", formulas=True)
+    page.paragraph("rho^k")
+    page.table([Cell("√Q", formulas=True)], [["√Q"]])
+    html = page.html()
+    assert '<p><math displaystyle="true"><msup><mi>ρ</mi><mi>k</mi></msup></math></p>' in html
+    assert "<p>rho^k</p>" in html
+    assert '<th><math displaystyle="true"><msqrt><mi>Q</mi></msqrt></math></th>' in html
+    assert "<td>√Q</td>" in html
+
+
 def test_the_same_page_twice_is_the_same_bytes():
     assert a_page().html() == a_page().html()
 

@@ -28,7 +28,7 @@ def new_driver(width=1280, height=1000):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = shutil.which("chromedriver")
     browser = webdriver.Chrome(options=options, service=Service(driver))
-    browser.set_script_timeout(60)
+    browser.set_script_timeout(300)
     return browser
 
 

@@ -1,4 +1,4 @@
-"""The page in a real browser, as a person uses it."""
+"""The page in a real browser, as a person uses it: one browser, and few loads of the page."""
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -11,7 +11,18 @@ from ravine.web.layout import CONTROLS
 from ravine.web.readout import digits
 from ravine.web.view import RANGES
 
-WAIT = 90  # seconds at most; a busy machine may need them, a quiet one needs one
+pytestmark = pytest.mark.xdist_group("browser")
+
+WAIT = 300  # seconds at most; a busy machine may need them, a quiet one needs one
+WIDE = (1280, 1000)
+PHONE = (390, 844)
+
+DRAWN = "return !!document.querySelector('#plane .js-plotly-plot .heatmaplayer image')"
+PUT = """const e = arguments[0];
+const put = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+put.call(e, arguments[1]);
+e.dispatchEvent(new Event('input', {bubbles: true}));
+e.dispatchEvent(new Event('change', {bubbles: true}));"""
 
 
 def until(browser, condition):
@@ -19,31 +30,40 @@ def until(browser, condition):
 
 
 def text(browser, identity):
-    return browser.execute_script(
-        "const e = document.getElementById(arguments[0]); return e && e.textContent", identity
-    )
+    script = "const e = document.getElementById(arguments[0]); return e && e.textContent"
+    return browser.execute_script(script, identity)
 
 
 def value(browser, name):
-    return browser.find_element(By.ID, f"box-{name}").get_attribute("value")
+    return browser.execute_script(f"return document.getElementById('box-{name}').value")
 
 
 def errors(browser):
     return [line["message"] for line in browser.get_log("browser") if line["level"] == "SEVERE"]
 
 
-def open_page(browser, address, query=""):
+def size(browser, width, height):
+    """A window of that size, down to a phone's, which a window of Chromium cannot have."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def open_page(browser, address, query="", shape=WIDE):
     browser.get("about:blank")
+    size(browser, *shape)
     browser.get(address + query)
-    drawn = "return !!document.querySelector('#plane .js-plotly-plot .heatmaplayer image')"
-    until(browser, lambda: browser.execute_script(drawn))
+    until(browser, lambda: browser.execute_script(DRAWN))
     until(browser, lambda: text(browser, "rung-worst_case_rate"))
 
 
-def type_into(browser, name, words):
-    box = browser.find_element(By.ID, f"box-{name}")
-    box.send_keys(Keys.CONTROL, "a")
-    box.send_keys(words)
+def click(browser, identity):
+    browser.execute_script("document.getElementById(arguments[0]).click()", identity)
+
+
+def put(browser, name, words):
+    """A number in its box, at once."""
+    browser.execute_script(PUT, browser.find_element(By.ID, f"box-{name}"), str(words))
+    until(browser, lambda: value(browser, name) == str(words))
 
 
 def expected(Q, step, beta):
@@ -51,11 +71,20 @@ def expected(Q, step, beta):
     return digits(rungs.worst_case_rate)
 
 
-@pytest.fixture
-def page(browser, address):
-    browser.set_window_size(1280, 1000)
+@pytest.fixture(scope="module")
+def opened(browser, address):
     open_page(browser, address)
     return browser
+
+
+@pytest.fixture
+def page(opened):
+    """The page with the point at the usual parameters, whatever was done before."""
+    put(opened, "Q", 32)
+    put(opened, "step", 1)
+    put(opened, "beta", 0.699558)
+    until(opened, lambda: text(opened, "rung-worst_case_rate") == expected(32, 1, 0.699558))
+    return opened
 
 
 def test_the_first_picture_shows_the_library_s_numbers(page):
@@ -71,30 +100,40 @@ def test_the_first_picture_shows_the_library_s_numbers(page):
 def test_every_slider_moves_its_box(page, name):
     before = value(page, name)
     slider = page.find_element(By.ID, f"slide-{name}")
-    page.execute_script(
-        """const e = arguments[0];
-        const put = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
-        put.call(e, Number(e.min) + 0.37 * (Number(e.max) - Number(e.min)));
-        e.dispatchEvent(new Event('input', {bubbles: true}));
-        e.dispatchEvent(new Event('change', {bubbles: true}));""",
-        slider,
-    )
+    low = float(slider.get_attribute("min"))
+    high = float(slider.get_attribute("max"))
+    page.execute_script(PUT, slider, low + 0.37 * (high - low))
     until(page, lambda: value(page, name) != before)
-    spread = RANGES[name]
-    assert spread.low <= float(value(page, name)) <= spread.high
+    assert RANGES[name].low <= float(value(page, name)) <= RANGES[name].high
+    put(page, name, before)
     assert errors(page) == []
 
 
 def test_dragging_the_point_moves_the_method(page):
     knob = page.find_element(By.ID, "knob")
     before = float(value(page, "step"))
-    ActionChains(page).drag_and_drop_by_offset(knob, 60, 80).perform()
+    ActionChains(page, duration=50).drag_and_drop_by_offset(knob, 60, 80).perform()
     until(page, lambda: float(value(page, "step")) > before)
-    step = float(value(page, "step"))
-    beta = float(value(page, "beta"))
-    assert beta < 0.69
-    until(page, lambda: text(page, "rung-worst_case_rate") == expected(32, step, beta))
+
+    def shown_is_computed():
+        # Both boxes anew each time: the last of the drag may still be on its way.
+        step = float(value(page, "step"))
+        beta = float(value(page, "beta"))
+        moved = step > 1.0 and beta < 0.69
+        return moved and text(page, "rung-worst_case_rate") == expected(32, step, beta)
+
+    until(page, shown_is_computed)
     assert errors(page) == []
+
+
+def test_the_cursor_s_numbers_are_those_of_its_place(page):
+    wrap = page.find_element(By.ID, "plane-wrap")
+    ActionChains(page, duration=50).move_to_element_with_offset(wrap, 20, 100).perform()
+    ActionChains(page, duration=50).move_to_element_with_offset(wrap, 25, 90).perform()
+    until(page, lambda: text(page, "cursor-worst_case_rate") not in ("", "–"))
+    assert float(text(page, "cursor-spectral_radius")) <= float(
+        text(page, "cursor-worst_case_rate")
+    )
 
 
 def test_arrow_keys_move_the_point(page):
@@ -103,59 +142,191 @@ def test_arrow_keys_move_the_point(page):
     knob.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     until(page, lambda: float(value(page, "step")) == pytest.approx(0.98))
     knob.send_keys(Keys.SHIFT, Keys.ARROW_UP)
-    until(page, lambda: float(value(page, "beta")) > 0.6995)
+    until(page, lambda: float(value(page, "beta")) == pytest.approx(0.700558))
     assert "step size 0.98" in knob.get_attribute("aria-valuetext")
 
 
 def test_a_wrong_number_has_a_message_beside_its_box(page):
-    type_into(page, "Q", "-3")
-    until(page, lambda: "a number from 1" in text(page, "message-Q"))
+    put(page, "Q", "-3")
+    until(page, lambda: "a number from 1.001" in text(page, "message-Q"))
     assert "Traceback" not in page.page_source
-    type_into(page, "Q", "8")
+    put(page, "Q", "8")
     until(page, lambda: text(page, "message-Q") == "")
     assert errors(page) == []
 
 
-def test_the_address_restores_the_view(browser, address):
-    browser.set_window_size(1280, 1000)
-    open_page(browser, address, "?Q=8.0&step=0.7&beta=0.3&colour=worst&axis=log&example=odd")
-    until(browser, lambda: value(browser, "Q") == "8")
-    until(browser, lambda: text(browser, "rung-worst_case_rate") == expected(8, 0.7, 0.3))
-    type_into(browser, "beta", "0.25")
-    until(browser, lambda: "beta=0.25" in browser.current_url)
-    assert "Q=8.0" in browser.current_url
-    assert errors(browser) == []
+def test_a_preset_puts_the_point_at_its_parameters(page):
+    page.find_element(By.ID, "pick-preset").click()
+    option = "//*[contains(@class, 'dash-dropdown')]//*[text()=\"Polyak's heavy ball\"]"
+    until(page, lambda: page.find_elements(By.XPATH, option))
+    page.find_elements(By.XPATH, option)[0].click()
+    beta = float(ravine.heavy_ball(ravine.Curvature(1, 32)).beta)
+    until(page, lambda: float(value(page, "beta")) == pytest.approx(beta, rel=1e-5))
+    assert float(value(page, "gamma")) == 0.0
+    put(page, "gamma", "")
+    assert errors(page) == []
 
 
 def test_the_code_is_for_what_is_shown(page):
-    type_into(page, "beta", "0.125")
+    put(page, "beta", "0.125")
     until(page, lambda: "0.125" in text(page, "python-code"))
-    page.find_element(By.ID, "open-share").click()
+    page.find_element(By.ID, "open-share").send_keys(Keys.ENTER)
     until(page, lambda: page.find_element(By.ID, "command-line").is_displayed())
     assert "--beta 0.125" in text(page, "command-line")
-    page.find_element(By.ID, "close-share").click()
+    ActionChains(page).send_keys(Keys.ESCAPE).perform()
+    until(page, lambda: not page.find_element(By.ID, "command-line").is_displayed())
 
 
-def test_the_turning_path_plays(browser, address):
-    open_page(browser, address, "?example=turning&Q=32.0&K=60")
-    count = "const t = document.querySelector('#turning .js-plotly-plot'); " \
-            "return t && t.layout.annotations ? t.layout.annotations[0].text : ''"  # fmt: skip
-    until(browser, lambda: "step 12 of" in browser.execute_script(count))
-    browser.find_element(By.ID, "advance").click()
-    until(browser, lambda: "step 13 of" in browser.execute_script(count))
+def test_pictures_and_numbers_can_be_taken_away(page, tmp_path):
+    allow = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", allow)
+    for button in ("plane-svg", "plane-png", "run-svg", "export-csv"):
+        click(page, button)
+    names = ("ravine-plane.svg", "ravine-plane.png", "ravine-run.svg", "ravine-plane.csv")
+    until(page, lambda: all((tmp_path / name).exists() for name in names))
+    assert (tmp_path / "ravine-plane.svg").read_text().startswith("<svg")
+    assert (tmp_path / "ravine-plane.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "ravine-plane.csv").read_text().startswith("alpha_L,beta,spectral_radius")
+    assert errors(page) == []
 
 
-def test_a_phone_has_everything_in_its_width(browser, address):
-    browser.set_window_size(390, 844)
-    open_page(browser, address)
+def test_a_run_is_played_paused_and_drawn_anew(page):
+    click(page, "rewind")
+    until(page, lambda: text(page, "at-step") == "step 0 of 200")
+    click(page, "advance")
+    until(page, lambda: text(page, "at-step") == "step 1 of 200")
+    click(page, "play")
+    until(page, lambda: text(page, "at-step") not in ("step 1 of 200", "step 0 of 200"))
+    if text(page, "play") == "pause":
+        click(page, "play")
+    until(page, lambda: text(page, "play") == "play")
+    before = value(page, "seed")
+    click(page, "reseed")
+    until(page, lambda: int(value(page, "seed")) == int(before) + 1)
+    assert errors(page) == []
+
+
+def test_everything_has_a_name_for_a_screen_reader(page):
+    page.execute_cdp_cmd("Accessibility.enable", {})
+    tree = page.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    page.execute_cdp_cmd("Accessibility.disable", {})
+    asked = {"slider", "textbox", "combobox", "button", "radio", "spinbutton", "checkbox"}
+    nameless = [
+        node["role"]["value"]
+        for node in tree
+        if not node.get("ignored")
+        and node.get("role", {}).get("value") in asked
+        and not node.get("name", {}).get("value")
+    ]
+    sliders = [n for n in tree if n.get("role", {}).get("value") == "slider"]
+    assert len(sliders) == len(CONTROLS) + 1
+    assert nameless == []
+
+
+def test_light_and_dark(page):
+    click(page, "toggle-theme")
+    ink = "const p = document.querySelector('#plane .js-plotly-plot'); return p.layout.font.color"
+    until(page, lambda: page.execute_script(ink) == "#e6ebf1")
+    click(page, "toggle-theme")
+    until(page, lambda: page.execute_script(ink) == "#1d2733")
+    assert errors(page) == []
+
+
+def test_claims_are_listed_and_a_figure_can_be_cancelled(page):
+    click(page, "open-share")
+    click(page, "close-share")
+    room(page, "claims")
+    rows = "return document.querySelectorAll('.claims tbody tr').length"
+    assert page.execute_script(rows) > 40
+    until(page, lambda: page.find_element(By.ID, "judge").is_displayed())
+    click(page, "judge")
+    until(page, lambda: page.find_element(By.ID, "claims-cancel").is_displayed())
+    click(page, "claims-cancel")
+    until(page, lambda: not page.find_element(By.ID, "claims-cancel").is_displayed())
+    room(page, "plane")
+    assert errors(page) == []
+
+
+def room(browser, name):
+    browser.execute_script(
+        "document.querySelector(`#pick-room input[value='${arguments[0]}']`).click()", name
+    )
+    until(browser, lambda: browser.find_element(By.ID, f"room-{name}").is_displayed())
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A diagnosis that takes a second instead of half a minute."""
+    monkeypatch.setattr("ravine.web.data_room.SECONDS", 1.0)
+
+
+def upload(browser, path):
+    browser.find_element(By.CSS_SELECTOR, "#upload input[type=file]").send_keys(str(path))
+
+
+def test_a_good_table_is_judged_and_a_bad_one_refused(page, quick, tmp_path):
+    room(page, "data")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("<script>alert(1)</script>\n")
+    upload(page, bad)
+    until(page, lambda: text(page, "data-refusal"))
+    assert "\n" not in text(page, "data-refusal")
+
+    good = tmp_path / "good.csv"
+    rows = [f"{i % 7},{(3 * i) % 5},{i % 7 + 2 * ((3 * i) % 5) + i % 3}" for i in range(64)]
+    good.write_text("\n".join(["<b>one</b>,two,target", *rows]) + "\n")
+    upload(page, good)
+    until(page, lambda: page.find_element(By.ID, "data-words").is_displayed())
+    assert "lr = " in text(page, "data-words")
+    assert page.execute_script("return document.querySelector('#room-data table b')") is None
+    tall = "return document.querySelector('#data-plane .js-plotly-plot').offsetHeight"
+    until(page, lambda: page.execute_script(tall) > 300)
+
+    click(page, "judge-point")
+    until(page, lambda: "judging" in text(page, "data-judged"))
+    until(page, lambda: "lr = " in text(page, "data-judged"))
+    room(page, "plane")
+    assert errors(page) == []
+
+
+def test_long_work_can_be_cancelled(page, tmp_path):
+    room(page, "data")
+    good = tmp_path / "again.csv"
+    good.write_text("a,b,target\n" + "".join(f"{i},{i * i % 7},{i % 5}\n" for i in range(60)))
+    upload(page, good)
+    until(page, lambda: page.find_element(By.ID, "data-cancel").is_displayed())
+    click(page, "data-cancel")
+    until(page, lambda: not page.find_element(By.ID, "data-cancel").is_displayed())
+    room(page, "plane")
+    assert errors(page) == []
+
+
+# From here on each test loads the page anew.
+
+
+def test_the_address_restores_the_view(browser, address):
+    open_page(browser, address, "?Q=8.0&step=0.7&beta=0.3&colour=worst&axis=log&example=odd")
+    until(browser, lambda: value(browser, "Q") == "8")
+    until(browser, lambda: text(browser, "rung-worst_case_rate") == expected(8, 0.7, 0.3))
+    put(browser, "beta", "0.25")
+    until(browser, lambda: "beta=0.25" in browser.current_url)
+    assert "Q=8.0" in browser.current_url
+    assert "axis=log" in browser.current_url
+    assert errors(browser) == []
+
+
+def test_the_turning_path_plays_at_a_phone_s_width(browser, address):
+    open_page(browser, address, "?example=turning&Q=32.0&K=60", PHONE)
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.execute_script(wide) <= 0
-
-
-def test_claims_are_listed(browser, address):
-    browser.set_window_size(1280, 1000)
-    browser.get("about:blank")
-    browser.get(address + "?room=claims")
-    rows = "return document.querySelectorAll('.claims tbody tr').length"
-    until(browser, lambda: browser.execute_script(rows) > 40)
-    until(browser, lambda: browser.find_element(By.ID, "judge").is_displayed())
+    count = (
+        "const t = document.querySelector('#turning .js-plotly-plot'); "
+        "return t && t.layout && t.layout.annotations ? t.layout.annotations[0].text : ''"
+    )
+    until(browser, lambda: "step 12 of" in browser.execute_script(count))
+    click(browser, "advance")
+    until(browser, lambda: "step 13 of" in browser.execute_script(count))
+    click(browser, "rewind")
+    until(browser, lambda: "step 0 of" in browser.execute_script(count))
+    assert browser.execute_script(wide) <= 0
+    assert errors(browser) == []

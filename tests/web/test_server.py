@@ -1,7 +1,6 @@
 import pytest
 
-from ravine.arguments import Refusal
-from ravine.web.explore import HOST, _listen
+from ravine.web.explore import HOST
 from ravine.web.server import make_app
 
 PORT = 8123
@@ -45,16 +44,3 @@ def test_large_bodies_are_refused(client, monkeypatch):
         data=b" " * 11,
     )
     assert answer.status_code == 413
-
-
-def test_a_busy_port_leads_to_the_next():
-    with _listen(HOST, 18500) as first:
-        first.listen()
-        taken = first.getsockname()[1]
-        with _listen(HOST, taken) as second:
-            assert second.getsockname()[1] > taken
-
-
-def test_a_foreign_address_is_refused_in_one_line():
-    with pytest.raises(Refusal, match=r"host must be an address of this machine"):
-        _listen("198.51.100.7", 18600)

@@ -7,7 +7,7 @@ from ravine.web.view import Axis, Example, Room, View, from_query, parse
 
 
 @given(
-    Q=st.floats(1.0, 1e6),
+    Q=st.floats(1.001, 1e6),
     step=st.floats(1e-6, 4.0),
     beta=st.floats(-1.0, 1.0),
     gamma=st.none() | st.floats(-2.0, 2.0),
@@ -32,8 +32,8 @@ def test_what_is_usual_is_left_out():
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("Q", "0.5", "a number from 1 to 1e+06"),
-        ("Q", "<b>", "a number from 1 to 1e+06"),
+        ("Q", "0.5", "a number from 1.001 to 1e+06"),
+        ("Q", "<b>", "a number from 1.001 to 1e+06"),
         ("K", "2.5", "a whole number"),
         ("beta", "nan", "a number from -1 to 1"),
         ("sampling", "never", "one of iid, "),

@@ -63,7 +63,7 @@ def sweep_command(
 
 def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) -> None:
     from ravine.engine.spec_file import read_spec_file
-    from ravine.engine.storage.store import store_status
+    from ravine.engine.storage.store import finished_tiles
 
     wanted = read_spec_file(spec)
     place = out if out is not None else wanted.arguments.get("store")
@@ -73,7 +73,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
     store = Path(place)
     before = 0
     if store.exists():
-        before = store_status(store).done
+        before = finished_tiles(store)
         if not resume:
             shown = f"{store}, where {before} tiles are finished"
             remedy = "add --resume to go on with it, or give another path"
@@ -126,9 +126,9 @@ def _show_status(store: Path, json: bool) -> None:
         return
 
     end = "complete" if state.is_complete else "go on with --resume"
-    damaged = f", {state.damaged} damaged" if state.damaged else ""
+    damaged = f", {state.damaged} damaged ({state.damages[0]})" if state.damages else ""
     share = state.done / state.total
     typer.echo(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")
 
     for name in ("problem", "steps", "repeats", "seed", "dtype", "ravine"):
-        typer.echo(f"  {name}: {state.made_with[name]}")
+        typer.echo(f"  {name}: {state.made_with.get(name, 'unknown')}")

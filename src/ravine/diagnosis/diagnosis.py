@@ -13,15 +13,19 @@ from ravine.diagnosis.remedies import Remedy, Scaling
 from ravine.diagnosis.survey import Survey
 from ravine.sampling import Sampling
 from ravine.tables import Finding
+from ravine.values import Value
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
+_EQUAL = 0.02
+"""Of the loss: less does not decide between two recipes."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis:
+class Diagnosis(Value):
     """What was found on the data, predicted for each recipe, and measured.
 
     Attributes
@@ -150,6 +154,5 @@ def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
         return None
 
     least = min(p.loss for p in good)
-    # Runs of a few seeds do not tell 2 % apart.
-    equal = [p for p in good if p.loss <= least + 0.02 * abs(least)]
+    equal = [p for p in good if p.loss <= least + _EQUAL * abs(least)]
     return min(equal, key=lambda p: (not p.candidate.recommended, p.loss))

@@ -5,9 +5,9 @@ show the same batches to many methods and schedules at once, on any loss and wat
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -18,13 +18,9 @@ from ravine.diagnosis.cut import Cut
 from ravine.diagnosis.recipe import Recipe
 from ravine.diagnosis.row_model import RowModel
 from ravine.engine.measures import divergence_limit
-from ravine.methods import Method
 
 Watch: TypeAlias = Callable[[FloatArray], FloatArray]
 """Excess loss f(y) - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
-
-_PILOT = 12
-"""Steps that are timed before the length of a run is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +60,20 @@ class Runs:
         """Indices of the marks at which the loss was taken."""
         return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))
 
+    def joined(self, more: Runs) -> Runs:
+        """These runs and those of further seeds."""
+        return Runs(
+            self.steps,
+            np.concatenate([self.squares, more.squares], axis=1),
+            np.concatenate([self.excess, more.excess], axis=1),
+            np.concatenate([self.diverged_at, more.diverged_at]),
+            np.concatenate([self.average, more.average]),
+            np.concatenate([self.tail_squares, more.tail_squares]),
+            np.concatenate([self.tail_excess, more.tail_excess]),
+            np.concatenate([self.final, more.final]),
+            np.concatenate([self.tail, more.tail]),
+        )
+
     def last_excess(self, recipes: Sequence[Recipe]) -> FloatArray:
         """F - f* in the end as each recipe reads it: of the last point, or of the average."""
         averaged = np.array([r.averaged for r in recipes])
@@ -85,7 +95,7 @@ def follow(
     *,
     steps: int,
     seeds: int,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     points: int = 200,
     watched: int | None = None,
     reference: float | None = None,
@@ -130,14 +140,17 @@ def follow(
             np.subtract(y, best, out=away)
             error = _squares(away, K)
             gone = ~(error < limit)
+
             if gone.any():
                 diverged[gone & (diverged < 0)] = k
                 _reset((x, v, y, tail), gone, K)
+
             error[diverged >= 0] = np.inf
             if row < len(marks) and k == marks[row]:
                 squares[row] = error
                 if row in with_loss:
                     excess[row] = np.where(diverged >= 0, np.inf, watch(y))
+
                 row += 1
 
             if k >= half:
@@ -145,6 +158,7 @@ def follow(
                 tail += y
             if k == steps:
                 break
+
             pull = model.pull(next(draws), y, model.slopes)
             pull *= alpha * factors[k]
             # x⁺ = x + beta v - alpha_k g(y). The velocity is kept as a sum of gradients times the
@@ -152,8 +166,10 @@ def follow(
             v *= beta
             x += v
             x -= pull
+
             if falls:
                 v *= ratios[k]
+
             v -= pull
 
         counted = steps + 1 - half
@@ -167,50 +183,36 @@ def follow(
     )
 
 
-def seconds_per_step(model: RowModel, cut: Cut, recipes: int, seeds: int) -> float:
-    """Time of one step of so many runs, measured on a few steps of runs that stand still."""
-    still = [Recipe(Method(0.0))] * recipes
-    zero = np.zeros(model.dimension)
-
-    def watch(points: FloatArray) -> FloatArray:
-        return np.zeros((seeds, recipes))
-
-    begun = time.perf_counter()
-    follow(model, cut, still, zero, zero, watch, steps=2, seeds=seeds, points=2)
-    started = time.perf_counter()
-    follow(model, cut, still, zero, zero, watch, steps=2 + _PILOT, seeds=seeds, points=2)
-    ended = time.perf_counter()
-    return max((ended - started - (started - begun)) / _PILOT, 1e-6)
-
-
 def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -> Watch:
     """Excess of a quadratic: ½ ‖R (y - x*)‖² with RᵀR the Hessian, R of shape (k, d)."""
     if model.outputs != 1:
         raise AssertionError("a quadratic loss has one output")
 
-    centre = minimiser[:, None]
+    return partial(_quadratic_excess, minimiser[:, None], roots)
 
-    def watch(points: FloatArray) -> FloatArray:
-        turned = roots @ (points - centre)
-        return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
-    return watch
+def _quadratic_excess(centre: FloatArray, roots: FloatArray, points: FloatArray) -> FloatArray:
+    turned = roots @ (points - centre)
+    return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
 
 def objective_watch(model: RowModel, minimum: float, weights: FloatArray | None) -> Watch:
     """Excess of any loss: the whole objective at every point, less its least value."""
+    return partial(_objective_excess, model, minimum, weights)
 
-    def watch(points: FloatArray) -> FloatArray:
-        # At the minimiser the difference of two equal losses may round to less than zero.
-        return np.maximum(model.objective(points, weights) - minimum, 0.0)
 
-    return watch
+def _objective_excess(
+    model: RowModel, minimum: float, weights: FloatArray | None, points: FloatArray
+) -> FloatArray:
+    # At the minimiser the difference of two equal losses may round to less than zero.
+    return np.maximum(model.objective(points, weights) - minimum, 0.0)
 
 
 def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:
     """Steps at which errors are taken: evenly, and more of them early."""
     even = np.linspace(0, steps, max(points // 2, 2))
     early = np.geomspace(1, max(steps, 1), max(points // 2, 2))
+
     return np.unique(np.concatenate([even, early]).round().astype(np.intp))
 
 
@@ -219,6 +221,7 @@ def steps_to(runs: Runs, level: float) -> FloatArray:
     kept = runs.watched
     mean = runs.excess[kept].mean(axis=1)
     out = np.full(mean.shape[1], math.inf)
+
     for i in range(mean.shape[1]):
         below = np.flatnonzero(mean[:, i] <= level)
         if below.size:
@@ -235,6 +238,7 @@ def _crossing(steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level:
     high = math.log(curve[first - 1])
     low = math.log(curve[first])
     share = (high - math.log(level)) / max(high - low, 1e-300)
+
     return float(steps[first - 1] + share * (steps[first] - steps[first - 1]))
 
 

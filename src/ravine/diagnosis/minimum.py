@@ -15,6 +15,12 @@ FULL_LIMIT = 1200
 """Coordinates up to which the Hessian is diagonalised: a second or two on one core."""
 _RANK = 1e-13
 """Eigenvalues below this part of the largest are the rounding of zero."""
+_SOLVED = 1e-8
+_PRODUCTS = 1000
+"""Relative residual at which conjugate gradients end, and products after which they do."""
+_PASSES = 3
+_NEWTON = 30
+"""Newton's steps: a quadratic's take back the rounding of the first, others need some twenty."""
 _TOP_VECTORS = 12
 """Eigenvectors of the largest curvature that Lanczos' method is asked for."""
 
@@ -57,6 +63,7 @@ def minimum_of(problem: LinearModel, model: RowModel) -> Minimum:
         zero = np.zeros(problem.dimension)
         values, vectors = _curved(problem.hessian(zero))
         x = zero
+
         # The second pass takes the rounding of the first one back.
         for _ in range(2):
             x = x - vectors @ ((vectors.T @ problem.gradient(x)) / values)
@@ -104,12 +111,14 @@ def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
             flat = v.ravel()
             curved = model.curve(flat, x)
             met.append(float(flat @ curved) / max(float(flat @ flat), 1e-300))
+
             return curved
 
         operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
-        return np.asarray(cg(operator, g, rtol=1e-8, maxiter=1000)[0])
+        return np.asarray(cg(operator, g, rtol=_SOLVED, maxiter=_PRODUCTS)[0])
 
-    x = newton(np.zeros(d), problem.gradient, solve, iterations=3 if model.quadratic else 30)
+    iterations = _PASSES if model.quadratic else _NEWTON
+    x = newton(np.zeros(d), problem.gradient, solve, iterations=iterations)
     operator = LinearOperator((d, d), matvec=lambda v: model.curve(v.ravel(), x), dtype=np.float64)
     first = np.random.default_rng(0).standard_normal(d)
     # Close directions serve as well as exact ones; only the largest curvature has to hold.
@@ -119,4 +128,5 @@ def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
     curved = [m for m in met if m > _RANK * values[-1]]
     low = problem.l2 if problem.l2 > 0.0 else min(curved, default=float(values[0]))
     spectrum = np.concatenate([[min(low, float(values[0]))], values])
+
     return Minimum(x, float(problem.objective(x)), spectrum, vectors, 0, False)

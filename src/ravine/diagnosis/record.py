@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ravine.diagnosis.estimate import Estimate
 from ravine.diagnosis.measurement import Runs
-from ravine.diagnosis.prediction import Estimate, Prediction
+from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.recipe import Recipe
 from ravine.theory.finite_sums.growth import Growth
 
@@ -76,6 +77,7 @@ def _curvatures(result: Diagnosis) -> dict[str, Any]:
     survey = result.survey
     certified = survey.certified_curvature
     point = survey.minimiser
+
     return {
         "curvature": {
             "mu": float(survey.curvature.mu), "L": float(survey.curvature.L),

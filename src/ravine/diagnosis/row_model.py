@@ -50,6 +50,11 @@ class RowModel:
         return int(self.X.shape[0])
 
     @property
+    def entries(self) -> int:
+        """Numbers in the table that are stored."""
+        return int(self.X.nnz) if self.sparse else self.rows * self.features
+
+    @property
     def dimension(self) -> int:
         """Number of coordinates of a point."""
         return self.features * self.outputs
@@ -77,8 +82,9 @@ class RowModel:
             return lambda Z, rows: bend[rows] * Z
 
         def bent(Z: FloatArray, rows: Indices) -> FloatArray:
-            at = np.repeat(scores[rows], Z.shape[1] // self.outputs, axis=0)
-            return self.loss.curve(at, Z.reshape(-1, self.outputs)).reshape(Z.shape)
+            which = np.repeat(rows, Z.shape[1] // self.outputs)
+            tall = Z.reshape(-1, self.outputs)
+            return self.loss.curve(scores[which], tall, which).reshape(Z.shape)  # type: ignore[arg-type]
 
         return bent
 
@@ -93,6 +99,7 @@ class RowModel:
         Z = block @ points
         bent = slopes(Z.reshape(seeds * m, -1), drawn.rows.ravel()).reshape(Z.shape)
         bent = bent / m if drawn.parts is None else bent * drawn.parts[:, :, None]
+
         return np.asarray(np.swapaxes(block, 1, 2) @ bent + self.l2 * points)
 
     def _sparse_pull(self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int) -> FloatArray:
@@ -100,6 +107,7 @@ class RowModel:
         block = self.X[rows]
         bent = slopes(np.asarray(block @ points[s]), rows)
         part = np.full(len(rows), 1.0 / len(rows)) if drawn.parts is None else drawn.parts[s]
+
         return np.asarray(block.T @ (part[:, None] * bent))
 
     def losses(self, points: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -109,6 +117,7 @@ class RowModel:
         flat = np.moveaxis(points, 0, 1).reshape(f, -1)
         step = max(1, _CHUNK // flat.shape[1])
         total = np.zeros(seeds * runs)
+
         for first in range(0, self.rows, step):
             rows = np.arange(first, min(first + step, self.rows))
             Z = np.asarray(self.X[first : first + step] @ flat)
@@ -118,10 +127,6 @@ class RowModel:
         return total.reshape(seeds, runs)
 
     def _values(self, Z: FloatArray, rows: Indices, count: int) -> FloatArray:
-        if self.outputs == 1:
-            columns = [self.loss.values(Z[:, [j]], rows) for j in range(count)]  # type: ignore[arg-type]
-            return np.stack(columns, axis=1)
-
         which = np.repeat(rows, count)
         values = self.loss.values(Z.reshape(-1, self.outputs), which)  # type: ignore[arg-type]
         return np.asarray(values.reshape(len(rows), count))
@@ -131,6 +136,7 @@ class RowModel:
         runs = points.shape[2] // self.outputs
         split = points.reshape(len(points), self.features, runs, self.outputs)
         squares = np.einsum("sfrk,sfrk->sr", split, split)
+
         return np.asarray(self.losses(points, weights) + 0.5 * self.l2 * squares)
 
     @property
@@ -163,6 +169,7 @@ class RowModel:
         pairs = np.moveaxis(np.array(entries), 2, 0)
         values, turn = np.linalg.eigh(pairs)
         half = turn * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+
         if basis is None:
             dense = _dense(block)
             wide = np.einsum("mf,mkq->mfkq", dense, half)
@@ -179,6 +186,7 @@ class RowModel:
         slopes = self.slopes(scores, rows)
         along = np.asarray(block @ basis.reshape(self.features, -1))
         along = along.reshape(len(rows), self.outputs, basis.shape[1])
+
         return np.asarray(np.einsum("mok,mo->mk", along, slopes))
 
     def row_gradient(self, rows: Indices, x: FloatArray) -> FloatArray:
@@ -186,6 +194,7 @@ class RowModel:
         block = self.X[rows]
         scores = np.asarray(block @ x.reshape(self.features, -1))
         slopes = self.slopes(scores, rows)
+
         return np.asarray((block.T @ slopes).ravel() / len(rows) + self.l2 * x)
 
     def curve(self, v: FloatArray, x: FloatArray) -> FloatArray:
@@ -194,6 +203,7 @@ class RowModel:
         V = v.reshape(self.features, -1)
         W = x.reshape(self.features, -1)
         step = self.rows if self.sparse else max(1, _CHUNK // self.features)
+
         for first in range(0, self.rows, step):
             block = self.X[first : first + step]
             along = np.asarray(block @ V)

@@ -15,6 +15,7 @@ import xarray as xr
 from ravine.arguments import FloatArray
 from ravine.engine.device import device_name
 from ravine.engine.measures import Outcome
+from ravine.engine.repeats import variable_names
 from ravine.engine.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -46,17 +47,25 @@ def variable_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(np.int8 if name == "outcome" else np.int64)
 
 
-def assemble(spec: Spec, parts: list[dict[str, FloatArray]]) -> xr.Dataset:
-    """Join the variables of all tiles, in order, into the dataset of the sweep."""
-    return new_dataset(
-        spec,
-        {
-            name: np.concatenate([part[name] for part in parts])
-            .reshape(spec.shape)
-            .astype(variable_dtype(name), copy=False)
-            for name in parts[0]
-        },
-    )
+class Assembly:
+    """The variables of all tiles, put in place as they come: what is there need not be joined."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        names = variable_names(spec.measures, spec.repeats)
+        self._values = {name: np.empty(spec.pixels, variable_dtype(name)) for name in names}
+
+    def add(self, tile: tuple[int, int], part: dict[str, FloatArray]) -> None:
+        """Take the variables of the pixels of a tile."""
+        first, last = tile
+        for name, values in part.items():
+            self._values[name][first:last] = values
+
+    def dataset(self) -> xr.Dataset:
+        """Return the dataset of the sweep, when all tiles are there."""
+        shape = self._spec.shape
+        values = {name: array.reshape(shape) for name, array in self._values.items()}
+        return new_dataset(self._spec, values)
 
 
 def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:

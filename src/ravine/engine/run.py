@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real, refuses_unknown, whole
+from ravine.arguments import FloatArray, Refusal, one_number, real, refuse_too_large, whole
+from ravine.boundary import public
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
-from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.draws.random import NOISE, advance, key_of_seed, output, stream
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled
 from ravine.engine.measures import (
     FIELDS,
@@ -36,15 +37,17 @@ from ravine.engine.restart import (
     restart_rule,
 )
 from ravine.engine.schedule import Schedule, momenta
+from ravine.markup import card, curve
 from ravine.methods import Method
 from ravine.problems.problem import Problem
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.quadratic_sum import QuadraticSum
 from ravine.sampling import Sampling
+from ravine.values import Value
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace(Value):
     """What happened in one run, step by step.
 
     With K the steps taken: row k of the arrays of K + 1 rows belongs to the state after k steps,
@@ -123,8 +126,24 @@ class Trace:
         """
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
+    def _repr_html_(self) -> str:
+        """How it ended, and the error over the steps, for notebooks."""
+        errors = self.errors
+        rows = [
+            ("steps", f"{self.steps}", ""),
+            ("outcome", self.outcome.name.lower(), self.outcome.sentence),
+            ("‖y - x*‖ at the start", f"{errors[0]:.6g}", ""),
+            ("‖y - x*‖ at the end", f"{errors[-1]:.6g}", ""),
+            ("f(y) - f* at the end", f"{self.objective[-1] - self.minimum:.6g}", ""),
+            ("fitted growth a step", f"{self.rate:.6g}", ""),
+        ]
+        if self.diverged_at >= 0:
+            rows.insert(2, ("diverged after step", f"{self.diverged_at}", ""))
 
-@refuses_unknown
+        return card("One run", rows, picture=curve(errors, "‖y - x*‖ over the steps"))
+
+
+@public
 def run(
     problem: Problem,
     method: Method,
@@ -184,15 +203,19 @@ def run(
     variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
     rule = None if sampling is None else Sampling.parse(sampling)
     kind, period = restart_rule(restart)
+    # Points, velocities and gradients of each step, as lists and then as arrays.
+    needed = 64 * count * (problem.dimension + 4)
+    refuse_too_large("steps", needed, count, "take fewer steps, or sweep, which keeps none of them")
+    key = key_of_seed(seed)
     betas = momenta(schedule, count).of(beta)
     gammas = betas if method.is_nesterov else np.full(count + 1, gamma)
     indices = np.zeros((count, 1), np.int64)
     if rule is not None:
         indices = sampled_indices(
-            problem.terms, count, sampling=rule, seed=seed, trajectory=trajectory, batch=batch
+            problem.terms, count, sampling=rule, seed=key, trajectory=trajectory, batch=batch
         )
 
-    noise = _noise(problem, rule, count, variance, seed, trajectory)
+    noise = _noise(problem, rule, count, variance, key, trajectory)
     loop = _Loop(problem, _start(problem, start), rule is not None, alpha, kind, period)
 
     with np.errstate(over="ignore", invalid="ignore"):

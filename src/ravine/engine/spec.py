@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    WrongType,
+    in_words,
+    kind_in_words,
+    one_number,
+    real,
+    refuse_too_large,
+    whole,
+)
 from ravine.engine.draws.index_sampling import check_batch
+from ravine.engine.draws.random import key_of_seed
 from ravine.engine.kernels.table import kernel_for
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
@@ -21,7 +32,6 @@ from ravine.sampling import Sampling
 NOISES = ("independent", "shared")
 DTYPES = ("float64", "float32")
 
-_MOST_SEED = 2**64  # a seed is a key of 64 bits
 _MOST_PIXELS = 2**32  # a stream's identity has 32 bits for the pixel and 32 for the repeat
 
 
@@ -123,13 +133,15 @@ def checked_spec(
         sigma2=_variance(problem, sigma2, total_variance),
         noise=_one_of("noise", noise, NOISES),
         measures=_measures(measure),
-        seed=_seed(seed),
+        seed=key_of_seed(seed),
         start=_start(problem, start),
         dtype=_one_of("dtype", dtype, DTYPES),
     )
 
     _check_plane(spec)
     check_batch(spec.sampling, 1 if spec.sampling is None else problem.terms, spec.batch)
+    # Two tables of the momentum of each step, and what they are made from.
+    refuse_too_large("steps", 64 * spec.steps, spec.steps, "take fewer steps")
     momenta(spec.schedule, spec.steps)
     kernel_for(spec).check(spec)
     return spec
@@ -183,32 +195,29 @@ def _schedule(schedule: Schedule | None) -> Schedule | None:
 
 
 def _measures(measure: Sequence[str]) -> tuple[str, ...]:
-    names = (measure,) if isinstance(measure, str) else tuple(measure)
+    try:
+        names = (measure,) if isinstance(measure, str) else tuple(measure)
+    except TypeError:
+        remedy = f"give some of {', '.join(MEASURES)}"
+        raise WrongType("measure", "a list of names", kind_in_words(measure), remedy) from None
+
     for name in names:
         _one_of("measure", name, MEASURES)
 
     return names
 
 
-def _seed(seed: int) -> int:
-    number = whole("seed", seed, 0, remedy="give a whole number, e.g. seed=0")
-    if number >= _MOST_SEED:
-        raise Refusal("seed", "below 2**64", number, "give a smaller number")
-
-    return number
-
-
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         rule = f"one of {', '.join(allowed)}"
-        raise Refusal(name, rule, repr(value), "pick one of these names")
+        raise Refusal(name, rule, in_words(value), "pick one of these names")
 
     return value
 
 
 def _variance(problem: Any, sigma2: float | None, total_variance: float | None) -> float:
     if sigma2 is not None and total_variance is not None:
-        shown = f"sigma2={sigma2} and total_variance={total_variance}"
+        shown = f"sigma2={in_words(sigma2)} and total_variance={in_words(total_variance)}"
         raise Refusal("sigma2", "left out beside total_variance", shown, "give one of them")
 
     if total_variance is not None:
@@ -229,7 +238,9 @@ def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
     if start is None:
         return usual
 
-    given = np.asarray(real("start", start, remedy="give x_0, or how many times as far from x*"))
+    # From any distance: a run that is still far off has forgotten its start by then, or has not.
+    remedy = "give x_0, or how many times as far from x*"
+    given = np.asarray(real("start", start, "of any size", remedy=remedy))
     if given.ndim == 0:
         return best + float(given) * (usual - best)
 

@@ -30,7 +30,7 @@ import numpy as np
 import xarray as xr
 
 from ravine import problems
-from ravine.arguments import Refusal, one_number, unknown_argument, whole
+from ravine.arguments import Refusal, one_number, refuse_too_large, unknown_argument, whole
 from ravine.curvature import Curvature
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.sweep import sweep
@@ -164,6 +164,8 @@ def _axis(file: Path, text: str, name: str, value: Any) -> Any:
         start = one_number("start", value["start"], remedy="give a number")
         stop = one_number("stop", value["stop"], remedy="give a number")
         count = whole("count", value["count"], 1, remedy="e.g. 64")
+        # An axis of a plane, which has at least as many pixels of a few numbers each.
+        refuse_too_large("count", 64 * count, count, "take fewer")
         return np.linspace(start, stop, count)
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 import xarray as xr
 
-from ravine.arguments import refuses_unknown, whole
-from ravine.engine.dataset import assemble
+from ravine.arguments import refuse_too_large, whole
+from ravine.boundary import public
+from ravine.engine.dataset import Assembly
 from ravine.engine.device import choose_device
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.kernels.compiled import announced_compilation
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-@refuses_unknown
+@public
 def sweep(
     problem: Any,
     alphas: npt.ArrayLike,
@@ -91,7 +92,8 @@ def sweep(
     measure
         Any of rate, floor, floor_sup, outcome, diverged_at, final_error.
     seed
-        0 to 2⁶⁴-1. The draws depend on (seed, pixel, repeat, step, coordinate) and nothing else.
+        0 to 2¹²⁸-1; from 2⁶⁴ on it is hashed to 64 bits. The draws depend on (seed, pixel, repeat,
+        step, coordinate) and nothing else.
     start
         x_0, a vector; or a number: the problem's start, that many times as far from x*.
     dtype
@@ -160,18 +162,22 @@ def _in_memory(
     spec: Spec, tile: int | None, threads: int | None, cluster: str | Client | None
 ) -> xr.Dataset:
     """Run all tiles and join them."""
+    # Every measure of a pixel with its standard error, once in parts and once joined.
+    size = 32 * (len(spec.measures) + 1) * spec.pixels
+    remedy = "take fewer, or keep them in a store"
+    refuse_too_large("alphas", size, f"{spec.pixels} pixels", remedy)
     tiles = cut_plane(spec, tile)
-    parts: dict[Tile, Part] = {}
+    assembly = Assembly(spec)
 
     with (
         Progress(len(tiles)) as progress,
         closing(_finished(spec, tiles, threads, cluster)) as finished,
     ):
         for where, part in finished:
-            parts[where] = part
+            assembly.add(where, part)
             progress.advance()
 
-    return assemble(spec, [parts[where] for where in tiles])
+    return assembly.dataset()
 
 
 def _in_store(

@@ -7,11 +7,12 @@ and the numbers stay the same bit for bit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 
 import numba
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, refuse_too_large
 from ravine.engine.kernels.table import kernel_for
 from ravine.engine.repeats import reduce_repeats
 from ravine.engine.spec import Spec
@@ -25,8 +26,11 @@ _WORK = 2e9
 """Coordinate updates in a tile, about: a second or less on two cores."""
 _FEWEST, _MOST = 256, 4096
 """Pixels in a tile: enough for every thread to have some, few enough to see the bar move."""
-_GPU_TRAJECTORIES = 1 << 18
-"""Trajectories in a tile on a GPU, which runs tens of thousands at a time."""
+_BYTES_A_RUN = 256
+"""Memory that one run of a tile takes: its measures, its sums and its parameters."""
+_GPU_TRAJECTORIES = 1 << 17
+"""Trajectories in a tile on a GPU, which runs tens of thousands at a time: few enough that little
+is left to bring back when the last one ends."""
 
 
 def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
@@ -38,20 +42,36 @@ def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
     elif pixels is None:
         pixels = max(_FEWEST, _GPU_TRAJECTORIES // spec.repeats)
 
+    runs = min(pixels, spec.pixels) * spec.repeats
+    refuse_too_large("repeats", _BYTES_A_RUN * runs, spec.repeats, "take fewer runs")
     ends = [*range(pixels, spec.pixels, pixels), spec.pixels]
     return list(zip([0, *ends[:-1]], ends, strict=True))
 
 
 def run_tile(spec: Spec, first: int, last: int) -> Part:
     """Run the pixels first..last-1; return each variable of the dataset, shape (last - first,)."""
+    if spec.device != "cpu":
+        part = next(_run_on_gpu(spec, [(first, last)]))[1]
+        return {name: values.copy() for name, values in part.items()}
+
     fields = kernel_for(spec).run(spec, first, last)
     return reduce_repeats(fields, spec.measures, spec.repeats)
+
+
+def _run_on_gpu(spec: Spec, tiles: Iterable[Tile]) -> Iterator[tuple[Tile, Part]]:
+    pipeline = import_module("ravine.engine.cuda.pipeline")
+    launcher = kernel_for(spec).new_launcher(spec)
+    yield from pipeline.run_tiles(spec, launcher, tiles)
 
 
 def run_tiles(
     spec: Spec, tiles: Iterable[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
-    """Run tiles in this process on ``threads`` threads; yield each as it is finished."""
+    """Run tiles in this process on ``threads`` threads; yield each as it is finished.
+
+    On a GPU the variables of a tile lie in memory that is used again when the next one is asked
+    for: copy what is to stay.
+    """
     before = numba.get_num_threads()
     if threads is not None:
         most = numba.config.NUMBA_NUM_THREADS
@@ -61,6 +81,10 @@ def run_tiles(
         numba.set_num_threads(threads)
 
     try:
+        if spec.device != "cpu":
+            yield from _run_on_gpu(spec, tiles)
+            return
+
         for first, last in tiles:
             yield (first, last), run_tile(spec, first, last)
     finally:

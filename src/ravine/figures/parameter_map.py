@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine import __version__
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
@@ -76,6 +76,8 @@ def parameter_map(
         raise Refusal("Q", "at least 1", f"{ratio:g}", "it is L/mu")
 
     pixels = whole("resolution", resolution, 2, remedy="give pixels along an axis, e.g. 400")
+    # Eight planes to keep, and about as many on the way to them.
+    refuse_too_large("resolution", 128 * pixels**2, pixels, "give fewer pixels")
     alphas = _centres("alpha_range", alpha_range, pixels)
     betas = _centres("beta_range", beta_range, pixels)
     curvature = Curvature(1.0 / ratio, 1.0)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, seed_number, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.problems.orthogonal import reflection_between
 from ravine.problems.problem import vector
 from ravine.problems.quadratic_sum import QuadraticSum
 
 
+@public
 def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     """The paper's example in three dimensions: n - 1 equal quadratics and one that is not.
 
@@ -34,6 +36,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     """
     curvature = _single(mu, L)
     terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
+    _refuse_many("n", terms, 3)
     low = float(curvature.mu)
     high = float(curvature.L)
     eigenvalues = np.tile([high, low, low], (terms, 1))
@@ -48,6 +51,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     )
 
 
+@public
 def divergent_sum(
     x0: npt.ArrayLike,
     mu: float,
@@ -96,10 +100,11 @@ def divergent_sum(
     curvature = _single(mu, L)
     terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
     size = one_number("spread", spread, "positive", remedy="give a standard deviation, e.g. 1")
-    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    origin = seed_number("seed", seed)
     place = _other_point(start, minimiser)
     away = start - place
     d = len(start)
+    _refuse_many("n", terms, d)
     even = np.full(d, 1.0 / np.sqrt(d))
     U = reflection_between(even, away / np.linalg.norm(away))
     low = float(curvature.mu)
@@ -132,6 +137,7 @@ def divergent_sum(
     )
 
 
+@public
 def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """Quadratics in the plane whose axes turn by a fixed angle from one to the next.
 
@@ -155,6 +161,7 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """
     curvature = _single(mu, L)
     n = whole("terms", terms, 2, remedy="give a number of axes, e.g. 4")
+    _refuse_many("terms", n, 2)
     low = float(curvature.mu)
     high = float(curvature.L)
     angle = np.arange(n) * np.pi / n
@@ -170,6 +177,11 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
         name="turning_quadratics",
         parameters={"mu": low, "L": high, "terms": n},
     )
+
+
+def _refuse_many(name: str, terms: int, d: int) -> None:
+    """Refuse more terms than there is memory for: their Hessians, four times on the way."""
+    refuse_too_large(name, 32 * terms * d**2, terms, "take fewer terms")
 
 
 def _single(mu: float, L: float) -> Curvature:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, WrongType, one_number, whole
+from ravine.arguments import Refusal, WrongType, one_number, seed_number, whole
+from ravine.boundary import public
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.losses import make_loss
 
 
+@public
 def from_data(
     X: Any,
     y: npt.ArrayLike,
@@ -70,7 +72,7 @@ def from_data(
 
     weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
     if shuffle is not None:
-        seed = whole("shuffle", shuffle, 0, remedy="give a seed, or None for the given order")
+        seed = seed_number("shuffle", shuffle)
         order = np.random.default_rng(seed).permutation(rows)
         table = table[order]
         target = target[order]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType, whole
+from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.problems.newton import newton
 from ravine.problems.problem import Problem, vector
@@ -65,6 +66,7 @@ class FunctionSum(Problem):
     def _solve(self, x: FloatArray, g: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.solve(self.hessian(x), g), dtype=np.float64)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Value of f_i at ``x``; without one, ∫ ∇f_i along the line from x*, so f_i(x*) = 0."""
         point = self._point(x)
@@ -103,6 +105,7 @@ class FunctionSum(Problem):
         return np.asarray((H + H.T) / 2)
 
 
+@public
 def from_functions(
     gradient: Gradient | None = None,
     *,
@@ -157,7 +160,8 @@ def from_functions(
         raise Refusal("gradient or gradients", "given, one of them", shown, "pass exactly one")
 
     single = gradients is None
-    n, slope = _indexed("gradient" if single else "gradients", gradient or gradients, terms, single)
+    slopes = gradient if single else gradients
+    n, slope = _indexed("gradient" if single else "gradients", slopes, terms, single)
     value = None
     if objective is not None or objectives is not None:
         label = "objective" if single else "objectives"
@@ -201,7 +205,7 @@ def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[in
         if not callable(given):
             shown = type(given).__name__
             raise WrongType(name, "a function of x", shown, "pass a function")
-        if terms not in (None, 1):
+        if terms is not None and whole("terms", terms, 1, remedy="leave it out") != 1:
             remedy = "pass gradients= for a sum"
             raise Refusal("terms", "left out for one function", terms, remedy)
         return 1, lambda i, x: given(x)
@@ -211,11 +215,15 @@ def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[in
             raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")
         return whole("terms", terms, 1, remedy="give the number of terms"), given
 
-    functions = list(given)
+    try:
+        functions = list(given)
+    except TypeError:
+        raise WrongType(name, "a list of functions", kind_in_words(given), "pass them") from None
+
     if not functions or not all(callable(f) for f in functions):
         shown = f"{len(functions)} items"
         raise WrongType(name, "a list of functions of x", shown, "pass functions")
-    if terms not in (None, len(functions)):
+    if terms is not None and whole("terms", terms, 1, remedy="leave it out") != len(functions):
         raise Refusal("terms", f"{len(functions)}", terms, "leave it out")
 
     return len(functions), lambda i, x: functions[i](x)

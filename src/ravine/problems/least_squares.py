@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, seed_number, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.problems.orthogonal import random_orthogonal
 from ravine.problems.quadratic import Quadratic
@@ -12,6 +13,7 @@ from ravine.problems.quadratic_sum import QuadraticSum
 from ravine.problems.worst_case import condition_number
 
 
+@public
 def least_squares(
     samples: int = 500,
     features: int = 10,
@@ -46,7 +48,8 @@ def least_squares(
     >>> problem.dimension, [round(float(v), 9) for v in problem.eigenvalues[[0, -1]]]
     (10, [1.0, 8.0])
     """
-    ratio, rows, columns = condition_number(Q), *_shape(samples, features)
+    ratio = condition_number(Q)
+    rows, columns = _shape(samples, features)
     low, spread = _scales(mu, noise)
     rng = _generator(seed)
     eigenvalues = np.concatenate(([1.0], np.sort(ratio ** rng.uniform(size=columns - 2)), [ratio]))
@@ -74,6 +77,7 @@ def least_squares(
     )
 
 
+@public
 def partitioned_least_squares(
     samples: int = 25000,
     features: int = 2,
@@ -103,7 +107,8 @@ def partitioned_least_squares(
     >>> problem.terms, problem.dimension, problem.interpolates
     (50, 2, False)
     """
-    ratio, rows, columns = condition_number(Q), *_shape(samples, features)
+    ratio = condition_number(Q)
+    rows, columns = _shape(samples, features)
     parts = whole("batches", batches, 1, remedy="give a number of mini-batches, e.g. 50")
     m = rows // parts
     if m * parts != rows or m < columns:
@@ -179,6 +184,8 @@ def _design(rng: np.random.Generator, rows: int, eigenvalues: FloatArray) -> Flo
 def _shape(samples: int, features: int) -> tuple[int, int]:
     columns = whole("features", features, 2, remedy="give a number of features, e.g. 10")
     rows = whole("samples", samples, columns, remedy="give at least as many samples as features")
+    # A, its orthogonal factor and the copies that the factorisation makes.
+    refuse_too_large("samples", 40 * rows * columns, f"{rows} x {columns}", "take fewer")
     return rows, columns
 
 
@@ -189,4 +196,4 @@ def _scales(mu: float, noise: float) -> tuple[float, float]:
 
 
 def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(whole("seed", seed, 0, remedy="give a seed, e.g. 0"))
+    return np.random.default_rng(seed_number("seed", seed))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ravine.arguments import Refusal, one_number, whole
+import numpy as np
+
+from ravine.arguments import Refusal, one_number, refuse_too_large, seed_number, whole
+from ravine.boundary import public
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.losses import Multinomial
 
 
+@public
 def multinomial_logistic(
     samples: int = 100,
     features: int = 10,
@@ -59,13 +63,15 @@ def multinomial_logistic(
         rule = f"at most {columns} and at least log2 of the {kinds} classes"
         raise Refusal("informative", rule, telling, "give each class a corner")
 
+    # Rows, their copies on the way, and the scores of each class.
+    refuse_too_large("samples", 40 * rows * (columns + kinds), f"{rows} x {columns}", "take fewer")
     distance = one_number("separation", separation, "positive", remedy="give a distance, e.g. 1")
     weight = one_number("l2", l2, "positive", remedy="give a weight, e.g. l2=0.01")
     size = rows if batch_size is None else whole("batch_size", batch_size, 1, remedy="e.g. 10")
     if size > rows:
         raise Refusal("batch_size", f"at most {rows}", size, "use a smaller batch")
 
-    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    origin = seed_number("seed", seed)
     X, y = make_classification(
         n_samples=rows,
         n_features=columns,
@@ -74,7 +80,7 @@ def multinomial_logistic(
         n_classes=kinds,
         n_clusters_per_class=1,
         class_sep=distance,
-        random_state=origin,
+        random_state=_generator(origin),
     )
 
     return LinearModel(
@@ -94,3 +100,11 @@ def multinomial_logistic(
             "seed": origin,
         },
     )
+
+
+def _generator(seed: int) -> np.random.RandomState:
+    """The generator that scikit-learn draws from, which by itself takes seeds of 32 bits alone."""
+    if seed < 2**32:
+        return np.random.RandomState(seed)
+
+    return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))

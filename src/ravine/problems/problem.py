@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, real
+from ravine.arguments import FloatArray, Refusal, real, whole
 from ravine.curvature import Curvature
 
 HESSIAN_BYTES = 2**30
@@ -142,7 +142,12 @@ class Problem(ABC):
         The whole objective's; how the condition number of a run on a problem that is not
         quadratic is reported.
         """
-        points = np.atleast_2d(np.asarray(trajectory, dtype=np.float64))
+        remedy = f"give points of {self._dimension} coordinates, shape (k, {self._dimension})"
+        points = np.atleast_2d(real("trajectory", trajectory, remedy=remedy))
+        if points.ndim != 2 or points.shape[1] != self._dimension:
+            rule = f"points of {self._dimension} coordinates"
+            raise Refusal("trajectory", rule, f"an array of shape {points.shape}", remedy)
+
         spectra = np.stack([np.linalg.eigvalsh(self.hessian(point)) for point in points])
         return Curvature(spectra[:, 0].min(), spectra[:, -1].max())
 
@@ -170,11 +175,16 @@ class Problem(ABC):
         return array
 
     def _term(self, i: int) -> int:
-        if not 0 <= i < self._terms:
-            rule = f"a term from 0 to {self._terms - 1}"
-            raise Refusal("i", rule, i, "count the terms from zero")
+        # A plain int first: a run asks for a term at every step.
+        if type(i) is int and 0 <= i < self._terms:
+            return i
 
-        return i
+        remedy = "count the terms from zero"
+        number = whole("i", i, -(2**63), remedy=remedy)
+        if not 0 <= number < self._terms:
+            raise Refusal("i", f"a term from 0 to {self._terms - 1}", number, remedy)
+
+        return number
 
     def _refuse_large(self, matrices: int) -> None:
         size = 8 * matrices * self.dimension**2

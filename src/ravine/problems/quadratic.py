@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
 
@@ -40,6 +41,7 @@ class Quadratic(Problem):
     [0.0, 0.0]
     """
 
+    @public
     def __init__(
         self,
         hessian: npt.ArrayLike,
@@ -117,6 +119,9 @@ def enclosing_curvature(name: str, eigenvalues: FloatArray, given: Curvature | N
     if given is None:
         return Curvature(low, high)
 
+    remedy = "give one curvature, or leave it out to have it computed"
+    one_number("mu", given.mu, remedy=remedy)
+    one_number("L", given.L, remedy=remedy)
     room = 1e-9 * high
     if low < float(given.mu) - room or high > float(given.L) + room:
         rule = f"bounds on the spectrum, [{low:.6g}, {high:.6g}]"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, real
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
 from ravine.problems.quadratic import enclosing_curvature
@@ -44,6 +45,7 @@ class QuadraticSum(Problem):
     False
     """
 
+    @public
     def __init__(
         self,
         hessians: npt.ArrayLike,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import Refusal, one_number, whole
+from ravine.arguments import Refusal, one_number, refuse_too_large, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.problems.quadratic import Quadratic
 
 
+@public
 def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadratic:
     """Nesterov's tridiagonal quadratic, behind the lower bound for first-order methods.
 
@@ -42,6 +44,8 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     """
     ratio = condition_number(Q)
     size = whole("d", d, 1, remedy="give a dimension, e.g. d=100")
+    # The matrix, the four that it is made of, and its factors.
+    refuse_too_large("d", 64 * size**2, size, "take fewer dimensions")
     low = one_number("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=1")
     weight = (ratio - 1.0) * low / 4.0
     chain = 2.0 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ravine.diagnosis import Diagnosis
-from ravine.diagnosis.prediction import Estimate, Fate, Prediction
+from ravine.diagnosis.estimate import Estimate
+from ravine.diagnosis.prediction import Fate, Prediction
 from ravine.diagnosis.recipe import momentum_digits
 from ravine.diagnosis.verdict import digits, loss_share, share_of_start, verdict
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
@@ -75,8 +76,10 @@ def diagnosis_page(result: Diagnosis) -> Page:
         + (": all batches share the minimiser" if survey.interpolates else ""),
     ]
 
-    facts += [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
-    page.bullets(facts)
+    page.bullets(facts, formulas=True)
+    noticed = [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
+    if noticed:
+        page.bullets(noticed)
     page.heading("What is exact, and what is an estimate")
     page.bullets(_standing(result))
     return page
@@ -142,7 +145,8 @@ def _methods(page: Page, result: Diagnosis) -> None:
 
 def _growth(g: Growth) -> str:
     power = 0.5 if g.sense.power == 2 else 1.0
-    value, reach = g.value**power, 0.5 * (g.high**power - g.low**power)
+    value = g.value**power
+    reach = 0.5 * (g.high**power - g.low**power)
     if g.exact or reach < 1e-7 or value > 100.0:
         return digits(value)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ravine.files import written_whole
+from ravine.report.formulas import with_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +42,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 .lead.bad, .lead.unsure { color: inherit; }
 figure { margin: 1.1rem 0; }
 figure svg, figure img { max-width: 100%; height: auto; display: block; }
+math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", math; font-size: 1.08em; }
 figcaption { color: #5a6877; font-size: .9rem; max-width: 46rem; }
 ul { padding-left: 1.2rem; max-width: 46rem; }
 footer { margin-top: 3rem; color: #5a6877; font-size: .85rem; }
@@ -54,18 +56,23 @@ _DOTS = 160
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left."""
+    """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left.
+
+    With ``formulas`` those in the text are set as formulas: for our own words, not for names
+    that come from data.
+    """
 
     text: str
     tone: str = ""
     number: bool = False
+    formulas: bool = False
 
 
 @dataclass
 class Page:
     """A page that is filled from top to bottom and then written.
 
-    Text is escaped; only pictures are markup.
+    Text is escaped; only pictures, and formulas where they are asked for, are markup.
 
     Examples
     --------
@@ -85,18 +92,18 @@ class Page:
         """Begin a section."""
         self._parts.append(f"<h2>{escape(text)}</h2>")
 
-    def paragraph(self, text: str) -> None:
+    def paragraph(self, text: str, *, formulas: bool = False) -> None:
         """Add a paragraph."""
-        self._parts.append(f"<p>{escape(text)}</p>")
+        self._parts.append(f"<p>{_words(text, formulas)}</p>")
 
     def lead(self, sentences: Sequence[str], *, tone: str = "") -> None:
         """Add the sentences that a reader should see first, the first one largest."""
         inner = "".join(f"<p>{escape(text)}</p>" for text in sentences)
         self._parts.append(f'<div class="lead {escape(tone)}">{inner}</div>')
 
-    def bullets(self, items: Sequence[str]) -> None:
+    def bullets(self, items: Sequence[str], *, formulas: bool = False) -> None:
         """Add a list."""
-        inner = "".join(f"<li>{escape(item)}</li>" for item in items)
+        inner = "".join(f"<li>{_words(item, formulas)}</li>" for item in items)
         self._parts.append(f"<ul>{inner}</ul>")
 
     def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
@@ -110,10 +117,13 @@ class Page:
             f"<tbody>{body}</tbody></table></div>"
         )
 
-    def picture(self, figure: Figure, caption: str, *, vector: bool = True) -> None:
+    def picture(
+        self, figure: Figure, caption: str, *, vector: bool = True, formulas: bool = False
+    ) -> None:
         """Add a matplotlib figure, as SVG, or as PNG where it has very many marks."""
         image = _svg(figure, len(self._parts)) if vector else _png(figure, caption)
-        self._parts.append(f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>")
+        words = _words(caption, formulas)
+        self._parts.append(f"<figure>{image}<figcaption>{words}</figcaption></figure>")
 
     def html(self) -> str:
         """The whole page."""
@@ -146,7 +156,11 @@ def _cell(tag: str, cell: Cell | str) -> str:
         classes.append("number")
 
     mark = f' class="{" ".join(classes)}"' if classes else ""
-    return f"<{tag}{mark}>{escape(cell.text)}</{tag}>"
+    return f"<{tag}{mark}>{_words(cell.text, cell.formulas)}</{tag}>"
+
+
+def _words(text: str, formulas: bool) -> str:
+    return with_formulas(text) if formulas else escape(text)
 
 
 def _svg(figure: Figure, place: int) -> str:

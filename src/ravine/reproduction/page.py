@@ -46,8 +46,8 @@ def reproduction_page(done: Reproduction) -> Page:
         figure = FIGURES[name]
         page.heading(figure.title)
         picture = cast("Figure", _Saved(done.plan.out / f"{name}.png"))
-        page.picture(picture, figure.caption, vector=False)
-        page.bullets(figure.findings(data))
+        page.picture(picture, figure.caption, vector=False, formulas=True)
+        page.bullets(figure.findings(data), formulas=True)
 
     page.heading("What holds")
     _claims(page, [one for one in done.judged if one.judgement is Judgement.HOLDS])
@@ -83,10 +83,10 @@ def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
         ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
         [
             [
-                one.claim.place,
-                one.claim.statement,
-                one.measured,
-                one.exact,
+                Cell(one.claim.place, formulas=True),
+                Cell(one.claim.statement, formulas=True),
+                Cell(one.measured, formulas=True),
+                Cell(one.exact, formulas=True),
                 Cell(one.judgement.value, _TONES[one.judgement]),
             ]
             for one in judged

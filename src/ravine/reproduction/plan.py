@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ravine.arguments import Refusal, whole
+from ravine.arguments import Refusal, refuse_too_large, seed_number, whole
 from ravine.claims.catalogue import CLAIMS
 from ravine.figures.catalogue import FIGURES
 
@@ -130,7 +130,10 @@ def plan_reproduction(
 
     # With fewer pixels than eight a map has no region to speak of.
     pixels = whole("resolution", resolution, 8, remedy="give pixels along an axis, e.g. 100")
-    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    if not quick:
+        # A figure has up to four planes of a dozen numbers a pixel, and the picture another.
+        refuse_too_large("resolution", 500 * pixels**2, pixels, "give fewer pixels")
+    origin = seed_number("seed", seed)
 
     folder = Path(out)
     arguments = {

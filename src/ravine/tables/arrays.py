@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,7 @@ def table_of_arrays(
     small = make_table([marker], wishes, name=name, y=goal, weights=weight, findings=notes)
     data = X if small.rows is None else X[small.rows]
     data = np.ascontiguousarray(data, dtype=np.float64)
+
     return _same_rows(small, data, names)
 
 
@@ -137,6 +139,4 @@ def _sparse_table(
 
 
 def _same_rows(small: Table, X: Any, names: tuple[str, ...]) -> Table:
-    return Table(
-        X, small.y, names, small.target, small.name, small.findings, small.weights, small.rows
-    )
+    return replace(small, X=X, columns=names)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import Refusal, whole
+from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, whole
+from ravine.boundary import public
 from ravine.tables.arrays import array_columns, table_of_arrays
 from ravine.tables.arrow_files import read_feather, read_parquet
 from ravine.tables.delimited import read_delimited
@@ -30,6 +31,7 @@ _ARROW = {b"PAR1": read_parquet, b"ARROW1": read_feather}
 
 
 @quietly
+@public
 def read_table(
     source: str | Path,
     *,
@@ -88,12 +90,17 @@ def read_table(
     limits = Limits.of(
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes
     )
+    left_out = (drop,) if isinstance(drop, str | int) else drop
+    if not isinstance(left_out, list | tuple):
+        raise WrongType("drop", "a list of columns", kind_in_words(drop), "e.g. ['a', 'b']")
+
     wishes = Wishes(
-        target=target, drop=tuple(drop), weights=weights, missing=chosen_missing(missing),
+        target=target, drop=tuple(left_out), weights=weights, missing=chosen_missing(missing),
         levels=whole("levels", levels, 2, remedy="give a count, e.g. 20"), limits=limits,
     )  # fmt: skip
     _check_dialect(sep, decimal)
     path = Path(source)
+
     if str(source) in NAMED and not path.exists():
         return _named(str(source), wishes)
     if not path.exists() and not path.is_symlink():
@@ -132,6 +139,7 @@ def _plain_columns(file: Source, limits: Limits) -> Any:
             if file.packing:
                 rule = "a Parquet or Feather file that is not packed again"
                 raise Refusal("DATA", rule, file.path.name, "unpack it")
+
             return reader(file, limits)
 
     endings = {".npz": "NPZ", ".npy": "NPY", ".parquet": "Parquet", ".pq": "Parquet",
@@ -159,9 +167,11 @@ def _array_table(arrays: Arrays, wishes: Wishes, name: str) -> Table:
 
 def _no_target(wishes: Wishes, kind: str, remedy: str) -> None:
     if wishes.target is not None:
-        raise Refusal("target", f"left out for {kind} files", repr(wishes.target), remedy)
+        raise Refusal("target", f"left out for {kind} files", in_words(wishes.target), remedy)
     if wishes.weights is not None:
-        raise Refusal("weights", f"left out for {kind} files", repr(wishes.weights), "use a CSV")
+        raise Refusal(
+            "weights", f"left out for {kind} files", in_words(wishes.weights), "use a CSV"
+        )
 
 
 def _libsvm_table(file: Source, wishes: Wishes) -> Table:
@@ -169,6 +179,7 @@ def _libsvm_table(file: Source, wishes: Wishes) -> Table:
     X, y = read_libsvm(file, wishes.limits)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
     plain = replace(wishes, tidy=False)
+
     return table_of_arrays(X, y, plain, name=file.path.name, target="target", columns=names)
 
 
@@ -184,4 +195,5 @@ def _named(name: str, wishes: Wishes) -> Table:
     columns = tuple(str(c) for c in data.feature_names)
     plain = replace(wishes, tidy=False)
     X = np.asarray(data.data, dtype=np.float64)
+
     return table_of_arrays(X, data.target, plain, name=name, target="target", columns=columns)

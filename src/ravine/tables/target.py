@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, in_words
 from ravine.tables.column import Column, ColumnKind
 from ravine.tables.finding import Finding
 from ravine.tables.row_names import is_row_number, names_rows
@@ -74,6 +74,7 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
         for part in (present[:1000], present):
             if (part != np.floor(part)).any():
                 return TargetKind.NUMBERS
+
         values = present
 
     different, rows = np.unique(values, return_counts=True)
@@ -101,7 +102,7 @@ def pick(names: Sequence[str], wished: str | int, option: str) -> int:
         return int(text) % len(names)
 
     shown = ", ".join(f"{name:.40}" for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    raise Refusal(option, f"one of the columns {shown}", f"{wished!r:.60}", "pick one")
+    raise Refusal(option, f"one of the columns {shown}", in_words(wished), "pick one")
 
 
 def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) -> tuple[int, Any]:
@@ -125,6 +126,7 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
     fit = meant or fit
     last = fit[-1] == free[-1]
     why = "the last column" if last else "the last column that can be one"
+
     return fit[-1], _finding(columns[fit[-1]].name, why)
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import Real
+from ravine.values import Value
 
 
-@dataclass(frozen=True, eq=False)
-class Bracket:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bracket(Value):
     """Two bounds, ``lower <= value <= upper``, elementwise for arrays.
 
     Examples

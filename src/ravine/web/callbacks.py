@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, html, no_update
 
-from ravine.theory.ladder.rungs import RUNGS
+from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.web.code import command_line, python_code
 from ravine.web.layout import CHOICES, CONTROLS
 from ravine.web.plane import FINE, alpha_axis, beta_axis, methods, plane_figure, rungs_at
@@ -17,6 +17,9 @@ from ravine.web.run_picture import run_figure
 from ravine.web.theme import THEMES, Theme
 from ravine.web.turning_picture import turning_figure
 from ravine.web.view import Example, View, from_query, parse
+
+LINES = {"-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted"}
+"""The nearest that a legend can draw to the dashes of a contour."""
 
 _PICKS = {
     "room": "pick-room",
@@ -55,6 +58,7 @@ def _connect_controls(app: Dash) -> None:
         *inputs,
         *picks,
         Input("address", "search"),
+        Input("restored", "data"),
     )
 
     app.clientside_callback(
@@ -65,7 +69,18 @@ def _connect_controls(app: Dash) -> None:
         Input("theme", "data"),
     )
 
+    # An answer has come: what was wished for meanwhile is asked for now, the latest of it alone.
+    app.clientside_callback(
+        ClientsideFunction("ravine", "landed"),
+        Output("landed", "data"),
+        Input("plane", "figure"),
+        Input("run", "figure"),
+        Input("turning", "figure"),
+        Input(f"cursor-{RUNGS[0].key}", "children"),
+    )
+
     @app.callback(
+        Output("restored", "data"),
         *(Output(f"box-{name}", "value", allow_duplicate=True) for name in CONTROLS),
         *(Output(_PICKS[name], "value", allow_duplicate=True) for name in CHOICES),
         Input("address", "search"),
@@ -82,6 +97,7 @@ def _connect_controls(app: Dash) -> None:
             view = from_query(search or "")[0]
 
         return (
+            True,
             *(_typed(getattr(view, name)) for name in CONTROLS),
             *(_typed(getattr(view, name)) for name in CHOICES),
         )
@@ -109,30 +125,24 @@ def _connect_pictures(app: Dash) -> None:
 
     @app.callback(
         Output("run", "figure"),
+        Output("turning", "figure"),
         Output("run-wrap", "hidden"),
         Output("turning-wrap", "hidden"),
         Input("point", "data"),
+        Input("frame", "data"),
     )
-    def run(point: dict[str, Any] | None) -> Any:
+    def run(point: dict[str, Any] | None, frame: int) -> Any:
         if point is None:
-            return no_update, no_update, no_update
+            return (no_update,) * 4
 
         view, _ = parse(point["settings"])
         if view.example is Example.TURNING:
-            return no_update, True, False
+            return no_update, turning_figure(view, _theme(point), int(frame or 0)), True, False
+        if ctx.triggered_id == "frame":
+            return (no_update,) * 4
 
-        return run_figure(view, _theme(point)), False, True
-
-    @app.callback(Output("turning", "figure"), Input("point", "data"), Input("frame", "data"))
-    def turning(point: dict[str, Any] | None, frame: int) -> Any:
-        if point is None:
-            return no_update
-
-        view, _ = parse(point["settings"])
-        if view.example is not Example.TURNING:
-            return no_update
-
-        return turning_figure(view, _theme(point), int(frame or 0))
+        fine = bool(point.get("fine", True))
+        return run_figure(view, _theme(point), fine=fine), no_update, False, True
 
 
 def _theme(wish: dict[str, Any]) -> Theme:
@@ -140,78 +150,67 @@ def _theme(wish: dict[str, Any]) -> Theme:
 
 
 def _connect_words(app: Dash) -> None:
+    keys = [rung.key for rung in RUNGS]
+    named = (*CONTROLS, "gamma")
+
     @app.callback(
-        Output("readout", "children"),
-        *(Output(f"message-{name}", "children") for name in (*CONTROLS, "gamma")),
+        *(Output(f"rung-{key}", "children") for key in keys),
+        *(Output(f"rung-{key}", "className") for key in keys),
+        *(Output(f"message-{name}", "children") for name in named),
+        Output("verdict", "children"),
         Output("query", "data"),
         Output("python-code", "children"),
         Output("command-line", "children"),
         Input("point", "data"),
-        Input("cursor", "data"),
     )
-    def words(point: dict[str, Any] | None, cursor: dict[str, float] | None) -> Any:
+    def words(point: dict[str, Any] | None) -> Any:
         if point is None:
-            return (no_update,) * (len(CONTROLS) + 5)
+            return (no_update,) * (2 * len(keys) + len(named) + 4)
 
         view, complaints = parse(point["settings"])
+        known = readout(view)
         return (
-            _table(view, cursor),
-            *(complaints.get(name, "") for name in (*CONTROLS, "gamma")),
+            *(row.text for row in known.rows),
+            *(f"number {row.tone}" for row in known.rows),
+            *(complaints.get(name, "") for name in named),
+            known.verdict,
             view.query,
             python_code(view),
             command_line(view),
         )
+
+    @app.callback(
+        *(Output(f"cursor-{key}", "children") for key in keys),
+        Input("cursor", "data"),
+        State("settings", "data"),
+    )
+    def under_cursor(cursor: dict[str, float] | None, settings: dict[str, Any] | None) -> Any:
+        if cursor is None or settings is None:
+            return (no_update,) * len(keys)
+
+        view, _ = parse(settings)
+        return at_cursor(view, float(cursor["step"]), float(cursor["beta"])) or ["–"] * len(keys)
 
     @app.callback(Output("legend", "children"), Input("ground", "data"))
     def legend(ground: dict[str, Any] | None) -> Any:
         if ground is None:
             return no_update
 
-        regions = ground["settings"].get("colour") == "regions"
-        return [
-            html.Span(
-                [html.I(style={"background": rung.colour}), rung.region_label],
-                className="entry",
-            )
-            for rung in RUNGS
-            if regions
-        ]
+        filled = ground["settings"].get("colour") == "regions"
+        return [_entry(rung, filled) for rung in RUNGS]
 
 
-def _table(view: View, cursor: dict[str, float] | None) -> list[Any]:
-    """The rungs at the point, and under the cursor; then the verdict in words."""
-    known = readout(view)
-    under: list[str] = []
-    if cursor is not None:
-        under = at_cursor(view, float(cursor["step"]), float(cursor["beta"]))
+def _entry(rung: Rung, filled: bool) -> html.Span:
+    """The colour of a region with its name, or the line around it."""
+    if filled:
+        swatch = html.I(style={"background": rung.colour})
+        return html.Span([swatch, rung.region_label], className="entry")
 
-    head = html.Tr(
-        [
-            html.Th("growth a step"),
-            html.Th("the method", className="number"),
-            html.Th("cursor", className="number"),
-            html.Th("holds for"),
-        ]
+    colour, dashes = rung.contour
+    style = {"border-top": f"3px {LINES[dashes]} {colour}"}
+    return html.Span(
+        [html.I(html.B(style=style), className="line"), rung.contour_label], className="entry"
     )
-
-    rows = [
-        html.Tr(
-            [
-                html.Td(row.name),
-                html.Td(row.text, className=f"number {row.tone}", id=f"rung-{key}"),
-                html.Td(other, className="number"),
-                html.Td(row.scope, className="scope"),
-            ]
-        )
-        for key, row, other in zip(
-            (rung.key for rung in RUNGS), known.rows, under or [""] * len(RUNGS), strict=True
-        )
-    ]
-
-    return [
-        html.Table([html.Thead(head), html.Tbody(rows)]),
-        html.P(known.verdict, className="verdict", id="verdict"),
-    ]
 
 
 def _connect_sharing(app: Dash) -> None:

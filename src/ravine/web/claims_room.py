@@ -31,13 +31,17 @@ def claims_room() -> list[Any]:
             children=[
                 html.H2("Every statement of the paper, measured"),
                 html.P(
-                    "Press a figure to run it live at low resolution: its picture, what it shows, "
-                    "and the claims it decides. The full reproduction is `ravine reproduce`.",
+                    [
+                        "Press a figure to run it live at low resolution: its picture, what it "
+                        "shows, and the claims it decides. The whole reproduction is ",
+                        html.Code("ravine reproduce"),
+                        ".",
+                    ],
                     className="hint",
                 ),
                 html.Div(
-                    className="row",
-                    children=[html.Button("measure all that need no figure", id="judge"), *figures],
+                    className="figures",
+                    children=[html.Button("Measure all that need no figure", id="judge"), *figures],
                 ),
                 html.Div(
                     className="row",
@@ -49,7 +53,7 @@ def claims_room() -> list[Any]:
                 dcc.Store(id="claims-job"),
                 dcc.Store(id="claims-known", data={}),
                 dcc.Interval(id="claims-clock", interval=_POLL, disabled=True),
-                html.Div(id="live-figure"),
+                html.Div(id="live-figure", className="live"),
                 html.Div(id="claims-table", children=claims_table({})),
             ],
         )
@@ -125,14 +129,17 @@ def connect_claims(app: Dash, jobs: Jobs) -> None:
         job = jobs.get(name)
         if job is None:
             return "cancelled", no_update, no_update, no_update, True, True
-        if not job.finished:
-            return job.progress, no_update, no_update, no_update, False, False
         if job.refusal is not None:
             return job.refusal, no_update, no_update, no_update, True, True
 
         result = job.result or {}
         judged = [*job.parts, *result.get("claims", [])]
+        news = any(one["id"] not in known for one in judged)
         known = known | {one["id"]: one for one in judged}
+        if not job.finished:
+            table = claims_table(known) if news else no_update
+            return job.progress, known, no_update, table, False, False
+
         picture = _live(result) if "picture" in result else no_update
         return "done", known, picture, claims_table(known), True, True
 
@@ -142,7 +149,9 @@ def _live(result: dict[str, Any]) -> list[Any]:
     return [
         html.H2(entry.title),
         html.Img(
-            src=f"data:image/png;base64,{result['picture']}", alt=entry.caption, className="live"
+            src=f"data:image/png;base64,{result['picture']}",
+            alt=entry.caption,
+            className="picture-live",
         ),
         html.Ul([html.Li(line) for line in result["words"]]),
     ]

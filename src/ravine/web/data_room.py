@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, Patch, State, ctx, dcc, html, no_update
 
 from ravine.tables.reading import NAMED
 from ravine.web.data_pictures import curves_figure, data_plane_figure
@@ -16,15 +16,21 @@ from ravine.web.theme import THEMES
 UPLOAD = 40 << 20
 """Bytes of a table that may be dropped on the page."""
 
+SECONDS = 30.0
+"""For a diagnosis on the page: people are waiting."""
+
 _POLL = 300  # milliseconds between two looks at a job
 _GRAPH = {"displayModeBar": False, "responsive": True}
 _COLUMNS = (
-    "method",
-    "step size",
-    "momentum",
-    "what becomes of it",
-    "share of the loss left",
+    ("method", ""),
+    ("step size", "number"),
+    ("momentum", "number"),
+    ("schedule", ""),
+    ("growth a step, predicted", "number"),
+    ("what becomes of it", ""),
+    ("share of the loss left, measured", "number"),
 )
+_TONES = {"converges": "good", "diverges": "bad"}
 
 
 def data_room() -> list[Any]:
@@ -64,8 +70,19 @@ def data_room() -> list[Any]:
             id="data-plane-wrap",
             hidden=True,
             children=[
-                dcc.Graph(id="data-plane", config=_GRAPH, className="graph square"),
-                html.P("Click a point of the plane to judge it on this table.", className="hint"),
+                html.H2("Where its batches converge"),
+                html.Div(
+                    dcc.Graph(id="data-plane", config=_GRAPH, className="graph"),
+                    className="picture",
+                    role="img",
+                    **{"aria-label": "plane of step size and momentum for this table"},
+                ),
+                html.P(
+                    "Dark: batches of this table converge in mean square; light: exact gradients "
+                    "alone do. Click a point to have it judged on this table, or type it:",
+                    className="hint",
+                ),
+                html.Div(className="row", children=_judging()),
                 html.P(id="data-judged", role="status", className="verdict"),
             ],
         ),
@@ -73,9 +90,44 @@ def data_room() -> list[Any]:
             className="column",
             id="data-curves-wrap",
             hidden=True,
-            children=dcc.Graph(id="data-curves", config=_GRAPH, className="graph square"),
+            children=[
+                html.H2("What was measured"),
+                html.Div(
+                    dcc.Graph(id="data-curves", config=_GRAPH, className="graph"),
+                    className="picture",
+                    role="img",
+                    **{"aria-label": "measured loss of the methods over the steps"},
+                ),
+                html.P("Dotted: the floor that is predicted for the method.", className="hint"),
+            ],
         ),
     ]
+
+
+def _judging() -> list[Any]:
+    """A point by its numbers, for those who do not click."""
+    return [
+        html.Div(
+            [
+                html.Label("step size αL", htmlFor="judge-step"),
+                dcc.Input(
+                    id="judge-step", type="number", value=1, min=0, step="any", className="box"
+                ),
+            ],
+            className="picker narrow",
+        ),
+        html.Div(
+            [
+                html.Label("momentum β", htmlFor="judge-beta"),
+                dcc.Input(
+                    id="judge-beta", type="number", value=0.9, min=-1, max=1, step="any",
+                    className="box",
+                ),
+            ],
+            className="picker narrow",
+        ),
+        html.Button("judge this point", id="judge-point", className="quiet"),
+    ]  # fmt: skip
 
 
 def _options() -> list[Any]:
@@ -154,7 +206,9 @@ def _connect_start(app: Dash, jobs: Jobs) -> None:
         if ctx.triggered_id == "data-cancel":
             return None, True, True, ""
 
-        question: dict[str, Any] = {"task": "diagnose", "target": target, "batch_size": batch}
+        question: dict[str, Any] = {
+            "task": "diagnose", "target": target, "batch_size": batch, "seconds": SECONDS,
+        }  # fmt: skip
         question |= dict.fromkeys(flags or [], True)
         if ctx.triggered_id == "dataset":
             if dataset not in NAMED:
@@ -227,24 +281,37 @@ def _methods(record: dict[str, Any]) -> html.Div:
     start = record["data"]["start_excess"]
     rows = []
     for method in record["methods"]:
-        share = method["measured"]["excess"][-1]
-        left = "" if share is None or not start else f"{share / start:.3g}"
         best = method["key"] == record["recommended"]
-        rows.append(
-            html.Tr(
-                [
-                    html.Td(method["name"] + (" (recommended)" if best else "")),
-                    html.Td(f"{method['alpha']:.4g}", className="number"),
-                    html.Td(f"{method['beta']:.4g}", className="number"),
-                    html.Td(method["outcome"]),
-                    html.Td(left, className="number"),
-                ],
-                className="best" if best else "",
-            )
-        )
+        cells = [
+            html.Td(method["name"] + (" (recommended)" if best else ""), className="name"),
+            html.Td(f"{method['alpha']:.4g}", className="number"),
+            html.Td(f"{method['beta']:.4g}", className="number"),
+            html.Td(_schedule(method), className="scope"),
+            html.Td(_rate(method), className="number"),
+            html.Td(method["outcome"], className=_TONES.get(method["outcome"], "unsure")),
+            html.Td(_left(method, start), className="number"),
+        ]
+        rows.append(html.Tr(cells, className="best" if best else ""))
 
-    head = html.Tr([html.Th(word) for word in _COLUMNS])
+    head = html.Tr([html.Th(word, className=kind) for word, kind in _COLUMNS])
     return html.Div(html.Table([html.Thead(head), html.Tbody(rows)]), className="scroll")
+
+
+def _schedule(method: dict[str, Any]) -> str:
+    averaged = ", last half averaged" if method["averaged"] else ""
+    return f"{method['schedule']}{averaged}"
+
+
+def _rate(method: dict[str, Any]) -> str:
+    rate = method["mean_square"]["rate"]
+    return "" if rate is None else f"{rate:.4f}"
+
+
+def _left(method: dict[str, Any], start: float) -> str:
+    """Share of the starting excess that the runs left: of the average where one is taken."""
+    after = method["excess_after"] if method["averaged"] else None
+    left = method["measured"]["excess"][-1] if after is None else after["value"]
+    return "" if left is None or not start else f"{left / start:.3g}"
 
 
 def _connect_judging(app: Dash, jobs: Jobs) -> None:
@@ -252,23 +319,44 @@ def _connect_judging(app: Dash, jobs: Jobs) -> None:
         Output("data-asked", "data"),
         Output("data-judged", "children", allow_duplicate=True),
         Output("judge-clock", "disabled"),
+        Output("data-plane", "figure", allow_duplicate=True),
         Input("data-plane", "clickData"),
+        Input("judge-point", "n_clicks"),
+        State("judge-step", "value"),
+        State("judge-beta", "value"),
         State("data-result", "data"),
         State("data-job", "data"),
         State("data-asked", "data"),
         prevent_initial_call=True,
     )
-    def ask(click: Any, result: dict[str, Any] | None, name: str | None, asked: int) -> Any:
-        if not click or result is None:
-            return no_update, no_update, no_update
+    def ask(
+        click: Any,
+        _: int,
+        step: float | None,
+        beta: float | None,
+        result: dict[str, Any] | None,
+        name: str | None,
+        asked: int,
+    ) -> Any:
+        nothing = (no_update,) * 4
+        if result is None:
+            return nothing
+        if ctx.triggered_id == "data-plane":
+            if not click:
+                return nothing
+            step = float(click["points"][0]["x"])
+            beta = float(click["points"][0]["y"])
+        if step is None or beta is None or step <= 0.0 or not -1.0 <= beta <= 1.0:
+            words = "step size must be positive and momentum from -1 to 1: type both"
+            return no_update, words, no_update, no_update
 
-        place = click["points"][0]
-        L = result["record"]["curvature"]["L"]
+        alpha = step / result["record"]["curvature"]["L"]
         number = asked + 1
-        wish = {"alpha": float(place["x"]) / L, "beta": float(place["y"])}
-        jobs.ask(name or "", number, wish)
-        words = f"judging step {wish['alpha']:.4g}, momentum {wish['beta']:.4g} ..."
-        return number, words, False
+        jobs.ask(name or "", number, {"alpha": alpha, "beta": beta})
+        place = Patch()
+        place["data"][-1]["x"] = [step]
+        place["data"][-1]["y"] = [beta]
+        return number, f"judging step {alpha:.4g}, momentum {beta:.4g} ...", False, place
 
     @app.callback(
         Output("data-judged", "children", allow_duplicate=True),

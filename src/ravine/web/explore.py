@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import sys
 import threading
@@ -9,6 +10,7 @@ import webbrowser
 from typing import Any
 
 from ravine.arguments import Refusal, whole
+from ravine.boundary import public
 
 HOST = "127.0.0.1"
 PORT = 8057
@@ -16,6 +18,7 @@ _TRIES = 50  # ports that are tried before giving up
 _THREADS = 8  # of the server: a picture being computed does not hold up the next question
 
 
+@public
 def explore(
     *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
 ) -> Any:
@@ -64,12 +67,14 @@ def _listen(host: str, first: int) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
             listener.bind((host, port))
+            listener.listen()  # a browser that comes before the first answer waits for it
             return listener
         except OverflowError:
+            listener.close()
             raise Refusal("port", "at most 65535", first, "give a smaller one") from None
         except OSError as error:
             listener.close()
-            if isinstance(error, socket.gaierror) or error.errno == 99:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 rule = "an address of this machine"
                 raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dash import dcc, html
 
 from ravine.sampling import Sampling
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.claims_room import claims_room
 from ravine.web.data_room import data_room
 from ravine.web.presets import PRESETS
@@ -18,6 +20,9 @@ CONTROLS = ("Q", "step", "beta", "sigma2", "K", "n", "ratio", "batch", "seed")
 
 CHOICES = ("room", "colour", "axis", "sampling", "example", "gamma")
 """Settings that are picked from a list, and the look-ahead."""
+
+FIRST_FRAME = 12
+"""Steps of the turning path that are shown before anybody plays it: three rounds of four."""
 
 _GRAPH = {"displayModeBar": False, "responsive": True, "doubleClick": False}
 
@@ -34,6 +39,8 @@ def page() -> html.Div:
             dcc.Store(id="ground"),
             dcc.Store(id="point"),
             dcc.Store(id="cursor"),
+            dcc.Store(id="restored", data=False),
+            dcc.Store(id="landed"),
             dcc.Store(id="query"),
             dcc.Store(id="theme", data="light"),
             dcc.Interval(id="judge-clock", interval=250, disabled=True),
@@ -79,76 +86,136 @@ def _plane_room(usual: View) -> list[Any]:
                     className="row",
                     children=[_preset_picker(), _colour_picker(usual), _axis_picker(usual)],
                 ),
-                html.Div(
-                    id="plane-wrap",
-                    className="plane",
-                    children=[
-                        dcc.Graph(id="plane", config=_GRAPH, className="graph"),
-                        html.Div(
-                            id="knob",
-                            tabIndex=0,
-                            role="slider",
-                            className="knob",
-                            **{
-                                "aria-label": "the method: step size and momentum",
-                                "aria-valuetext": "",
-                            },
-                        ),
-                    ],
-                ),
+                _plane(),
+                html.Div(id="legend", className="legend"),
                 html.P(
-                    "Drag the orange point, or give it the focus and use the arrow keys "
-                    "(with shift: ten times finer). White circle: the usual Nesterov parameters; "
-                    "white square: SGD at 2/(μ+L).",
+                    "Drag the orange point, or give it the focus and use the arrow keys (with "
+                    "shift: ten times finer). White circle: the usual Nesterov parameters; white "
+                    "square: SGD at 2/(μ+L).",
                     className="hint",
                 ),
-                html.Div(id="legend", className="legend"),
+                html.Div(
+                    className="controls", children=[_control(name, usual) for name in CONTROLS]
+                ),
             ],
         ),
         html.Div(
             className="column",
             children=[
-                html.Div(
-                    id="readout",
-                    className="readout",
-                    role="status",
-                    **{"aria-live": "polite"},
-                ),
-                html.Div(
-                    className="controls", children=[_control(name, usual) for name in CONTROLS]
-                ),
+                _readout(),
                 html.Div(
                     className="row",
                     children=[_example_picker(usual), _sampling_picker(usual), _gamma_box()],
                 ),
-                html.Div(
-                    id="run-wrap", children=dcc.Graph(id="run", config=_GRAPH, className="graph")
-                ),
-                html.Div(
-                    id="turning-wrap",
-                    children=[
-                        dcc.Graph(id="turning", config=_GRAPH, className="graph square"),
-                        html.Div(
-                            className="row",
-                            children=[
-                                html.Button("play", id="play"),
-                                html.Button("step", id="advance"),
-                                html.Button("from the start", id="rewind", className="quiet"),
-                                dcc.Store(id="frame", data=12),
-                            ],
-                        ),
-                    ],
-                ),
-                html.Button("new random draws", id="reseed", className="quiet"),
+                _run(),
             ],
         ),
     ]
 
 
+def _plane() -> html.Div:
+    return html.Div(
+        id="plane-wrap",
+        className="plane",
+        children=[
+            html.Div(
+                dcc.Graph(id="plane", config=_GRAPH, className="graph"),
+                role="img",
+                **{"aria-label": "plane of step size and momentum, with the regions in colour"},
+            ),
+            html.Div(
+                "The first picture is on its way. On a new machine some kernels are compiled "
+                "first, which takes a while, once.",
+                id="plane-wait",
+                className="wait",
+            ),
+            html.Div(
+                id="knob",
+                tabIndex=0,
+                role="slider",
+                className="knob",
+                **{
+                    "aria-label": "the method: step size and momentum",
+                    "aria-valuemin": RANGES["step"].low,
+                    "aria-valuemax": RANGES["step"].high,
+                    "aria-valuenow": 1,
+                    "aria-valuetext": "",
+                },
+            ),
+        ],
+    )
+
+
+def _readout() -> html.Div:
+    """A row for every rung, whose numbers come by the callbacks, and room for the verdict."""
+    head = html.Tr(
+        [
+            html.Th("growth a step"),
+            html.Th("method", className="number"),
+            html.Th("cursor", className="number"),
+            html.Th("holds for", className="scope"),
+        ]
+    )
+
+    rows = [
+        html.Tr(
+            [
+                html.Td(rung.title, className="name"),
+                html.Td("", className="number", id=f"rung-{rung.key}"),
+                html.Td("–", className="number faint", id=f"cursor-{rung.key}"),
+                html.Td(rung.holds_for, className="scope"),
+            ]
+        )
+        for rung in RUNGS
+    ]
+
+    return html.Div(
+        className="readout",
+        children=[
+            html.Table([html.Thead(head), html.Tbody(rows)]),
+            html.P("", className="verdict", id="verdict", role="status"),
+        ],
+    )
+
+
+def _run() -> html.Div:
+    """The method at work, and the buttons that play it."""
+    return html.Div(
+        className="run",
+        children=[
+            html.Div(
+                id="run-wrap",
+                role="img",
+                children=[
+                    dcc.Graph(id="run", config=_GRAPH, className="graph"),
+                    html.Div(id="curtain", className="curtain"),
+                ],
+                **{"aria-label": "errors of the method over the steps"},
+            ),
+            html.Div(
+                id="turning-wrap",
+                role="img",
+                hidden=True,
+                children=dcc.Graph(id="turning", config=_GRAPH, className="graph"),
+                **{"aria-label": "path of the method over the valleys of four quadratics"},
+            ),
+            html.Div(
+                className="row play",
+                children=[
+                    html.Button("play", id="play"),
+                    html.Button("step", id="advance", className="quiet"),
+                    html.Button("from the start", id="rewind", className="quiet"),
+                    html.Button("new random draws", id="reseed", className="quiet"),
+                    html.Span(id="at-step", className="hint"),
+                    dcc.Store(id="frame", data=FIRST_FRAME),
+                ],
+            ),
+        ],
+    )
+
+
 def _control(name: str, usual: View) -> html.Div:
     """A labelled slider with a box to type into, and room for a message beside it."""
-    import math
-
     span = RANGES[name]
     value = getattr(usual, name)
     low, high = (math.log10(span.low), math.log10(span.high)) if span.log else (span.low, span.high)
@@ -234,21 +301,48 @@ def _share() -> html.Dialog:
         id="share",
         className="share",
         children=[
-            html.H2("The same without the page"),
-            html.Label("Python", htmlFor="python-code"),
-            html.Pre(id="python-code", tabIndex=0),
-            html.Label("command line", htmlFor="command-line"),
-            html.Pre(id="command-line", tabIndex=0),
-            html.P("The address of this page holds everything that is shown.", className="hint"),
+            html.H2("The same without the page", id="share-title"),
+            *_code_block("Python", "python-code"),
+            *_code_block("command line", "command-line"),
             html.Div(
                 className="row",
                 children=[
-                    html.Button("SVG", id="export-svg"),
-                    html.Button("PNG", id="export-png"),
-                    html.Button("CSV", id="export-csv"),
+                    html.Span("the plane:", className="hint"),
+                    html.Button("SVG", id="plane-svg", className="quiet"),
+                    html.Button("PNG", id="plane-png", className="quiet"),
+                    html.Button("CSV", id="export-csv", className="quiet"),
+                    html.Span("the run:", className="hint"),
+                    html.Button("SVG", id="run-svg", className="quiet"),
+                    html.Button("PNG", id="run-png", className="quiet"),
                     dcc.Download(id="download"),
-                    html.Button("close", id="close-share", className="quiet"),
+                ],
+            ),
+            html.P(
+                "The address of this page holds everything that is shown: send it to somebody who "
+                "has ravine, or keep it.",
+                className="hint",
+            ),
+            html.Div(
+                className="row",
+                children=[
+                    html.Button("copy the address", id="copy-address", className="quiet"),
+                    html.Button("close", id="close-share"),
                 ],
             ),
         ],
+        **{"aria-labelledby": "share-title"},
     )
+
+
+def _code_block(label: str, identity: str) -> list[Any]:
+    """Code with its name above it and a button that copies it."""
+    return [
+        html.Div(
+            className="row code-head",
+            children=[
+                html.Span(label, className="hint"),
+                html.Button("copy", id=f"copy-{identity}", className="quiet small"),
+            ],
+        ),
+        html.Pre(id=identity, tabIndex=0, **{"aria-label": label}),
+    ]

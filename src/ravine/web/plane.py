@@ -9,10 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method, nesterov, sgd
-from ravine.theory.ladder.rungs import RUNGS
+from ravine.theory.ladder.commuting import commuting_rate
+from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.theme import Theme, blank
 from ravine.web.typed_arrays import typed
@@ -25,6 +27,8 @@ FINE = 200
 _LEFT = 1e-3  # least alpha L on a logarithmic axis
 _RIGHT = 2.5  # largest alpha L: beyond 4/3 nothing with positive momentum converges
 _DECADES = 4.0  # of a noise floor or error that the colours tell apart
+_SHADOW = "rgba(0,0,0,0.55)"
+_DASHES = {"-": "solid", "--": "9px,5px", "-.": "9px,3px,2px,3px", ":": "2px,3px"}
 _SHADES = "Cividis"  # even in lightness, and told apart with any colour vision
 
 
@@ -50,9 +54,7 @@ def methods(view: View, pixels: int) -> Method:
 
 def rungs_at(view: View, plane: Method) -> dict[str, FloatArray]:
     """Every rung of the ladder over the plane, by key."""
-    return {
-        rung.key: np.asarray(rung.rate(view.curvature, plane, view.batches).upper) for rung in RUNGS
-    }
+    return {rung.key: _upper(view, rung, plane) for rung in RUNGS}
 
 
 def plane_figure(view: View, theme: Theme, *, fine: bool) -> dict[str, Any]:
@@ -89,8 +91,32 @@ def _ground(view: View) -> View:
 
 @lru_cache(maxsize=32)
 def _all_rungs(view: View, pixels: int) -> dict[str, FloatArray]:
-    """Every rung, kept: changing the colour or the point does not compute them again."""
-    return rungs_at(view, methods(view, pixels))
+    """Every rung as the picture needs it, kept: a new colour or point does not compute it again.
+
+    The rungs are nested, r₂ <= JSR <= r*, and the commuting one costs thirty times the others.
+    Where r₂ >= 1 or r* < 1 its side of 1 is known without it, so that it is computed in between
+    alone, and in the pixels beside: the line through 1 is interpolated between these.
+    """
+    plane = methods(view, pixels)
+    cheap = [rung for rung in RUNGS if rung.function is not commuting_rate]
+    known = {rung.key: _upper(view, rung, plane) for rung in cheap}
+    below = known["iid_rate"]
+    above = known["worst_case_rate"]
+
+    open_ = (below < 1.0) & (above >= 1.0)
+    near = binary_dilation(open_, np.ones((3, 3), dtype=bool))
+    values = np.where(above < 1.0, above, below)
+    alpha, beta, gamma = np.broadcast_arrays(plane.alpha, plane.beta, plane.gamma)
+    if near.any():
+        some = Method(alpha[near], beta[near], gamma[near])
+        values[near] = commuting_rate(view.batches.terms(view.curvature), some).upper
+
+    known["commuting_rate"] = values
+    return {rung.key: known[rung.key] for rung in RUNGS}
+
+
+def _upper(view: View, rung: Rung, plane: Method) -> FloatArray:
+    return np.asarray(rung.rate(view.curvature, plane, view.batches).upper)
 
 
 def _regions(view: View, rungs: dict[str, FloatArray], pixels: int, theme: Theme) -> dict[str, Any]:
@@ -160,18 +186,22 @@ def _edges(
         points = tracer.lines(1.0)[0][0]
         if points is None:
             continue
-        colour = theme.ground if view.colour == "regions" else rung.colour
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": typed(points[:, 0], "float64"),
-                "y": typed(points[:, 1], "float64"),
-                "line": {"width": 1.4, "color": colour},
-                "name": rung.contour_label,
-                "hoverinfo": "skip",
-            }
-        )
+
+        line = {
+            "type": "scatter",
+            "mode": "lines",
+            "x": typed(points[:, 0]),
+            "y": typed(points[:, 1]),
+            "name": rung.contour_label,
+            "hoverinfo": "skip",
+        }
+        if view.colour == "regions":
+            traces.append(line | {"line": {"width": 1.4, "color": theme.ground}})
+        else:
+            colour, dashes = rung.contour
+            # A dark line underneath: every colour of the map is far from one of the two.
+            traces.append(line | {"line": {"width": 3.4, "color": _SHADOW}})
+            traces.append(line | {"line": {"width": 1.8, "color": colour, "dash": _DASHES[dashes]}})
 
     return traces
 

@@ -78,11 +78,16 @@ def _noise_floor(view: View, plane: Method) -> FloatArray:
 
 def _moments_after(view: View, plane: Method) -> FloatArray:
     """E r² after K steps at lambda = mu and lambda = L, from r = 1; shape (..., 2)."""
-    shape = np.broadcast_shapes(np.shape(plane.alpha), np.shape(plane.beta))
-    alpha = np.broadcast_to(plane.alpha, shape)
-    beta = np.broadcast_to(plane.beta, shape)
+    alpha, beta, gamma = _spread(plane)
     ends = np.array([1.0, view.Q])
-    return budget_error(alpha, beta, ends, np.float64(view.sigma2), np.float64(1.0), view.K)
+    noise = np.float64(view.sigma2)
+    return budget_error(alpha, beta, ends, noise, np.float64(1.0), view.K, gamma=gamma)
+
+
+def _spread(plane: Method) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Step size, momentum and look-ahead of every pixel."""
+    alpha, beta, gamma = np.broadcast_arrays(plane.alpha, plane.beta, plane.gamma)
+    return alpha, beta, gamma
 
 
 def _error_after(view: View, plane: Method) -> FloatArray:
@@ -99,10 +104,7 @@ def _odd_sum_rate(view: View, plane: Method) -> FloatArray:
     share = 1.0 / view.n
     first = np.array((1.0 - share) * 1.0 + share * view.Q)
     second = np.array((1.0 - share) * 1.0 + share * view.Q**2)
-    shape = np.broadcast_shapes(np.shape(plane.alpha), np.shape(plane.beta))
-    alpha, beta, gamma = (
-        np.broadcast_to(part, shape) for part in (plane.alpha, plane.beta, plane.gamma)
-    )
+    alpha, beta, gamma = _spread(plane)
     third = np.sqrt(lift_radius(alpha, beta, gamma, first, second))
     return np.maximum(third, _spectral_radius(view, plane))
 
@@ -114,7 +116,9 @@ QUANTITIES: dict[str, Quantity] = {
     "iid": Quantity("random batches, mean square", "iid rate r₂", _iid_rate),
     "commuting": Quantity("worst case, shared eigenvectors", "commuting rate", _commuting_rate),
     "contraction": Quantity("the paper's guarantee", "contraction R", _contraction),
-    "sum": Quantity("mean-square rate of the odd sum", "√ growth of E‖y − x*‖²", _odd_sum_rate),
+    "sum": Quantity(
+        "mean-square rate of the odd sum, drawn iid", "√ growth of E‖y − x*‖²", _odd_sum_rate
+    ),
     "floor": Quantity("noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False),
     "error": Quantity("distance after K steps", "E‖y − x*‖² after K steps", _error_after, False),
     "excess": Quantity("loss after K steps", "E f − f* after K steps", _excess_after, False),

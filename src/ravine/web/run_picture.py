@@ -11,6 +11,10 @@ from ravine.engine.kernels.finite_sum import ensemble
 from ravine.methods import Method
 from ravine.problems.counterexample import counterexample
 from ravine.problems.worst_case import worst_case_quadratic
+from ravine.theory.bounds.finite_sum import worst_case
+from ravine.theory.bounds.noisy_gradients import additive_noise
+from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor, second_moment
 from ravine.web.theme import Theme, blank
 from ravine.web.typed_arrays import typed
@@ -19,8 +23,10 @@ from ravine.web.view import Example, View
 RUNS = 40
 """Runs in the fan: enough to see the spread, few enough to draw at once."""
 
+DIMENSION = 8
+"""Of the quadratic with additive noise: a few directions between mu and L."""
+
 _POINTS = 160  # steps at which errors are kept, at most
-_DIMENSION = 8  # of the quadratic with additive noise
 _CEILING = 1e12  # errors beyond are all the same to the eye; the axis ends there
 _FLOOR = 1e-16
 
@@ -30,29 +36,37 @@ def visits(K: int) -> FloatArray:
     return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
 
 
-def run_figure(view: View, theme: Theme) -> dict[str, Any]:
-    """Errors of the chosen method on the chosen example, as plain data for Plotly."""
-    if view.example is Example.NOISE:
-        traces, label = _noisy(view, theme)
-    else:
-        traces, label = _odd(view, theme)
+def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]:
+    """Errors of the chosen method on the chosen example, as plain data for Plotly.
+
+    ``fine`` adds the bound that the theorems give, for when nothing moves any more: it takes longer
+    than all the rest.
+    """
+    make = _noisy if view.example is Example.NOISE else _odd
+    # Runs that diverge overflow: they are drawn at the ceiling.
+    with np.errstate(over="ignore", invalid="ignore"):
+        traces, label = make(view, theme, fine)
 
     layout = blank(
         theme,
         x={"title": {"text": "step k"}, "range": [0, view.K]},
-        y={"title": {"text": label}, "type": "log", "exponentformat": "power"},
+        y={"title": {"text": label}, "type": "log", "exponentformat": "power", **_decades(traces)},
         showlegend=True,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 12}},
+        legend={
+            "orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 12},
+            "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "itemclick": False,
+            "itemdoubleclick": False,
+        },
         uirevision="run",
-    )
+    )  # fmt: skip
 
-    layout["margin"]["t"] = 34
+    layout["margin"] |= {"t": 44, "l": 72}  # two lines of legend, as on a phone; powers of ten
     return {"data": traces, "layout": layout}
 
 
-def _noisy(view: View, theme: Theme) -> tuple[list[dict[str, Any]], str]:
+def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
     """A quadratic with additive noise: runs, their mean, and the exact second moment."""
-    problem = worst_case_quadratic(Q=view.Q, d=_DIMENSION)
+    problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
     at = visits(view.K)
     runs = ensemble(
         problem,
@@ -64,77 +78,130 @@ def _noisy(view: View, theme: Theme) -> tuple[list[dict[str, Any]], str]:
         seed=view.seed,
     )
 
-    squares = runs.norms**2
-    traces = _fan(at, squares, theme)
-    if view.gamma is None:
-        exact = _exact_curve(view, problem.eigenvalues, problem)
-        traces.append(_line(np.arange(view.K + 1.0), exact, theme.red, "exact mean E‖y − x*‖²"))
-        level = float(np.asarray(noise_floor(problem.eigenvalues, view.method, sigma2=view.sigma2)))
-        if np.isfinite(level) and level > 0.0:
-            ends = np.array([0.0, view.K])
-            floor = np.full(2, level)
-            traces.append(_line(ends, floor, theme.green, "noise floor", dash="dot"))
+    away = problem.eigenvectors.T @ (problem.start - problem.minimiser)
+    moments = second_moment(
+        problem.eigenvalues, view.method, sigma2=view.sigma2, start=np.abs(away), steps=view.K
+    )
+    traces = _fan(at, runs.norms**2, theme)
+    traces.append(_line(at, moments.sum(axis=-1)[at], theme.red, "exact mean"))
+
+    level = noise_floor(problem.eigenvalues, view.method, sigma2=view.sigma2, quantity="distance")
+    if np.isfinite(level) and level > 0.0:
+        ends = np.array([0.0, view.K])
+        traces.append(_line(ends, np.full(2, level), theme.green, "floor", dash="dot"))
+
+    if fine:
+        # The bound counts the noise of all coordinates together.
+        envelope = additive_noise(view.curvature, view.method).envelope(
+            steps=view.K,
+            distance=float(np.linalg.norm(away)),
+            sigma=float(np.sqrt(DIMENSION * view.sigma2)),
+        )
+        traces += _bound(at, envelope.values[at], theme)
 
     return traces, "‖y − x*‖²"
 
 
-def _exact_curve(view: View, eigenvalues: FloatArray, problem: Any) -> FloatArray:
-    away = problem.eigenvectors.T @ (problem.start - problem.minimiser)
-    moments = second_moment(
-        eigenvalues, view.method, sigma2=view.sigma2, start=np.abs(away), steps=view.K
-    )
-    return np.asarray(moments.sum(axis=-1))
-
-
-def _odd(view: View, theme: Theme) -> tuple[list[dict[str, Any]], str]:
+def _odd(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
     """The paper's sum: its third coordinate, in which the odd function pulls."""
     problem = counterexample(mu=1.0, L=view.Q, n=view.n)
     at = visits(view.K)
     runs = ensemble(
         problem, view.method, at, trajectories=RUNS, sampling=view.sampling, seed=view.seed
     )
-    return _fan(at, runs.errors[:, :, 2] ** 2, theme), "(third coordinate)²"
+    exact = odd_term_moment(
+        1.0, view.Q, view.method, n=view.n, sampling=view.sampling, steps=view.K
+    )
+
+    traces = _fan(at, runs.errors[:, :, 2] ** 2, theme)
+    traces.append(_line(at, exact[at], theme.red, "exact mean"))
+    if fine:
+        # All terms have their minimum at x*, so that the bound holds along every path, squared too.
+        traces += _bound(at, _every_order(view)[at] ** 2, theme)
+
+    return traces, "(third coordinate)²"
+
+
+def _every_order(view: View) -> FloatArray:
+    """What the third coordinate stays below in every order; infinite where nothing is promised."""
+    if float(worst_case_rate(view.curvature, view.method)) >= 1.0:
+        return np.full(view.K + 1, np.inf)
+
+    return worst_case(view.curvature, view.method).envelope(steps=view.K).values
+
+
+def _bound(at: FloatArray, values: FloatArray, theme: Theme) -> list[dict[str, Any]]:
+    """The bound as a dashed line, where there is one."""
+    if not np.isfinite(values).any():
+        return []
+
+    return [_line(at, values, theme.ink, "bound", dash="dash", width=1.6)]
+
+
+def _decades(traces: list[dict[str, Any]]) -> dict[str, Any]:
+    """Ticks at powers of ten alone, a handful of them."""
+    heights = np.concatenate([np.log10(np.array(trace.pop("_extent"))) for trace in traces])
+    low = float(np.floor(heights.min()))
+    high = float(np.ceil(heights.max() + 1e-9))
+    apart = max(1.0, np.ceil((high - low) / 7.0))  # seven labels do not crowd the axis
+    margin = 0.03 * (high - low)
+    return {"dtick": apart, "tick0": 0, "range": [heights.min() - margin, heights.max() + margin]}
 
 
 def _fan(at: FloatArray, squares: FloatArray, theme: Theme) -> list[dict[str, Any]]:
     """Thin lines for the runs, a thick one for their mean; gaps where a line leaves the picture."""
-    kept = np.where(np.isfinite(squares), squares, _CEILING)
-    kept = np.clip(kept, _FLOOR, _CEILING)
-    steps, runs = kept.shape
+    kept = _drawable(squares)
+    runs = kept.shape[1]
     # One trace for all runs, with a gap after each: forty traces would be drawn one by one.
     x = np.append(at.astype(np.float64), np.nan)
     y = np.vstack([kept, np.full((1, runs), np.nan)])
     fan = {
-        "type": "scattergl" if steps * runs > 20_000 else "scatter",
+        "type": "scatter",
         "mode": "lines",
-        "x": typed(np.tile(x, runs), "float64"),
-        "y": typed(y.T.ravel(), "float64"),
-        "line": {"width": 0.8, "color": theme.sky},
+        "x": typed(np.tile(x, runs)),
+        "y": typed(y.T.ravel()),
+        "line": {"width": 0.8, "color": theme.sky, "simplify": True},
         "opacity": 0.45,
         "hoverinfo": "skip",
         "name": f"{runs} runs",
         "connectgaps": False,
+        "_extent": _extent(kept),
     }
 
-    mean = _line(at, kept.mean(axis=1), theme.blue, "their mean")
+    mean = _line(at, kept.mean(axis=1), theme.blue, "mean")
     return [fan, mean]
 
 
 def _line(
-    x: FloatArray, y: FloatArray, colour: str, name: str, *, dash: str = "solid"
+    x: FloatArray,
+    y: FloatArray,
+    colour: str,
+    name: str,
+    *,
+    dash: str = "solid",
+    width: float = 2.4,
 ) -> dict[str, Any]:
-    with np.errstate(invalid="ignore"):
-        shown = np.clip(np.where(np.isfinite(y), y, _CEILING), _FLOOR, _CEILING)
-
+    shown = _drawable(y)
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": typed(x, "float64"),
-        "y": typed(shown, "float64"),
-        "line": {"width": 2.4, "color": colour, "dash": dash},
+        "x": typed(x),
+        "y": typed(shown),
+        "line": {"width": width, "color": colour, "dash": dash},
         "hoverinfo": "skip",
         "name": name,
+        "_extent": _extent(shown),
     }
+
+
+def _drawable(values: FloatArray) -> FloatArray:
+    """Values between the floor and the ceiling of the axis, infinite ones at the ceiling."""
+    finite = np.where(np.isfinite(values), values, _CEILING)
+    return np.clip(finite, _FLOOR, _CEILING)
+
+
+def _extent(values: FloatArray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
 
 
 def warm_up() -> None:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from ravine.arguments import Refusal
+
 Say: TypeAlias = Callable[..., None]
 More: TypeAlias = Callable[[dict[str, Any]], Any] | None
 Task: TypeAlias = Callable[[dict[str, Any], bytes, Say], More]
 
 _RESOLUTION = 24  # pixels along an axis of a figure that is run live
 _DPI = 130
-_SECONDS = 30.0  # for a diagnosis on the page: people are waiting
 _AGAIN = 4.0  # seconds to judge another point
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
 """What a table on the page may have; larger ones are for the command line."""
@@ -84,7 +85,7 @@ def diagnose_table(question: dict[str, Any], content: bytes, say: Say) -> More:
     def tell(stage: str, share: float) -> None:
         say(progress=f"{stage} ({share:.0%} of the time)")
 
-    result = diagnose(table, name=table.name, time=_SECONDS, tell=tell, **wishes)
+    result = diagnose(table, name=table.name, time=float(question["seconds"]), tell=tell, **wishes)
     say(progress="drawing the plane")
     regions = plane(result)
     say(
@@ -118,7 +119,14 @@ def source_of(question: dict[str, Any], content: bytes) -> Iterator[str]:
         yield str(question["dataset"])
         return
 
-    handle = os.memfd_create("table")
+    make = getattr(os, "memfd_create", None)
+    if make is None:
+        # The readers open a file by its name, some of them twice, and nothing may touch the disk.
+        rule = "the name of a data set on this system, which has no files in memory"
+        remedy = "give the file to the command line: ravine diagnose FILE"
+        raise Refusal("the table", rule, "a file", remedy)
+
+    handle = make("table")
 
     try:
         with open(handle, "wb", closefd=False) as file:

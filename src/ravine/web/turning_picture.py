@@ -17,7 +17,8 @@ MOST_STEPS = 60
 """Steps of the path that are drawn: beyond, the picture would only shrink."""
 
 _ANGLES = 4
-_SIDE = 41  # points along a side of the valley's grid
+_WIDE = 1.8  # width of the picture in heights, at most
+_SIDE = 61  # points along a side of the valley's grid
 _LINES = 7  # level lines of the valley in force
 
 
@@ -30,8 +31,13 @@ def turning_figure(view: View, theme: Theme, frame: int) -> dict[str, Any]:
     path = trace.y[: shown + 1]
     reach = 1.15 * max(1.5, float(np.abs(path).max()))
     active = problem.batch_hessian(shown % _ANGLES)
-    side = np.linspace(-reach, reach, _SIDE)
-    traces = [_valley(active, side, theme), *_path(path, theme), _axes(problem, reach, theme)]
+    across = np.linspace(-_WIDE * reach, _WIDE * reach, _SIDE)
+    upward = np.linspace(-reach, reach, _SIDE)
+    traces = [
+        _valley(active, across, upward, theme),
+        *_path(path, theme),
+        _axes(problem, reach, theme),
+    ]
     layout = blank(
         theme,
         x={"range": [-reach, reach], "showgrid": False, "showticklabels": False, "ticks": ""},
@@ -49,17 +55,19 @@ def turning_figure(view: View, theme: Theme, frame: int) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def _valley(hessian: FloatArray, side: FloatArray, theme: Theme) -> dict[str, Any]:
+def _valley(
+    hessian: FloatArray, across: FloatArray, upward: FloatArray, theme: Theme
+) -> dict[str, Any]:
     """Level lines of ½ xᵀHx, evenly spaced in the distance along its steepest direction."""
-    x, y = np.meshgrid(side, side)
+    x, y = np.meshgrid(across, upward)
     points = np.stack([x.ravel(), y.ravel()])
     height = np.sqrt(np.einsum("ik,ij,jk->k", points, hessian, points)).reshape(x.shape)
     top = float(height.max())
 
     return {
         "type": "contour",
-        "x": typed(side, "float64"),
-        "y": typed(side, "float64"),
+        "x": typed(across),
+        "y": typed(upward),
         "z": typed(height),
         "contours": {"start": 0.0, "end": top, "size": top / _LINES, "coloring": "lines"},
         "colorscale": [[0, theme.sky], [1, theme.grid]],

@@ -66,7 +66,7 @@ class Range:
 
 
 RANGES = {
-    "Q": Range(1.0, 1e6, log=True),
+    "Q": Range(1.001, 1e6, log=True),  # at 1 there is nothing to accelerate
     "step": Range(1e-6, 4.0),
     "beta": Range(-1.0, 1.0),
     "sigma2": Range(0.0, 100.0),
@@ -85,7 +85,7 @@ LABELS = {
     "sigma2": "noise variance σ²",
     "K": "steps K",
     "n": "functions n",
-    "ratio": "L_max / L",
+    "ratio": "single functions Lₘₐₓ/L",
     "batch": "batch size b",
     "seed": "seed",
 }

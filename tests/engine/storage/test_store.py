@@ -15,6 +15,7 @@ import xarray as xr
 
 import ravine.engine.sweep as sweeping
 import ravine.engine.tiles as running
+from ravine.arguments import Refusal
 from ravine.engine.storage.store import TileStore, open_store, store_status
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, worst_case_quadratic
@@ -95,11 +96,12 @@ def test_every_kind_of_sweep_is_kept_bit_for_bit(tmp_path, others):
     same_bits(sweep(problem, axis, axis - 0.2, **given, store=tmp_path / "s").load(), expected)
 
 
-def test_killed_at_five_random_tiles_it_ends_with_the_same_bytes(whole, tmp_path):
+def test_killed_at_three_random_tiles_it_ends_with_the_same_bytes(whole, tmp_path):
     store = tmp_path / "sweep.zarr"
     rng = random.Random(4)
-    for target in sorted(rng.sample(range(1, TILES - 3), 5)):
-        # What a process writes after its last record is cut off anywhere by the kill.
+    for target in sorted(rng.sample(range(1, TILES - 3), 3)):
+        # What a process writes after its last record is cut off anywhere by the kill. It never
+        # ends by itself, see below: the kill comes in time however busy the machine is.
         child = subprocess.Popen([sys.executable, __file__, str(store)])
         try:
             while child.poll() is None and records(store) < target:
@@ -107,7 +109,7 @@ def test_killed_at_five_random_tiles_it_ends_with_the_same_bytes(whole, tmp_path
             time.sleep(rng.uniform(0.0, 0.01))
         finally:
             child.send_signal(signal.SIGKILL)
-        assert child.wait() == -signal.SIGKILL, "it must not end by itself"
+        assert child.wait() == -signal.SIGKILL
         assert target <= records(store) < TILES
     before = records(store)
     resumed = run(store)
@@ -134,8 +136,8 @@ def test_damaged_tiles_are_noticed_and_computed_again(whole, tmp_path, counted):
     (store / "tiles" / "00000011.json").unlink()
     status = store_status(store)
     assert (status.total, status.done, status.damaged) == (TILES, TILES - 5, 4)
-    there = open_store(store)[1]
-    assert there.sum() == 47 * 50 - 5 * 100
+    with pytest.raises(Refusal, match=r"where rate/c/3/0 was changed \(and 3 more\): ravine sweep"):
+        open_store(store)
     same_bits(run(store).load(), whole[1])
     assert counted == [(100 * n, 100 * n + 100) for n in (3, 5, 7, 9, 11)]
     assert files(store) == files(whole[0])
@@ -179,7 +181,7 @@ def test_another_version_of_the_engine_is_refused(whole, monkeypatch):
 def test_what_is_no_store_is_refused_and_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     for path in (tmp_path, tmp_path / "letter.txt"):
-        with pytest.raises(ValueError, match="it holds something else"):
+        with pytest.raises(ValueError, match=r"it (holds something else|is no folder), give anoth"):
             run(path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     with pytest.raises(ValueError, match="there is none"):
@@ -259,5 +261,18 @@ def test_a_store_keeps_its_own_tiles(tmp_path, counted):
     assert counted[len(first) :] == [(200, 300)]
 
 
+def run_all_but_the_last_tile(store):
+    """What is to be killed: it waits for that in the last tile, as long as it takes."""
+    original = running.run_tile
+
+    def waiting(spec, first, last):
+        if first == 100 * (TILES - 1):
+            signal.pause()
+        return original(spec, first, last)
+
+    running.run_tile = waiting
+    run(store)
+
+
 if __name__ == "__main__":
-    run(sys.argv[1])
+    run_all_but_the_last_tile(sys.argv[1])

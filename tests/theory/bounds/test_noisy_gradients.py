@@ -28,7 +28,7 @@ def _exact(lam, method, *, start, noise, steps, objective):
     return each @ (0.5 * lam if objective else np.ones_like(lam))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     st.floats(1.0, 200.0),
     st.floats(0.02, 1.9),

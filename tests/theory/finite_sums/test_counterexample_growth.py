@@ -163,10 +163,10 @@ def test_very_many_terms():
     # E ln(i + j) = ln N + 2 ln 2 - 3/2.
     n = 10**9
     one = counterexample_growth(
-        Curvature(1, 1e300), n, sampling="iid-no-repeat", sense="almost-sure"
+        Curvature(1, 1e50), n, sampling="iid-no-repeat", sense="almost-sure"
     )
     two = counterexample_growth(
-        Curvature(1, 1e300), n, sampling="reshuffle-no-repeat", sense="almost-sure"
+        Curvature(1, 1e50), n, sampling="reshuffle-no-repeat", sense="almost-sure"
     )
     assert n * np.log(one) == pytest.approx(np.log(n) - np.euler_gamma, abs=1e-6)
     assert n * np.log(two) == pytest.approx(np.log(n) + 2 * np.log(2) - 1.5, abs=1e-6)

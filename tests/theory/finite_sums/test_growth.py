@@ -384,3 +384,13 @@ def test_refusals_take_one_line(hessians, options, message):
 def test_refuses_a_plane_of_methods():
     with pytest.raises(ValueError, match="alpha must be a single number"):
         growth([[1.0], [2.0]], Method([0.1, 0.2], 0.5))
+
+
+def test_a_notebook_shows_the_growth_and_its_limits():
+    sure = growth([[1.0], [3.0]], Method(0.3, 0.2))
+    html = sure._repr_html_()
+    assert f"{sure.value:.8g}" in html
+    assert "converges" in html
+    assert "<circle" in html
+    paths = growth([[1.0], [3.0]], Method(0.3, 0.2), sense="almost-sure", steps=200, replicas=4)
+    assert "estimated from random paths" in paths._repr_html_()

@@ -88,3 +88,13 @@ def test_it_can_be_written_down_and_read_back():
 def test_arrays_are_refused():
     with pytest.raises(ValueError, match="alpha must be a single number"):
         certificate(Curvature(1.0, 8.0), Method([0.1, 0.2]))
+
+
+def test_a_notebook_shows_the_rate_and_its_proof():
+    proof = certificate(Curvature(1, 32), Method(0.5 / 32, 0.3))
+    html = proof._repr_html_()
+    assert f"{proof.rate:.9g}" in html
+    assert "proven in exact arithmetic" in html
+    assert "<polyline" in html
+    wrong = replace(proof, rate=0.9 * proof.rate)
+    assert "not proven" in wrong._repr_html_()

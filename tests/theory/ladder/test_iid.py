@@ -156,8 +156,8 @@ def test_scaling_the_problem_changes_nothing():
 
 
 def test_a_huge_step_is_no_exception():
-    rate = iid_rate(Curvature(1e-3, 1.0), Method(1e200, 0.5))
-    assert 1e200 < rate < 1e202
+    rate = iid_rate(Curvature(1e-3, 1.0), Method(1e50, 0.5))
+    assert 1e50 < rate < 1e52
 
 
 def test_a_known_variance_and_a_finite_population():

@@ -65,3 +65,13 @@ def test_terms_with_a_least_curvature_keep_the_rungs_in_order():
 def test_arrays_are_refused():
     with pytest.raises(ValueError, match="L must be a single number"):
         ladder(Curvature(1, [2, 3]), Method(0.1))
+
+
+def test_a_notebook_shows_every_rung():
+    c = Curvature(1, 32)
+    rungs = ladder(c, nesterov(c))
+    html = rungs._repr_html_()
+    assert f"{rungs.worst_case_rate:.6g}" in html
+    assert "can diverge when mini-batches disagree" in html
+    assert html.count("<circle") == 5
+    assert "<script" not in html

@@ -18,6 +18,17 @@ def test_doubling_is_the_recursion(steps, beta):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+def test_doubling_knows_the_look_ahead():
+    one = np.ones(1)
+    lam = np.array([0.3, 2.0])
+    value = budget_error(
+        0.1 * one, 0.7 * one, lam, np.float64(1), np.float64(2), 9, gamma=0.2 * one
+    )
+    method = Method(0.1, 0.7, 0.2)
+    expected = second_moment(lam, method, sigma2=1.0, start=2.0, steps=9)[-1]
+    np.testing.assert_allclose(value[0], expected, rtol=1e-10)
+
+
 def test_overflow_is_infinite_without_a_warning():
     one = np.ones(1)
     assert budget_error(9 * one, 5 * one, one, np.float64(1), np.float64(1), 10**6)[0, 0] == np.inf

@@ -143,9 +143,9 @@ def test_a_budget_of_batches_for_the_objective():
         ({"setting": "noisy"}, "setting must be one of any-sampling, .* got 'noisy'"),
         ({"L_max": 64.0}, "L_max must be left out for setting any-sampling"),
         ({"batch_size": 4, "beta": 0.5}, "beta must be left out for setting mini-batches"),
-        ({"batch_size": 4, "sigma2": 0.5}, "steps must be given with the other one"),
+        ({"batch_size": 4, "sigma2": 0.5}, "steps must be given with sigma2"),
         ({"batch_size": 4, "L_max": 3.0}, "L_max must be at least L"),
-        ({"for_every_mu": True}, "for_every_mu must come with beta"),
+        ({"for_every_mu": True}, "beta must be given with for_every_mu"),
         ({"setting": "mini-batches"}, "batch_size must be given for setting mini-batches"),
         ({"setting": "finite-sum"}, "hessians must be given for setting finite-sum"),
         ({"hessians": EXAMPLE}, "hessians must be left out for setting any-sampling"),
@@ -161,3 +161,11 @@ def test_a_budget_of_batches_for_the_objective():
 def test_bad_input_is_refused(options, line):
     with pytest.raises(ValueError, match=line):
         recommend(Curvature(1, 32), **options)
+
+
+def test_a_notebook_shows_parameters_reason_and_guarantee():
+    advice = recommend(Curvature(1, 32), beta=0.9)
+    html = advice._repr_html_()
+    assert f"{float(advice.method.alpha):.6g}" in html
+    assert advice.guarantee[1:60] in html
+    assert html.count("<circle") == 5

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.engine.cuda.finite_sum_kernel import FiniteSumLayout, finite_sum_kernel
-from ravine.engine.cuda.measures import batches, cleared, summarised
+from ravine.engine.cuda.measures import batches, new_runs, summarise
 from ravine.engine.cuda.source import SIMULATED, cuda
+from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.draws.index_sampling import order_size
 from ravine.engine.kernels.finite_sum import new_tile, sup_samples
 from ravine.engine.kernels.finite_sum_kernel import FiniteSumPlan
@@ -65,72 +66,90 @@ def launches(count: int, bins: int, entries: int) -> list[tuple[int, int]]:
     return list(batches(count, max(bins, entries * 4 * (1 << 30) // (8 * _ORDERS))))
 
 
-def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
-    terms, rules, plan, lanes = new_tile(spec, first, last)
-    count = (last - first) * spec.repeats
-    layout = layout_for(terms, rules, plan)
-    entries = entries_of(rules.sampling, terms.curvatures.shape[1], rules.batch)
-    out = np.empty((count, len(FIELDS)))
-    for start, stop in launches(count, plan.edges.size - 1, entries):
-        some = slice(start, stop)
-        own = lanes.own[:, some]
-        limit = lanes.limit[some]
-        identity = lanes.identity[some]
-        out[some] = _run(terms, rules, plan, layout, own, limit, identity)
+class FiniteSumLauncher:
+    """Runs the tiles of one sweep over a finite sum."""
 
-    shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
-    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+    repeats_outside = False
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._common: _Common | None = None
+
+    def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
+        """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
+        terms, rules, plan, lanes = new_tile(self._spec, first, last)
+        if self._common is None:
+            self._common = _Common(terms, rules, plan)
+
+        count = (last - first) * self._spec.repeats
+        entries = self._common.entries
+        fields = queue.room("fields", (count, len(FIELDS)), np.float64)
+        for start, stop in launches(count, plan.edges.size - 1, entries):
+            some = slice(start, stop)
+            own = np.ascontiguousarray(lanes.own[:, some])
+            limit = np.ascontiguousarray(lanes.limit[some])
+            identity = np.ascontiguousarray(lanes.identity[some])
+            self._run(queue, self._common, own, limit, identity, fields[some])
+
+        return fields
+
+    def _run(
+        self,
+        queue: WorkQueue,
+        common: _Common,
+        own: npt.NDArray[np.floating[Any]],
+        limit: FloatArray,
+        identity: npt.NDArray[np.uint64],
+        out: Any,
+    ) -> None:
+        """Queue trajectories in one launch, and their measures."""
+        n = len(limit)
+        runs = new_runs(queue, n, common.bins, cleared=True)
+        kernel = finite_sum_kernel(common.layout)
+        kernel[-(-n // _THREADS), _THREADS, queue.stream](
+            *common.arguments,
+            cuda.to_device(own, stream=queue.stream),
+            cuda.to_device(limit, stream=queue.stream),
+            cuda.to_device(identity, stream=queue.stream),
+            queue.room("orders", (n, common.entries), np.uint32),
+            *runs,
+        )
+        summarise(
+            queue, runs, common.edges, common.start_square, common.noisy, common.tiny,
+            common.samples, out,
+        )  # fmt: skip
 
 
-def _run(
-    terms: FiniteSumTerms,
-    rules: StepRules,
-    plan: FiniteSumPlan,
-    layout: FiniteSumLayout,
-    own: npt.NDArray[np.floating[Any]],
-    limit: FloatArray,
-    identity: npt.NDArray[np.uint64],
-) -> FloatArray:
-    """Run trajectories in one launch; return their measures, (trajectories, fields)."""
-    n = len(limit)
-    steps = int(plan.edges[-1])
-    size = terms.curvatures.shape[1]
-    results = (
-        cleared(((plan.edges.size - 1) * n,), np.float64),
-        cleared((n,), np.float64),
-        cleared((n,), np.int32),
-        cleared((n,), np.float64),
-    )
+class _Common:
+    """What all trajectories of a sweep have in common, on the device."""
 
-    kind = plan.start.dtype
-    momentum = [rules.scale, rules.shift, rules.look_scale, rules.look_shift]
-    finite_sum_kernel(layout)[-(-n // _THREADS), _THREADS](
-        cuda.to_device(terms.curvatures),
-        cuda.to_device(terms.slopes if layout.with_slopes else terms.curvatures[:1]),
-        cuda.to_device(terms.mean),
-        cuda.to_device(terms.same),
-        cuda.to_device(terms.odd),
-        rules.sigma,
-        rules.period,
-        cuda.to_device(np.stack(momentum).astype(kind)),
-        cuda.to_device(plan.start),
-        plan.seed,
-        cuda.to_device(plan.edges),
-        plan.noisy,
-        plan.tiny,
-        cuda.to_device(plan.basis if plan.basis.size else np.zeros((1, 1))),
-        cuda.to_device(np.ascontiguousarray(own)),
-        cuda.to_device(np.ascontiguousarray(limit)),
-        cuda.to_device(np.ascontiguousarray(identity)),
-        cuda.device_array((n, entries_of(rules.sampling, size, rules.batch)), np.uint32),
-        *results,
-    )
+    def __init__(self, terms: FiniteSumTerms, rules: StepRules, plan: FiniteSumPlan) -> None:
+        self.layout = layout_for(terms, rules, plan)
+        self.entries = entries_of(rules.sampling, terms.curvatures.shape[1], rules.batch)
+        self.edges = cuda.to_device(plan.edges)
+        self.bins = plan.edges.size - 1
+        self.start_square = float((plan.start.astype(np.float64) ** 2).sum())
+        self.noisy = plan.noisy
+        self.tiny = plan.tiny
+        self.samples = sup_samples(int(plan.edges[-1])) if self.layout.with_sup else 0
+        momentum = [rules.scale, rules.shift, rules.look_scale, rules.look_shift]
+        slopes = terms.slopes if self.layout.with_slopes else terms.curvatures[:1]
+        self.arguments = (
+            cuda.to_device(terms.curvatures),
+            cuda.to_device(slopes),
+            cuda.to_device(terms.mean),
+            cuda.to_device(terms.same),
+            cuda.to_device(terms.odd),
+            rules.sigma,
+            rules.period,
+            cuda.to_device(np.stack(momentum).astype(plan.start.dtype)),
+            cuda.to_device(plan.start),
+            plan.seed,
+            self.edges,
+            plan.noisy,
+            plan.tiny,
+            cuda.to_device(plan.basis if plan.basis.size else np.zeros((1, 1))),
+        )
 
-    bins, latest, when, sup = results
-    start_square = float((plan.start.astype(np.float64) ** 2).sum())
-    samples = sup_samples(steps) if layout.with_sup else 0
 
-    return summarised(
-        bins, plan.edges, start_square, latest, when, plan.noisy, plan.tiny, sup, samples
-    )
+new_launcher = FiniteSumLauncher

@@ -51,7 +51,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
     streams = 4 * d if with_noise else 4
     normals_size = 2 * d if with_noise else 2
 
-    @kernel_function()
+    @kernel_function(("finite_sum", layout))
     def kernel(
         curvatures: Any, slopes: Any, mean: Any, same: Any, odd: Any, sigma: Any, period: Any,
         momentum: Any, start: Any, seed: Any, edges: Any, noisy: Any, tiny: Any, basis: Any,

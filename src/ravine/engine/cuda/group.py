@@ -130,7 +130,7 @@ def record_steps(
     """Add the squared error of step ``k + 1 + lane`` to its bin; every thread of a group has one.
 
     Bins are runs of 1, 2, 4 or at least 8 steps (``levels`` 0 to 3), beginning at multiples of
-    their width; they lie in rows of ``size`` trajectories. ``before`` is what the last call
+    their width, rows of ``size`` trajectories. ``before`` is what the last call
     returned: the first step of this thread beyond the bound, or 0; its bin, and the sum so far.
     Only the store is conditional: the compiler can mix all this with the steps that follow.
     """
@@ -150,9 +150,8 @@ def record_steps(
     bin = bin_of[max(min(step, steps), np.int32(0))]
     so_far = factor * total + (so_far if bin == last_bin else 0.0)
     begins = lane & ((1 << level) - 1) == 0
-    place = np.uint64(bin) * np.uint64(size) + np.uint64(at)
     if live & (lane < 8) & begins & (at < size):
-        bins[place] = so_far
+        bins[np.int64(bin) * size + at] = so_far
 
     return step if beyond and diverged == 0 else diverged, bin, so_far
 

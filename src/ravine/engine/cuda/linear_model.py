@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +11,15 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.engine.cuda.finite_sum import entries_of, launches
 from ravine.engine.cuda.linear_model_kernel import LinearModelLayout, linear_model_kernel
-from ravine.engine.cuda.measures import cleared, summarised
+from ravine.engine.cuda.measures import Runs, new_runs, summarise
 from ravine.engine.cuda.source import SIMULATED, cuda
+from ravine.engine.cuda.whole_gradient_kernel import WholeGradientLayout, whole_gradient_kernel
+from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.kernels.finite_sum import identities
 from ravine.engine.kernels.linear_model_gradient import LinearModelData
 from ravine.engine.kernels.linear_model_kernel import LinearModelPlan, new_data, new_plan, new_rows
 from ravine.engine.measures import FIELDS
+from ravine.engine.restart import NEVER
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
@@ -23,14 +27,15 @@ if TYPE_CHECKING:
 MOST_WEIGHTS = 512
 """Weights of which a thread can keep iterates, gradients and streams."""
 _THREADS = 2 if SIMULATED else 128
+_WHOLE_THREADS = 2 if SIMULATED else 64
+_MOST_IN_REGISTERS = {True: 100, False: 64}
+"""Weights whose values and gradient fit the 255 registers of a thread, by whether single."""
 
 
 def lacking(spec: Spec) -> str | None:
     """Name what the CPU's kernel can do and this one cannot, or return None."""
     d = spec.problem.dimension
     batch = spec.batch
-    if spec.dtype != "float64":
-        return f"dtype={spec.dtype!r} for linear models"
     if d > MOST_WEIGHTS:
         return f"a linear model of {d} weights, more than {MOST_WEIGHTS}"
     if batch > MOST_WEIGHTS:
@@ -39,8 +44,32 @@ def lacking(spec: Spec) -> str | None:
     return None
 
 
+def fits_registers(
+    data: LinearModelData, plan: LinearModelPlan, *, sampled: bool, single: bool
+) -> bool:
+    """Whether a thread can run a trajectory in its registers."""
+    return not sampled and plan.restart == NEVER and data.start.size <= _MOST_IN_REGISTERS[single]
+
+
+def whole_layout_for(
+    data: LinearModelData, plan: LinearModelPlan, *, single: bool
+) -> WholeGradientLayout:
+    """Gather what is known of a model when the kernel for whole gradients is compiled."""
+    return WholeGradientLayout(
+        features=data.X.shape[1],
+        wide=data.wide.shape[1],
+        outputs=data.outputs,
+        loss=data.loss,
+        noisy=plan.sigma > 0.0,
+        with_sup=plan.with_sup,
+        single=single,
+        # More threads then fit beside each other, for a few numbers that leave the registers.
+        registers=168 if single else None,
+    )
+
+
 def layout_for(
-    data: LinearModelData, plan: LinearModelPlan, batch: int, sampled: bool
+    data: LinearModelData, plan: LinearModelPlan, batch: int, sampled: bool, single: bool
 ) -> LinearModelLayout:
     """Gather what is known of a model and its rules when a kernel is compiled."""
     return LinearModelLayout(
@@ -54,48 +83,81 @@ def layout_for(
         restart=plan.restart,
         noisy=int(plan.sigma > 0.0),
         with_sup=plan.with_sup,
+        single=single,
     )
 
 
-def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a linear model; see ``kernels.table``."""
-    sampled = spec.sampled
-    batch = spec.batch if sampled else 1
-    data = new_data(spec.problem, spec.start, sampled)
-    plan = new_plan(spec, sampled)
-    rows, start_square = new_rows(spec, data, plan, sampled, first, last)
-    layout = layout_for(data, plan, batch, sampled)
-    identity = identities(spec, first, last)
-    entries = entries_of(plan.sampling, data.edges.size - 1, batch) if sampled else 1
-    out = np.empty((rows.shape[1], len(FIELDS)))
-    for start, stop in launches(rows.shape[1], plan.edges.size - 1, entries):
-        some = slice(start, stop)
-        out[some] = _run(data, plan, layout, entries, rows[:, some], identity[some], start_square)
+class LinearModelLauncher:
+    """Runs the tiles of one sweep over a linear model."""
 
-    shaped = out.reshape(last - first, spec.repeats, len(FIELDS))
-    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+    repeats_outside = False
+
+    def __init__(self, spec: Spec) -> None:
+        sampled = spec.sampled
+        batch = spec.batch if sampled else 1
+        data = new_data(spec.problem, spec.start, sampled)
+        plan = new_plan(spec, sampled)
+        self._spec = spec
+        self._data = data
+        self._plan = plan
+        self._entries = entries_of(plan.sampling, data.edges.size - 1, batch) if sampled else 1
+        self._edges = cuda.to_device(plan.edges)
+        single = spec.dtype == "float32"
+        self._whole = fits_registers(data, plan, sampled=sampled, single=single)
+        if self._whole:
+            self._kernel = whole_gradient_kernel(whole_layout_for(data, plan, single=single))
+            self._arguments = _whole_arguments(data, plan, self._edges, np.dtype(spec.dtype))
+        else:
+            self._kernel = linear_model_kernel(layout_for(data, plan, batch, sampled, single))
+            self._arguments = _arguments(data, plan, self._edges)
+
+    def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
+        """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
+        spec = self._spec
+        rows, start_square = new_rows(spec, self._data, self._plan, spec.sampled, first, last)
+        identity = identities(spec, first, last)
+        count = rows.shape[1]
+        fields = queue.room("fields", (count, len(FIELDS)), np.float64)
+        for start, stop in launches(count, self._plan.edges.size - 1, self._entries):
+            some = slice(start, stop)
+            own = np.ascontiguousarray(rows[:, some])
+            streams = np.ascontiguousarray(identity[some])
+            run, runs = self.prepared(queue, own, streams)
+            run()
+            self._summarise(queue, runs, start_square, fields[some])
+
+        return fields
+
+    def prepared(
+        self, queue: WorkQueue, rows: FloatArray, identity: npt.NDArray[np.uint64]
+    ) -> tuple[Callable[[], None], Runs]:
+        """Put what is each trajectory's own on the device; return the launch and its runs."""
+        n = len(identity)
+        threads = _WHOLE_THREADS if self._whole else _THREADS
+        runs = new_runs(queue, n, self._plan.edges.size - 1, cleared=True)
+        own = cuda.to_device(rows, stream=queue.stream)
+        streams = cuda.to_device(identity, stream=queue.stream)
+        orders: tuple[Any, ...] = ()
+        if not self._whole:
+            orders = (queue.room("orders", (n, self._entries), np.uint32),)
+
+        def launch() -> None:
+            self._kernel[-(-n // threads), threads, queue.stream](
+                *self._arguments, own, streams, *orders, *runs
+            )
+
+        return launch, runs
+
+    def _summarise(self, queue: WorkQueue, runs: Runs, start_square: float, out: Any) -> None:
+        plan = self._plan
+        steps = int(plan.edges[-1])
+        samples = steps - steps // 2 if plan.with_sup else 0
+        summarise(queue, runs, self._edges, start_square, plan.noisy, plan.tiny, samples, out)
 
 
-def _run(
-    data: LinearModelData,
-    plan: LinearModelPlan,
-    layout: LinearModelLayout,
-    entries: int,
-    rows: FloatArray,
-    identity: npt.NDArray[np.uint64],
-    start_square: float,
-) -> FloatArray:
-    """Run trajectories in one launch; return their measures, (trajectories, fields)."""
-    n = len(identity)
-    steps = int(plan.edges[-1])
-    results = (
-        cleared(((plan.edges.size - 1) * n,), np.float64),
-        cleared((n,), np.float64),
-        cleared((n,), np.int32),
-        cleared((n,), np.float64),
-    )
-
-    linear_model_kernel(layout)[-(-n // _THREADS), _THREADS](
+def _arguments(data: LinearModelData, plan: LinearModelPlan, edges: Any) -> tuple[Any, ...]:
+    """What all trajectories have in common, for ``linear_model_kernel``."""
+    return (
         cuda.to_device(data.X),
         cuda.to_device(data.wide),
         cuda.to_device(data.target),
@@ -109,17 +171,27 @@ def _run(
         plan.noisy,
         plan.sigma,
         plan.tiny,
-        cuda.to_device(plan.edges),
+        edges,
         cuda.to_device(plan.momentum),
-        cuda.to_device(np.ascontiguousarray(rows)),
-        cuda.to_device(np.ascontiguousarray(identity)),
-        cuda.device_array((n, entries), np.uint32),
-        *results,
     )
 
-    bins, latest, when, sup = results
-    samples = steps - steps // 2 if plan.with_sup else 0
 
-    return summarised(
-        bins, plan.edges, start_square, latest, when, plan.noisy, plan.tiny, sup, samples
+def _whole_arguments(
+    data: LinearModelData, plan: LinearModelPlan, edges: Any, dtype: np.dtype[Any]
+) -> tuple[Any, ...]:
+    """What all trajectories have in common, for ``whole_gradient_kernel``, in its precision."""
+    return (
+        cuda.to_device(data.wide.ravel().astype(dtype)),
+        cuda.to_device(data.target.astype(dtype)),
+        cuda.to_device(data.weights.astype(dtype)),
+        dtype.type(data.l2),
+        cuda.to_device(data.minimiser.astype(dtype)),
+        cuda.to_device(data.start.astype(dtype)),
+        plan.seed,
+        dtype.type(plan.sigma),
+        edges,
+        cuda.to_device(plan.momentum),
     )
+
+
+new_launcher = LinearModelLauncher

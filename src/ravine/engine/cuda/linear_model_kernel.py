@@ -1,8 +1,8 @@
 """The GPU's kernel for linear models on data: a thread a trajectory.
 
 The gradients, the steps and the looks ahead are the source of the CPU's ``linear_model_gradient``
-and ``linear_model_kernel`` with one lane. All threads read the same rows of the data at the same
-time where gradients are whole; each its own where it draws mini-batches.
+and ``linear_model_kernel`` with one lane. ``whole_gradient_kernel`` is much faster where it serves:
+for whole gradients of few weights, without restarts.
 """
 
 from __future__ import annotations
@@ -51,12 +51,14 @@ class LinearModelLayout(NamedTuple):
     restart: int
     noisy: int  # whether there is additive noise
     with_sup: bool
+    single: bool  # whether the state is in single precision; arithmetic is in double
 
 
 @cache
 def linear_model_kernel(layout: LinearModelLayout) -> Any:
     """Make the kernel of a layout."""
-    features, wide, outputs, loss, sampled, batch, sampling, kind, noisy, with_sup = layout
+    features, wide, outputs, loss, sampled, batch, sampling, kind, noisy, with_sup, single = layout
+    real = np.float32 if single else np.float64
     d = features * outputs
     own_size = outputs * wide if sampled or kind != NEVER else 1
     score_size = ROWS * outputs
@@ -65,7 +67,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
     per_feature = () if sampled else (0,) * features
     per_class = () if sampled else (0,) * outputs
 
-    @kernel_function()
+    @kernel_function(("linear_model", layout))
     def kernel(
         X: Any, wide_X: Any, target: Any, weights: Any, l2: Any, minimiser: Any, start: Any,
         rows: Any, seed: Any, period: Any, noise_left: Any, sigma: Any, tiny: Any, edges: Any,
@@ -89,11 +91,11 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
         # The thread keeps its bins and what became of it in variables, not in the state.
         state = LinearModelBlock(
             cuda.local.array(5, np.float64),
-            cuda.local.array(d, np.float64),
-            cuda.local.array(d, np.float64),
-            cuda.local.array(d, np.float64),
-            cuda.local.array(d, np.float64),
-            cuda.local.array(score_size, np.float64),
+            cuda.local.array(d, real),
+            cuda.local.array(d, real),
+            cuda.local.array(d, real),
+            cuda.local.array(d, real),
+            cuda.local.array(score_size, real),
             cuda.local.array(own_size, np.float64),
             cuda.local.array(own_size, np.float64),
             cuda.local.array(streams, np.uint32),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray
 from ravine.engine.cuda.source import cuda, kernel_function, on_device
+from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.measures import FIELDS, Integers, bin_edges, summarise_lane
 
 _SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
@@ -49,67 +49,90 @@ def bin_levels(steps: int, chunk: int) -> npt.NDArray[np.int32]:
     return np.minimum(np.log2(widths).astype(np.int32), most).astype(np.int32)
 
 
-@kernel_function()
+class Runs(NamedTuple):
+    """What kernels leave behind for the measures, on the device."""
+
+    bins: Any  # flat: a row of trajectories for each bin, by which kernels save registers
+    latest: Any  # squared errors after the last step
+    when: Any  # steps at which runs diverged, or 0
+    sup: Any  # sums of sup-norms
+
+
+def new_runs(queue: WorkQueue, trajectories: int, bins: int, *, cleared: bool) -> Runs:
+    """Take room for runs; ``cleared`` where a kernel does not write all of it."""
+    runs = Runs(
+        queue.room("bins", (bins * trajectories,), np.float64),
+        queue.room("latest", (trajectories,), np.float64),
+        queue.room("when", (trajectories,), np.int32),
+        queue.room("sup", (trajectories,), np.float64),
+    )
+    if cleared:
+        for array in runs:
+            clear(array, queue.stream)
+
+    return runs
+
+
+@kernel_function("clear")
 def _clear(array: Any) -> None:
     i = cuda.grid(1)
     if i < array.size:
         array[i] = 0
 
 
-def cleared(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
-    """Return an array of zeros on the device."""
-    array = cuda.device_array(shape, dtype)
-    size = int(np.prod(shape))
-    _clear[-(-size // _THREADS), _THREADS](array.reshape(size))
-    return array
+def clear(array: Any, stream: Any) -> None:
+    """Fill a flat array on the device with zeros."""
+    _clear[-(-array.shape[0] // _THREADS), _THREADS, stream](array)
 
 
-@kernel_function()
+# With 64 registers all threads of a tile fit the GPU at once.
+@kernel_function("summarise", 64)
 def _summarise(
     bins: Any, edges: Any, start_square: Any, latest: Any, when: Any, noisy: Any, tiny: Any,
     sup: Any, samples: Any, out: Any,
 ) -> None:  # fmt: skip
     at = cuda.grid(1)
-    if at >= latest.size:
+    n = latest.size
+    if at >= n:
         return
 
     for b in range(edges.size - 1):
-        bins[b, at] /= edges[b + 1] - edges[b]
+        bins[b * n + at] /= edges[b + 1] - edges[b]
 
     last = latest[at]
     if not noisy and last < tiny:
         last = 0.0
 
     row = out[at]
-    gpu_summarise_lane(bins[:, at], edges, start_square, last, when[at], noisy, tiny, row)
+    gpu_summarise_lane(bins[at::n], edges, start_square, last, when[at], noisy, tiny, row)
     row[_SUP] = np.nan if samples == 0 or isnan(row[_FLOOR]) else sup[at] / samples
 
 
-def summarised(
-    bins: Any,
-    edges: Integers,
+def summarise(
+    queue: WorkQueue,
+    runs: Runs,
+    edges: Any,
     start_square: float,
-    latest: Any,
-    when: Any,
     noisy: bool,
     tiny: float,
-    sup: Any,
     samples: int,
-) -> FloatArray:
-    """Return the measures, (trajectories, fields), from flat bins, which are used up."""
-    n = int(latest.shape[0])
-    out = cuda.device_array((n, len(FIELDS)), np.float64)
-    _summarise[-(-n // _THREADS), _THREADS](
-        bins.reshape(len(edges) - 1, n),
-        cuda.to_device(edges),
+    out: Any,
+) -> None:
+    """Queue the measures of finished runs, into ``out`` (trajectories, fields).
+
+    ``edges`` are on the device; the bins are used up. ``samples`` says how many sup-norms were
+    added up.
+    """
+    n = int(out.shape[0])
+    _summarise[-(-n // _THREADS), _THREADS, queue.stream](
+        runs.bins,
+        edges,
         start_square,
-        latest,
-        when,
+        runs.latest,
+        runs.when,
         noisy,
         tiny,
-        sup,
+        runs.sup,
         samples,
         out,
     )
-
-    return np.asarray(out.copy_to_host())

@@ -1,9 +1,9 @@
-"""The kernel for quadratics with additive noise.
+"""The kernel for quadratics whose trajectories have noise of their own, or none.
 
 A group of 8, 16 or 32 threads runs a trajectory; thread l holds the coordinates l, l + lanes, ...
-in registers. Independent noise is drawn where it is used and never touches memory. Noise that all
-trajectories share is drawn once for the whole launch and read through the nearest cache. State,
-units and what is recorded are those of the CPU's ``ravine.engine.kernels.quadratic_kernel``.
+in registers. Noise is drawn where it is used and never touches memory; ``shared_noise_kernel`` is
+for noise that trajectories share. State, units and what is recorded are those of the CPU's
+``ravine.engine.kernels.quadratic_kernel``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,17 @@ from ravine.engine.cuda.group import (
     record_steps,
     sum_steps,
 )
+from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, SCALE, UNIT
 from ravine.engine.cuda.quadratic_steps import (
     all_coordinates,
-    given_four,
-    given_pair,
     new_coordinates,
     no_noise,
     own_noise,
 )
 from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
-from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, NO_NOISE, takes_sup_norm
+from ravine.engine.kernels.quadratic_driver import takes_sup_norm
+from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, NO_NOISE
 from ravine.engine.kernels.quadratic_lanes import CHUNK
-
-ALPHA, BETA, GAMMA, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(8)
-"""Rows of what is each trajectory's own."""
 
 gpu_takes_sup_norm = on_device(takes_sup_norm)
 
@@ -47,41 +44,14 @@ class QuadraticLayout(NamedTuple):
     threads: int  # of a block
     lanes: int  # threads of a group: 8, 16 or 32
     coordinates: int  # of a thread
-    pairs: int  # of steps in a row: 1, 2 or 4; more make longer code
     single: bool  # whether the state is in single precision
     with_sup: bool  # whether the sup-norm is wanted
     registers: int | None  # of a thread, at most
 
     @property
-    def piece(self) -> int:
-        """Steps of noise that are read at a time: 16 bytes."""
-        return 4 if self.single else 2
-
-    @property
     def real(self) -> Any:
         """Type of the state."""
         return np.float32 if self.single else np.float64
-
-
-@cache
-def zero_sums(pairs: int, real: Any) -> Any:
-    """Make a function that returns 2 ``pairs`` zeros."""
-    zero = real(0.0)
-
-    @device_function
-    def two() -> Any:
-        return zero, zero
-
-    if pairs == 1:
-        return two
-
-    others = zero_sums(pairs - 1, real)
-
-    @device_function
-    def some() -> Any:
-        return two() + others()
-
-    return some
 
 
 @cache
@@ -112,80 +82,46 @@ def writes_ahead(count: int, lanes: int) -> Any:
 
 
 @cache
-def _chunk(layout: QuadraticLayout, one: Any) -> Any:
-    """Make a function that takes eight steps, and one that returns the square of a thread's step.
-
-    What the first returns besides the state is for the second, which may run later.
-    """
-    lanes = layout.lanes
-    count = layout.coordinates
-    pairs = layout.pairs
-    real = layout.real
-    go_on = all_coordinates(count, lanes * layout.piece, one)
-    zeros = zero_sums(pairs, real)
-    fold = sum_steps(pairs, lanes)
-    turns = STEPS // (2 * pairs)
-    zero = real(0.0)
-    row = lanes * count * layout.piece
-
-    if turns == 1:
-
-        @device_function
-        def straight(
-            states: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any, lane: Any
-        ) -> Any:
-            return go_on(states, zeros(), g, scale, last_scale, noise, place)
-
-        return straight, fold, zeros
+def eight_steps(layout: QuadraticLayout, one: Any) -> Any:
+    """Make a function that takes eight steps; thread l receives the square of step l % 8."""
+    go_on = all_coordinates(layout.coordinates, one)
+    fold = sum_steps(1, layout.lanes)
+    zero = layout.real(0.0)
 
     @device_function
-    def looping(
-        states: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any, lane: Any
-    ) -> Any:
+    def steps(states: Any, g: Any, scale: Any, last_scale: Any, lane: Any) -> Any:
         square = zero
-        for turn in range(turns):
-            here = place + turn * row
-            states, sums = go_on(states, zeros(), g, scale, last_scale, noise, here)
+        for turn in range(STEPS // 2):
+            states, sums = go_on(states, (zero, zero), g, scale, last_scale)
             total = fold(sums, lane)
-            square = total if (lane & 7) // (2 * pairs) == turn else square
+            square = total if (lane & 7) // 2 == turn else square
 
-        return states, (square,)
+        return states, square
 
-    @device_function
-    def same(parts: Any, lane: Any) -> Any:
-        return parts[0]
-
-    @device_function
-    def nothing() -> Any:
-        return (zero,)
-
-    return looping, same, nothing
+    return steps
 
 
 @cache
 def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
-    """Make the kernel for NO_NOISE, INDEPENDENT or SHARED noise; the last in pieces of noise.
+    """Make the kernel for NO_NOISE or INDEPENDENT noise.
 
     The errors of eight steps are recorded while the next eight are under way.
     """
-    threads, lanes, count, pairs, _, with_sup, registers = layout
+    threads, lanes, count, _, with_sup, registers = layout
     drawing = mode == INDEPENDENT
     vanishing = mode == NO_NOISE
-    given = given_four if layout.single else given_pair
-    one = own_noise(pairs) if drawing else no_noise(pairs) if vanishing else given
     real = layout.real
     zero = layout.real(0.0)
     groups = threads // lanes
     width = lanes * count
-    piece = layout.piece
     begin = new_coordinates(count, lanes, real, drawing)
-    go_on, finish, nothing = _chunk(layout, one)
+    go_on = eight_steps(layout, own_noise if drawing else no_noise)
     look = writes_ahead(count, lanes)
 
-    @kernel_function(registers)
+    @kernel_function(("quadratic", layout, mode), registers)
     def kernel(
         eigenvalues: Any, start: Any, vectors: Any, seed: Any, steps: Any, tiny: Any, levels: Any,
-        bin_of: Any, own: Any, identity: Any, noise: Any, bins: Any, latest: Any, when: Any,
+        bin_of: Any, own: Any, identity: Any, bins: Any, latest: Any, when: Any,
         sup: Any,
     ) -> None:  # fmt: skip
         lane = np.int32(cuda.threadIdx.x % lanes)
@@ -208,19 +144,16 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
 
         k = np.int32(0)
         square = zero
-        parts = nothing()
         settled: Any = False
         while k < steps and not everyone(settled):
-            square = finish(parts, lane)
             record = record_steps(
                 square, lane, np.int32(k - STEPS), steps, at, n, factor, bound, zero, levels,
                 bin_of, bins, record,
             )  # fmt: skip
-            place = np.int64(k * width + lane * piece)
-            states, parts = go_on(states, g, scale, last_scale, noise, place, lane)
             settled = record[0] > 0
             if vanishing:
                 settled = settled or (k > 0 and factor * square < tiny)
+            states, square = go_on(states, g, scale, last_scale, lane)
             k = np.int32(k + STEPS)
             if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
                 y = room[group, : start.size]
@@ -229,7 +162,6 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
                 sup_sum += largest_entry(vectors, y, lane, lanes)
                 in_step()
 
-        square = finish(parts, lane)
         record = record_steps(
             square, lane, np.int32(k - STEPS), steps, at, n, factor, bound, zero, levels,
             bin_of, bins, record,

@@ -18,7 +18,6 @@ from ravine.engine.cuda.source import (
     device_function,
     kernel_function,
     on_device,
-    piece_of,
 )
 from ravine.engine.draws.normals import cosine, radius, sine
 from ravine.engine.draws.random import NOISE, advance, output, stream
@@ -53,87 +52,44 @@ def two_steps(
     return x2, x1, a1 + y1 * y1, a2 + y2 * y2
 
 
-@cache
-def own_noise(pairs: int) -> Any:
-    """Make a function that takes 2 ``pairs`` steps in one coordinate with noise of its own."""
-
-    @device_function
-    def one(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
-        x, x_prev, c1, c2, s0, s1, s2, s3 = state
-        z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, scale)
-        x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z1, z2, sums[0], sums[1])
-        return (x, x_prev, c1, c2, s0, s1, s2, s3), (a1, a2)
-
-    return one if pairs == 1 else _and_more(one, own_noise(pairs - 1))
-
-
-@cache
-def no_noise(pairs: int) -> Any:
-    """Make a function that takes 2 ``pairs`` steps in one coordinate without noise."""
-
-    @device_function
-    def one(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
-        x, x_prev, c1, c2 = state
-        x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, scale, scale, sums[0], sums[1])
-        return (x, x_prev, c1, c2), (a1, a2)
-
-    return one if pairs == 1 else _and_more(one, no_noise(pairs - 1))
-
-
-def _and_more(one: Any, others: Any) -> Any:
-    @device_function
-    def some(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
-        state, first = one(state, sums[:2], g, scale, noise, place)
-        state, rest = others(state, sums[2:], g, scale, noise, place)
-        return state, first + rest
-
-    return some
+@device_function
+def own_noise(state: Any, sums: Any, g: Any, scale: Any) -> Any:
+    """Take two steps in one coordinate with noise of its own."""
+    x, x_prev, c1, c2, s0, s1, s2, s3 = state
+    z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, scale)
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z1, z2, sums[0], sums[1])
+    return (x, x_prev, c1, c2, s0, s1, s2, s3), (a1, a2)
 
 
 @device_function
-def given_pair(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
-    """Take two steps in one coordinate with noise in double precision that was drawn before."""
+def no_noise(state: Any, sums: Any, g: Any, scale: Any) -> Any:
+    """Take two steps in one coordinate without noise; the scale of noise is zero."""
     x, x_prev, c1, c2 = state
-    z = piece_of(noise, place)
-    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], sums[0], sums[1])
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, scale, scale, sums[0], sums[1])
     return (x, x_prev, c1, c2), (a1, a2)
 
 
-@device_function
-def given_four(state: Any, sums: Any, g: Any, scale: Any, noise: Any, place: Any) -> Any:
-    """Take four steps in one coordinate with noise in single precision that was drawn before."""
-    x, x_prev, c1, c2 = state
-    z = piece_of(noise, place)
-    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z[0], z[1], sums[0], sums[1])
-    x, x_prev, a3, a4 = two_steps(x, x_prev, c1, c2, g, z[2], z[3], sums[2], sums[3])
-    return (x, x_prev, c1, c2), (a1, a2, a3, a4)
-
-
 @cache
-def all_coordinates(count: int, stride: int, one: Any) -> Any:
-    """Make a function of ``count`` coordinates, whose noise is ``stride`` apart, of one above.
+def all_coordinates(count: int, one: Any) -> Any:
+    """Make a function that takes two steps in ``count`` coordinates, of one in a coordinate.
 
     The last of a thread's coordinates may lie beyond the dimension; it has a scale of its own.
     """
     if count == 1:
 
         @device_function
-        def last(
-            states: Any, sums: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any
-        ) -> Any:
-            state, sums = one(states[0], sums, g, last_scale, noise, place)
+        def last(states: Any, sums: Any, g: Any, scale: Any, last_scale: Any) -> Any:
+            state, sums = one(states[0], sums, g, last_scale)
             return (state,), sums
 
         return last
 
-    others = all_coordinates(count - 1, stride, one)
+    others = all_coordinates(count - 1, one)
 
     @device_function
-    def some(
-        states: Any, sums: Any, g: Any, scale: Any, last_scale: Any, noise: Any, place: Any
-    ) -> Any:
-        state, sums = one(states[0], sums, g, scale, noise, place)
-        rest, sums = others(states[1:], sums, g, scale, last_scale, noise, place + stride)
+    def some(states: Any, sums: Any, g: Any, scale: Any, last_scale: Any) -> Any:
+        state, sums = one(states[0], sums, g, scale)
+        rest, sums = others(states[1:], sums, g, scale, last_scale)
         return (state, *rest), sums
 
     return some
@@ -174,7 +130,7 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
     return some
 
 
-@kernel_function()
+@kernel_function("draw_shared")
 def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> None:
     """Draw the noise that trajectories share, laid out so that ``piece_of`` reads it.
 

@@ -8,12 +8,15 @@ replaced: with ``LANES=1`` a loop over the lanes of a block becomes the work of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import cache
 from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from ravine.engine.cuda.kernel_cache import KernelCache
 
 # What these hold depends on the packages that are installed: their types are not checked.
 cuda: Any = import_module("numba.cuda")
@@ -30,6 +33,7 @@ if not SIMULATED:
 _made: dict[tuple[Any, ...], Any] = {}
 
 
+@cache
 def why_unavailable() -> str:
     """Say why no GPU can be used, or return nothing where one can."""
     if SIMULATED or cuda.is_available():
@@ -52,11 +56,26 @@ def device_function(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True, **({} if SIMULATED else {"forceinline": True}))(function)
 
 
-def kernel_function(registers: int | None = None) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a Python function as a kernel, with at most this many registers a thread."""
-    limit = {} if SIMULATED or registers is None else {"max_registers": registers}
-    compiler: Callable[[Callable[..., Any]], Any] = cuda.jit(**limit)
-    return compiler
+def kernel_function(
+    name: Hashable, registers: int | None = None
+) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a Python function as a kernel, with at most this many registers a thread.
+
+    ``name`` and the sources of the engine together say what the kernel is: under them it is kept
+    on disk. What a function takes from the function around it has to be in the name.
+    """
+    if SIMULATED:
+        simulated: Callable[[Callable[..., Any]], Any] = cuda.jit()
+        return simulated
+
+    limit = {} if registers is None else {"max_registers": registers}
+
+    def compile_later(function: Callable[..., Any]) -> Any:
+        kernel = cuda.jit(**limit)(function)
+        kernel._cache = KernelCache(repr(name))
+        return kernel
+
+    return compile_later
 
 
 def on_device(function: Any, **constants: Any) -> Any:

@@ -24,8 +24,8 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, whole
-from ravine.engine.draws.random import INDEX, advance, below, output, stream
+from ravine.arguments import Refusal, refuse_too_large, whole
+from ravine.engine.draws.random import INDEX, advance, below, key_of_seed, output, stream
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
 from ravine.sampling import Sampling
 
@@ -34,7 +34,7 @@ BY_EPOCH = 1  # every epoch visits each term once
 NO_REPEAT = 2  # no term is drawn twice in a row
 IN_ORDER = 4  # no draw at all: the terms come as they are numbered
 
-IID = 0
+IID = 0  # none of the bits: every draw on its own
 IID_NO_REPEAT = NO_REPEAT
 CYCLIC = BY_EPOCH | IN_ORDER
 RESHUFFLE = BY_EPOCH
@@ -66,7 +66,7 @@ needs no checks for overlap.
 """
 
 TOGETHER = 8
-"""Steps that ``draw_together`` has a fast way for."""
+"""Steps that ``draw_together`` has a fast way for: their words fill the vector registers."""
 
 Words = npt.NDArray[np.uint32]
 
@@ -281,8 +281,9 @@ def sampled_indices(
     terms = whole("n", n, 1, remedy="give the number of terms")
     m = check_batch(rule, terms, batch)
     count = whole("steps", steps, 1, remedy="give a number of steps, e.g. 100")
-    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    origin = key_of_seed(seed)
     pixel = whole("trajectory", trajectory, 0, remedy="count the trajectories from 0")
+    refuse_too_large("steps", 8 * count * m, count, "take fewer steps")
     out = np.empty((count, m), np.int64)
     identity = np.full(LANES, pixel, np.uint64)
     number = rule_number(rule)

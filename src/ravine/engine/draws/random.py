@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ravine.arguments import seed_number
 from ravine.engine.kernels.compiled import compiled, inner
 
 NOISE = np.uint32(0)
@@ -22,15 +23,40 @@ NOISE = np.uint32(0)
 INDEX = np.uint32(1)
 """Purpose of a stream of sampled indices, one a trajectory, coordinate 0."""
 
-_WORD = np.uint64(0xFFFFFFFF)
-_SHIFT = np.uint64(32)
+_WORD = np.uint64(0xFFFFFFFF)  # the low 32 bits of a 64-bit product
+_SHIFT = np.uint64(32)  # bits of a word
+
+# Philox4x32: multipliers whose products mix best, and what is added to the key from round to
+# round, the golden ratio and √3 less 1, in units of 2⁻³².
 _MULTIPLIER_0 = np.uint64(0xD2511F53)
 _MULTIPLIER_1 = np.uint64(0xCD9E8D57)
 _WEYL_0 = np.uint64(0x9E3779B9)
 _WEYL_1 = np.uint64(0xBB67AE85)
+
+# Shifts and rotations of xoshiro128++.
 _7, _9, _11, _21, _25 = (np.uint32(n) for n in (7, 9, 11, 21, 25))
 
+_KEYS = 2**64
+"""A key of Philox has 64 bits."""
+
 State = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
+
+
+def key_of_seed(seed: object) -> int:
+    """Check a seed of up to 128 bits, and return the key of 64 bits that it stands for.
+
+    A seed below 2⁶⁴ is its own key; a larger one is hashed to one.
+
+    Examples
+    --------
+    >>> key_of_seed(7), key_of_seed(2**100) < 2**64
+    (7, True)
+    """
+    number = seed_number("seed", seed)
+    if number < _KEYS:
+        return number
+
+    return int(np.random.SeedSequence(number).generate_state(1, np.uint64)[0])
 
 
 @inner

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from numba import njit
 from numba.core import event
 
+from ravine.compilation import is_kept, kept
 from ravine.engine.sources import COMPILED, digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -25,16 +26,19 @@ class Decorator(Protocol):
 # "contract" lets the compiler fuse a*b + c; nothing is reassociated, and infinities and NaNs keep
 # their meaning. Division by zero gives an infinity instead of an exception.
 OPTIONS: dict[str, Any] = {
-    "cache": True,
     "fastmath": {"contract"},
     "error_model": "numpy",
     "nogil": True,
 }
 
-compiled: Decorator = njit(**OPTIONS)
-"""For a function that Python calls too."""
 
-_INNER = OPTIONS | {"cache": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+def compiled(function: Function) -> Function:
+    """Compile a function that Python calls too, and keep it on disk."""
+    machine_code: Function = njit(**OPTIONS)(function)
+    return kept(machine_code)
+
+
+_INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 inner: Decorator = njit(**_INNER)
 """For a part of a kernel that only compiled code calls: half the time to compile.
@@ -58,7 +62,9 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         global _announced
         if not _announced:
             _announced = True
-            line = "ravine: compiling the kernels, a few seconds; later runs take them from disk"
+            remedy = "set NUMBA_CACHE_DIR to a folder to keep them in"
+            end = "later runs take them from disk" if is_kept(event.data["dispatcher"]) else remedy
+            line = f"ravine: compiling the kernels, a few seconds; {end}"
             print(line, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
 from ravine.engine.draws.index_sampling import LANES, check_batch, rule_number
+from ravine.engine.draws.random import key_of_seed
 from ravine.engine.kernels.compiled import announced_compilation
 from ravine.engine.kernels.finite_sum_kernel import (
     CHUNK,
@@ -325,7 +326,7 @@ def ensemble(
     count = whole("trajectories", trajectories, 1, remedy="give a number, e.g. 1000")
     rule = None if sampling is None else Sampling.parse(sampling)
     variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
-    origin = whole("seed", seed, 0, remedy="give a seed, e.g. 0")
+    origin = key_of_seed(seed)
     alpha, beta, gamma = (
         one_number(name, getattr(method, name), remedy="give one method, not a plane of them")
         for name in ("alpha", "beta", "gamma")

@@ -15,33 +15,28 @@ product in each update. No noise at all is shared noise of zeros in units of one
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, in_words
 from ravine.engine.draws.random import NOISE, fill_streams
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
+from ravine.engine.kernels.quadratic_driver import (
+    QuadraticBlock,
+    draw_chunks,
+    drivers,
+    takes_sup_norm,
+)
 from ravine.engine.kernels.quadratic_lanes import (
-    BETA,
     CHUNK,
-    FACTOR,
-    GAMMA,
     LANES,
-    LIMIT,
     SCALE,
     Floats,
     G,
     Singles,
-    Words,
     aligned,
-    chunk_independent,
-    chunk_shared,
-    draw_shared,
-    modal_row,
 )
 from ravine.engine.kernels.threads import spread
 from ravine.engine.measures import (
@@ -49,7 +44,6 @@ from ravine.engine.measures import (
     Integers,
     bin_edges,
     divergence_limit,
-    record,
     summarise,
     vanished,
 )
@@ -61,7 +55,7 @@ _SUP = FIELDS.index("floor_sup")
 _FLOOR = FIELDS.index("floor_square")
 _FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
 _NOTHING = np.empty(0)
-_SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
+_MOST_NOISE = 1 << 26  # bytes of shared noise that is drawn once for all blocks of a tile
 
 NO_NOISE, INDEPENDENT, SHARED = range(3)
 """Whose noise a trajectory feels: nobody's, its own, or that of all trajectories of its repeat."""
@@ -92,140 +86,6 @@ class QuadraticTrajectories(NamedTuple):
     factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
     limit: FloatArray  # squared error beyond which a lane has diverged
     stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
-
-
-@inner
-def takes_sup_norm(k: int, steps: int) -> bool:
-    """Whether the sup-norm is taken after step ``k``, the last of a chunk."""
-    stride = 1 + steps // (2 * CHUNK * _SUP_SAMPLES)
-    return steps < 2 * k and k <= steps and (k // CHUNK) % stride == 0
-
-
-@inner
-def add_largest(
-    eigenvectors: FloatArray, x: Floats, g: Floats, own: FloatArray, y: FloatArray, sup: FloatArray
-) -> None:
-    """Add to ``sup`` the sup-norm of y - x* of every lane, in the original basis."""
-    d = eigenvectors.shape[0]
-    for i in range(d):
-        for p in range(LANES):
-            newest = x[2 * i * LANES + p]
-            before = x[(2 * i + 1) * LANES + p]
-            y[i * LANES + p] = np.sqrt(own[FACTOR + p]) * (newest - g[p] * before)
-
-    largest = y[d * LANES : (d + 1) * LANES]
-    entry = y[(d + 1) * LANES : (d + 2) * LANES]
-
-    for p in range(LANES):
-        largest[p] = 0.0
-
-    for r in range(d):
-        for p in range(LANES):
-            entry[p] = 0.0
-        for i in range(d):
-            weight = eigenvectors[r, i]
-            for p in range(LANES):
-                entry[p] += weight * y[i * LANES + p]
-
-        for p in range(LANES):
-            largest[p] = max(largest[p], abs(entry[p]))
-
-    for p in range(LANES):
-        sup[p] += largest[p]
-
-
-class QuadraticBlock(NamedTuple):
-    """The state of a block, flat rows of ``LANES``, and room to work in."""
-
-    own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
-    x: Floats  # two rows a coordinate: newest and the one before
-    row: Floats  # c1, c2 and g of a coordinate
-    squares: Floats  # a row a step of the chunk
-    noise: Singles  # four rows of normals, two of radii, one of scales
-    words: Words
-    states: Words  # streams: four rows a coordinate, or where shared for 128 coordinates
-    shared: Singles  # a chunk of shared noise, a row a step, by 128 coordinates
-    bins: FloatArray  # a row a bin
-    latest: FloatArray
-    diverged_at: Integers
-
-
-def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[..., None]:
-    """Make a driver for one kind of noise: what a sweep does not use is not compiled."""
-
-    @compiled
-    def run_block(
-        eigenvalues: Floats,
-        draws: bool,
-        noisy: bool,
-        tiny: float,
-        edges: Integers,
-        state: QuadraticBlock,
-        eigenvectors: FloatArray,
-        sup: FloatArray,
-        room: FloatArray,
-    ) -> None:
-        own = state.own
-        x = state.x
-        row = state.row
-        squares = state.squares
-        noise = state.noise
-        words = state.words
-        states = state.states
-        shared = state.shared
-        latest = state.latest
-        diverged_at = state.diverged_at
-        d = eigenvalues.size
-        steps = edges[-1]
-        b = 0
-        k = 0
-        running = LANES if fingerprint >= 0 else 0
-        while k < steps and running > 0:
-            for entry in range(squares.size):
-                squares[entry] = 0.0
-            if independent == 0 and draws:
-                draw_shared(states, words, noise, shared)
-            for i in range(d):
-                both = x[2 * i * LANES : 2 * (i + 1) * LANES]
-                modal_row(eigenvalues[i], own, row)
-                if independent == 1:
-                    streams = states[4 * i * LANES : 4 * (i + 1) * LANES]
-                    chunk_independent(both, row, streams, words, noise, squares)
-                else:
-                    at = i // LANES * CHUNK * LANES + i % LANES
-                    chunk_shared(both, row, shared[at:], squares)
-
-            for j in range(min(CHUNK, steps - k)):
-                b += k + j + 1 > edges[b + 1]
-                newest = squares[j * LANES :]
-                sums = state.bins[b * LANES : (b + 1) * LANES]
-                record(newest, own[FACTOR:], own[LIMIT:], k + j + 1, sums, latest, diverged_at)
-
-            k += CHUNK
-            # Lanes whose outcome is certain rest at zero, where they cost nothing extra: no
-            # infinities, no subnormal numbers.
-            running = LANES
-            for p in range(LANES):
-                if diverged_at[p] > 0 or (not noisy and latest[p] < tiny):
-                    running -= 1
-                    if own[p] != 0.0 or own[BETA + p] != 0.0 or own[GAMMA + p] != 0.0:
-                        own[p] = own[BETA + p] = own[GAMMA + p] = 0.0
-                        if independent == 1:
-                            noise[SCALE + p] = np.float32(0.0)
-                        for i in range(2 * d):
-                            x[i * LANES + p] = 0.0
-
-            if with_sup == 1 and running > 0 and takes_sup_norm(k, steps):
-                add_largest(eigenvectors, x, row[G:], own, room, sup)
-
-    return run_block
-
-
-_drivers = {
-    (independent, with_sup): _new_driver(FINGERPRINT, independent, with_sup)
-    for independent in (0, 1)
-    for with_sup in (0, 1)
-}
 
 
 def noise_mode(spec: Spec) -> int:
@@ -260,15 +120,30 @@ def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     )
 
 
+def drawn_noise(plan: QuadraticPlan, repeat: int) -> Singles:
+    """Draw the noise that all trajectories of a repeat share, chunk after chunk."""
+    state = new_block(plan)
+    state.noise[SCALE:] = 1.0
+    fill_streams(plan.seed, np.full(LANES, repeat << 32, np.uint64), True, NOISE, state.states)
+    stride = state.shared.size
+    shared: Singles = aligned(-(-plan.steps // CHUNK) * stride, np.float32)
+    draw_chunks(state.states, state.words, state.noise, stride, shared)
+    return shared
+
+
 def run_block(
     plan: QuadraticPlan,
     lanes: QuadraticTrajectories,
     state: QuadraticBlock,
     repeat: int,
     block: int,
+    shared: Singles | None,
     out: FloatArray,
 ) -> None:
-    """Run a block of trajectories; write measures into ``out`` [lanes, fields]."""
+    """Run a block of trajectories; write measures into ``out`` [lanes, fields].
+
+    ``shared`` is the noise of all chunks, or None where there is none or it is still to be drawn.
+    """
     some = slice(block * LANES, (block + 1) * LANES)
     mode = plan.noise
     rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
@@ -281,7 +156,7 @@ def run_block(
     state.diverged_at[:] = 0
     if mode == INDEPENDENT:
         fill_streams(plan.seed, lanes.stream[some], False, NOISE, state.states)
-    elif mode == SHARED:
+    elif mode == SHARED and shared is None:
         all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
         fill_streams(plan.seed, all_of_repeat, True, NOISE, state.states)
 
@@ -294,8 +169,14 @@ def run_block(
         sup = np.zeros(LANES)
         room = np.empty((len(plan.eigenvectors) + 2) * LANES)
 
-    _drivers[int(mode == INDEPENDENT), int(with_sup)](
-        plan.eigenvalues, mode == SHARED, noisy, plan.tiny, plan.edges, state,
+    stride = 0
+    draws = mode == SHARED and shared is None
+    if shared is not None:
+        stride = state.shared.size
+        state = state._replace(shared=shared)
+
+    drivers[int(mode == INDEPENDENT), int(with_sup)](
+        plan.eigenvalues, draws, stride, noisy, plan.tiny, plan.edges, state,
         plan.eigenvectors, sup, room,
     )  # fmt: skip
     if not noisy:
@@ -331,6 +212,10 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     out = np.empty((rows, padded, len(FIELDS)))
     blocks = padded // LANES
     blocks_of_threads = local()
+    drawn: list[Singles | None] = [None] * rows
+    size = 4 * plan.steps * -(-plan.start.size // LANES) * LANES
+    if mode == SHARED and size * rows <= _MOST_NOISE:
+        drawn = [drawn_noise(plan, row) for row in range(rows)]
 
     def run(first: int, last: int) -> None:
         if not hasattr(blocks_of_threads, "own"):
@@ -339,7 +224,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
         for number in range(first, last):
             row, block = divmod(number, blocks)
             here = out[row, block * LANES : (block + 1) * LANES]
-            run_block(plan, lanes, blocks_of_threads.own, row, block, here)
+            run_block(plan, lanes, blocks_of_threads.own, row, block, drawn[row], here)
 
     spread(run, rows * blocks)
     kept = out[:, : len(pixels)]
@@ -360,7 +245,7 @@ def check(spec: Spec) -> None:
     for name, usual in (("batch", 1), ("restart", None), ("schedule", None)):
         value = getattr(spec, name)
         if value is not usual:
-            raise Refusal(name, "left out for a quadratic", f"{value!r:.60}", "take it away")
+            raise Refusal(name, "left out for a quadratic", in_words(value), "take it away")
 
     if spec.dtype == "float32":
         _check_single(spec)

@@ -8,9 +8,9 @@ returns, for every name in ``measures.FIELDS``, an array of shape (last - first,
 - ``floor_square`` is the mean of ‖y - x*‖² over the second half, ``outcome`` an ``Outcome``,
   ``diverged_at`` a step or -1; what was not measured is NaN.
 
-The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a ``run_tile`` of its own and
-a function ``lacking(spec)`` that names what the processor's half can do and it cannot, or returns
-None. It is imported when a GPU is asked for.
+The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a ``new_launcher(spec)``, see
+``ravine.engine.cuda.pipeline``, and a function ``lacking(spec)`` that names what the processor's
+half can do and it cannot, or returns None. It is imported when a GPU is asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels import finite_sum, linear_model_kernel, quadratic_kernel, stepwise
@@ -69,12 +69,13 @@ class Kernel:
     check: Callable[[Spec], None] = _check_nothing
 
     def run(self, spec: Spec, first: int, last: int) -> Fields:
-        """Run the pixels first..last-1 on the device of ``spec``."""
-        if spec.device == "cpu":
-            return self.run_on_processor(spec, first, last)
+        """Run the pixels first..last-1 on the processor."""
+        return self.run_on_processor(spec, first, last)
 
+    def new_launcher(self, spec: Spec) -> Any:
+        """Return what runs the tiles of ``spec`` on a GPU."""
         assert self.gpu_module is not None  # ``choose_device`` has seen to it
-        return cast("Fields", import_module(self.gpu_module).run_tile(spec, first, last))
+        return import_module(self.gpu_module).new_launcher(spec)
 
     def lacking(self, spec: Spec) -> str | None:
         """Name what of ``spec`` cannot be run on a GPU, or return None."""

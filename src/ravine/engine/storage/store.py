@@ -2,42 +2,61 @@
 
 A store is a Zarr group (format 3) that ``xarray.open_zarr`` opens as the dataset of the sweep. A
 tile is one chunk of every variable. Beside the variables lies the group ``tiles``: its attributes
-say what made the store, and it holds a record for each finished tile with the SHA-256 of the
-tile's chunks. The chunks are written first and the record last, each under another name that is
-then changed: whenever a run is killed, a tile is there with its record or does not count. A
-record counts if its chunks still have those sums.
+say what made the store, ``tiles/seal`` has the sums of all metadata, attributes and coordinates,
+and each finished tile has a record with the sums of its chunks.
+
+The chunks of a tile are written first and its record last, each under another name that is then
+changed: whenever a run is killed, a tile is there with its record or does not count. Whoever reads
+a store compares all of it with its sums first. A run that goes on with a store writes again what is
+not as it was: everything but the tiles from the specification, tiles by computing them.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import os
 import shutil
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from ravine.arguments import Refusal
-from ravine.engine.dataset import new_dataset, variable_dtype
+from ravine.engine.dataset import variable_dtype
 from ravine.engine.repeats import variable_names
 from ravine.engine.storage.fingerprint import fingerprint
+from ravine.engine.storage.grid import TileGrid
+from ravine.engine.storage.lock import locked
+from ravine.engine.storage.plain_files import Unreadable, sum_of
+from ravine.engine.storage.seal import (
+    RECORDS,
+    SEAL,
+    Seal,
+    damage,
+    described_seal,
+    read_seal,
+    refuse_strange,
+    whole_seal,
+)
+from ravine.engine.storage.skeleton import MENDING, clear_place, create_store, mend_store
+from ravine.engine.storage.tile_record import (
+    chunk_name,
+    is_recorded,
+    record_name,
+    record_text,
+    tile_damage,
+)
 from ravine.engine.tiles import Part, Tile
 from ravine.files import written_whole
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
-
-_FORMAT = 1
-_RECORDS = "tiles"
 
 
 @dataclass(frozen=True)
@@ -46,8 +65,13 @@ class StoreStatus:
 
     total: int
     done: int
-    damaged: int
+    damages: tuple[str, ...]
     made_with: dict[str, str]
+
+    @property
+    def damaged(self) -> int:
+        """Number of damaged tiles; ``damages`` has a sentence on each."""
+        return len(self.damages)
 
     @property
     def is_complete(self) -> bool:
@@ -55,39 +79,8 @@ class StoreStatus:
         return self.done == self.total
 
 
-class _TileGrid:
-    """Where the tiles of a plane lie: each is a box of pixels that C order keeps together."""
-
-    def __init__(self, shape: tuple[int, ...], chunk: tuple[int, ...]) -> None:
-        self.shape = shape
-        self.chunk = chunk
-        self.counts = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
-        self.total = int(np.prod(self.counts))
-
-    @classmethod
-    def cut(cls, shape: tuple[int, ...], pixels: int) -> _TileGrid:
-        """Tiles of about ``pixels`` pixels: some whole rows, or a part of one."""
-        if len(shape) == 1 or pixels < shape[1]:
-            return cls(shape, (1,) * (len(shape) - 1) + (min(pixels, shape[-1]),))
-
-        return cls(shape, (min(pixels // shape[1], shape[0]), shape[1]))
-
-    def chunk_of(self, number: int) -> tuple[int, ...]:
-        return tuple(int(i) for i in np.unravel_index(number, self.counts))
-
-    def box(self, number: int) -> tuple[slice, ...]:
-        at = zip(self.chunk_of(number), self.chunk, self.shape, strict=True)
-        return tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in at)
-
-    def tile(self, number: int) -> Tile:
-        box = self.box(number)
-        first = np.ravel_multi_index([s.start for s in box], self.shape)
-        last = np.ravel_multi_index([s.stop - 1 for s in box], self.shape)
-        return int(first), int(last) + 1
-
-
 class TileStore:
-    """The store of one sweep, made anew or found, and locked while it is open.
+    """The store of one sweep, made anew or gone on with, mended, and locked while it is open.
 
     ``pixels`` is about how many a tile holds; a store that is there already keeps its own tiles.
     """
@@ -95,20 +88,38 @@ class TileStore:
     def __init__(self, path: str | os.PathLike[str], spec: Spec, pixels: int) -> None:
         _require_zarr()
         self.path = Path(path)
-        self._made_with = fingerprint(spec)
-        self._names = variable_names(spec.measures, spec.repeats)
-        self._arrays: dict[str, Any] = {}
-        if not self.path.exists():
-            layout = _TileGrid.cut(spec.shape, pixels)
-            with _clear_when_full(self.path):
-                _create(self.path, spec, self._names, layout, self._made_with)
+        grid = TileGrid.cut(spec.shape, pixels)
+        variables = tuple(variable_names(spec.measures, spec.repeats))
+        wanted = Seal(grid.shape, grid.chunk, variables, fingerprint(spec))
 
-        described = _attributes(self.path)
-        _refuse_other(self.path, described["made_with"], self._made_with)
-        self._layout = _TileGrid(tuple(described["shape"]), tuple(described["chunk"]))
-        self.total = self._layout.total
-        self._numbers = {self._layout.tile(number): number for number in range(self.total)}
-        self._lock = _locked(self.path)
+        if not self.path.exists():
+            _refuse_dangling(self.path)
+            with _clear_when_full(self.path):
+                create_store(self.path, spec, wanted)
+
+        with ExitStack() as stack:
+            _refuse_other(self.path, _seal_to_mend(self.path)[0], wanted)
+            stack.enter_context(locked(self.path / RECORDS / "lock", self.path))
+            self._seal = self._mended(spec)
+            self._until_closed = stack.pop_all()
+
+        self.total = self._seal.grid.total
+        self._numbers = {self._seal.grid.tile(number): number for number in range(self.total)}
+        self._arrays: dict[str, Any] = {}
+        self._kept: list[int] = []
+
+    def _mended(self, spec: Spec) -> Seal:
+        """The seal of the store, after all that lies under it is as it was written."""
+        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob(".*.part*")):
+            leftover.unlink(missing_ok=True)
+        shutil.rmtree(self.path / MENDING, ignore_errors=True)
+
+        seal, damages = _seal_to_mend(self.path)
+        if not damages:
+            return seal
+
+        with _clear_when_full(self.path):
+            return mend_store(self.path, spec, seal)
 
     def __enter__(self) -> Self:
         return self
@@ -120,42 +131,49 @@ class TileStore:
         trace: TracebackType | None,
     ) -> None:
         self._arrays.clear()
-        os.close(self._lock)
+        self._until_closed.close()
 
     def missing(self) -> list[Tile]:
-        """Tiles that are not there, or not as they were written; leftovers are cleared away."""
-        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob(".*.part.*")):
-            leftover.unlink(missing_ok=True)
-
+        """Tiles that are not there, or not as they were written."""
         return [
             tile
             for tile, number in self._numbers.items()
-            if _check(self.path, self._layout, number) is not True
+            if not is_recorded(self.path, number) or tile_damage(self.path, self._seal, number)
         ]
 
     def keep(self, tile: Tile, part: Part) -> None:
         """Write a finished tile: its variables, then the record that makes it count."""
         number = self._numbers[tile]
-        box = self._layout.box(number)
+        box = self._seal.grid.box(number)
         sums: dict[str, str] = {}
 
         with _clear_when_full(self.path):
-            for name in self._names:
-                chunk = _chunk_file(self.path, name, self._layout.chunk_of(number))
+            for variable in self._seal.variables:
+                name = chunk_name(self._seal, variable, number)
                 # Zarr would read a damaged chunk before it writes a part of it.
-                chunk.unlink(missing_ok=True)
-                values = part[name].astype(variable_dtype(name), copy=False)
-                self._array(name)[box] = values.reshape([s.stop - s.start for s in box])
-                sums[name] = _flushed_sum(chunk)
+                clear_place(self.path, name)
+                values = part[variable].astype(variable_dtype(variable), copy=False)
+                self._array(variable)[box] = values.reshape(
+                    [side.stop - side.start for side in box]
+                )
+                sums[variable] = _flushed_sum(self.path / name)
 
-            record = json.dumps({"tile": list(tile), "sha256": sums})
-            with written_whole(_record_file(self.path, number), flush=True) as part_file:
+            record = record_text(self._seal, number, sums)
+            clear_place(self.path, record_name(number))
+            with written_whole(self.path / record_name(number), flush=True) as part_file:
                 part_file.write_text(record, encoding="utf-8")
+
+        self._kept.append(number)
 
     def dataset(self) -> xr.Dataset:
         """Open the dataset of the sweep; values are read as they are used."""
-        data: xr.Dataset = xr.open_zarr(self.path, chunks=None)
-        return data
+        for number in self._kept:
+            reason = tile_damage(self.path, self._seal, number)
+            if reason is not None:
+                remedy = "nothing else may write to it; run it again with --resume"
+                raise Refusal("store", "left alone", f"{self.path}, where {reason}", remedy)
+
+        return _opened(self.path)
 
     def _array(self, name: str) -> Any:
         import zarr
@@ -163,38 +181,100 @@ class TileStore:
         if name not in self._arrays:
             # Without this a chunk of nothing but the fill value would not be written.
             with zarr.config.set({"array.write_empty_chunks": True}):
-                self._arrays[name] = zarr.open_array(self.path / name, mode="r+")
+                self._arrays[name] = zarr.open_array(self.path / name, mode="r+", zarr_format=3)
 
         return self._arrays[name]
 
 
 def store_status(path: str | os.PathLike[str]) -> StoreStatus:
-    """Say how far the store of a sweep is, checking every finished tile against its sums."""
-    place, layout, described = _opened(path)
-    states = [_check(place, layout, number) for number in range(layout.total)]
-    return StoreStatus(
-        layout.total, states.count(True), states.count(False), described["made_with"]
+    """Say how far the store of a sweep is, comparing all of it with its sums.
+
+    Raises
+    ------
+    Refusal
+        If there is no store, or it is damaged beside its tiles: in one line, what is, and how to
+        mend it.
+    """
+    _require_zarr()
+    place = Path(path)
+    seal = whole_seal(place)
+    recorded = [number for number in range(seal.grid.total) if is_recorded(place, number)]
+    reasons = (tile_damage(place, seal, number) for number in recorded)
+    damages = tuple(reason for reason in reasons if reason is not None)
+
+    return StoreStatus(seal.grid.total, len(recorded) - len(damages), damages, seal.made_with)
+
+
+def finished_tiles(path: str | os.PathLike[str]) -> int:
+    """Tiles of a store that a run which goes on with it need not compute, damaged or not."""
+    _require_zarr()
+    place = Path(path)
+    seal, _ = _seal_to_mend(place)
+    return sum(
+        is_recorded(place, number) and tile_damage(place, seal, number) is None
+        for number in range(seal.grid.total)
     )
 
 
-def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, np.ndarray[Any, Any]]:
-    """Open a store, finished or not; give its dataset and which pixels of it are there."""
-    place, layout, _ = _opened(path)
-    there = np.zeros(layout.shape, dtype=bool)
-    for number in range(layout.total):
-        there[layout.box(number)] = _check(place, layout, number) is True
+def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np.bool_]]:
+    """Open a store, finished or not, once all of it was compared with its sums.
 
-    return xr.open_zarr(place, chunks=None), there
+    Returns
+    -------
+    dataset
+        The dataset of the sweep; values are read as they are used.
+    there
+        Which pixels of it are computed.
 
-
-def _opened(path: str | os.PathLike[str]) -> tuple[Path, _TileGrid, dict[str, Any]]:
+    Raises
+    ------
+    Refusal
+        If there is no store, or anything in it is not as it was written: in one line, what, and
+        how to mend it.
+    """
     _require_zarr()
     place = Path(path)
-    if not place.exists():
-        raise Refusal("store", "the store of a sweep", place, "there is none")
+    seal = whole_seal(place)
+    there = np.zeros(seal.shape, dtype=bool)
+    unfinished: set[str] = set()
+    damages: list[str] = []
 
-    described = _attributes(place)
-    return place, _TileGrid(tuple(described["shape"]), tuple(described["chunk"])), described
+    for number in range(seal.grid.total):
+        if not is_recorded(place, number):
+            unfinished |= {chunk_name(seal, variable, number) for variable in seal.variables}
+            continue
+
+        reason = tile_damage(place, seal, number)
+        there[seal.grid.box(number)] = reason is None
+        if reason is not None:
+            damages.append(reason)
+
+    if damages:
+        raise damage(place, damages)
+
+    return _opened(place, unfinished), there
+
+
+def _opened(path: Path, unfinished: set[str] | None = None) -> xr.Dataset:
+    """The dataset of a store; chunks of unfinished tiles, whole or not, are left aside."""
+    source: Any = path
+    if unfinished:
+        from ravine.engine.storage.finished_store import finished_store
+
+        source = finished_store(path, unfinished)
+
+    data: xr.Dataset = xr.open_zarr(source, chunks=None, consolidated=True, zarr_format=3)
+    return data
+
+
+def _seal_to_mend(path: Path) -> tuple[Seal, list[str]]:
+    """What a store says it is, and what of it is not as it was written."""
+    try:
+        seal = read_seal(path)
+    except Unreadable as reason:
+        return described_seal(path), [f"{SEAL} {reason}"]
+
+    return seal, seal.damages(path)
 
 
 def _require_zarr() -> None:
@@ -204,104 +284,27 @@ def _require_zarr() -> None:
         raise ImportError("a store needs Zarr: python -m pip install 'ravine[store]'") from None
 
 
-def _create(
-    path: Path, spec: Spec, names: list[str], layout: _TileGrid, made_with: dict[str, str]
-) -> None:
-    """Write a store without tiles under another name, then give it its own."""
-    import zarr
-    from zarr.codecs import ZstdCodec
-
-    blank: dict[str, Any] = {}
-    encoding: dict[str, dict[str, Any]] = {}
-    for name in names:
-        dtype = variable_dtype(name)
-        fill = dtype.type(np.nan if dtype.kind == "f" else -1)
-        blank[name] = np.broadcast_to(fill, spec.shape)
-        # No _FillValue: xarray would put its own NaN in the place of every other.
-        encoding[name] = {
-            "chunks": layout.chunk,
-            "compressors": (ZstdCodec(level=1, checksum=True),),
-            "fill_value": fill.item(),
-            "_FillValue": None,
-        }
-
-    data = new_dataset(spec, blank)
-    encoding |= {str(name): {"_FillValue": None} for name in data.coords}
-    attributes = {
-        "format": _FORMAT,
-        "shape": list(layout.shape),
-        "chunk": list(layout.chunk),
-        "made_with": made_with,
-    }
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
-
-    try:
-        data.to_zarr(new, mode="w", zarr_format=3, consolidated=False, encoding=encoding)
-        zarr.open_group(new, mode="r+").create_group(_RECORDS, attributes=attributes)
-        with warnings.catch_warnings():
-            # All versions of zarr-python and xarray that we support read it.
-            warnings.filterwarnings("ignore", message="Consolidated metadata is currently not")
-            zarr.consolidate_metadata(new)
-        _sort_metadata(new / "zarr.json", [str(name) for name in data.variables])
-        new.rename(path)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+def _refuse_dangling(path: Path) -> None:
+    if path.is_symlink():
+        remedy = "remove it or give another path"
+        raise Refusal("store", "a new path", f"{path}, a link that leads nowhere", remedy)
 
 
-def _sort_metadata(file: Path, names: list[str]) -> None:
-    """Put variables in their own order: Zarr lists them in the order the disk answers."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    listed = content["consolidated_metadata"]["metadata"]
-    order = {name: listed[name] for name in (*names, _RECORDS)}
-    content["consolidated_metadata"]["metadata"] = order
-    file.write_text(json.dumps(content, indent=2), encoding="utf-8")
-
-
-def _attributes(path: Path) -> dict[str, Any]:
-    """What the store says about itself."""
-    try:
-        text = (path / _RECORDS / "zarr.json").read_text(encoding="utf-8")
-        described: dict[str, Any] = json.loads(text)["attributes"]
-        if described["format"] != _FORMAT:
-            raise KeyError
-    except (OSError, ValueError, KeyError):
-        rule = "a new path, or the store of a sweep"
-        remedy = "it holds something else, give another path"
-        raise Refusal("store", rule, path, remedy) from None
-
-    return described
-
-
-def _refuse_other(path: Path, described: dict[str, str], wanted: dict[str, str]) -> None:
-    names = [n for n in (*wanted, *described) if described.get(n) != wanted.get(n)]
+def _refuse_other(path: Path, there: Seal, wanted: Seal) -> None:
+    """Refuse a store of another sweep, with the names of what differs."""
+    have = there.made_with
+    want = wanted.made_with
+    names = [name for name in (*want, *have) if have.get(name) != want.get(name)]
     if names:
         shown = "; ".join(
-            f"{name} {described.get(name, 'unknown')}, not {wanted.get(name, 'unknown')}"
+            f"{name} {have.get(name, 'unknown')}, not {want.get(name, 'unknown')}"
             for name in dict.fromkeys(names)
         )
         remedy = "give the arguments and versions it was made with, or another path"
         raise Refusal("store", "of this very sweep", f"{path} made with {shown}", remedy)
 
-
-def _locked(path: Path) -> int:
-    """Lock the store until the descriptor is closed, or the process ends in any way."""
-    handle = os.open(path / _RECORDS / "lock", os.O_RDWR | os.O_CREAT)
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:
-        pass  # a system without such locks
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            os.close(handle)
-            remedy = "wait for the other run to end"
-            raise Refusal("store", "free", f"{path}, which a run writes to now", remedy) from None
-
-    return handle
+    if (there.shape, there.variables) != (wanted.shape, wanted.variables):
+        refuse_strange(path)
 
 
 @contextmanager
@@ -318,35 +321,9 @@ def _clear_when_full(path: Path) -> Iterator[None]:
         raise full from None
 
 
-def _chunk_file(path: Path, name: str, chunk: tuple[int, ...]) -> Path:
-    return path.joinpath(name, "c", *map(str, chunk))
-
-
-def _record_file(path: Path, number: int) -> Path:
-    return path / _RECORDS / f"{number:08d}.json"
-
-
 def _flushed_sum(file: Path) -> str:
     """Bring a file to the disk; return the SHA-256 of its bytes."""
     with file.open("rb") as stream:
         os.fsync(stream.fileno())
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
-
-def _check(path: Path, layout: _TileGrid, number: int) -> bool | None:
-    """Whether a recorded tile is as it was written; None if there is no record."""
-    chunk = layout.chunk_of(number)
-    try:
-        record = json.loads(_record_file(path, number).read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        return False
-
-    try:
-        return record["tile"] == list(layout.tile(number)) and all(
-            hashlib.sha256(_chunk_file(path, name, chunk).read_bytes()).hexdigest() == kept
-            for name, kept in record["sha256"].items()
-        )
-    except (OSError, KeyError, AttributeError, TypeError):
-        return False
+    return sum_of(file)

@@ -12,14 +12,17 @@ the mean of ‖∇f_i(x*)‖ over the terms for a finite sum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, whole
+from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
+from ravine.values import Value
 
 ITERATE = "E ‖y_{k+1} - x*‖"
 ITERATE_SQUARED = "E ‖y_{k+1} - x*‖²"
@@ -30,11 +33,13 @@ Kind: TypeAlias = Literal["upper", "lower", "estimate"]
 Curve: TypeAlias = Callable[[int], FloatArray]
 """From a number of steps to the values for k = 0, ..., steps, per unit of distance or sigma."""
 
+_BYTES_A_STEP = 64
+"""Memory that a step of an envelope takes: eight numbers, with those on the way."""
 _SCALAR = "a bound is one curve over k, so give scalar parameters"
 
 
-@dataclass(frozen=True, eq=False)
-class Envelope:
+@dataclass(frozen=True, eq=False, repr=False)
+class Envelope(Value):
     """A curve over k that limits, or estimates, one error quantity.
 
     The index k counts gradients: k = 0 is the start, where y_1 = x_0.
@@ -56,8 +61,8 @@ class Envelope:
     """What remains as k grows."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound(Value):
     """A statement about the error of a method, ready to be evaluated.
 
     Examples
@@ -80,17 +85,19 @@ class Bound:
     """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
     noise_gain: float | None
     """Limit of the noise term per unit of sigma^p; None for a statement on exact gradients."""
-    transient: Curve
+    transient: Curve = field(repr=False)
     """What is left of the start, per unit of distance^p."""
-    noise: Curve
+    noise: Curve = field(repr=False)
     """What the noise has added, per unit of sigma^p."""
     holds: bool = True
     """Whether the statement applies; where it does not, its curve is infinite."""
 
+    @public
     def floor(self, sigma: float = 0.0) -> float:
         """What remains as k grows: the noise gain times sigma^p, infinite where nothing holds."""
         return self._floor(self._noise_level(sigma))
 
+    @public
     def envelope(self, *, steps: int, distance: float = 1.0, sigma: float = 0.0) -> Envelope:
         """The curve of the bound for k = 0, ..., steps.
 
@@ -105,6 +112,7 @@ class Bound:
             together) for additive noise, the mean of ‖∇f_i(x*)‖ for a finite sum.
         """
         count = whole("steps", steps, 0, remedy="give the number of steps, e.g. steps=100")
+        refuse_too_large("steps", _BYTES_A_STEP * count, count, "take fewer steps")
         remedy = "give the distance of the start from the minimiser, e.g. distance=1.0"
         start = one_number("distance", distance, "nonnegative", remedy=remedy) ** self._power
         level = self._noise_level(sigma)
@@ -154,17 +162,33 @@ def _times(factor: float, curve: Curve, steps: int) -> FloatArray:
 
 def geometric(first: float, rate: float) -> Curve:
     """The curve first · rate^k."""
-
-    def curve(steps: int) -> FloatArray:
-        values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
-        return values
-
-    return curve
+    return partial(_geometric_values, first, rate)
 
 
 def constant(value: float) -> Curve:
     """The curve that has its limit from the start."""
-    return lambda steps: np.full(steps + 1, value)
+    return partial(_constant_values, value)
+
+
+def scaled(factor: float, curve: Curve) -> Curve:
+    """The curve times a factor."""
+    return partial(_scaled_values, factor, curve)
+
+
+# Curves are functions of the module with their numbers bound: a bound can be pickled and copied.
+
+
+def _geometric_values(first: float, rate: float, steps: int) -> FloatArray:
+    values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
+    return values
+
+
+def _constant_values(value: float, steps: int) -> FloatArray:
+    return np.full(steps + 1, value)
+
+
+def _scaled_values(factor: float, curve: Curve, steps: int) -> FloatArray:
+    return factor * curve(steps)
 
 
 def one_curvature(curvature: Curvature) -> tuple[float, float]:

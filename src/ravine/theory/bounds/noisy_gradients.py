@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ravine.arguments import FloatArray, one_number
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.methods import nesterov as usual_nesterov
@@ -18,6 +21,7 @@ from ravine.theory.bounds.bound import (
     constant,
     geometric,
     one_curvature,
+    scaled,
 )
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
@@ -34,6 +38,7 @@ __all__ = [
 ]
 
 
+@public
 def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: float = 0.0) -> Bound:
     """Theorem 1 with the constant that the paper puts for C_ε: an estimate, not a bound.
 
@@ -83,6 +88,7 @@ def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: fl
     )
 
 
+@public
 def additive_noise(
     curvature: Curvature,
     method: Method,
@@ -138,10 +144,11 @@ def additive_noise(
         rate=float(spectral_radius(curvature, method)) ** 2,
         noise_gain=alpha**2 * powers.noise_limit() if settles else np.inf,
         transient=powers.start,
-        noise=lambda steps: alpha**2 * powers.noise(steps),
+        noise=scaled(alpha**2, powers.noise),
     )
 
 
+@public
 def accelerated_estimate(curvature: Curvature) -> Bound:
     """Corollary 1 as the paper states it, usual parameters: an estimate, not a bound.
 
@@ -160,23 +167,26 @@ def accelerated_estimate(curvature: Curvature) -> Bound:
     rho = 1.0 - np.sqrt(mu / L)
     gain = 0.5 * L * coefficient
 
-    def transient(steps: int) -> FloatArray:
-        k = np.arange(steps + 1)
-        slack = np.maximum(k, 1) ** (1.0 / np.maximum(k, 1)) - 1.0
-        curve: FloatArray = 0.5 * L * (rho + slack) ** (2 * k)
-        return curve
-
     return Bound(
         bounds=OBJECTIVE,
         kind="estimate",
         statement="Corollary 1 as stated: usual parameters, additive noise, quadratic f",
         rate=float(rho**2),
         noise_gain=gain,
-        transient=transient,
+        transient=partial(_stated_transient, L, rho),
         noise=constant(gain),
     )
 
 
+def _stated_transient(L: float, rho: float, steps: int) -> FloatArray:
+    """L/2 (ρ + ε_k)^{2k} for k = 0, ..., steps, with ε_k = k^{1/k} - 1."""
+    k = np.arange(steps + 1)
+    slack = np.maximum(k, 1) ** (1.0 / np.maximum(k, 1)) - 1.0
+    curve: FloatArray = 0.5 * L * (rho + slack) ** (2 * k)
+    return curve
+
+
+@public
 def accelerated(curvature: Curvature) -> Bound:
     """Corollary 1 corrected, usual parameters: a bound for every quadratic.
 
@@ -202,11 +212,12 @@ def accelerated(curvature: Curvature) -> Bound:
         statement="Corollary 1 corrected: usual parameters, additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
         noise_gain=scale * powers.noise_limit(),
-        transient=lambda steps: 0.5 * L * powers.norms(steps),
-        noise=lambda steps: scale * powers.noise(steps),
+        transient=scaled(0.5 * L, powers.norms),
+        noise=scaled(scale, powers.noise),
     )
 
 
+@public
 def sgd_additive_noise(curvature: Curvature) -> Bound:
     """Theorem 2: SGD with alpha = 2/(mu+L) under additive noise; f need not be quadratic.
 

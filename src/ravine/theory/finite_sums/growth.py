@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number, whole
+from ravine.arguments import Refusal, one_number, seed_number, whole
+from ravine.boundary import public
+from ravine.markup import Span, card, number_line
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.deadline import Deadline
@@ -67,7 +69,28 @@ class Growth:
 
         return False if self.high <= 1.0 else None
 
+    def _repr_html_(self) -> str:
+        """The growth with its limits beside 1, and what was asked, for notebooks."""
+        words = {True: "diverges", False: "converges", None: "too close to call"}[self.diverges]
+        known = "computed" if self.exact else "estimated from random paths"
+        rows = [
+            (f"growth a step, {self.sense.value}", f"{self.value:.8g}", known),
+            ("limits", f"{self.low:.6g} to {self.high:.6g}", "" if self.exact else "95 %"),
+            ("rate of the distance", f"{self.rate:.8g}", words),
+            ("order of the terms", self.sampling.value, self.sampling.sentence),
+        ]
+        return card(
+            "Growth on a finite sum",
+            rows,
+            sentences=[self.note] if self.note else [],
+            picture=number_line(
+                [Span("growth a step", self.low, self.high)],
+                "growth a step with its limits; below 1 it converges",
+            ),
+        )
 
+
+@public
 def growth(
     hessians: npt.ArrayLike,
     method: Method,
@@ -145,7 +168,7 @@ def growth(
     steps = whole("steps", steps, 1, remedy="give the steps of a path, e.g. steps=2000")
     replicas = whole("replicas", replicas, 2, remedy="an interval needs two at least")
     population = whole("population", population, 2, remedy="e.g. population=512")
-    seed = whole("seed", seed, 0, remedy="give a seed, e.g. seed=0")
+    seed = seed_number("seed", seed)
     if seconds is not None:
         seconds = one_number("seconds", seconds, "nonnegative", remedy="give a time, e.g. 10.0")
 

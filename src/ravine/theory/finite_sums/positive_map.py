@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
@@ -117,21 +118,36 @@ def _unknowns(shape: tuple[int, ...]) -> int:
 
 def _by_matrix(apply: Operator, shape: tuple[int, ...]) -> float:
     """Spectral radius from the matrix of the map, on the free numbers alone."""
-    d = shape[-1]
-    upper = np.triu(np.ones((d, d), dtype=bool))
-    free = np.broadcast_to(np.stack([upper, np.ones_like(upper), upper]), shape).ravel()
-    where = np.flatnonzero(free)
+    free = free_numbers(shape)
     rows = []
-    for first in range(0, where.size, _AT_ONCE):
-        part = where[first : first + _AT_ONCE]
-        unit = np.zeros((part.size, free.size))
-        unit[np.arange(part.size), part] = 1.0
-        unit = unit.reshape(-1, *shape)
-        # The mirror image of an entry above the diagonal goes with it.
-        unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
-        rows.append(apply(unit).reshape(part.size, -1)[:, where])
+    for first in range(0, free.size, _AT_ONCE):
+        part = free[first : first + _AT_ONCE]
+        moved = apply(unit_moments(shape, part))
+        rows.append(moved.reshape(part.size, -1)[:, free])
 
     return float(np.abs(np.linalg.eigvals(np.concatenate(rows))).max())
+
+
+def free_numbers(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Where the free numbers of moments (..., 3, d, d) are in the flat array.
+
+    The second matrix has all of its own; the first and the third are symmetric and have theirs on
+    and above the diagonal.
+    """
+    d = shape[-1]
+    upper = np.triu(np.ones((d, d), dtype=bool))
+    free = np.broadcast_to(np.stack([upper, np.ones_like(upper), upper]), shape)
+    return np.flatnonzero(free)
+
+
+def unit_moments(shape: tuple[int, ...], where: npt.NDArray[np.intp]) -> FloatArray:
+    """Moments of which one free number is 1 and the others 0, (where.size, *shape)."""
+    unit = np.zeros((where.size, math.prod(shape)))
+    unit[np.arange(where.size), where] = 1.0
+    unit = unit.reshape(-1, *shape)
+    # The mirror image of an entry above the diagonal goes with it.
+    unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
+    return unit
 
 
 def _davidson(
@@ -147,7 +163,9 @@ def _davidson(
     V = np.empty((0, start.size))
     W = np.empty((0, start.size))
     new: FloatArray | None = start.ravel()
-    value, X, size = 0.0, start, math.inf
+    value = 0.0
+    X = start
+    size = math.inf
 
     def smoothed(sigma: float, B: FloatArray) -> FloatArray:
         """(σ - Φ)⁻¹B = (B + Φ(σ - Φ)⁻¹B)/σ: Φ adds what the rough inverse leaves out."""
@@ -179,7 +197,8 @@ def _davidson(
             break
         x = x / norm
         residual = (lead @ W) / norm - value * x
-        X, size = x.reshape(shape), float(np.linalg.norm(residual))
+        X = x.reshape(shape)
+        size = float(np.linalg.norm(residual))
         if size <= tolerance * max(abs(value), 1e-300) or deadline.passed:
             break
 
@@ -230,7 +249,8 @@ def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
     shape = X.shape
     start = identity_moments(shape)
     X = X / max(abs(_trace(X)), 1e-300) * _trace(start)
-    low, high = 0.0, math.inf
+    low = 0.0
+    high = math.inf
     for blend in _BLENDS:
         mixed = X + blend * start
         found = _limits(_whole(mixed), _whole(apply(mixed)))
@@ -256,7 +276,8 @@ def matrix_limits(apply: Operator, M: FloatArray) -> tuple[float, float]:
     """Collatz and Wielandt's limits for a positive map on symmetric d x d matrices."""
     d = len(M)
     M = M * (d / max(abs(float(np.trace(M))), 1e-300))
-    low, high = 0.0, math.inf
+    low = 0.0
+    high = math.inf
     for blend in _BLENDS:
         mixed = M + blend * np.eye(d)
         found = _limits(mixed, apply(mixed))
@@ -279,7 +300,9 @@ def _trace(X: FloatArray) -> float:
 
 def _whole(X: FloatArray) -> FloatArray:
     """Matrices (..., 2d, 2d) of three blocks (..., 3, d, d)."""
-    rr, rv, vv = X[..., 0, :, :], X[..., 1, :, :], X[..., 2, :, :]
+    rr = X[..., 0, :, :]
+    rv = X[..., 1, :, :]
+    vv = X[..., 2, :, :]
     top = np.concatenate([rr, rv], axis=-1)
     bottom = np.concatenate([np.swapaxes(rv, -1, -2), vv], axis=-1)
     whole = np.concatenate([top, bottom], axis=-2)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, real
+from ravine.boundary import public
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
@@ -17,6 +18,7 @@ from ravine.theory.finite_sums.positive_map import Operator
 from ravine.theory.finite_sums.rules import last_term_map
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Scalars, Terms, hessian_stack, one_method
+from ravine.values import Value
 
 _DENSE = 400
 """Unknowns up to which the linear system is written out: a hundredth of a second."""
@@ -24,8 +26,8 @@ _ZERO_MEAN = 1e-8
 """Mean of the gradients, over the largest, up to which it is rounding of a zero."""
 
 
-@dataclass(frozen=True, eq=False)
-class StationaryCovariance:
+@dataclass(frozen=True, eq=False, repr=False)
+class StationaryCovariance(Value):
     """Stationary second moments about the minimiser x*; infinite where there are none.
 
     Attributes
@@ -63,6 +65,7 @@ class StationaryCovariance:
         return float(np.trace(self.y))
 
 
+@public
 def stationary_covariance(
     hessians: npt.ArrayLike,
     gradients: npt.ArrayLike,
@@ -142,7 +145,10 @@ def stationary_covariance(
             return nothing
         mean = np.zeros(2 * d)
     else:
-        X, mean = _no_repeat(lifted, z, scalars, last_term)
+        try:
+            X, mean = _no_repeat(lifted, z, scalars, last_term)
+        except np.linalg.LinAlgError:  # the growth is 1 to rounding, and was computed as less
+            return nothing
 
     excess = float(0.5 * np.sum(whole * X[0]))
     return StationaryCovariance(_full(X), mean, root.value, excess)
@@ -237,7 +243,8 @@ def _solve(apply: Operator, right: FloatArray, guide: Operator | None = None) ->
     )
 
     if failed:
-        raise ArithmeticError("the stationary moments did not converge: the growth is close to 1")
+        rule = "one whose growth keeps clear of 1"
+        raise Refusal("method", rule, "moments that do not converge", "take a shorter step")
 
     return np.asarray(X).reshape(shape)
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.compilation import kept
 from ravine.theory.joint_spectral_radius import half_polygon, pair_words
 from ravine.theory.joint_spectral_radius.half_polygon import add, gauge, upper
 from ravine.theory.joint_spectral_radius.pair_words import (
@@ -227,7 +228,10 @@ def _ancestry(p: Numbers, m: int, length: int, lower: float, room: Room) -> tupl
         node = end
         k = 0
         power = 1.0  # the best so far, to the power k
-        a, b, c, d = 1.0, 0.0, 0.0, 1.0
+        a = 1.0
+        b = 0.0
+        c = 0.0
+        d = 1.0
         while room.parent[node] >= 0 and k < LONGEST:
             a, b, c, d = after(p, room.letter[node], a, b, c, d)
             node = room.parent[node]
@@ -327,5 +331,5 @@ def compiled_sweep() -> Callable[..., None]:
     for function in (*pair_words.COMPILED, *half_polygon.COMPILED, *own):
         register_jitable(function)
 
-    driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
-    return driver
+    driver: Callable[..., None] = njit(nogil=True)(sweep)
+    return kept(driver)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real, whole
+from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, one_number, real, whole
+from ravine.boundary import public
 from ravine.theory.bracket import Bracket
 from ravine.theory.joint_spectral_radius.balancing import balanced_units, in_units
 from ravine.theory.joint_spectral_radius.irreducible import (
@@ -38,7 +39,7 @@ _PRODUCTS = 4096
 """Products whose norms are all computed where nothing else reached the tolerance."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointSpectralRadius(Bracket):
     """A bracket of the joint spectral radius, with what proves each end.
 
@@ -84,6 +85,7 @@ class JointSpectralRadius(Bracket):
         return f"{what}."
 
 
+@public
 def joint_spectral_radius(
     matrices: npt.ArrayLike | Sequence[npt.ArrayLike],
     *,
@@ -153,8 +155,10 @@ def _checked(matrices: npt.ArrayLike | Sequence[npt.ArrayLike]) -> FloatArray:
     except ValueError:
         shown = "matrices of different shapes"
         raise Refusal("matrices", "of one size", shown, remedy) from None
+    except Exception:  # what the object's own conversion raises, whatever it is
+        raise WrongType("matrices", "matrices", kind_in_words(matrices), remedy) from None
 
-    stack = np.asarray(real("matrices", raw, remedy=remedy))
+    stack = np.asarray(real("matrices", raw, "of any size", remedy=remedy))
     if stack.ndim == 2:
         stack = stack[None]
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2]:

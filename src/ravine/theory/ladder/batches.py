@@ -27,7 +27,7 @@ class Batches:
     def terms(self, curvature: Curvature) -> Curvature:
         """The curvature that every single term keeps to, and so every batch in every order."""
         noise = batch_noise(curvature, L_max=self.L_max, mu_min=self.mu_min)
-        return Curvature(np.maximum(noise.least, _ALMOST_FLAT * noise.most), noise.most)
+        return Curvature.derived(np.maximum(noise.least, _ALMOST_FLAT * noise.most), noise.most)
 
     @property
     def flat_terms(self) -> bool:

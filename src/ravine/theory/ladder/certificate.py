@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,10 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, one_number
+from ravine.boundary import public
 from ravine.curvature import Curvature
+from ravine.markup import card, curve
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.values import Value
 
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _LARGEST_MARGIN = 1e-3
@@ -23,8 +27,8 @@ _DOUBLINGS = 64
 """Doublings of a sum of powers: 2⁶⁴ terms, more than any rate below 1 in float64 needs."""
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Value):
     """A rate that holds on every finite sum in every order, with the norm that proves it.
 
     With σ_P = p₁₁ - p₁₂²/p₂₂ and g = (1 + gamma, 1), for every k >= 0::
@@ -90,6 +94,31 @@ class Certificate:
                 square * p22 - (p11 * b * b + 2 * p12 * b * d + p22 * d * d),
             )
 
+    def _repr_html_(self) -> str:
+        """The certified rate, what it promises over the steps, and the norm, for notebooks."""
+        p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))
+        proven = "proven in exact arithmetic" if self.verify() else "not proven"
+        rows = [
+            ("certified growth a step", f"{self.rate:.9g}", proven),
+            ("step size", f"{float(self.method.alpha):.6g}", ""),
+            ("momentum", f"{float(self.method.beta):.6g}", ""),
+            ("look-ahead", f"{float(self.method.gamma):.6g}", ""),
+            ("gain of the start", f"{self.transient_gain:.6g}", ""),
+            ("gain of the noise", f"{self.noise_gain:.6g}", ""),
+            ("P₁₁, P₁₂, P₂₂", f"{p11:.6g}, {p12:.6g}, {p22:.6g}", ""),
+        ]
+        # Far enough to see it halve ten times, or fifty steps of one that does not fall.
+        falls = 0.0 < self.rate < 1.0
+        steps = min(int(10.0 * math.log(2.0) / -math.log(self.rate)) + 1, 10_000) if falls else 50
+        with np.errstate(over="ignore", under="ignore"):
+            promised = self.transient_gain * self.rate ** np.arange(steps + 1.0)
+
+        return card(
+            f"Certificate for every finite sum, in every order, Q = {float(self.curvature.Q):.6g}",
+            rows,
+            picture=curve(promised, "the bound on E‖y - x*‖ per unit of the start, over the steps"),
+        )
+
     def __str__(self) -> str:
         p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))
         method = f"alpha={float(self.method.alpha)!r}, beta={float(self.method.beta)!r}"
@@ -116,6 +145,7 @@ def norm_gains(P: FloatArray, gamma: float) -> tuple[float, float]:
     return float(np.sqrt(P[0, 0] / schur)), float(np.sqrt(g @ P @ g / schur))
 
 
+@public
 def certificate(
     curvature: Curvature, method: Method, *, rate: float | None = None, margin: float = 1e-9
 ) -> Certificate:
@@ -157,6 +187,9 @@ def certificate(
     gamma = one_number("gamma", method.gamma, remedy=remedy)
     single = Curvature(mu, L), Method(alpha, beta, gamma)
     step = one_number("margin", margin, "positive", remedy="give a small number, e.g. margin=1e-9")
+    if step > _LARGEST_MARGIN:
+        raise Refusal("margin", f"at most {_LARGEST_MARGIN:g}", f"{step:g}", "give a smaller one")
+
     exact = float(worst_case_rate(*single))
     if rate is not None:
         wished = one_number(
@@ -175,9 +208,11 @@ def certificate(
             return proof
         step *= 10.0
 
-    raise ArithmeticError(
-        f"no norm for alpha={alpha!r}, beta={beta!r}, gamma={gamma!r}, mu={mu!r}, L={L!r} passed "
-        f"the exact check within {_LARGEST_MARGIN:g} of r* = {exact!r}: scale the problem to L = 1"
+    raise Refusal(
+        "method",
+        f"one whose rate can be proven within {_LARGEST_MARGIN:g} of r* = {exact:.6g}",
+        f"alpha={alpha!r}, beta={beta!r}, gamma={gamma!r} on mu={mu!r}, L={L!r}",
+        "scale the problem to L = 1",
     )
 
 

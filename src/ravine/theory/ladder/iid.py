@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, broadcast, real
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
@@ -29,6 +30,7 @@ _CHUNK = 16384
 """Problems that a thread takes at a time: a few milliseconds."""
 
 
+@public
 def iid_rate(
     curvature: Curvature,
     method: Method,
@@ -133,6 +135,7 @@ def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
         list(pool.map(work, range(0, out.size, _CHUNK)))
 
 
+@public
 def critical_batch_size(
     curvature: Curvature,
     method: Method,
@@ -198,6 +201,7 @@ def is_mean_square_safe(
     return np.asarray(_safety_ratio(curvature, method, noise) < 1.0)
 
 
+@public
 def iid_noise_floor(
     curvature: Curvature,
     method: Method,

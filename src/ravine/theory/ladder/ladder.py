@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import one_number
+from ravine.boundary import public
 from ravine.curvature import Curvature
+from ravine.markup import Span, card, number_line
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batches import Batches
@@ -16,6 +18,7 @@ from ravine.theory.ladder.iid import critical_batch_size
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.values import Value
 
 _USUAL = {
     "usual Nesterov parameters": nesterov,
@@ -26,8 +29,8 @@ _USUAL = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Ladder:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ladder(Value):
     """The answers to "how fast, and is it stable?", from optimistic to cautious.
 
     ``spectral_radius <= iid_rate <= commuting.upper <= worst_case_rate <= contraction``.
@@ -106,6 +109,24 @@ class Ladder:
             f"{_growth(worst)}. {self._independent()} {self._shared()} {self._remedy()}"
         )
 
+    def _repr_html_(self) -> str:
+        """The rungs as a table and on a number line, with the verdict, for notebooks."""
+        rows = []
+        spans = []
+        for rung in RUNGS:
+            rate = self.rates[rung.key]
+            high = float(rate.upper)
+            rows.append((rung.title, f"{high:.6g}", rung.holds_for))
+            spans.append(Span(rung.title, float(rate.lower), high))
+
+        return card(
+            f"{self.name[0].upper()}{self.name[1:]}, Q = {float(self.curvature.Q):.6g}",
+            rows,
+            head=("growth a step", "at most", "holds for"),
+            sentences=[self.verdict],
+            picture=number_line(spans, "growth a step on every rung; below 1 it converges"),
+        )
+
     def _independent(self) -> str:
         """One sentence on batches that are drawn independently."""
         size = self.batches.batch_size
@@ -157,6 +178,7 @@ class Ladder:
         return advice + "."
 
 
+@public
 def ladder(
     curvature: Curvature,
     method: Method,

@@ -247,8 +247,10 @@ def compiled_sweep() -> Callable[..., None]:
     from numba import njit
     from numba.extending import register_jitable
 
+    from ravine.compilation import kept
+
     for function in _COMPILED:
         register_jitable(function)
 
-    driver: Callable[..., None] = njit(cache=True, nogil=True)(sweep)
-    return driver
+    driver: Callable[..., None] = njit(nogil=True)(sweep)
+    return kept(driver)

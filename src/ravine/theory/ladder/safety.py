@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, real
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
@@ -23,6 +24,7 @@ _REFINEMENTS = 60
 """Rounds of the refinement, which converges quadratically: four or five are usual."""
 
 
+@public
 def safe_step(
     L: npt.ArrayLike,
     beta: npt.ArrayLike,
@@ -152,6 +154,7 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
     return step[()]
 
 
+@public
 def safe_momentum(
     curvature: Curvature,
     alpha: npt.ArrayLike,

@@ -25,7 +25,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real
+from ravine.arguments import FloatArray, Refusal, one_number, real, refuse_too_large, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.bracket import Bracket
@@ -35,6 +36,7 @@ from ravine.theory.ladder.rational_polynomial import (
     positive_on_interval,
     roots_inside_unit_circle,
 )
+from ravine.values import Value
 
 _POLE_AT_ONE = 1e-9
 """Share of the sum of |a_j| up to which a(1) counts as zero: coefficients are rounded numbers."""
@@ -44,9 +46,12 @@ _CLOSE = Fraction(1, 2**50)
 """Relative width of the certified bracket: four units in the last place of float64."""
 
 
-@dataclass(frozen=True, eq=False)
-class LinearMethod:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearMethod(Value):
     """A linear method by its transfer function: y = -G(z) u, with G = numerator / denominator.
+
+    A factor that both have in common is a mode of the state that gradients neither move nor see.
+    It counts in the rate, as it does in :func:`ravine.worst_case_rate`.
 
     Parameters
     ----------
@@ -54,9 +59,6 @@ class LinearMethod:
         Real coefficients, the highest power of z first. The numerator has the lower degree, for a
         point cannot depend on its own gradient. The denominator has a root at 1: a method
         without one does not rest at the minimiser of every problem.
-
-    A factor that both have in common is a mode of the state that gradients neither move nor see.
-    It counts in the rate, as it does in :func:`ravine.worst_case_rate`.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class LinearMethod:
     numerator: FloatArray
     denominator: FloatArray
 
+    @public
     def __init__(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> None:
         above = _coefficients("numerator", numerator)
         below = _coefficients("denominator", denominator)
@@ -187,7 +190,7 @@ class LinearMethod:
 _ONE_METHOD = "a transfer function belongs to one method: loop over the elements"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CircleRate(Bracket):
     """The worst-case rate of a linear method, between two exact statements about its coefficients.
 
@@ -222,6 +225,10 @@ class CircleRate(Bracket):
         >>> np.linalg.eigvalsh(worst.turning_hessians(1)[0]).round(9).tolist()
         [1.0, 9.0]
         """
+        count = whole("steps", steps, 0, remedy="give the number of Hessians, e.g. 100")
+        # Four numbers a matrix, and as many on the way.
+        refuse_too_large("steps", 64 * count, count, "take fewer steps")
+
         middle = 0.5 * (float(self.curvature.L) + float(self.curvature.mu))
         half = 0.5 * (float(self.curvature.L) - float(self.curvature.mu))
         point = self.lower * np.exp(1j * self.angle)
@@ -233,8 +240,8 @@ class CircleRate(Bracket):
         size = min(abs(inverse), half)
 
         # A reflection with its axis at θ turns e^{ikω} to e^{i(2θ - kω)}; -1/T has to come out.
-        axis = np.arange(steps) * self.angle + 0.5 * (np.pi + np.angle(inverse))
-        hessians = np.empty((steps, 2, 2))
+        axis = np.arange(count) * self.angle + 0.5 * (np.pi + np.angle(inverse))
+        hessians = np.empty((count, 2, 2))
         hessians[:, 0, 0] = middle + size * np.cos(2.0 * axis)
         hessians[:, 1, 1] = middle - size * np.cos(2.0 * axis)
         hessians[:, 0, 1] = size * np.sin(2.0 * axis)
@@ -242,6 +249,7 @@ class CircleRate(Bracket):
         return hessians
 
 
+@public
 def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRate:
     """Worst-case rate r* of a linear method of any memory over every sum of the class, any order.
 

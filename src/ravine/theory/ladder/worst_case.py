@@ -7,7 +7,17 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, Refusal, broadcast, real
+from ravine.arguments import (
+    FloatArray,
+    Real,
+    Refusal,
+    WrongType,
+    broadcast,
+    in_words,
+    kind_in_words,
+    real,
+)
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
@@ -17,6 +27,7 @@ from ravine.theory.ladder.transfer import LinearMethod, circle_rate
 Where: TypeAlias = npt.NDArray[np.bool_]
 
 
+@public
 def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real:
     """Exact rate r* over all finite sums of L-smooth mu-strongly convex functions, in any order.
 
@@ -54,6 +65,7 @@ def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real
     return _solve(curvature, method)[0][()]
 
 
+@public
 def turning_angle(curvature: Curvature, method: Method) -> Real:
     """Angle ω in radians by which the axes turn each step in the worst finite sum; 0 where none.
 
@@ -72,6 +84,7 @@ def turning_angle(curvature: Curvature, method: Method) -> Real:
     return _solve(curvature, method)[1][()]
 
 
+@public
 def schedule_rate(
     curvature: Curvature, beta: npt.ArrayLike, steps: tuple[npt.ArrayLike, npt.ArrayLike]
 ) -> Real:
@@ -99,13 +112,18 @@ def schedule_rate(
     0.985687
     """
     remedy = "give the smallest and the largest step size"
-    shortest = real("steps", steps[0], "positive", remedy=remedy)
-    longest = real("steps", steps[1], "positive", remedy=remedy)
+    try:
+        first, last = steps
+    except (TypeError, ValueError):
+        raise WrongType("steps", "two step sizes", kind_in_words(steps), remedy) from None
+
+    shortest = real("steps", first, "positive", remedy=remedy)
+    longest = real("steps", last, "positive", remedy=remedy)
     broadcast(mu=curvature.mu, shortest=shortest, longest=longest)
     if np.any(shortest > longest):
-        raise Refusal("steps", "two step sizes, the smaller first", f"{steps}", "swap them")
+        raise Refusal("steps", "two step sizes, the smaller first", in_words(steps), "swap them")
 
-    scaled = Curvature(shortest * curvature.mu, longest * curvature.L)
+    scaled = Curvature.derived(shortest * curvature.mu, longest * curvature.L)
     return worst_case_rate(scaled, Method(1.0, beta))
 
 

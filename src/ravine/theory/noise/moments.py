@@ -10,25 +10,28 @@ Errors come in two quantities: the distance E‖y - x*‖² and the objective E 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, broadcast, real, whole
+from ravine.arguments import FloatArray, Real, broadcast, real, refuse_too_large, whole
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.rates import check_shapes, contraction, spectral_radius, stable
 from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.values import Value
 
 _EIGENVALUES = "give eigenvalues of the Hessian, e.g. [0.05, 100]"
 _SIGMA2 = "give the variance of the gradient noise, e.g. sigma2=1.0"
 
 
-@dataclass(frozen=True, eq=False)
-class StationaryVariance:
+@dataclass(frozen=True, eq=False, repr=False)
+class StationaryVariance(Value):
     """Stationary second moments in each eigen-direction; infinite where there is no such law."""
 
     x: Real
@@ -76,6 +79,7 @@ def _stationary_law(
     )
 
 
+@public
 def stationary_variance(
     eigenvalues: npt.ArrayLike, method: Method, *, sigma2: npt.ArrayLike = 1.0
 ) -> StationaryVariance:
@@ -123,6 +127,7 @@ def stationary_variance(
     return StationaryVariance(x, y, velocity, covariance, objective)
 
 
+@public
 def noise_floor(
     eigenvalues: npt.ArrayLike,
     method: Method,
@@ -179,6 +184,7 @@ def noise_floor(
     return total[()]
 
 
+@public
 def second_moment(
     eigenvalues: npt.ArrayLike,
     method: Method,
@@ -240,6 +246,7 @@ def second_moment(
     kind = ErrorQuantity.parse(quantity, "quantity")
     weight = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.float64(1.0)
 
+    refuse_too_large("steps", 8 * (count + 1) * math.prod(shape), count, "take fewer steps")
     B = block(lam, method)
     gain = noise_gain_vector(method)
     out = np.empty((count + 1, *shape))
@@ -262,6 +269,7 @@ def second_moment(
     return out
 
 
+@public
 def paper_noise_coefficient(
     curvature: Curvature, method: Method, *, c_epsilon: bool = False
 ) -> Real:
@@ -299,9 +307,11 @@ def paper_noise_coefficient(
         if c_epsilon:
             value = value + gain * (contraction(curvature, method) ** 2 - rho2)
 
-    return np.where(stable(curvature, method), value, np.inf)[()]
+    # Where ρ rounds to 1 the coefficient is beyond what float64 can tell from infinite.
+    return np.where(stable(curvature, method) & (rho2 < 1.0), value, np.inf)[()]
 
 
+@public
 def exact_noise_coefficient(
     curvature: Curvature,
     method: Method,

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, one_number, real
+from ravine.arguments import FloatArray, Refusal, one_number, real
+from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.iid import critical_batch_size, iid_rate
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.tuning.grid_zoom import zoom
+from ravine.values import Value
 
 _SHORTEST = 1e-3
 """Shortest step tried, as a share of the longest that SGD may take at this batch size."""
@@ -58,11 +60,11 @@ def fastest_iid(
     (0.4, 0.6)
     """
     options: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    plain, fast = _both(curvature, options)
+    plain, fast = fastest_pair(curvature, options)
     return fast if momentum else plain
 
 
-def _both(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
+def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
     """The fastest SGD and the fastest Nesterov parameters."""
     mu, L = _single(curvature)
     whole = Curvature(mu, L)
@@ -94,8 +96,8 @@ def _single(curvature: Curvature) -> tuple[float, float]:
     return mu, L
 
 
-@dataclass(frozen=True, eq=False)
-class BatchGain:
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchGain(Value):
     """What a larger batch buys: the best of SGD and of momentum at every batch size."""
 
     curvature: Curvature
@@ -145,6 +147,7 @@ _NOTICEABLE = 1.05
 """A gain of less than a twentieth is called nothing."""
 
 
+@public
 def batch_gain(
     curvature: Curvature,
     *,
@@ -176,12 +179,19 @@ def batch_gain(
     mu, L = _single(curvature)
     whole = Curvature(mu, L)
     sizes = np.atleast_1d(real("batch_sizes", batch_sizes, "positive", remedy="e.g. [1, 10, 100]"))
+    if sizes.ndim != 1:
+        shown = f"an array of shape {sizes.shape}"
+        raise Refusal("batch_sizes", "a number or a list", shown, "e.g. [1, 10, 100]")
+
     noise = batch_noise(whole, L_max=L_max, mu_min=mu_min)
     plain = []
     fast = []
     for size in np.sort(sizes).tolist():
         options: dict[str, Any] = {"batch_size": size, "L_max": L_max, "mu_min": mu_min}
-        slow, quick = _both(whole, options)
+        slow, quick = fastest_pair(whole, options)
+        if slow.rate >= 1.0:
+            given = f"{mu:g} with L = {L:g}, where the best rate rounds to 1"
+            raise Refusal("mu", "large enough against L for float64", given, "take a larger one")
         plain.append(slow)
         fast.append(quick)
 

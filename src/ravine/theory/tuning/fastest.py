@@ -13,9 +13,8 @@ from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth_plane import growth_plane
 from ravine.theory.finite_sums.mean_square import lift_radius, mean_square_growth
-from ravine.theory.finite_sums.positive_map import perron_root
-from ravine.theory.finite_sums.rules import moment_map
 from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.step_matrix import StepMatrix
 from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
 from ravine.theory.tuning.plane_search import (
     Least,
@@ -102,12 +101,17 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
 
 
 def fastest_on(
-    moments: SecondMoments, *, plain: Method | None = None, precision: float = 1e-4
+    moments: SecondMoments,
+    *,
+    plain: Method | None = None,
+    precision: float = 1e-4,
+    starts: int | None = None,
 ) -> FastestMeanSquare:
     """The same for second moments that are at hand, to ``precision`` of the logarithm of the rate.
 
     Momenta stay between -0.95 and 0.9999. ``plain`` is a method that the result must not be slower
-    than; the best step without momentum is among them anyway.
+    than; the best step without momentum is among them anyway. ``starts`` is the number of valleys
+    that are followed down.
 
     Examples
     --------
@@ -130,21 +134,20 @@ def fastest_on(
         lambda a: np.array([exact(one, 0.0) for one in a]), scale * np.geomspace(0.1, 4.0, 12),
         rounds=4, points=9,
     )  # fmt: skip
-    starts = [Least(alone[0], 0.0, alone[1])]
-    starts += [Least(one.alpha, one.beta, exact(one.alpha, one.beta)) for one in seen]
+    tops = [Least(alone[0], 0.0, alone[1])]
+    tops += [Least(one.alpha, one.beta, exact(one.alpha, one.beta)) for one in seen]
     if plain is not None:
-        starts.append(
+        tops.append(
             Least(
                 float(plain.alpha), float(plain.beta), exact(float(plain.alpha), float(plain.beta))
             )
         )
 
-    starts.sort(key=lambda one: one.value)
-    ends = [
-        descend_smoothly(exact, one, precision=precision)
-        for one in _apart(starts)[: _STARTS if d <= _SMALL else 2]
-    ]
-    best = min([*ends, *starts], key=lambda one: one.value)
+    tops.sort(key=lambda one: one.value)
+    if starts is None:
+        starts = _STARTS if d <= _SMALL else 2
+    ends = [descend_smoothly(exact, one, precision=precision) for one in _apart(tops)[:starts]]
+    best = min([*ends, *tops], key=lambda one: one.value)
     return FastestMeanSquare(Method(best.alpha, best.beta), float(np.exp(0.5 * best.value)))
 
 
@@ -167,25 +170,24 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
     """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
-    shape = (3, moments.dimension, moments.dimension)
-    small = 3 * moments.dimension**2 <= _MATRIX
-    terms = None
-    if small:
+    matrix = None
+    if 3 * moments.dimension**2 <= _MATRIX:
         stack = moments.deviations + np.diag(moments.eigenvalues)
-        terms = Terms(stack, moments.weights, np.arange(len(stack)))
+        matrix = StepMatrix(stack, moments.weights / moments.weights.sum())
 
     def at(alpha: float, beta: float) -> float:
         if not -0.95 <= beta <= 0.9999:
             return np.inf
 
-        if terms is not None:
-            moved = moment_map(terms, moments.eigenvalues, Scalars(alpha, beta, beta), Sampling.IID)
-            assert moved is not None
-            value = perron_root(moved.apply, shape).value
+        if matrix is not None:
+            value = matrix.growth(Scalars(alpha, beta, beta))
         else:
-            value = moments.growth(Method(alpha, beta), tolerance=precision)
+            value = moments.sought_growth(Method(alpha, beta), tolerance=precision)
 
-        return float(np.log(value)) if 0.0 < value < np.inf else -np.inf if value == 0.0 else np.inf
+        if value == 0.0:
+            return -np.inf
+
+        return float(np.log(value)) if value < np.inf else np.inf
 
     return at
 
@@ -198,7 +200,8 @@ def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
 
     def rate(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a, b = alpha[..., None], beta[..., None]
+        a = alpha[..., None]
+        b = beta[..., None]
         return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
 
     return valleys(rate, scale * np.geomspace(0.02, 4.0, across), spread_momenta(across))
@@ -226,7 +229,8 @@ def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     alphas = scale * np.geomspace(1e-3, 6.0, across)
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a, b = alpha[..., None], beta[..., None]
+        a = alpha[..., None]
+        b = beta[..., None]
         return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
 
     best = least(objective, alphas, spread_momenta(across), cheap=True)

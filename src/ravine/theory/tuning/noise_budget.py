@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, one_number, real, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method
+from ravine.theory.blocks import coupling
 from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.tuning.plane_search import (
     Least,
@@ -127,16 +128,28 @@ def fastest_budget(
 
 
 def budget_error(
-    alpha: FloatArray, beta: FloatArray, lam: FloatArray, sigma2: Real, start: Real, steps: int
+    alpha: FloatArray,
+    beta: FloatArray,
+    lam: FloatArray,
+    sigma2: Real,
+    start: Real,
+    steps: int,
+    *,
+    gamma: FloatArray | None = None,
 ) -> FloatArray:
     """E r² after ``steps`` gradients; alpha and beta of one shape, directions as a last axis.
 
-    Infinite where it overflows.
+    ``gamma``, of the same shape, is the look-ahead; it is beta where it is left out. Infinite where
+    it overflows.
     """
-    alpha, beta = alpha[..., None], beta[..., None]
-    h, g = alpha * lam, 1.0 + beta
+    alpha = alpha[..., None]
+    beta = beta[..., None]
+    ahead = beta if gamma is None else gamma[..., None]
+    h = alpha * lam
+    g = 1.0 + ahead
+    a = coupling(beta, ahead)
     noise = alpha**2 * sigma2
-    base = _Affine(1 - g * h, beta**2 + 0 * h, -h, beta + 0 * h, g**2 * noise, g * noise, noise)
+    base = _Affine(1 - g * h, a + 0 * h, -h, beta + 0 * h, g**2 * noise, g * noise, noise)
     total: _Affine | None = None
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -191,7 +204,8 @@ def _against_adversary(
     if start == 0.0:
         return FastestBudget(Method(0.0), 0.0)
 
-    noise, first = np.float64(sigma2), np.float64(start)
+    noise = np.float64(sigma2)
+    first = np.float64(start)
 
     def errors(alpha: FloatArray, beta: FloatArray, lam: FloatArray) -> FloatArray:
         return _weights(kind, lam) * budget_error(alpha, beta, lam, noise, first, K)
@@ -242,6 +256,8 @@ def _between(mu: float, L: float, count: int) -> FloatArray:
 
 def _steps(lam: FloatArray, sigma2: Real, start: Real, K: int) -> FloatArray:
     """Step sizes worth trying: up to the largest stable one, 4/L, down to what noise leaves."""
-    L, mu, noise = float(lam.max()), float(lam.min()), float(np.max(sigma2))
+    L = float(lam.max())
+    mu = float(lam.min())
+    noise = float(np.max(sigma2))
     useful = np.inf if noise == 0.0 else mu * float(np.max(np.asarray(start) ** 2)) / noise
     return np.geomspace(1e-3 * min(1.0 / (K * L), useful), 4.0 / L, 72)

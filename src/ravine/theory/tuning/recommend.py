@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, one_number
+from ravine.arguments import FloatArray, Refusal, in_words, one_number
+from ravine.boundary import public
 from ravine.choices import Choice
 from ravine.curvature import Curvature
+from ravine.markup import Span, card, number_line
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
@@ -18,15 +20,17 @@ from ravine.theory.finite_sums.sense import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
+from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.batch_budget import fastest_batch_budget
-from ravine.theory.tuning.batch_gain import fastest_iid
+from ravine.theory.tuning.batch_gain import fastest_pair
 from ravine.theory.tuning.fastest import fastest_mean_square
 from ravine.theory.tuning.grid_zoom import zoom
 from ravine.theory.tuning.noise_budget import fastest_budget
+from ravine.values import Value
 
 _MARGIN = 1e-9
 """Relative distance of a certified rate above the exact one, where 1 is not nearer."""
@@ -69,8 +73,8 @@ _ALLOWED: dict[Setting, set[str]] = {
 """Options of each setting; any other would be ignored and is refused."""
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendation(Value):
     """A method, why it is the best there is in its setting, and what is certain about it."""
 
     setting: Setting
@@ -85,7 +89,31 @@ class Recommendation:
     gain: float | None = None
     """How many times fewer steps than the best SGD it needs, for mini-batches."""
 
+    def _repr_html_(self) -> str:
+        """The parameters, the reason, the guarantee and the rungs, for notebooks."""
+        rows = [
+            ("step size", f"{float(self.method.alpha):.6g}"),
+            ("momentum", f"{float(self.method.beta):.6g}"),
+            (self.quantity, f"{self.value:.6g}"),
+        ]
+        if not self.method.is_nesterov:
+            rows.insert(2, ("look-ahead", f"{float(self.method.gamma):.6g}"))
+        if self.gain is not None:
+            rows.append(("times fewer steps than SGD", f"{self.gain:.4g}"))
 
+        spans = [
+            Span(rung.title, float(rate.lower), float(rate.upper))
+            for rung, rate in zip(RUNGS, self.ladder.rates.values(), strict=True)
+        ]
+        return card(
+            f"Recommended for {self.setting.sentence}",
+            rows,
+            sentences=[self.reason, self.guarantee],
+            picture=number_line(spans, "growth a step on every rung; below 1 it converges"),
+        )
+
+
+@public
 def recommend(
     curvature: Curvature,
     *,
@@ -175,7 +203,8 @@ def recommend(
             return _for_mini_batches(curvature, batch_size, L_max, mu_min)
         if sigma2 is None or steps is None:
             missing = "sigma2" if sigma2 is None else "steps"
-            raise ValueError(f"{missing} must be given with the other one, got none: add it")
+            other = "steps" if sigma2 is None else "sigma2"
+            raise Refusal(missing, f"given with {other}", "none", "add it")
         known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
         return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
 
@@ -192,15 +221,13 @@ def _check_options(setting: Setting, **options: object) -> None:
     """Refuse options that the setting would ignore, and ask for those it needs."""
     for name, value in options.items():
         if value is None and name in _NEEDED[setting]:
-            raise ValueError(f"{name} must be given for setting {setting.value}, got none: add it")
+            raise Refusal(name, f"given for setting {setting.value}", "none", "add it")
         if value is not None and name not in _ALLOWED[setting]:
-            raise ValueError(
-                f"{name} must be left out for setting {setting.value}, got one: drop it, "
-                "or change the setting"
-            )
+            rule = f"left out for setting {setting.value}"
+            raise Refusal(name, rule, in_words(value), "drop it, or change the setting")
 
     if options["for_every_mu"] and options["beta"] is None:
-        raise ValueError("for_every_mu must come with beta, got none: add a momentum")
+        raise Refusal("beta", "given with for_every_mu", "none", "add a momentum")
 
 
 def _for_any_sampling(
@@ -258,10 +285,8 @@ def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
         if proof.rate < 1.0:
             return proof
 
-    raise ArithmeticError(
-        f"the rate {rate!r} of alpha={float(method.alpha)!r} cannot be proven to be below 1: "
-        "mu is too small against L for float64"
-    )
+    given = f"{float(curvature.mu)!r} with L = {float(curvature.L)!r}, and a rate of {rate!r}"
+    raise Refusal("mu", "large enough against L for a proof in float64", given, "take a larger one")
 
 
 def _digits(rate: float) -> str:
@@ -273,8 +298,7 @@ def _for_mini_batches(
     curvature: Curvature, batch_size: float, L_max: float | None, mu_min: float | None
 ) -> Recommendation:
     known: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    best = fastest_iid(curvature, **known)
-    plain = fastest_iid(curvature, momentum=False, **known)
+    plain, best = fastest_pair(curvature, known)
     rungs = ladder(curvature, best.method, **known)
     _confirm(rungs.iid_rate, best.rate)
     gain = float(np.log(best.rate) / np.log(plain.rate))

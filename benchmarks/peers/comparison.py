@@ -1,0 +1,41 @@
+"""What one peer is asked, what came back, and how long each side took."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One question asked of a peer and of ravine, on the same inputs, in one process."""
+
+    peer: str  # with its version
+    question: str
+    answers: int  # how many the peer gave
+    asked: int  # how many it was asked for
+    seconds: float  # of the peer, for all that it was asked
+    ravine_seconds: float  # of ravine, for the same
+    agreement: str  # what was compared, and the largest difference
+
+    def emit(self) -> None:
+        """Print as one line of JSON for the gatherer."""
+        print(json.dumps(asdict(self)), flush=True)
+
+
+def timed(work: Callable[[], T], tries: int = 1) -> tuple[T, float]:
+    """Answer of some work, and the least processor seconds of several tries.
+
+    Processor time, because other work on the machine is no property of the peer.
+    """
+    seconds = []
+    for _ in range(tries):
+        began = time.process_time()
+        answer = work()
+        seconds.append(time.process_time() - began)
+    return answer, min(seconds)

@@ -1,0 +1,16 @@
+"""What a larger batch buys.
+
+Condition number 1000, single samples ten times as steep as the whole. Up to a batch of 10 a
+larger one is a longer step and momentum adds nothing; then SGD stops gaining and momentum takes
+over.
+"""
+
+import ravine
+from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
+
+
+def draw():
+    """The picture that ``ravine batch --Q 1000 --L-max 10000 --out batch.png`` writes."""
+    return draw_batch_gain(
+        batch_gain_data(ravine.batch_gain(ravine.Curvature(1, 1000), L_max=10_000))
+    )

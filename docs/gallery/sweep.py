@@ -1,0 +1,22 @@
+"""A sweep, and the theory on top.
+
+Noise floor of 64 × 64 runs on the worst-case quadratic of 100 coordinates with noise; the contour
+is where the theory puts the edge.
+"""
+
+import numpy as np
+
+import ravine
+from ravine.figures.sweep_map import draw_sweep_map, sweep_map
+
+
+def draw():
+    """What ``ravine sweep`` computes and ``ravine plot`` draws."""
+    plane = ravine.sweep(
+        ravine.problems.worst_case_quadratic(Q=32),
+        alphas=np.linspace(0.0, 0.075, 64),
+        betas=np.linspace(-0.5, 1.0, 64),
+        steps=1000,
+        sigma2=0.01,
+    )
+    return draw_sweep_map(sweep_map(plane, "floor"))

@@ -1,0 +1,65 @@
+"""Running the tiles of a sweep on the GPU, one behind the other without a gap.
+
+Two queues take turns. While the tile of one is computed, the results of the other's travel back and
+are handed on, and its next tile is asked for: the GPU does not wait for this side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ravine.arguments import FloatArray
+from ravine.engine.cuda.repeats import reduced, reductions
+from ravine.engine.cuda.source import cuda
+from ravine.engine.cuda.work_queue import WorkQueue, work_queues
+from ravine.engine.repeats import variable_names
+
+if TYPE_CHECKING:
+    from ravine.engine.spec import Spec
+
+_QUEUES = 2
+
+Tile = tuple[int, int]
+Part = dict[str, FloatArray]
+
+
+class Launcher(Protocol):
+    """What runs the trajectories of one sweep's tiles."""
+
+    repeats_outside: bool
+    """Whether all pixels of a repeat come before those of the next, or the repeats of a pixel
+    before those of the next pixel."""
+
+    def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
+        """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
+
+
+def run_tiles(spec: Spec, launcher: Launcher, tiles: Iterable[Tile]) -> Iterator[tuple[Tile, Part]]:
+    """Run tiles; yield each with the variables of its pixels.
+
+    These lie in memory that is used again when the next tile is asked for: copy what is to stay.
+    """
+    names = variable_names(spec.measures, spec.repeats)
+    rows = cuda.to_device(reductions(names))
+
+    def begin(queue: WorkQueue, tile: Tile) -> tuple[WorkQueue, Tile]:
+        first, last = tile
+        fields = launcher.launch(queue, first, last)
+        outside = launcher.repeats_outside
+        queue.fetch(reduced(queue, fields, last - first, spec.repeats, outside, rows))
+        return queue, tile
+
+    def end(begun: tuple[WorkQueue, Tile]) -> tuple[Tile, Part]:
+        queue, tile = begun
+        return tile, dict(zip(names, queue.fetched(), strict=True))
+
+    with work_queues(_QUEUES) as queues:
+        waiting: list[tuple[WorkQueue, Tile]] = []
+        for number, tile in enumerate(tiles):
+            if len(waiting) == _QUEUES:
+                yield end(waiting.pop(0))
+            waiting.append(begin(queues[number % _QUEUES], tile))
+
+        while waiting:
+            yield end(waiting.pop(0))

@@ -1,0 +1,294 @@
+"""The kernel for quadratics whose trajectories share their noise.
+
+A group of 8, 16 or 32 threads runs a few trajectories together; thread l holds the coordinates l,
+l + lanes, ... of all of them in registers, and reads each piece of noise once for all. The noise is
+drawn once for the whole sweep and read through the nearest cache.
+
+Most of the time nothing has to be looked at step by step: bins are at least four steps wide after
+128 steps, and runs are bounded. There a thread adds up the squares of its own coordinates over four
+steps, and threads meet only where a bin ends. Each squared error of a step is at most the sum of
+all these sums; while every thread's is below the bound divided by the number of threads, no step
+is beyond the bound. Where one is not, or bins are narrow, the four steps are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ravine.engine.cuda.group import FAR, everyone, exchange, in_step, largest_entry, sum_steps
+from ravine.engine.cuda.over_tuples import all_of, mapped, written
+from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, LOOK, UNIT
+from ravine.engine.cuda.shared_noise_steps import (
+    STEPS,
+    each_coordinate,
+    each_trajectory,
+    family_four,
+    four_of_double,
+    four_of_single,
+    nesterov_four,
+    new_states,
+)
+from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
+from ravine.engine.kernels.quadratic_driver import takes_sup_norm
+from ravine.engine.kernels.quadratic_lanes import CHUNK
+
+gpu_takes_sup_norm = on_device(takes_sup_norm)
+
+_SINGLES = 64  # steps in bins of one; as many again are in bins of two
+_PAIRS = 128  # where bins of four steps and more begin
+
+
+class SharedNoiseLayout(NamedTuple):
+    """How trajectories are spread over threads; known when a kernel is compiled."""
+
+    threads: int  # of a block
+    lanes: int  # threads of a group: 8, 16 or 32
+    coordinates: int  # of a thread
+    trajectories: int  # of a group
+    single: bool  # whether the state is in single precision
+    nesterov: bool  # whether the look-ahead is the momentum
+    with_sup: bool  # whether the sup-norm is wanted
+    registers: int | None  # of a thread, at most
+
+    @property
+    def piece(self) -> int:
+        """Steps of noise that are read at a time: 16 bytes."""
+        return 4 if self.single else 2
+
+    @property
+    def real(self) -> Any:
+        """Type of the state."""
+        return np.float32 if self.single else np.float64
+
+
+@device_function
+def is_quiet(record: Any, sums: Any) -> Any:
+    """Whether no step can be beyond the bound, as far as this thread knows.
+
+    A NaN is not quiet either. What has diverged is not looked at any more.
+    """
+    part = (sums[0] + sums[1]) + (sums[2] + sums[3])
+    return (part <= record[2]) | (record[0] > 0)
+
+
+@device_function
+def with_steps(record: Any, sums: Any, at: Any, common: Any) -> Any:
+    """Add four steps to the sum of the bin in this thread."""
+    part = (sums[0] + sums[1]) + (sums[2] + sums[3])
+    return record[0], record[1] + np.float64(part), record[2]
+
+
+@device_function
+def first_of_four(step: Any) -> Any:
+    """Return the smallest of the steps of four neighbouring threads that is not 0, or 0."""
+    step = step if step > 0 else FAR
+    step = min(step, exchange(step, 2))
+    step = min(step, exchange(step, 1))
+    return step if step < FAR else np.int32(0)
+
+
+@cache
+def looks_at_steps(lanes: int, real: Any) -> Any:
+    """Make a function that looks at four steps of a trajectory one by one.
+
+    Bins of one or two steps are stored at once; wider ones grow in the record.
+    """
+    fold = sum_steps(2, lanes)
+    zero = real(0.0)
+
+    @device_function
+    def one(record: Any, sums: Any, at: Any, common: Any) -> Any:
+        diverged, so_far, quiet = record
+        lane, k, steps, n, bin, own, bins, latest = common
+        total = fold(sums, lane)
+        place = lane & np.int32(3)
+        step = np.int32(k + np.int32(1) + place)
+        live = step <= steps
+        total = total if live else zero
+        p = min(at, n - 1)
+        factor = own[FACTOR, p]
+        # Written so that a NaN counts as beyond the bound too.
+        beyond = not (total <= real(own[BOUND, p]))
+        first = first_of_four(step if beyond else np.int32(0))
+        other = exchange(total, 1)
+        writes = live & (lane < 4) & (at < n)
+        if k < _SINGLES:
+            if writes:
+                bins[np.int64(bin + place) * n + at] = factor * total
+        elif k < _PAIRS:
+            if writes & (place % 2 == 0):
+                bins[np.int64(bin + place // 2) * n + at] = factor * (total + other)
+        else:
+            so_far += np.float64(total) if lane < 4 else 0.0
+
+        if writes & (step == steps):
+            latest[at] = factor * total
+
+        return first if diverged == 0 else diverged, so_far, quiet
+
+    return one
+
+
+@cache
+def ends_bin(lanes: int) -> Any:
+    """Make a function that stores the bin of a trajectory that ends here, and begins the next."""
+
+    @device_function
+    def one(record: Any, same: Any, at: Any, common: Any) -> Any:
+        lane, n, bin, own, bins = common
+        total = record[1]
+        total += exchange(total, 1)
+        total += exchange(total, 2)
+        total += exchange(total, 4)
+        if lanes > 8:
+            total += exchange(total, 8)
+        if lanes > 16:
+            total += exchange(total, 16)
+
+        if lane == 0 and at < n:
+            bins[np.int64(bin) * n + at] = own[FACTOR, at] * total
+
+        return record[0], 0.0, record[2]
+
+    return one
+
+
+@device_function
+def has_diverged(record: Any, same: Any) -> Any:
+    """Whether a trajectory has diverged."""
+    return record[0] > 0
+
+
+@device_function
+def write_step(record: Any, at: Any, common: Any) -> None:
+    """Store the step at which a trajectory diverged."""
+    lane, n, when = common
+    if lane == 0 and at < n:
+        when[at] = record[0]
+
+
+@cache
+def adds_sup_norm(layout: SharedNoiseLayout) -> Any:
+    """Make a function that adds the sup-norm of y of a group's one trajectory to ``sup``."""
+    lanes = layout.lanes
+    count = layout.coordinates
+    nesterov = layout.nesterov
+
+    @device_function
+    def entry(states: Any, number: Any, common: Any) -> None:
+        y, g, size, lane = common
+        i = lane + lanes * number
+        if i < y.size:
+            mine = states[0]
+            y[i] = size * (mine[1] if nesterov else mine[0] - g * mine[1])
+
+    entries = written(count, entry)
+
+    @device_function
+    def add(states: Any, g: Any, at: Any, common: Any) -> None:
+        lane, n, own, y, vectors, sup = common
+        p = min(at, n - 1)
+        entries(states, 0, (y, g, sqrt(own[FACTOR, p]), lane))
+        in_step()
+        largest = largest_entry(vectors, y, lane, lanes)
+        in_step()
+        if lane == 0 and at < n:
+            sup[at] += largest
+
+    return add
+
+
+@cache
+def shared_noise_kernel(layout: SharedNoiseLayout) -> Any:
+    """Make the kernel of a layout."""
+    threads, lanes, count, group_size, single, nesterov, with_sup, registers = layout
+    real = layout.real
+    zero = real(0.0)
+    groups = threads // lanes
+    width = lanes * count
+    piece = layout.piece
+    row = width * piece
+    zeros = ((zero,) * STEPS,) * group_size
+    numbers = tuple(range(group_size))
+
+    begin = new_states(count, group_size, lanes, real, nesterov)
+    together = each_trajectory(group_size, nesterov_four if nesterov else family_four)
+    read = four_of_single if single else four_of_double
+    go_on = each_coordinate(count, lanes * piece, together, read)
+    all_quiet = all_of(group_size, is_quiet)
+    all_diverged = all_of(group_size, has_diverged)
+    add_steps = mapped(group_size, with_steps)
+    look_at = mapped(group_size, looks_at_steps(lanes, real))
+    end_bin = mapped(group_size, ends_bin(lanes))
+    write_steps = written(group_size, write_step)
+    add_sup = adds_sup_norm(layout)
+    share = 0.5 / lanes  # of the bound that a thread's part may have, rounding left aside
+
+    @device_function
+    def own_of(number: Any, same: Any, at: Any, common: Any) -> Any:
+        own, n = common
+        p = min(at, n - 1)
+        return own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[AHEAD, p], own[LOOK, p], own[UNIT, p]
+
+    @device_function
+    def ahead_of(number: Any, same: Any, at: Any, common: Any) -> Any:
+        own, n = common
+        return real(own[AHEAD, min(at, n - 1)])
+
+    @device_function
+    def new_record(number: Any, same: Any, at: Any, common: Any) -> Any:
+        own, n = common
+        return np.int32(0), 0.0, real(share * own[BOUND, min(at, n - 1)])
+
+    all_own = mapped(group_size, own_of)
+    all_ahead = mapped(group_size, ahead_of)
+    new_records = mapped(group_size, new_record)
+
+    @kernel_function(("shared_noise", layout), registers)
+    def kernel(
+        eigenvalues: Any, start: Any, vectors: Any, steps: Any, edges: Any, bin_of: Any, own: Any,
+        noise: Any, bins: Any, latest: Any, when: Any, sup: Any,
+    ) -> None:  # fmt: skip
+        lane = np.int32(cuda.threadIdx.x % lanes)
+        group = cuda.threadIdx.x // lanes
+        at = (cuda.blockIdx.x * groups + group) * group_size
+        n = latest.size
+        states = begin(eigenvalues, start, lane, all_own(numbers, numbers, at, (own, n)))
+        gs = all_ahead(numbers, numbers, at, (own, n))
+        records = new_records(numbers, numbers, at, (own, n))
+        edge = edges[bin_of[min(steps, np.int32(_PAIRS + 1))] + 1]
+        if with_sup:
+            room = cuda.shared.array((groups, width), np.float64)
+
+        k = np.int32(0)
+        running: Any = True
+        while k < steps and running:
+            place = np.int64(k * width + lane * piece)
+            states, sums = go_on(states, zeros, gs, noise, place, row)
+            narrow = (k < _PAIRS) | (k + STEPS >= steps)
+            if narrow or not everyone(all_quiet(records, sums)):
+                bin = bin_of[k + 1]
+                common = (lane, k, steps, n, bin, own, bins, latest)
+                records = look_at(records, sums, at, common)
+                running = not everyone(all_diverged(records, records))
+            else:
+                records = add_steps(records, sums, at, 0)
+
+            k = np.int32(k + STEPS)
+            if k > _PAIRS and k >= edge:
+                bin = bin_of[edge]
+                ended = (lane, n, bin, own, bins)
+                records = end_bin(records, records, at, ended)
+                edge = edges[min(bin + 2, edges.size - 1)]
+
+            if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
+                y = room[group, : start.size]
+                add_sup(states, gs[0], at, (lane, n, own, y, vectors, sup))
+
+        write_steps(records, at, (lane, n, when))
+
+    return kernel

@@ -1,0 +1,99 @@
+"""Results as values: equal when their parts are, and short in print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+_PRINTED = 6
+"""Entries of an array that are printed; of a longer one only the shape is."""
+
+
+class Value:
+    """A frozen dataclass whose fields may be arrays.
+
+    Two of them are equal when they are of one class and every field is equal, arrays entry by entry
+    and a NaN to a NaN; equal ones have the same hash. In print, numbers of NumPy are plain ones.
+
+    Examples
+    --------
+    >>> from ravine import Curvature
+    >>> Curvature(1, [2, 3]) == Curvature(1, [2, 3])
+    True
+    >>> Curvature(1, [2, 3])
+    Curvature(mu=1.0, L=[2.0, 3.0])
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)) or not isinstance(self, type(other)):
+            return NotImplemented
+
+        return same(self, other)
+
+    def __hash__(self) -> int:
+        # Coarse, as arrays have no hash: what is equal has the same shapes.
+        shapes = tuple(np.shape(part) for part in _parts(self) if isinstance(part, np.ndarray))
+        return hash((type(self).__name__, shapes))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(
+            f"{one.name}={_printed(getattr(self, one.name))}"
+            for one in fields(self)  # type: ignore[arg-type]  # every class of these is a dataclass
+            if one.repr
+        )
+        return f"{type(self).__name__}({inside})"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two results, or parts of results, are equal in value.
+
+    Examples
+    --------
+    >>> same([np.array([1.0, np.nan])], [np.array([1.0, np.nan])])
+    True
+    """
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray | np.generic) or isinstance(other, np.ndarray | np.generic):
+        numbers = np.asarray(one).dtype.kind in "fc" and np.asarray(other).dtype.kind in "fc"
+        return bool(np.array_equal(one, other, equal_nan=numbers))
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, float):
+        return one == other or (one != one and other != other)
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, partial):
+        return one.func == other.func and same(one.args, other.args)
+    if isinstance(one, MethodType):
+        return one.__func__ is other.__func__ and same(one.__self__, other.__self__)
+    if is_dataclass(one):
+        return all(map(same, _parts(one), _parts(other)))
+    if type(one).__eq__ is object.__eq__ and hasattr(one, "__dict__"):
+        return same(vars(one), vars(other))
+
+    return bool(one == other)
+
+
+def _parts(value: Any) -> list[Any]:
+    """The fields of a dataclass that are compared."""
+    return [getattr(value, one.name) for one in fields(value) if one.compare]
+
+
+def _printed(part: Any) -> str:
+    """One field: plain numbers, and of a long array its shape."""
+    if isinstance(part, np.ndarray):
+        if part.size > _PRINTED:
+            return f"<array of shape {part.shape}>"
+        return repr(part.tolist())
+    if isinstance(part, np.generic):
+        return repr(part.item())
+
+    return repr(part)
