@@ -112,9 +112,8 @@ def main() -> None:
                 f"{limit / measured:.3f} |", flush=True,
             )  # fmt: skip
     print(f"\nfurthest from the library {max(apart):.2%}, goal 5 %")
-    print(
-        f"furthest from the measured {max(off):.0%}, within 20 %: {np.mean(np.array(off) <= 0.2):.0%}"
-    )
+    near = np.mean(np.array(off) <= 0.2)
+    print(f"furthest from the measured {max(off):.0%}; {near:.0%} of the settings within 20 %")
 
 
 if __name__ == "__main__":

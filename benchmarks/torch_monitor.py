@@ -241,6 +241,8 @@ def reliability(rows: list[dict[str, Any]]) -> list[tuple[float, float, int]]:
 
 def show() -> None:
     """Print what was measured."""
+    if not RESULTS.exists():
+        raise SystemExit(f"{RESULTS} is not there yet: python -m benchmarks.torch_monitor run")
     data = json.loads(RESULTS.read_text())
     print(f"{data['date']}, {data['machine']}, {len(data['rows'])} runs")
     for split in ("tuned on", "kept back", "worked example"):

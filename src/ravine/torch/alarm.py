@@ -28,8 +28,7 @@ JUMP = 1.35
 FAR_BEYOND = 2.7
 """Or at once, when lr became so many times what it was 20 steps before, and the margin is now above
 this. All these numbers were chosen on the tasks ``benchmarks.torch_tasks.WATCHED``, for most
-warnings of late blow-ups at a tenth of false alarms; ``benchmarks/torch_monitor.json`` has the
-counts."""
+warnings of late blow-ups at a tenth of false alarms; ``docs/torch.md`` has the counts."""
 
 
 def warns(trend: LossTrend, margin: float, lr_ratio: float) -> bool:
