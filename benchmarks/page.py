@@ -124,11 +124,10 @@ class Measured(NamedTuple):
     server: float
 
 
-def latencies(address: str, count: int, pid: int) -> dict[str, Measured]:
+def latencies(address: str, count: int, pid: int) -> Iterator[tuple[str, Measured]]:
     """What every kind of input takes. Processor time counts the fine picture that follows too."""
     driver = browser()
     rng = np.random.default_rng(0)
-    measured: dict[str, Measured] = {}
     try:
         driver.execute_cdp_cmd("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
         driver.execute_cdp_cmd("Performance.enable", {})
@@ -139,7 +138,7 @@ def latencies(address: str, count: int, pid: int) -> dict[str, Measured]:
             driver.get(address)
             until(driver, _DRAWN)
             firsts.append(1e3 * (time.perf_counter() - began))
-        measured["first paint"] = Measured(firsts, np.nan, np.nan)
+        yield "first paint", Measured(firsts, np.nan, np.nan)
         for kind in KINDS:
             driver.get(f"{address}?colour={_SPAN.get(kind, 'error')}")
             until(driver, _DRAWN)
@@ -151,10 +150,9 @@ def latencies(address: str, count: int, pid: int) -> dict[str, Measured]:
                 if kind != "drag":
                     time.sleep(_REST)
             spent = 1e3 * (processor_time(driver, pid) - before) / count
-            measured[kind] = Measured(times, *spent)
+            yield kind, Measured(times, *spent)
     finally:
         driver.quit()
-    return measured
 
 
 def processor_time(driver: Any, pid: int) -> FloatArray:
@@ -273,9 +271,9 @@ def report(count: int, people: int, seconds: float) -> None:
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         head = f"{'median':>7s} {'p95':>7s} {'p99':>7s}  ms {'page':>7s} {'server':>7s}"
         print(f"{'input to painted picture':26s} {head}  ms of processor time")
-        for kind, one in latencies(address, count, pid).items():
+        for kind, one in latencies(address, count, pid):
             row = " ".join(f"{np.percentile(one.times, p):7.0f}" for p in (50, 95, 99))
-            print(f"{kind:26s} {row}     {one.page:7.0f} {one.server:7.0f}")
+            print(f"{kind:26s} {row}     {one.page:7.0f} {one.server:7.0f}", flush=True)
         print(f"load average {os.getloadavg()[0]:.1f} at the end")
 
         print(f"\n{'of it, in Python':26s} {'ms':>7s} {'kB':>7s}")
