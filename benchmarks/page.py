@@ -314,12 +314,13 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=0, help="people at once")
     parser.add_argument("--seconds", type=float, default=60.0, help="for which they use it")
     parser.add_argument("--pictures", type=Path, help="folder for a screenshot of every view")
+    parser.add_argument("--only", nargs="*", default=(), help="names of the views to take")
     asked = parser.parse_args()
     if asked.pictures is not None:
         from benchmarks.page_pictures import take_pictures
 
         with running_page() as (address, _):
-            take_pictures(address, asked.pictures)
+            take_pictures(address, asked.pictures, asked.only)
         return
 
     report(asked.count, asked.load, asked.seconds)
