@@ -15,7 +15,7 @@ demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the p
 	@echo "Open reproduction/report.html: every figure and every claim, with its verdict."
 
 test: $(VENV)/installed-dev browser lint  ## run every check and every test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 # The page is tested in a real browser: Debian's, where it can be installed, else any that is there.
 browser:
@@ -61,7 +61,7 @@ lowest:  ## run the tests on the lowest versions that pyproject.toml declares
 	.lowest/bin/python -m pip install --quiet --upgrade pip
 	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --editable '.[all]'
 	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --group dev
-	.lowest/bin/python -m pytest -n 2 --dist loadgroup
+	.lowest/bin/python -m pytest -n 2
 
 attack: $(VENV)/installed-dev  ## try to break it: command lines, calls, tables, stores, kills, installations
 	$(BIN)/python -m attack

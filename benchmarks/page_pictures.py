@@ -73,14 +73,15 @@ def _data(driver: Any, address: str, folder: Path) -> None:
 
 
 def _claims(driver: Any, address: str, folder: Path) -> None:
-    """The room for claims, with a figure that was run live."""
+    """The room for claims, with a figure that was run live, while others are measured."""
     _open(driver, address + "?room=claims", (1280, 1250), "light")
     driver.execute_script(
         "[...document.querySelectorAll('.figures button')]"
         ".find(b => b.textContent.startsWith('Where convergence')).click()"
     )
     until(driver, "return !!document.querySelector('img.picture-live')")
-    time.sleep(_SETTLED)
+    _press(driver, "judge")
+    until(driver, "return document.querySelectorAll('.claims td.good').length > 6")
     _save(driver, folder / "claims.webp")
 
 

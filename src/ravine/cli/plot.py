@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
+from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import Json, print_json
 from ravine.figures.sweep_map import draw_sweep_map, sweep_map
 from ravine.files import written_whole
@@ -44,6 +45,7 @@ def plot_command(
     if out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
         raise Refusal("out", rule, out, "change its ending")
+    needs_matplotlib("a picture")
 
     data = sweep_map(_opened(store), measure)
     out.parent.mkdir(parents=True, exist_ok=True)

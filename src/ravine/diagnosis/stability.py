@@ -62,6 +62,7 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     if near and same_side:
         if rule is Sampling.IID:
             return _between(drawn, drawn, drawn, survey.exact, rule)
+
         return _between(_weighed(survey, alone, drawn), alone, drawn, False, rule)
 
     products = epoch_products(survey, method, seed=seed, seconds=seconds)
@@ -157,6 +158,7 @@ class _Walk:
         """Basis vectors as points: (features, k * outputs)."""
         k = self.basis.shape[1]
         split = self.basis.reshape(self.model.features, self.model.outputs, k)
+
         return np.swapaxes(split, 1, 2).reshape(self.model.features, -1)
 
     def step(self, drawn: Drawn) -> None:
@@ -167,6 +169,7 @@ class _Walk:
         self.x = self.x + self.v
         size = np.maximum(np.abs(self.x).max(axis=(1, 2)), np.abs(self.v).max(axis=(1, 2)))
         size = np.maximum(size, 1e-300)
+
         if (np.abs(np.log(size)) > _FAR).any():
             self.x /= size[:, None, None]
             self.v /= size[:, None, None]
@@ -183,6 +186,7 @@ class _Walk:
         K = self.model.outputs
         split = points.reshape(epochs, f, width // K, K)
         flat = np.moveaxis(split, 3, 2).reshape(epochs, f * K, width // K)
+
         return np.asarray(self.basis.T @ flat)
 
 
@@ -219,6 +223,7 @@ def _mean_square(products: Products, steps: int, alone: float, rule: Sampling) -
     value = max(math.exp(log / steps), alone)
     low = max(math.exp((log - reach) / steps), alone)
     high = max(math.exp((log + reach) / steps), value)
+
     return Growth(value, min(low, value), high, False, Sense.MEAN_SQUARE, rule)
 
 
@@ -230,6 +235,7 @@ def _root(P: FloatArray, P_t: FloatArray) -> tuple[float, FloatArray]:
         before, root = root, float(np.trace(moved)) / float(np.trace(X))
         if root <= 0.0:
             return 0.0, X
+
         X = moved / np.trace(moved)
         if abs(root - before) <= _SETTLED * root:
             break
@@ -244,11 +250,13 @@ def _almost_sure(products: Products, steps: int, rule: Sampling, seed: int) -> G
     s = rng.standard_normal((_REPLICAS, size, 1))
     burn = _LENGTH // 4
     total = np.zeros(_REPLICAS)
+
     for k in range(burn + _LENGTH):
         which = rng.integers(count, size=_REPLICAS)
         s = products.matrices[which] @ s
         norm = np.maximum(np.sqrt((s * s).sum(axis=(1, 2))), 1e-300)
         s = s / norm[:, None, None]
+
         if k >= burn:
             total += np.log(norm) + products.scales[which]
 

@@ -12,12 +12,12 @@ SAFE = 0.7
 """Margin to which a warning advises to go back."""
 
 RISEN = 1.65
-SOON = 9.0
+SOON = 7.0
 """A warning is given when the smoothed loss is so many times its least, and at its pace blows up
 within so many steps."""
 
-LATER = 25.0
-BEYOND = 1.35
+LATER = 20.0
+BEYOND = 1.6
 """Within so many steps is enough where the margin is above this as well."""
 
 FAR_RISEN = 7.5
