@@ -4,10 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from attack import calls, command_lines
 from attack.calls import Call
 from attack.cases import ANSWERED, REFUSED, run_cases
-
-from attack import calls, command_lines
 
 SEED = 7
 """Of these cases; those of ``make attack`` are others."""
