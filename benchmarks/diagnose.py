@@ -43,7 +43,7 @@ PARTICLES = 256
 RESOLVED = 0.03
 """Relative standard error of the loop's losses at which it stops."""
 LOOP_SECONDS = 2.5
-SIDE_SECONDS = 1.0
+SIDE_SECONDS = 2.0
 """CPU seconds for the loop on one case, and beside it for its floors and for its rates."""
 GRID = (20, 12)
 GRID_SECONDS = 6.0
@@ -205,7 +205,7 @@ def _rates(model: Model, record: dict) -> dict:
             continue
         memory = 1.0 / max(abs(1.0 - rate), 1e-12)
         # Momentum makes growth oscillate: many memories average that out.
-        epochs = max(60, math.ceil(30.0 * memory / per_epoch))
+        epochs = max(60, math.ceil(60.0 * memory / per_epoch))
         if once * epochs * per_epoch > ends - time.process_time():
             continue
         slope, error = mean_square_rate(model, _config(m), batch_size=batch, epochs=epochs,
