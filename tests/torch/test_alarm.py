@@ -23,7 +23,7 @@ def trend_of(growth, steps=14, calm=40):
         (1.0, 2.0, 1.0, False),  # at the edge, loss at rest
         (1.35, 0.5, 1.0, True),  # ten times its start in a few steps, whatever the margin
         (1.2, 0.9, 1.0, False),  # slower
-        (1.2, 1.5, 1.0, True),  # and beyond the limit
+        (1.2, 1.7, 1.0, True),  # and beyond the limit
         (1.0, 3.0, 1.5, True),  # lr jumped far beyond the limit
         (1.0, 3.0, 1.1, False),
     ],

@@ -100,6 +100,7 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
                   "1/L and (√Q-1)/(√Q+1) of the whole objective")
     )  # fmt: skip
     same = yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov
+
     if not same:
         judged.append(
             Candidate("pytorch", f"lr {lr:g}, 0.9", Recipe(common), "common in PyTorch scripts")
@@ -181,6 +182,7 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     picked = [
         *np.argsort(spread)[::-1][:_MOST_SPREAD], *least_first[::-1][:_TOP], *least_first[:_LOW]
     ]  # fmt: skip
+
     return moments.restricted(np.unique(np.array(picked, dtype=np.intp)))
 
 
@@ -199,6 +201,7 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
     for _ in range(_SHORTENINGS):
         if moments.is_stable(method):
             return method
+
         whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
         steady = float(spectral_radius(whole, method)) < 1.0
         # At small steps the strain is proportional to the step.

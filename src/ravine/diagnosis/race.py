@@ -91,6 +91,7 @@ def race(
     near = _neighbours(entries)
     cost = _work(survey, len(near), steps, _SECOND_SEEDS)
     allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
+
     if cost > allowed:
         near = near[: max(4, int(len(near) * allowed / cost))]
 
@@ -105,6 +106,7 @@ def _affordable_grid(
     natural = survey.moments.natural_step
     grid: list[Recipe] = []
     cost = 0.0
+
     for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
         grid = _grid(natural, lengths, momenta)
         cost = _work(survey, len(grid), steps, _FIRST_SEEDS)
@@ -126,6 +128,7 @@ def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
     spacing = _FALL ** ((_STEPS - 1) / max(lengths - 1, 1))
     sizes = _LONGEST * natural / spacing ** np.arange(lengths)
     chosen = np.unique(np.linspace(0, len(_MOMENTA) - 1, momenta).round().astype(int))
+
     return [
         Recipe(rounded(float(a), _MOMENTA[j]), schedule)
         for j in chosen
@@ -182,6 +185,7 @@ def _around(recipe: Recipe) -> list[Recipe]:
     alpha = float(recipe.method.alpha)
     beta = float(recipe.method.beta)
     near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
+
     for factor in (0.6, 1.7):
         # The same effective step alpha/(1 - beta), with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))

@@ -12,12 +12,12 @@ SAFE = 0.7
 """Margin to which a warning advises to go back."""
 
 RISEN = 1.65
-SOON = 9.0
+SOON = 7.0
 """A warning is given when the smoothed loss is so many times its least, and at its pace blows up
 within so many steps."""
 
-LATER = 25.0
-BEYOND = 1.35
+LATER = 20.0
+BEYOND = 1.6
 """Within so many steps is enough where the margin is above this as well."""
 
 FAR_RISEN = 7.5
@@ -28,8 +28,7 @@ JUMP = 1.35
 FAR_BEYOND = 2.7
 """Or at once, when lr became so many times what it was 20 steps before, and the margin is now above
 this. All these numbers were chosen on the tasks ``benchmarks.torch_tasks.WATCHED``, for most
-warnings of late blow-ups at a tenth of false alarms; ``benchmarks/torch_monitor.json`` has the
-counts."""
+warnings of late blow-ups at a tenth of false alarms; ``docs/torch.md`` has the counts."""
 
 
 def warns(trend: LossTrend, margin: float, lr_ratio: float) -> bool:
