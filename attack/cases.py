@@ -23,9 +23,8 @@ from importlib import import_module
 from types import FrameType, ModuleType
 from typing import IO
 
-SECONDS = 60
-"""Processor time that one case may take: more is a hang. A first sweep compiles its kernels, ten
-seconds on a quiet machine and twice that on one whose cores are shared."""
+SECONDS = 20
+"""Processor time that one case may take: more is a hang."""
 SILENCE = 600.0
 """Seconds on the clock without a word from a worker: it waits for something. Others may be at
 work on the machine, so this is far more than ``SECONDS``."""
