@@ -65,15 +65,14 @@ def main() -> int:
     print(f"stores: {len(DAMAGES)} damages and {FLIPS} flipped bits")
     for name, number in outcomes.most_common():
         print(f"{number:8d}  {name}")
-    for line in failures[:20]:
-        print(f"FAILED  {line}")
 
     return len(failures)
 
 
 def _count(case: str, outcome: str, outcomes: Counter[str], failures: list[str]) -> None:
     if "FAILED" in outcome:
-        failures.append(f"{case}: {outcome}")
+        failures.append(case)
+        print(f"FAILED  {case}: {outcome}", flush=True)
         outcome = "FAILED"
     outcomes[outcome] += 1
 

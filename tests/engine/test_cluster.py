@@ -79,6 +79,7 @@ def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_p
         return original(client, future, tile)
 
     monkeypatch.setattr(clusters, "_result", killing)
+    monkeypatch.setattr(clusters, "_TIMEOUT", 600.0)  # a busy scheduler may take its time
     data = sweep(PROBLEM, *PLANE, **GIVEN, store=store, cluster=cluster.scheduler_address)
     assert len(arrived) == len({*arrived}) == 40
     same_bits(data.load(), expected)

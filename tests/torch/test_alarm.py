@@ -48,6 +48,7 @@ def test_lr_goes_back_to_a_safe_margin():
 def test_words_name_cause_and_remedy():
     words = loss_words(trend_of(1.35))
     assert "times its least and at its pace ten times its start in" in words
+    assert loss_words(trend_of(1.0)) == ""
     before = [Reading(40, 0.1, 0.9, 2.0, 1.0, 0.1, 1.0, 1.0, 0.0, "calm", "", "")]
     assert curvature_words(60, 8.0, before) == ", whose curvature grew 4 times in 20 steps"
     assert curvature_words(60, 2.0, before) == ""

@@ -23,7 +23,7 @@ from ravine.torch.risk import blow_up_risk
 from ravine.torch.trend import LossTrend
 from ravine.torch.trial import lr_ratios
 
-MEMORY_OF_LR = 20
+MEMORY_OF_LR = 5
 """Steps over which a change of lr counts as a jump."""
 
 STEP = 1e-3
