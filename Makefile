@@ -43,7 +43,8 @@ docs: $(VENV)/installed-dev man  ## build the site, strictly, after running the 
 	cd docs && ../$(BIN)/python -m making.code_blocks
 	$(BIN)/python docs/making/rooms.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "Open build/site/index.html"
+	$(BIN)/python docs/making/check.py
+	@echo "Open build/site/index.html; with a server (python -m http.server -d build/site) it can be searched."
 
 man: $(VENV)/installed-dev  ## write the man page from the commands
 	$(BIN)/python docs/making/commands.py

@@ -25,9 +25,9 @@ from typing import IO
 
 SECONDS = 20
 """Processor time that one case may take: more is a hang."""
-SILENCE = 90.0
+SILENCE = 600.0
 """Seconds on the clock without a word from a worker: it waits for something. Others may be at
-work on the machine, so this is more than ``SECONDS``."""
+work on the machine, so this is far more than ``SECONDS``."""
 MEMORY = 6 * 2**30
 """Bytes of address space of a worker; the libraries alone map about a fifth of it."""
 WORKERS = 2

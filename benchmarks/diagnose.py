@@ -38,10 +38,12 @@ SEEDS = 32
 MOST_BLOCKS = 100
 """Blocks of seeds at most: 3200 runs of every recipe."""
 FLOOR_SEEDS = 128
+PARTICLES = 256
+"""Runs side by side to a floor, and particles of a mean-square rate."""
 RESOLVED = 0.03
 """Relative standard error of the loop's losses at which it stops."""
 LOOP_SECONDS = 2.5
-SIDE_SECONDS = 1.0
+SIDE_SECONDS = 2.0
 """CPU seconds for the loop on one case, and beside it for its floors and for its rates."""
 GRID = (20, 12)
 GRID_SECONDS = 6.0
@@ -194,7 +196,7 @@ def _rates(model: Model, record: dict) -> dict:
     """Growth of the root-mean-square error without gradient noise."""
     batch = record["data"]["batch_size"]
     per_epoch = -(-len(model.X) // batch)
-    once = 4.0 * _step_seconds(model, 1, SEEDS, batch)
+    once = 4.0 * _step_seconds(model, 1, PARTICLES, batch)
     ends = time.process_time() + SIDE_SECONDS
     out = {}
     for m in record["methods"]:
@@ -203,11 +205,11 @@ def _rates(model: Model, record: dict) -> dict:
             continue
         memory = 1.0 / max(abs(1.0 - rate), 1e-12)
         # Momentum makes growth oscillate: many memories average that out.
-        epochs = max(60, math.ceil(30.0 * memory / per_epoch))
+        epochs = max(60, math.ceil(60.0 * memory / per_epoch))
         if once * epochs * per_epoch > ends - time.process_time():
             continue
         slope, error = mean_square_rate(model, _config(m), batch_size=batch, epochs=epochs,
-                                        particles=SEEDS)  # fmt: skip
+                                        particles=PARTICLES)  # fmt: skip
         growth = m["mean_square"]
         out[m["key"]] = {
             "says": math.log(max(rate, 1e-300)), "is": _finite(slope), "error": _finite(error),

@@ -195,10 +195,11 @@ def main() -> None:
             "side": given.side,
             "steps": given.steps,
             "d": D,
-            "table": table,
         }
+        rows = ",\n".join(f"  {json.dumps(row)}" for row in table)
+        head = "".join(f" {json.dumps(k)}: {json.dumps(v)},\n" for k, v in found.items())
         with open(given.json, "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
+            file.write(f'{{\n{head} "table": [\n{rows}\n ]\n}}\n')
 
 
 if __name__ == "__main__":

@@ -71,14 +71,15 @@ def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_p
     original = clusters._result
     arrived = []
 
-    def killing(future, tile):
+    def killing(client, future, tile):
         """Kill when the fifth tile of forty is with the driver, before it gives out more."""
         arrived.append(tile)
         if len(arrived) == 5:
             os.kill(victim, signal.SIGKILL)
-        return original(future, tile)
+        return original(client, future, tile)
 
     monkeypatch.setattr(clusters, "_result", killing)
+    monkeypatch.setattr(clusters, "_TIMEOUT", 600.0)  # a busy scheduler may take its time
     data = sweep(PROBLEM, *PLANE, **GIVEN, store=store, cluster=cluster.scheduler_address)
     assert len(arrived) == len({*arrived}) == 40
     same_bits(data.load(), expected)

@@ -23,9 +23,9 @@ from ravine.theory.tuning.recommend import recommend
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
 """What most training scripts begin with."""
-_MOST_SPREAD = 10
-_TOP = 6
-_LOW = 4
+_MOST_SPREAD = 6
+_TOP = 4
+_LOW = 2
 _TUNING_DIRECTIONS = _MOST_SPREAD + _TOP + _LOW
 """Directions in which parameters are tuned, of the most disagreement, the largest and the least
 curvature: the others decide nothing."""

@@ -26,6 +26,8 @@ _FEWER = ((6, 3), (3, 2))
 _FIRST_SEEDS = 2
 _SECOND_SEEDS = 4
 """Seeds of the wide round, which only has to miss nothing good, and of the second."""
+_FEWEST = 4
+"""Recipes of the second round at least."""
 _WATCHED = 10
 """Marks at which a loss that takes a pass over the data is taken."""
 _NEAR = 1.0
@@ -89,13 +91,18 @@ def race(
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     entries = _entries(survey, grid, first)
     near = _neighbours(entries)
-    cost = _work(survey, len(near), steps, _SECOND_SEEDS)
-    allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
 
+    # The second round takes no longer than the first did: on fewer seeds, then of fewer recipes.
+    allowed = max(0.5 * seconds, _work(survey, len(grid), steps, _FIRST_SEEDS))
+    seeds = _SECOND_SEEDS
+    if _work(survey, len(near), steps, seeds) > allowed:
+        seeds = _FIRST_SEEDS
+
+    cost = _work(survey, len(near), steps, seeds)
     if cost > allowed:
-        near = near[: max(4, int(len(near) * allowed / cost))]
+        near = near[: max(_FEWEST, int(len(near) * allowed / cost))]
 
-    second = _run(survey, near, steps, _SECOND_SEEDS, seed + 202)
+    second = _run(survey, near, steps, seeds, seed + 202)
     final = _entries(survey, near, second)
     return _winners(survey, final, second)
 

@@ -20,8 +20,14 @@ from ravine.theory.ladder.rates import spectral_radius
 
 _CALM = 0.05
 """Batches hardly disagree where they change 1 - growth by less than this share."""
-_EPOCHS = (64, 24, 8)
-"""Epochs that are drawn for an estimate: as many as the time allows, and none with fewer."""
+_EPOCHS = (768, 256, 64, 24, 8)
+"""Epochs that are drawn for an estimate: as many as the time allows, and none with fewer. Rates far
+below 1 are made by rare batches, which a few dozen epochs do not show."""
+_ROOT_WORK = 1e-6
+_ROOT_PRODUCT = 0.25e-9
+_ROOT_ROUNDS = 80
+"""Seconds of a small product of matrices, of each multiplication in it, and how many products of
+each epoch the search for a root takes, both ways."""
 _REPLICAS = 32
 _LENGTH = 150
 """Random products of epochs for the almost-sure growth: so many, each of so many epochs."""
@@ -124,6 +130,7 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
     for epochs in (1,) if fixed else _EPOCHS:
         # The 2k columns of the product are runs of their own.
         cost = n * step_work(survey.model, survey.cut, 2 * k, epochs)
+        cost += _ROOT_ROUNDS * epochs * (_ROOT_WORK + _ROOT_PRODUCT * 2.0 * (2 * k) ** 3)
         if fixed or cost <= seconds:
             break
     else:
@@ -218,8 +225,17 @@ def _mean_square(products: Products, steps: int, alone: float, rule: Sampling) -
     mean = float(parts.mean())
     error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
     log = math.log(max(root, 1e-300)) + 2.0 * top
+
+    # The root of a mean over few epochs is too large, by an amount that falls like one over their
+    # number: half of them show it twice. It is taken out, and added to the limits.
+    halves = [_root(P[part::2], P_t[part::2])[0] for part in (0, 1)]
+    excess = 0.0
+    if root > 0.0 and min(halves) > 0.0:
+        excess = 0.5 * math.log(halves[0] * halves[1] / root**2)
+        log -= max(excess, 0.0)
+
     # Two standard errors of the logarithm; never below exact gradients (Jensen).
-    reach = 2.0 * error
+    reach = 2.0 * error + abs(excess)
     value = max(math.exp(log / steps), alone)
     low = max(math.exp((log - reach) / steps), alone)
     high = max(math.exp((log + reach) / steps), value)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ravine.engine.kernels import quadratic_kernel
-from ravine.engine.kernels.quadratic_driver import find_steps, record_eight
+from ravine.engine.kernels.quadratic_driver import find_steps, record_eight, takes_sup_norm
 from ravine.engine.kernels.quadratic_lanes import LANES
 from ravine.engine.measures import record
 from ravine.problems import worst_case_quadratic
