@@ -24,7 +24,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from attack.cases import ANSWERED, REFUSED, Result
+from attack.cases import ANSWERED, REFUSED, SILENCE, Result
 
 COUNT = 10_000
 """Command lines of a run at length."""
@@ -263,7 +263,7 @@ def _process(line: list[str], environment: dict[str, str]) -> tuple[int, str, st
         stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
         check=False,
-        timeout=80,
+        timeout=0.8 * SILENCE,  # a worker is to say itself that its case hangs
     )
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode()
 

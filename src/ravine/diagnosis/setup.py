@@ -113,6 +113,7 @@ class Setup:
         here = self if order is None else self.taking(order)
         model = from_data(here.X, here.y, loss=self.loss, l2=self.l2, batch_size=batch_size)
         model.loss = _with_weights(model.loss, here.weights)
+
         return model
 
 
@@ -139,6 +140,7 @@ def make_setup(
     rule = Sampling.parse(sampling)
     if batches is not None:
         batches = Batches.parse(batches)
+
     if shuffle is not None:
         shuffle = seed_number("shuffle", shuffle)
 
@@ -173,11 +175,13 @@ def make_setup(
     y = table.y
     names = table.columns
     _check_size(X)
+
     if standardise:
         X = standardised(X)
     if intercept:
         X = with_intercept(X)
         names = (*names, "intercept")
+
     weights = None
     if table.weights is not None:
         weights = table.weights / table.weights.mean()
@@ -212,6 +216,7 @@ def _scaled(X: Any, y: npt.NDArray[Any], weights: FloatArray) -> tuple[Any, npt.
     """Rows of a squared loss with weights: w (z - y)² is a squared loss of rows times √w."""
     roots = np.sqrt(weights)
     scaled = X.multiply(roots[:, None]).tocsr() if is_sparse(X) else X * roots[:, None]
+
     return scaled, y.astype(np.float64) * roots
 
 
@@ -267,6 +272,7 @@ def standardised(X: Any) -> Any:
     # A spread below 1e-12 of the mean is the rounding of a constant.
     varies = spread > 1e-12 * np.abs(mean)
     scale: FloatArray = np.where(varies, spread, 1.0)
+
     if is_sparse(X):
         return X.multiply(1.0 / scale[None, :]).tocsr()
 

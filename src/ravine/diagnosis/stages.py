@@ -152,6 +152,7 @@ def diagnose(
     budget.begin("reading the columns", 0.1)
     seed = seed_number("seed", seed)
     table = X
+
     if not isinstance(X, Table):
         table = as_table(X, y, columns=columns, name=name)
 
@@ -232,6 +233,7 @@ def _diagnose(
     computed = asked.try_remedies and affordable(setup, seen)
     tried = []
     unstable = predictions[0].fate not in (Fate.CONVERGES, Fate.USELESS)
+
     if computed and unstable:
         budget.begin("trying remedies", _REMEDIES)
         tried = remedies(
@@ -264,6 +266,7 @@ def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Met
         if not 1.0 / LARGEST <= step <= LARGEST:
             rule = f"between {1.0 / LARGEST:g} and {LARGEST:g}"
             raise Refusal("alpha", rule, step, "give a step size, e.g. 0.01")
+
         return Method(step, 0.0 if beta is None else beta, gamma)
     if beta is not None or gamma is not None:
         raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
@@ -302,6 +305,7 @@ def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -
     last = aside.losses(runs.final).mean(axis=0)
     tail = aside.losses(runs.tail).mean(axis=0)
     averaged = np.array([c.recipe.averaged for c in judged])
+
     return np.asarray(np.where(averaged, tail, last))
 
 
@@ -312,6 +316,7 @@ def _chosen(predictions: list[Prediction]) -> list[Prediction]:
         tuned = p.candidate.recommended and p.candidate.key not in _ALWAYS_SHOWN
         if tuned and p.fate is not Fate.CONVERGES:
             continue
+
         twin = next((q for q in kept if q.candidate.key == p.candidate.key), None)
         if twin is None:
             kept.append(p)
@@ -348,6 +353,7 @@ def _batch_notes(seen: Survey) -> list[Finding]:
     notes = []
     rows = int(seen.cut.sizes.max())
     d = seen.model.features
+
     if seen.cut.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
         what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
         remedy = "without l2 no order-free certificate is possible; add some"
