@@ -13,11 +13,11 @@ SEED = 7
 
 
 def test_command_lines():
-    assert run_cases("command_lines", 160, SEED, workers=1) == 0
+    assert run_cases("command_lines", 60, SEED, workers=1) == 0
 
 
 def test_calls():
-    assert run_cases("calls", 400, SEED, workers=1) == 0
+    assert run_cases("calls", 200, SEED, workers=1) == 0
 
 
 @pytest.mark.parametrize(
