@@ -65,7 +65,7 @@ def _model_sweep(rows: int, features: int) -> Callable[[], object]:
     draw = np.random.default_rng(0)
     X = draw.standard_normal((rows, features))
     y = X @ draw.standard_normal(features) + draw.standard_normal(rows)
-    problem = from_data(X, y, batch_size=rows // 10)
+    problem = from_data(X, y, l2=1e-2, batch_size=rows // 10)
     L = float(problem.curvature.L)
     alphas = np.linspace(0.1, 1.0, 4) / L
 
@@ -88,13 +88,16 @@ def _batch_growth(batches: int) -> Callable[[], object]:
     return lambda: ravine.growth(hessians, method, sampling="iid")
 
 
+TABLES = (3000, 10_000, 30_000, 100_000, 300_000)
+"""Rows of a table, a tenth of them in a batch."""
+
 AXES = (
-    Axis("pixels", "sweep", (100, 300, 1000, 3000, 10_000), lambda n: _sweep(n, 20, 200, 1)),
-    Axis("dimension", "sweep", (10, 30, 100, 300, 1000), lambda d: _sweep(64, d, 200, 1)),
-    Axis("steps", "sweep", (100, 300, 1000, 3000, 10_000), lambda k: _sweep(64, 20, k, 1)),
-    Axis("repeats", "sweep", (1, 3, 10, 30, 100), lambda r: _sweep(64, 20, 200, r)),
-    Axis("rows", "table's sweep", (300, 1000, 3000, 10_000, 30_000), lambda n: _model_sweep(n, 10)),
-    Axis("features", "table's sweep", (4, 12, 40, 120, 400), lambda p: _model_sweep(500, p)),
+    Axis("pixels", "sweep", (300, 1000, 3000, 10_000, 30_000), lambda n: _sweep(n, 100, 500, 1)),
+    Axis("dimension", "sweep", (10, 30, 100, 300, 1000), lambda d: _sweep(1000, d, 500, 1)),
+    Axis("steps", "sweep", (300, 1000, 3000, 10_000, 30_000), lambda k: _sweep(256, 100, k, 1)),
+    Axis("repeats", "sweep", (1, 3, 10, 30, 100), lambda r: _sweep(256, 100, 500, r)),
+    Axis("rows", "table's sweep", TABLES, lambda n: _model_sweep(n, 10)),
+    Axis("features", "table's sweep", (4, 12, 40, 120, 400), lambda p: _model_sweep(3000, p)),
     Axis("batches", "mean-square growth", (10, 30, 100, 300, 1000), _batch_growth),
     Axis("pixels", "closed forms", (10_000, 30_000, 100_000, 300_000, 1_000_000), _rungs),
 )  # fmt: skip
@@ -134,7 +137,7 @@ def measure() -> list[dict[str, Any]]:
 def limits(rows: list[dict[str, Any]]) -> list[str]:
     """What runs out first, at d = 100 and 1000 steps: a table in Markdown."""
     pixels = next(row for row in rows if row["of"] == "sweep" and row["axis"] == "pixels")
-    updates = pixels["sizes"][-1] * 20 * 200 / pixels["seconds"][-1]  # of one thread, a second
+    updates = pixels["sizes"][-1] * 100 * 500 / pixels["seconds"][-1]  # of one thread, a second
     cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     work = 100 * 1000  # coordinate updates of a pixel
