@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test browser lint format bench bench-peers docs man gallery wheel clean
+.PHONY: help demo test browser lint format bench bench-peers docs man gallery wheel lowest attack clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -55,8 +55,19 @@ wheel: $(VENV)/installed-dev  ## build sdist and wheel, and try every command in
 	$(PIP) install --quiet --constraint constraints.txt --group release
 	$(BIN)/python release/wheel.py
 
+lowest:  ## run the tests on the lowest versions that pyproject.toml declares
+	$(PYTHON) -m venv .lowest
+	$(PYTHON) release/lowest.py > .lowest/lowest.txt
+	.lowest/bin/python -m pip install --quiet --upgrade pip
+	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --editable '.[all]'
+	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --group dev
+	.lowest/bin/python -m pytest -n 2 --dist loadgroup
+
+attack: $(VENV)/installed-dev  ## try to break it: command lines, calls, tables, stores, kills, installations
+	$(BIN)/python -m attack
+
 clean:  ## remove what these targets made
-	rm -rf $(VENV) .peers reproduction build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .lowest .peers reproduction build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -7,7 +7,16 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-ATTACKS = ("command_lines", "terminals", "calls", "tables", "stores", "kills", "installs")
+ATTACKS = (
+    "command_lines",
+    "terminals",
+    "calls",
+    "tables",
+    "stores",
+    "clusters",
+    "kills",
+    "installs",
+)
 """In the order in which they run: the quick ones first."""
 
 

@@ -149,6 +149,7 @@ def _stretch(
                 case = "(after its last word)"
 
         worker.wait()
+        worker.stdout.close()
 
 
 def _listen(stream: IO[str], words: queue.Queue[str | None]) -> None:

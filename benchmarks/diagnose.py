@@ -1,12 +1,13 @@
 """What a diagnosis says and advises against a training loop written apart; time on large data.
 
-    python -m benchmarks.diagnose agreement RESULTS.jsonl TABLE...
-    python -m benchmarks.diagnose usefulness RESULTS.jsonl TABLE...
+    python -m benchmarks.diagnose agreement RESULTS.jsonl [TABLE...]
+    python -m benchmarks.diagnose usefulness RESULTS.jsonl [TABLE...]
     python -m benchmarks.diagnose report RESULTS.jsonl...
-    python -m benchmarks.diagnose large | sparse
+    python -m benchmarks.diagnose small | large | sparse
 
-Tables are files (any that ``ravine diagnose`` reads), each as it is and standardised. Results are
-written as they come, one line a case, and what is there already is not run again.
+Tables are files (any that ``ravine diagnose`` reads), each as it is and standardised; without any,
+those of ``benchmarks.tables``, small ones first. Results are written as they come, one line a case,
+and what is there already is not run again: a benchmark that was ended goes on where it was.
 """
 
 from __future__ import annotations
@@ -15,53 +16,66 @@ import json
 import math
 import resource
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.training_loop import Config, Model, train
-from ravine.diagnosis import diagnose, read_table
+from benchmarks.diagnose_report import HORIZONS, report
+from benchmarks.tables import write_tables
+from benchmarks.training_loop import Config, Model, mean_square_rate, train
+from ravine.diagnosis import diagnose, read_table, time_budget
 from ravine.engine.kernels.blas import one_blas_thread
 
 BUDGET = 60.0
-"""Seconds of a diagnosis."""
-SEEDS = 100
-LOOP_SECONDS = 10.0
-"""For the loop on one table: fewer seeds where it would take longer."""
-PART = 8.0
-"""Seconds for the floors, and for the rates, of one table."""
-HORIZONS = (10, 30, 100)
+"""Seconds of a diagnosis, here of CPU time: what else the machine does shall not count."""
+time_budget.time.perf_counter = time.process_time
+SEEDS = 32
+"""Seeds of the loop that run side by side."""
+MOST_BLOCKS = 24
+"""Blocks of seeds at most: 768 runs of every recipe."""
+RESOLVED = 0.03
+"""Relative standard error of the loop's losses at which it stops."""
+LOOP_SECONDS = 4.0
+SIDE_SECONDS = 1.5
+"""CPU seconds for the loop on one case, and beside it for its floors and for its rates."""
 GRID = (20, 12)
+GRID_SECONDS = 6.0
+"""CPU seconds for the grid of one table at one horizon; larger tables are left out."""
+MOMENTA = (0.0, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 
 
-def cases(tables: list[str], done: set[str]) -> Iterator[tuple[str, str, bool]]:
+def cases(tables: list[Path], done: set[str]) -> Iterator[tuple[str, Path, bool]]:
     """Every table, raw and standardised, that has no result yet."""
     for table in tables:
         for scaled in (False, True):
-            label = f"{Path(table).name}{' standardised' if scaled else ''}"
+            label = f"{table.name}{' standardised' if scaled else ''}"
             if label not in done:
                 yield label, table, scaled
 
 
-def run(part: str, out: Path, tables: list[str]) -> None:
+def run(part: str, out: Path, tables: list[Path]) -> None:
     """Run one part on all tables and write a line for each case."""
     done = set()
     if out.exists():
         done = {json.loads(line)["label"] for line in out.read_text().splitlines()}
+
+    judge = {"agreement": agree, "usefulness": use}[part]
     for label, path, scaled in cases(tables, done):
         begun = time.perf_counter()
         line = {"part": part, "label": label}
         try:
             table = read_table(path)
             line["shape"] = list(table.X.shape)
-            read = time.perf_counter() - begun
-            line |= {"agreement": agree, "usefulness": use}[part](table, scaled)
-            line["read_seconds"] = read
-        except Exception as error:  # noqa: BLE001: a failure is a result
+            line["read_seconds"] = round(time.perf_counter() - begun, 3)
+            line |= judge(table, scaled)
+        except Exception as error:  # a failure is a result
             line["failed"] = f"{type(error).__name__}: {error}"[:300]
-        line["all_seconds"] = time.perf_counter() - begun
+
+        line["all_seconds"] = round(time.perf_counter() - begun, 1)
         with out.open("a") as file:
             file.write(json.dumps(line) + "\n")
         print(label, line.get("failed", ""), f"{line['all_seconds']:.0f} s", flush=True)
@@ -69,36 +83,35 @@ def run(part: str, out: Path, tables: list[str]) -> None:
 
 def agree(table, scaled: bool) -> dict:
     """One diagnosis against the loop: outcome, loss, distance, floor and rate of every recipe."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     result = diagnose(table, standardise=scaled, time=BUDGET, try_remedies=False)
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     record = result.to_dict()
     data = record["data"]
     model = _model(table, scaled, data)
-    configs = [_config(m) for m in record["methods"]]
     best = model.best()
-    n = len(model.X)
-    steps = record["epochs"] * -(-n // data["batch_size"])
-    once = _time_of_step(model, configs, data["batch_size"])
-    seeds = int(np.clip(LOOP_SECONDS / max(once * steps, 1e-9), 6, SEEDS))
     with one_blas_thread(), np.errstate(all="ignore"):
-        loop = train(model, configs, batch_size=data["batch_size"], epochs=record["epochs"],
-                     seeds=seeds, best=best)  # fmt: skip
+        loop, seeds = _many_runs(model, record, best)
+        floors = _floors(model, record, best)
+        rates = _rates(model, record) if data["loss"] == "squared" else {}
+
     rows = []
     for i, m in enumerate(record["methods"]):
+        losses = loop["excess"][:, i]
         rows.append({
             "key": m["key"], "outcome": m["outcome"], "rate": m["mean_square"]["rate"],
-            "says_excess": _value(m["excess_after"]), "says_square": _value(m["error_after"]),
-            "excess": _mean(loop["excess"][:, i]), "square": _mean(loop["square"][:, i]),
-            "largest": _finite(loop["excess"][:, i].max()),
-            "error": _finite(loop["excess"][:, i].std(ddof=1) / math.sqrt(seeds)),
-            "lost": int(np.isinf(loop["excess"][:, i]).sum()),
+            "says": m["excess_after"], "says_square": m["error_after"],
+            "excess": _finite(losses.mean()), "error": _standard_error(losses),
+            "square": _finite(loop["square"][:, i].mean()),
+            "square_error": _standard_error(loop["square"][:, i]),
+            "largest": _finite(losses.max()), "lost": int(np.isinf(losses).sum()),
         })  # fmt: skip
-    floors = _floors(model, record, best, once)
-    rates = _rates(model, record, once) if data["loss"] == "squared" else {}
+
     return {
-        "seconds": seconds, "loss": data["loss"], "seeds": seeds, "methods": rows,
+        "seconds": round(seconds, 2), "loss": data["loss"], "seeds": seeds,
+        "own_seeds": int(result.runs.squares.shape[1]), "methods": rows,
         "start_excess": loop["start_excess"], "says_start": data["start_excess"],
+        "start_square": float(best @ best),
         "floors": floors, "rates": rates, "left_out": record["left_out"],
     }  # fmt: skip
 
@@ -111,6 +124,7 @@ def _model(table, scaled: bool, data: dict) -> Model:
         spread = X.std(axis=0)
         varies = spread > 1e-12 * np.abs(mean)
         X = np.where(varies, (X - mean) / np.where(varies, spread, 1.0), X)
+
     return Model(X, table.y, data["loss"], data["l2"])
 
 
@@ -118,68 +132,86 @@ def _config(m: dict) -> Config:
     return Config(m["alpha"], m["beta"], m["constant_share"], m["averaged"])
 
 
-def _time_of_step(model: Model, configs: list[Config], batch: int) -> float:
-    points = np.zeros((len(configs), model.dimension))
-    rows = np.arange(min(batch, len(model.X)))
-    begun = time.perf_counter()
-    for _ in range(20):
+def _many_runs(model: Model, record: dict, best) -> tuple[dict, int]:
+    """Blocks of seeds until every loss is known well, or the time is spent."""
+    configs = [_config(m) for m in record["methods"]]
+    steady = [i for i, m in enumerate(record["methods"]) if m["outcome"] == "converges"]
+    ends = time.process_time() + LOOP_SECONDS
+    blocks: list[dict] = []
+    while len(blocks) < MOST_BLOCKS:
+        begun = time.process_time()
+        blocks.append(
+            train(model, configs, batch_size=record["data"]["batch_size"], best=best,
+                  epochs=record["epochs"], seeds=SEEDS, seed=len(blocks))
+        )  # fmt: skip
+        losses = np.concatenate([b["excess"] for b in blocks])[:, steady]
+        errors = losses.std(axis=0, ddof=1) / (np.sqrt(len(losses)) * losses.mean(axis=0))
+        known = bool((errors[np.isfinite(errors)] <= RESOLVED).all())
+        if known or 2.0 * time.process_time() - begun > ends:
+            break
+
+    joined = {name: np.concatenate([b[name] for b in blocks]) for name in ("excess", "square")}
+    return joined | {"start_excess": blocks[0]["start_excess"]}, SEEDS * len(blocks)
+
+
+def _step_seconds(model: Model, configs: int, seeds: int, batch: int) -> float:
+    """Time of one step, with what the loop does beside the gradient."""
+    points = np.zeros((seeds, model.features, configs * model.outputs))
+    rows = np.arange(seeds * min(batch, len(model.X))).reshape(seeds, -1) % len(model.X)
+    begun = time.process_time()
+    for _ in range(10):
         model.gradient(rows, points)
-    return 1.4 * (time.perf_counter() - begun) / 20
+
+    return 2.0 * (time.process_time() - begun) / 10
 
 
-def _floors(model: Model, record: dict, best, once: float) -> dict:
+def _floors(model: Model, record: dict, best) -> dict:
     """Runs from the minimiser, for every floor that was given and settles in the time."""
+    batch = record["data"]["batch_size"]
+    per_epoch = -(-len(model.X) // batch)
+    once = _step_seconds(model, 1, SEEDS, batch)
+    ends = time.process_time() + SIDE_SECONDS
     out = {}
-    begun = time.perf_counter()
-    per_epoch = -(-len(model.X) // record["data"]["batch_size"])
     for m in record["methods"]:
         if m["floor"] is None:
             continue
         memory = 1.0 / max(1.0 - m["mean_square"]["rate"], 1e-12)
         epochs = max(20, math.ceil(12.0 * memory / per_epoch))
-        seeds = int(np.clip(5.0 / max(0.3 * once * epochs * per_epoch, 1e-9), 2, 24))
-        if 0.3 * once * epochs * per_epoch * seeds > 6.0 or time.perf_counter() - begun > PART:
+        if once * epochs * per_epoch > ends - time.process_time():
             continue
-        with one_blas_thread(), np.errstate(all="ignore"):
-            loop = train(model, [_config(m)], batch_size=record["data"]["batch_size"],
-                         epochs=epochs, seeds=seeds, start=best, best=best)  # fmt: skip
+        loop = train(model, [_config(m)], batch_size=batch, epochs=epochs, seeds=SEEDS,
+                     start=best, best=best)  # fmt: skip
         late = loop["late_square"][:, 0]
         out[m["key"]] = {
-            "says": m["floor"]["value"], "is": _mean(late),
-            "error": _finite(late.std(ddof=1) / math.sqrt(seeds)),
+            "says": m["floor"], "is": _finite(late.mean()), "error": _standard_error(late)
         }  # fmt: skip
+
     return out
 
 
-def _rates(model: Model, record: dict, once: float) -> dict:
-    """Growth of E‖p - p*‖² without gradient noise: the target is made to fit exactly."""
+def _rates(model: Model, record: dict) -> dict:
+    """Growth of the root-mean-square error without gradient noise."""
+    batch = record["data"]["batch_size"]
+    per_epoch = -(-len(model.X) // batch)
+    once = 4.0 * _step_seconds(model, 1, SEEDS, batch)
+    ends = time.process_time() + SIDE_SECONDS
     out = {}
-    begun = time.perf_counter()
-    per_epoch = -(-len(model.X) // record["data"]["batch_size"])
-    exact = Model(model.X, model.X @ np.ones(model.dimension), "squared", model.l2)
-    best = exact.best()
     for m in record["methods"]:
         rate = m["mean_square"]["rate"]
-        if m["constant_share"] < 1.0 or m["averaged"] or m["outcome"] in ("diverges", "erratic"):
+        if m["constant_share"] < 1.0 or m["averaged"]:
             continue
-        memory = 1.0 / max(1.0 - rate, 1e-12)
-        epochs = 4 * max(2, math.ceil(3.0 * memory / per_epoch))
-        dear = 0.3 * once * epochs * per_epoch * 32 > 4.0
-        # A rate far below 1 is made by rare draws, which a few dozen runs do not see.
-        if rate < 0.5 or dear or time.perf_counter() - begun > PART:
+        memory = 1.0 / max(abs(1.0 - rate), 1e-12)
+        epochs = max(24, math.ceil(12.0 * memory / per_epoch))
+        if once * epochs * per_epoch > ends - time.process_time():
             continue
-        marks = tuple(range(1, epochs + 1))
-        with one_blas_thread(), np.errstate(all="ignore"):
-            loop = train(exact, [_config(m)], batch_size=record["data"]["batch_size"],
-                         epochs=epochs, seeds=32, best=best, marks=marks)  # fmt: skip
-        curve = np.array([loop["marked"][e][:, 0].mean() for e in marks])
-        # Sums over the second and the last quarter: a decay may oscillate.
-        half = curve[epochs // 4 : epochs // 2].sum()
-        full = curve[3 * epochs // 4 :].sum()
-        if not (np.isfinite(full) and full > 1e-22 * loop["start_excess"] and half > full):
-            continue
-        slope = math.log(full / half) / (2.0 * (epochs // 2) * per_epoch)
-        out[m["key"]] = {"says": math.log(max(rate, 1e-300)), "is": slope}
+        slope, error = mean_square_rate(model, _config(m), batch_size=batch, epochs=epochs,
+                                        particles=SEEDS)  # fmt: skip
+        growth = m["mean_square"]
+        out[m["key"]] = {
+            "says": math.log(max(rate, 1e-300)), "is": _finite(slope), "error": _finite(error),
+            "low": growth.get("low"), "high": growth.get("high"),
+        }  # fmt: skip
+
     return out
 
 
@@ -188,152 +220,93 @@ def use(table, scaled: bool) -> dict:
     out = {"horizons": {}}
     seconds = []
     for epochs in HORIZONS:
-        begun = time.perf_counter()
+        begun = time.process_time()
         result = diagnose(table, standardise=scaled, epochs=epochs, time=BUDGET, try_remedies=False)
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(round(time.process_time() - begun, 2))
         if result.recommendation is None:
             out["horizons"][epochs] = None
             continue
         record = result.to_dict()
-        data = record["data"]
-        model = _model(table, scaled, data)
-        out["horizons"][epochs] = _compare(model, record, epochs)
-    out["seconds"] = seconds
-    return out
+        with one_blas_thread(), np.errstate(all="ignore"):
+            out["horizons"][epochs] = _compare(
+                _model(table, scaled, record["data"]), record, epochs
+            )
+
+    return out | {"seconds": seconds}
 
 
 def _compare(model: Model, record: dict, epochs: int) -> dict:
-    a = record["advice"]
+    """Losses as shares of the start's, and epochs to 1 %: advice, defaults, the grid's best.
+
+    The best of the grid are chosen on two seeds and judged, with everything else, on others.
+    """
     L = record["curvature"]["L"]
+    batch = record["data"]["batch_size"]
+    sizes = np.geomspace(1e-4, 4.0, GRID[0]) / L
+    grid = [Config(lr, b, c) for lr in sizes for b in MOMENTA[: GRID[1]] for c in (1.0, 0.0)]
+    steps = epochs * -(-len(model.X) // batch)
+    if steps * _step_seconds(model, len(grid), 2, batch) > GRID_SECONDS:
+        return {"left out": f"the grid would take more than {GRID_SECONDS:.0f} s"}
+
+    best = model.best()
+    first = train(model, grid, batch_size=batch, epochs=epochs, seeds=2, best=best)
+    chosen = first["excess"].mean(axis=0)
+    picked = [c + 2 * int(np.nanargmin(chosen[c::2])) for c in (0, 1)]
+
+    a = record["advice"]
     named = {
         "advice": Config(a["alpha"], a["beta"], a["constant_share"], a["averaged"]),
         "lr .01/.9": Config(0.01, 0.9),
         "lr .01/.9 decay": Config(0.01, 0.9, 0.0),
         "scikit-learn": Config(0.01, 0.0),
         "1/L": Config(1.0 / L, 0.0),
+        "grid constant": grid[picked[0]],
+        "grid decay": grid[picked[1]],
     }
-    momenta = [0.0, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99][: GRID[1]]
-    steps = np.geomspace(1e-4, 4.0, GRID[0]) / L
-    grid = [Config(lr, b, c) for lr in steps for b in momenta for c in (1.0, 0.0)]
-    every = [*named.values(), *grid]
-    with one_blas_thread(), np.errstate(all="ignore"):
-        loop = train(model, every, batch_size=record["data"]["batch_size"], epochs=epochs, seeds=4)
-    mean = loop["excess"].mean(axis=0) / loop["start_excess"]
-    out = {name: _finite(mean[i]) for i, name in enumerate(named)}
-    rest = mean[len(named) :]
-    # The best of the grid is chosen on two seeds and judged on the two others.
-    chosen = loop["excess"][:2].mean(axis=0)[len(named) :]
-    for name, first in (("grid constant", 0), ("grid decay", 1)):
-        pick = first + 2 * int(np.nanargmin(chosen[first::2]))
-        judged = loop["excess"][2:, len(named) + pick].mean() / loop["start_excess"]
-        out[name] = _finite(judged)
-    out["advice judged"] = _finite(loop["excess"][2:, 0].mean() / loop["start_excess"])
-    out["grid least"] = _finite(np.nanmin(rest))
+    for m in record["methods"]:
+        if m["key"] == record["quick"]:
+            named["quick"] = _config(m)
+
+    marks = tuple(range(1, epochs + 1))
+    loop = train(model, list(named.values()), batch_size=batch, epochs=epochs, seeds=16,
+                 best=best, marks=marks, seed=1)  # fmt: skip
+
+    start = loop["start_excess"]
+    curve = np.stack([loop["marked"][e].mean(axis=0) for e in marks]) / start
+    shares = loop["excess"].mean(axis=0) / start
+    out = {}
+    for i, name in enumerate(named):
+        near = np.flatnonzero(curve[:, i] <= 0.01)
+        reached = int(marks[near[0]]) if near.size else None
+        error = _standard_error(loop["excess"][:, i] / start)
+        out[name] = {"share": _finite(shares[i]), "error": error, "to 1 %": reached}
+
     return out
 
 
-def _value(estimate: dict | None) -> float | None:
-    return None if estimate is None else estimate["value"]
+def _standard_error(values) -> float | None:
+    if not np.isfinite(values).all():
+        return None
 
-
-def _mean(values) -> float | None:
-    return _finite(values.mean())
+    return _finite(values.std(ddof=1) / math.sqrt(len(values)))
 
 
 def _finite(value) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
-def report(paths: list[str]) -> None:
-    """Shares of agreement and gaps of the advice over all results."""
-    lines = [json.loads(one) for path in paths for one in Path(path).read_text().splitlines()]
-    for part, show in (("agreement", _show_agreement), ("usefulness", _show_usefulness)):
-        mine = [line for line in lines if line["part"] == part]
-        if mine:
-            show(mine)
-
-
-def _show_agreement(lines: list[dict]) -> None:
-    answered = [line for line in lines if "failed" not in line]
-    print(f"answered {len(answered)} of {len(lines)}; longest "
-          f"{max(line['seconds'] for line in answered):.0f} s of {BUDGET:.0f}")  # fmt: skip
-    for line in lines:
-        if "failed" in line:
-            print("  failed:", line["label"], line["failed"])
-    for squared in (True, False):
-        group = [line for line in answered if (line["loss"] == "squared") is squared]
-        _show_group("squared" if squared else "other losses", group)
-
-
-def _show_group(name: str, group: list[dict]) -> None:
-    right = wrong = allowed = 0
-    errors: list[float] = []
-    squares: list[float] = []
-    floors: list[float] = []
-    rates: list[float] = []
-    for line in group:
-        begin = line["start_excess"]
-        for m in line["methods"]:
-            good = _same_outcome(m, begin)
-            right += good
-            wrong += not good
-            if not good:
-                print(f"  outcome differs: {line['label']} {m['key']} says {m['outcome']} at "
-                      f"{m['rate']:.6f}, loop excess {m['excess']} of {begin:.3g}, "
-                      f"lost {m['lost']}")  # fmt: skip
-            if m["outcome"] == "converges" and m["excess"] and m["says_excess"]:
-                ratio = m["says_excess"] / m["excess"]
-                errors.append(ratio)
-                noise = 3.0 * (m["error"] or math.inf) / m["excess"]
-                allowed += abs(ratio - 1.0) <= max(0.2, noise)
-                squares.append(m["says_square"] / m["square"])
-        floors += [f["says"] / f["is"] for f in line["floors"].values() if f["is"]]
-        rates += [r["says"] / r["is"] for r in line["rates"].values() if r["is"]]
-    print(f"{name}: {len(group)} cases, outcomes {right} of {right + wrong}; losses within 20 % "
-          f"or three standard errors of the loop: {allowed} of {len(errors)}")  # fmt: skip
-    for what, ratios, within in (
-        ("losses", errors, 0.2), ("distances", squares, 0.2), ("floors", floors, 0.1),
-        ("rates", rates, 0.05),
-    ):  # fmt: skip
-        good = sum(abs(r - 1.0) <= within for r in ratios)
-        if ratios:
-            print(f"  {what}: {good} of {len(ratios)} within {100 * within:.0f} %, "
-                  f"median ratio {np.median(ratios):.3f}")  # fmt: skip
-
-
-def _same_outcome(m: dict, begin: float) -> bool:
-    excess = math.inf if m["excess"] is None or m["lost"] else m["excess"]
-    if m["outcome"] == "converges":
-        return excess < begin
-    if m["outcome"] == "useless":
-        return excess > 0.5 * begin
-    if m["outcome"] in ("diverges", "erratic"):
-        return excess > 0.1 * begin
-    return True
-
-
-def _show_usefulness(lines: list[dict]) -> None:
-    answered = [line for line in lines if "failed" not in line]
-    print(f"advice given on {len(answered)} of {len(lines)}")
-    for epochs in HORIZONS:
-        rows = [line["horizons"].get(str(epochs)) for line in answered]
-        rows = [(line["label"], r) for line, r in zip(answered, rows, strict=True) if r]
-        gaps, worse = [], 0
-        for label, r in rows:
-            mine = r["advice"] if r["advice"] is not None else math.inf
-            judged = r["advice judged"] if r["advice judged"] is not None else math.inf
-            grid = min(v for v in (r["grid constant"], r["grid decay"]) if v is not None)
-            gaps.append(judged / max(grid, 1e-300))
-            named = [r[k] for k in ("lr .01/.9", "lr .01/.9 decay", "scikit-learn", "1/L")]
-            best = min(v for v in [*named, math.inf] if v is not None)
-            if mine > 1.05 * best:
-                worse += 1
-                print(f"  {label}, {epochs} epochs: advice {mine:.3g}, a default {best:.3g}")
-        if rows:
-            print(f"{epochs} epochs: {len(rows)} cases, gap to the best of the grid: median "
-                  f"{np.median(gaps):.3g}, quartiles {np.quantile(gaps, 0.25):.3g} to "
-                  f"{np.quantile(gaps, 0.75):.3g}; worse than a default by 5 %: "
-                  f"{worse}")  # fmt: skip
+def small() -> None:
+    """CPU seconds on 10^4 rows and 100 columns, squared and logistic, and with many batches."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((10**4, 100)) * np.geomspace(0.3, 3.0, 100)
+    y = X @ rng.standard_normal(100) + rng.standard_normal(10**4)
+    for name, target in (("squared", y), ("logistic", y > 0.0)):
+        for batch in (32, 4):
+            begun = time.process_time()
+            result = diagnose(X, target, batch_size=batch)
+            spent = time.process_time() - begun
+            print(f"10^4 x 100, {name}, batches of {batch}: {spent:.1f} s; "
+                  f"left out: {'; '.join(result.left_out) or 'nothing'}")  # fmt: skip
 
 
 def large() -> None:
@@ -369,15 +342,29 @@ def sparse() -> None:
     print(result.verdict)
 
 
+@contextmanager
+def _chosen(given: list[str]) -> Iterator[list[Path]]:
+    """The files that were named, or those of the packages, small ones first."""
+    if given:
+        yield [Path(path) for path in given]
+        return
+
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [copy for _, copy in write_tables(Path(folder))]
+        yield sorted(copies, key=lambda copy: copy.stat().st_size)
+
+
 def main() -> None:
     """Run what the first word names."""
-    part, *rest = sys.argv[1:] or ["large"]
+    part, *rest = sys.argv[1:] or ["small"]
     if part == "report":
-        report(rest)
+        report([Path(path) for path in rest])
     elif part in ("agreement", "usefulness"):
-        run(part, Path(rest[0]), rest[1:])
+        with _chosen(rest[1:]) as tables:
+            run(part, Path(rest[0]), tables)
     else:
-        {"large": large, "sparse": sparse}[part]()
+        sizes: dict[str, Callable[[], None]] = {"small": small, "large": large, "sparse": sparse}
+        sizes[part]()
 
 
 if __name__ == "__main__":

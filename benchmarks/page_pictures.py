@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.page import browser, until
 
-_WIDE = (1280, 960)
-_PHONE = (390, 1500)
+_WIDE = (1280, 1010)
+_PHONE = (390, 2080)
 _SETTLED = 2.0  # seconds for the fine picture, which comes after the coarse one
 _DRAWN = (
     "const p = document.querySelector('#plane .js-plotly-plot .heatmaplayer image');"
@@ -63,7 +63,7 @@ def _open(driver: Any, address: str, shape: tuple[int, int], light: str) -> None
 
 def _data(driver: Any, address: str, folder: Path) -> None:
     """The room for tables, with a data set of scikit-learn diagnosed."""
-    _open(driver, address + "?room=data", (1280, 1320), "light")
+    _open(driver, address + "?room=data", (1280, 1480), "light")
     driver.execute_script("window.dash_clientside.set_props('dataset', {value: 'diabetes'})")
     until(driver, "return !document.getElementById('data-words').hidden")
     time.sleep(_SETTLED)

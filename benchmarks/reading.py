@@ -40,8 +40,8 @@ def main() -> None:
             speed(Path(folder))
 
 
-def hostile(folder: Path) -> None:
-    """Every hostile file through the command line, in a process of its own."""
+def hostile(folder: Path) -> int:
+    """Every hostile file through the command line, in a process of its own; how many failed."""
     print(f"{'file':22} {'exit':>4} {'lines':>5} {'seconds':>8} {'clock':>6} {'GB':>6}")
     failed = []
     for name, write in HOSTILE.items():
@@ -73,6 +73,7 @@ def hostile(folder: Path) -> None:
         if path.is_file() and not path.is_symlink():
             path.unlink()
     print(f"\n{len(HOSTILE) - len(failed)} of {len(HOSTILE)} refused as they should be")
+    return len(failed)
 
 
 MEASURED = """

@@ -136,6 +136,51 @@ def _waves() -> tuple[Tensor, Tensor]:
 
 
 @cache
+def _wine_itself() -> tuple[Tensor, Tensor]:
+    return _wine()[0], _wine()[0]
+
+
+@cache
+def _friedman() -> tuple[Tensor, Tensor]:
+    """Friedman's first function of five of eight uniform variables, with noise."""
+    g = _draw(21)
+    x = torch.rand(1024, 8, generator=g)
+    y = 10 * torch.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
+    y = y + 10 * x[:, 3] + 5 * x[:, 4]
+    y = (y - y.mean()) / y.std()
+    return 2.0 * x - 1.0, y[:, None] + 0.1 * torch.randn(1024, 1, generator=g)
+
+
+@cache
+def _teacher() -> tuple[Tensor, Tensor]:
+    """Four rectified linear functions."""
+    g = _draw(22)
+    x = torch.randn(1024, 10, generator=g)
+    return x, torch.relu(x @ torch.randn(10, 4, generator=g) / 10**0.5)
+
+
+@cache
+def _linear_map() -> tuple[Tensor, Tensor]:
+    g = _draw(23)
+    x = torch.randn(1024, 12, generator=g) * torch.logspace(-0.5, 0.3, 12)
+    y = x @ torch.randn(12, 4, generator=g) / 12**0.5
+    return x, y + 0.05 * torch.randn(1024, 4, generator=g)
+
+
+@cache
+def _standardised_digits() -> tuple[Tensor, Tensor]:
+    """The data of ``examples/torch_digits.py``."""
+    images, labels = datasets.load_digits(return_X_y=True)
+    x = torch.tensor(images, dtype=torch.float32)
+    x = (x - x.mean(dim=0)) / x.std(dim=0).clamp(min=0.1)
+    return x, nn.functional.one_hot(torch.tensor(labels), 10).float()
+
+
+def _summed_square(output: Tensor, target: Tensor) -> Tensor:
+    return (output - target).square().sum(dim=1).mean()
+
+
+@cache
 def _moons() -> tuple[Tensor, Tensor]:
     x, y = datasets.make_moons(1000, noise=0.15, random_state=4)
     return torch.tensor(x, dtype=torch.float32), torch.tensor(y)
@@ -267,3 +312,25 @@ KEPT_BACK = [
          lambda: _mlp(64, 48, 10, act=nn.Tanh, norm=True), _ce, (8, 32), 5.0),
     Task("digits, 10^6 parameters", "ce", _digits, lambda: _mlp(64, 960, 960, 10), _ce, (32,)),
 ]  # fmt: skip
+
+WATCHED = [
+    *(task for task in TUNED if task.kind in ("quadratic", "mse")),
+    Task("Friedman, tanh MLP", "mse", _friedman, lambda: _mlp(8, 32, 32, 1, act=nn.Tanh), _mse),
+    Task("teacher, ReLU MLP", "mse", _teacher, lambda: _mlp(10, 24, 4), _mse),
+    Task("linear map, deep linear", "mse", _linear_map,
+         lambda: _mlp(12, 16, 16, 4, act=nn.Identity), _mse),
+    Task("teacher, BatchNorm MLP", "mse", _teacher, lambda: _mlp(10, 24, 24, 4, norm=True), _mse),
+]  # fmt: skip
+"""Squared losses on which the rule of ``ravine.torch.Monitor`` was chosen."""
+
+UNWATCHED = [
+    *(task for task in KEPT_BACK if task.kind in ("quadratic", "mse")),
+    Task("diabetes, SiLU MLP", "mse", _diabetes, lambda: _mlp(10, 32, 1, act=nn.SiLU), _mse),
+    Task("wine autoencoder, linear", "mse", _wine_itself,
+         lambda: _mlp(13, 6, 13, act=nn.Identity), _mse, (8, 32)),
+]  # fmt: skip
+"""Squared losses on which it was measured alone."""
+
+WORKED_EXAMPLE = Task(
+    "worked example", "mse", _standardised_digits, lambda: _mlp(64, 32, 10), _summed_square, (32,)
+)

@@ -1,15 +1,22 @@
 """A plain training loop on a table, written apart: NumPy and SciPy alone, nothing of ravine's.
 
 Steps are those of PyTorch's SGD with nesterov=True, b = momentum b + g and p = p - lr (g + momentum
-b), on batches of a loader that shuffles every epoch and keeps the short last batch.
+b), on batches of a loader that shuffles every epoch and keeps the short last batch. Many seeds and
+many configurations run side by side: points have the shape (seeds, features, configs * outputs).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
+
+LOST = 1e10
+"""A run whose distance is beyond so many times the start's is lost."""
+CHUNK = 2**22
+"""Scores that are held at once when the whole loss is taken: 32 MiB."""
 
 
 @dataclass(frozen=True)
@@ -21,84 +28,103 @@ class Config:
     constant: float = 1.0
     averaged: bool = False
 
-    def rate(self, k: int, steps: int) -> float:
-        """The learning rate of step k."""
+    def rates(self, steps: int):
+        """The learning rate of every step."""
         if self.constant >= 1.0:
-            return self.lr
-        return self.lr * min(1.0, (1.0 - k / steps) / (1.0 - self.constant))
+            return np.full(steps, self.lr)
+
+        left = 1.0 - np.arange(steps) / steps
+        return self.lr * np.minimum(1.0, left / (1.0 - self.constant))
 
 
 class Model:
-    """Mean loss of linear scores plus l2/2 of the squared weights, at many points at once."""
+    """Mean loss of linear scores plus l2/2 of the squared weights."""
 
     def __init__(self, X, y, loss: str, l2: float) -> None:
-        self.X = np.asarray(X, dtype=float)
-        self.loss, self.l2 = loss, l2
+        self.X = np.ascontiguousarray(X, dtype=float)
+        self.loss = loss
+        self.l2 = l2
         self.outputs = 1
         if loss == "squared":
             self.y = np.asarray(y, dtype=float)
         else:
-            self.labels, codes = np.unique(y, return_inverse=True)
-            self.y = codes
+            self.labels, self.y = np.unique(y, return_inverse=True)
             self.outputs = 1 if loss == "logistic" else len(self.labels)
-        self.dimension = self.X.shape[1] * self.outputs
+
+        self.features = self.X.shape[1]
+        self.dimension = self.features * self.outputs
+
+    def spread(self, point, seeds: int, configs: int):
+        """One point (d,) for every configuration of every seed."""
+        W = point.reshape(self.features, 1, self.outputs)
+        wide = np.repeat(W, configs, axis=1).reshape(1, self.features, -1)
+        return np.repeat(wide, seeds, axis=0)
 
     def gradient(self, rows, points):
-        """Gradient of the mean over some rows at points (c, d)."""
+        """Gradient of the mean over the rows (seeds, m) of each seed, at its points."""
         B = self.X[rows]
-        c = len(points)
-        W = points.reshape(c, self.X.shape[1], self.outputs)
-        Z = np.einsum("mf,cfk->cmk", B, W, optimize=True)
+        Z = B @ points
+        y = self.y[rows][:, :, None]
         if self.loss == "squared":
-            S = Z - self.y[rows][None, :, None]
+            S = Z - y
         elif self.loss == "logistic":
-            S = 1.0 / (1.0 + np.exp(-np.clip(Z, -500, 500))) - self.y[rows][None, :, None]
+            S = 1.0 / (1.0 + np.exp(-np.clip(Z, -500.0, 500.0))) - y
         else:
-            S = np.exp(Z - Z.max(axis=2, keepdims=True))
-            S /= S.sum(axis=2, keepdims=True)
-            S[:, np.arange(len(rows)), self.y[rows]] -= 1.0
-        G = np.einsum("mf,cmk->cfk", B, S, optimize=True) / len(rows)
-        return G.reshape(c, -1) + self.l2 * points
+            split = Z.reshape(*Z.shape[:2], -1, self.outputs)
+            S = np.exp(split - split.max(axis=3, keepdims=True))
+            S /= S.sum(axis=3, keepdims=True)
+            S -= (y == np.arange(self.outputs))[:, :, None, :]
+            S = S.reshape(Z.shape)
+
+        return np.swapaxes(B, 1, 2) @ S / rows.shape[1] + self.l2 * points
 
     def value(self, points):
-        """The whole objective at points (c, d)."""
-        out = np.empty(len(points))
-        for i, p in enumerate(points):
-            Z = self.X @ p.reshape(self.X.shape[1], self.outputs)
-            if self.loss == "squared":
-                each = 0.5 * (Z[:, 0] - self.y) ** 2
-            elif self.loss == "logistic":
-                each = np.logaddexp(0.0, Z[:, 0]) - self.y * Z[:, 0]
-            else:
-                top = Z.max(axis=1)
-                each = np.log(np.exp(Z - top[:, None]).sum(axis=1)) + top
-                each = each - Z[np.arange(len(Z)), self.y]
-            out[i] = each.mean() + 0.5 * self.l2 * p @ p
-        return out
+        """The whole objective at every point: (seeds, configs)."""
+        seeds, f, width = points.shape
+        configs = width // self.outputs
+        flat = np.moveaxis(points, 1, 0).reshape(f, -1)
+        total = np.zeros(seeds * configs)
+        at_once = max(1, CHUNK // flat.shape[1])
+        for first in range(0, len(self.X), at_once):
+            Z = self.X[first : first + at_once] @ flat
+            total += self._losses(Z, self.y[first : first + at_once])
+
+        split = points.reshape(seeds, f, configs, self.outputs)
+        squares = np.einsum("sfck,sfck->sc", split, split)
+        return total.reshape(seeds, configs) / len(self.X) + 0.5 * self.l2 * squares
+
+    def _losses(self, Z, y):
+        """Sums over some rows, one for each point."""
+        if self.loss == "squared":
+            return (0.5 * (Z - y[:, None]) ** 2).sum(axis=0)
+        if self.loss == "logistic":
+            return (np.logaddexp(0.0, Z) - y[:, None] * Z).sum(axis=0)
+
+        split = Z.reshape(len(Z), -1, self.outputs)
+        top = split.max(axis=2)
+        each = np.log(np.exp(split - top[:, :, None]).sum(axis=2)) + top
+        return (each - split[np.arange(len(Z)), :, y]).sum(axis=0)
 
     def best(self):
         """The minimiser (of least norm) by least squares, or by a quasi-Newton search."""
-        n, d = self.X.shape
+        n = len(self.X)
         if self.loss == "squared":
             if self.l2 == 0.0:
                 return np.linalg.lstsq(self.X, self.y, rcond=1e-7)[0]
-            return np.linalg.solve(
-                self.X.T @ self.X / n + self.l2 * np.eye(d), self.X.T @ self.y / n
-            )
-        every = np.arange(n)
+            H = self.X.T @ self.X / n + self.l2 * np.eye(self.features)
+            return np.linalg.solve(H, self.X.T @ self.y / n)
 
-        def both(p):
-            return self.value(p[None])[0], self.gradient(every, p[None])[0]
-
+        every = np.arange(n)[None]
         # Scaled so that columns of any size are searched alike.
-        scale = 1.0 / np.repeat(np.maximum(np.sqrt((self.X**2).mean(axis=0)), 1e-12), self.outputs)
+        size = np.maximum(np.sqrt((self.X**2).mean(axis=0)), 1e-12)
+        scale = 1.0 / np.repeat(size, self.outputs)
 
-        def scaled(q):
-            value, slope = both(scale * q)
-            return value, scale * slope
+        def both(q):
+            W = self.spread(scale * q, 1, 1)
+            return self.value(W)[0, 0], scale * self.gradient(every, W).ravel()
 
         answer = minimize(
-            scaled,
+            both,
             np.zeros(self.dimension),
             jac=True,
             method="L-BFGS-B",
@@ -107,61 +133,135 @@ class Model:
         return scale * answer.x
 
 
-def train(model: Model, configs, *, batch_size, epochs, seeds, start=None, best=None, marks=()):
+def squares(points, outputs: int):
+    """Squared length of every point: (seeds, configs)."""
+    seeds, f, width = points.shape
+    split = points.reshape(seeds, f, width // outputs, outputs)
+    return np.einsum("sfck,sfck->sc", split, split)
+
+
+def train(
+    model: Model, configs, *, batch_size, epochs, seeds, start=None, best=None, marks=(), seed=0
+):
     """Excess losses and squared distances in the end, (seeds, configs), and at the marks (epochs).
 
-    A run whose distance is beyond 1e10 times the start's (or the minimiser's size) is lost: inf.
+    ``late_square`` is the mean of the squared distance over the last half of the steps. A lost run
+    has infinities.
     """
     n = len(model.X)
+    K = model.outputs
     best = model.best() if best is None else best
-    least = model.value(best[None])[0]
+    least = model.value(model.spread(best, 1, 1))[0, 0]
     first = np.zeros(model.dimension) if start is None else start
-    far = max(np.linalg.norm(first - best), np.linalg.norm(best), 1e-100)
-    momentum = np.array([c.momentum for c in configs])[:, None]
+    reach = max(np.linalg.norm(first - best), np.linalg.norm(best), 1e-100)
     per_epoch = -(-n // batch_size)
     steps = epochs * per_epoch
-    lr = np.array([[c.rate(k, steps) for c in configs] for k in range(steps)])
-    excess = np.empty((seeds, len(configs)))
-    square = np.empty((seeds, len(configs)))
-    marked = {e: np.empty((seeds, len(configs))) for e in marks}
-    late = np.zeros((seeds, len(configs), 2))
-    for s in range(seeds):
-        rng = np.random.default_rng([99, s])
-        p = np.tile(first, (len(configs), 1))
-        b = np.zeros_like(p)
-        tail = np.zeros_like(p)
-        lost = np.zeros(len(configs), dtype=bool)
-        k = 0
-        taken = 0
-        for epoch in range(epochs):
-            order = rng.permutation(n)
-            for i in range(0, n, batch_size):
-                g = model.gradient(order[i : i + batch_size], p)
-                b = momentum * b + g
-                p = p - lr[k][:, None] * (g + momentum * b)
-                k += 1
-                if 2 * k >= steps:
-                    tail += p
-                    taken += 1
-                    away = ((p - best) ** 2).sum(axis=1)
-                    late[s, :, 0] += np.where(lost, np.inf, away)
-            with np.errstate(all="ignore"):
-                gone = ~(((p - best) ** 2).sum(axis=1) < (1e10 * far) ** 2)
-            lost |= gone
-            p[lost] = best
-            b[lost] = 0.0
-            if epoch + 1 in marked:
-                marked[epoch + 1][s] = np.where(lost, np.inf, model.value(p) - least)
-        use = np.where(np.array([c.averaged for c in configs])[:, None], tail / max(taken, 1), p)
-        excess[s] = np.where(lost, np.inf, model.value(use) - least)
-        square[s] = np.where(lost, np.inf, ((use - best) ** 2).sum(axis=1))
-        late[s, :, 0] = np.where(lost, np.inf, late[s, :, 0] / max(taken, 1))
-    begin = model.value(first[None])[0] - least
+    momentum = np.repeat([c.momentum for c in configs], K)
+    lr = np.repeat(np.stack([c.rates(steps) for c in configs], axis=1), K, axis=1)
+
+    rng = np.random.default_rng([99, seed])
+    every = np.tile(np.arange(n), (seeds, 1))
+    goal = model.spread(best, 1, len(configs))
+    p = model.spread(first, seeds, len(configs))
+    b = np.zeros_like(p)
+    tail = np.zeros_like(p)
+    late = np.zeros((seeds, len(configs)))
+    lost = np.zeros((seeds, len(configs)), dtype=bool)
+    marked = {}
+    k = 0
+    taken = 0
+    for epoch in range(epochs):
+        order = rng.permuted(every, axis=1)
+        for i in range(0, n, batch_size):
+            g = model.gradient(order[:, i : i + batch_size], p)
+            b = momentum * b + g
+            p = p - lr[k] * (g + momentum * b)
+            k += 1
+            if 2 * k >= steps:
+                tail += p
+                late += squares(p - goal, K)
+                taken += 1
+
+        lost |= ~(squares(p - goal, K) < (LOST * reach) ** 2)
+        wide = np.repeat(lost, K, axis=1)[:, None, :]
+        p = np.where(wide, goal, p)
+        b = np.where(wide, 0.0, b)
+        if epoch + 1 in marks:
+            marked[epoch + 1] = np.where(lost, np.inf, model.value(p) - least)
+
+    averaged = np.repeat([c.averaged for c in configs], K)
+    use = np.where(averaged, tail / max(taken, 1), p)
+    use = np.where(np.repeat(lost, K, axis=1)[:, None, :], goal, use)
+    start_excess = model.value(model.spread(first, 1, 1))[0, 0] - least
     return {
-        "excess": excess,
-        "square": square,
-        "start_excess": begin,
+        "excess": np.where(lost, np.inf, model.value(use) - least),
+        "square": np.where(lost, np.inf, squares(use - goal, K)),
+        "start_excess": float(start_excess),
         "start_square": float(((first - best) ** 2).sum()),
         "marked": marked,
-        "late_square": late[:, :, 0],
+        "late_square": np.where(lost, np.inf, late / max(taken, 1)),
     }
+
+
+def mean_square_rate(model: Model, config: Config, *, batch_size, epochs, particles, groups=4):
+    """Growth per step of the root of E‖(p, b)‖², without gradient noise, and its standard error.
+
+    Mean and standard error over independent groups of particles. The growth of k epochs is fitted
+    by ρᵏ kᶜ: usual parameters make a double eigenvalue, whose growth is not yet ρ for a long time.
+    """
+    slopes = []
+    for group in range(groups):
+        growth = _population_growth(model, config, batch_size, epochs, particles, group)
+        total = np.cumsum(np.log(growth))[epochs // 3 :]
+        k = np.arange(epochs // 3, epochs) + 1.0
+        terms = np.stack([np.ones_like(k), k, np.log(k)], axis=1)
+        if not np.isfinite(total).all():
+            return math.nan, math.nan
+        slopes.append(np.linalg.lstsq(terms, total, rcond=None)[0][1])
+
+    per_step = np.array(slopes) / (2.0 * -(-len(model.X) // batch_size))
+    return float(per_step.mean()), float(per_step.std(ddof=1) / math.sqrt(groups))
+
+
+def _population_growth(model: Model, config: Config, batch_size, epochs, particles, seed):
+    """Growth of E‖(p, b)‖² in each epoch.
+
+    Particles run one epoch, are weighed by how much they grew, and are drawn anew in proportion:
+    the mean growth of such a population is that of the mean square, bursts and all, where a plain
+    mean over as many runs would miss the rare ones that make it.
+    """
+    n = len(model.X)
+    still = Model(model.X, np.zeros(n), "squared", model.l2)
+    rng = np.random.default_rng([98, seed])
+    every = np.tile(np.arange(n), (particles, 1))
+    # In the range of the data, all directions alike: in the others nothing ever moves.
+    _, sizes, turned = np.linalg.svd(model.X, full_matrices=False)
+    curved = turned[sizes > 1e-7 * sizes[0]]
+    p = curved.T @ rng.standard_normal((particles, len(curved), 1))
+    p /= np.sqrt(squares(p, 1))[:, :, None]
+    b = np.zeros_like(p)
+    growth = np.empty(epochs)
+    for epoch in range(epochs):
+        before = squares(p, 1)[:, 0] + config.lr**2 * squares(b, 1)[:, 0]
+        order = rng.permuted(every, axis=1)
+        for i in range(0, n, batch_size):
+            g = still.gradient(order[:, i : i + batch_size], p)
+            b = config.momentum * b + g
+            p = p - config.lr * (g + config.momentum * b)
+
+        weight = squares(p, 1)[:, 0] + config.lr**2 * squares(b, 1)[:, 0]
+        weight = weight / before
+        growth[epoch] = weight.mean()
+        if not (np.isfinite(weight).all() and growth[epoch] > 0.0):
+            return np.full(epochs, np.nan)
+
+        # One uniform number for all: each particle comes as often as its weight says, plus or
+        # minus one.
+        places = (rng.random() + np.arange(particles)) / particles
+        chosen = np.searchsorted(np.cumsum(weight) / weight.sum(), places)
+        chosen = np.minimum(chosen, particles - 1)
+        size = np.sqrt(squares(p[chosen], 1) + config.lr**2 * squares(b[chosen], 1))[:, :, None]
+        p = p[chosen] / size
+        b = b[chosen] / size
+
+    return growth

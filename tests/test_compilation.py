@@ -55,9 +55,10 @@ def test_a_second_run_takes_it_from_disk_and_a_cut_file_is_compiled_anew(script)
     assert len(file.read_bytes()) == len(whole)
 
 
-@pytest.mark.parametrize(
-    "harm", [lambda c: c[:-1], lambda c: b"", lambda c: c[:40] + b"x" + c[41:]]
-)
+HARMS = [lambda c: c[:-1], lambda c: b"", lambda c: c[:40] + b"x" + c[41:]]
+
+
+@pytest.mark.parametrize("harm", HARMS, ids=["cut", "empty", "changed"])
 def test_a_file_that_is_not_as_it_was_written_counts_as_missing(tmp_path, harm):
     files = CheckedFiles(tmp_path, "name", (1.0, 10))
     files.save("key", {"some": "value"})

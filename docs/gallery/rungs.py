@@ -2,7 +2,7 @@
 
 The same curvature (1 to 32) and the same method, on four problems that make it do what a rung of
 the ladder says. Dashed: the rate that the theory gives. The third and the fourth problem are
-visited in turn, the second is drawn at random (root of the mean square of 4000 runs).
+visited in turn, the second is drawn at random (root of the mean square of 1000 runs).
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from ravine.figures.style import BLUE, GREEN, ORANGE, RED, panels
 from ravine.problems.quadratic_sum import QuadraticSum
 
 STEPS = 60  # long enough to see the slopes, short enough for the mean square to be sampled
-RUNS = 4000
+RUNS = 1000
 
 
 def errors_of(problem, method, sampling, runs):

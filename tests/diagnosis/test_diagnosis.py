@@ -3,7 +3,8 @@ import dataclasses
 import numpy as np
 
 from ravine.diagnosis.diagnosis import best_of, safe
-from ravine.diagnosis.prediction import Estimate, Fate
+from ravine.diagnosis.estimate import Estimate
+from ravine.diagnosis.prediction import Fate
 
 
 def test_the_recommendation_is_the_least_loss_of_what_is_safe(calm):

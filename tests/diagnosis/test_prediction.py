@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate, over_runs
+from ravine.diagnosis.estimate import over_runs
+from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate
 from ravine.diagnosis.stability import Growths
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -43,7 +44,7 @@ def test_exact_moments_of_independent_draws_are_measured(data):
     """400 runs: within five standard errors, in distance and in loss, also of a falling step."""
     X, y = data(seed=1)
     result = diagnose(X, y, l2=0.1, batch_size=8, sampling="iid", alpha=0.05, beta=0.5, epochs=10,
-                      seeds=400, try_remedies=False, time=600.0)  # fmt: skip
+                      seeds=400, try_remedies=False)  # fmt: skip
     checked = 0
     for i, p in enumerate(result.predictions):
         if p.fate is not Fate.CONVERGES or p.candidate.key in ("tuned-sgd", "fastest", "quick"):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis.setup import make_setup, standardised, usual_loss
+from ravine.problems import from_data
 from ravine.tables import as_table
 
 
@@ -28,20 +29,46 @@ def test_rows_that_are_held_out_are_not_trained_on(data, setup_of):
     np.testing.assert_array_equal(X[setup.source_rows], setup.X)
 
 
-def test_weights_are_rows_of_another_length(data):
-    """A weight of 2 is a row that comes twice: the minimisers agree."""
+OPTIONS = {
+    "loss": None, "l2": 0.1, "batch_size": 8, "batches": None, "sampling": "reshuffle",
+    "shuffle": 0, "standardise": False, "intercept": False, "validation": None, "seed": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("batches", ["recut", "fixed"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "multinomial", "huber"])
+def test_a_row_of_weight_two_is_a_row_that_comes_twice(data, loss, batches):
     X, y = data(rows=40)
+    if loss in ("logistic", "multinomial"):
+        y = np.arange(40) % (2 if loss == "logistic" else 3)
     weights = np.where(np.arange(40) < 20, 2.0, 1.0)
-    options = {
-        "loss": None, "l2": None, "batch_size": 8, "batches": None, "sampling": "reshuffle",
-        "shuffle": 0, "standardise": False, "intercept": False, "validation": None, "seed": 0,
-    }  # fmt: skip
+    options = {**OPTIONS, "loss": loss, "batches": batches}
     setup, _ = make_setup(as_table(X, y, weights=weights), **options)
+    problem, _, _ = setup.problem()
+
     twice = np.concatenate([np.arange(20), np.arange(40)])
-    expected = np.linalg.lstsq(X[twice], y[twice])[0]
-    np.testing.assert_allclose(np.linalg.lstsq(setup.X, setup.y)[0], expected, rtol=1e-10)
-    with pytest.raises(ValueError, match="weights must be left out for the logistic loss"):
-        make_setup(as_table(X, np.arange(40) % 2, weights=weights), **options)
+    repeated = from_data(X[twice], y[twice], loss=loss, l2=0.1)
+    np.testing.assert_allclose(problem.minimiser, repeated.minimiser, rtol=1e-7, atol=1e-9)
+
+
+def test_weights_stay_with_their_rows(data):
+    X, y = data(rows=40)
+    weights = np.arange(1.0, 41.0)
+    options = {**OPTIONS, "loss": "huber", "validation": 0.25}
+    setup, _ = make_setup(as_table(X, y, weights=weights), **options)
+    np.testing.assert_allclose(setup.weights, weights[setup.source_rows] / weights.mean())
+    held = setup.held_out[2]
+    assert held.sum() + setup.weights.sum() == pytest.approx(40.0)
+    np.testing.assert_array_equal(setup.aside().loss.weights, held)
+
+
+def test_numbers_that_are_taken_for_labels_have_a_limit(data, setup_of):
+    X, y = data(rows=240)
+    with pytest.raises(ValueError, match=r"of at most 100 classes, got 240: .*max_classes"):
+        setup_of(X, y, loss="multinomial")
+    table = as_table(X, y, max_classes=240)
+    setup, _ = make_setup(table, **{**OPTIONS, "loss": "multinomial"})
+    assert setup.problem()[0].loss.outputs == 240
 
 
 @pytest.mark.parametrize(

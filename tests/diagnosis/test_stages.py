@@ -7,7 +7,7 @@ from ravine.diagnosis import diagnose
 from ravine.diagnosis.prediction import Fate
 from ravine.theory.ladder.worst_case import worst_case_rate
 
-QUICK = {"epochs": 5, "seeds": 4, "try_remedies": False, "time": 600.0}
+QUICK = {"epochs": 5, "seeds": 4, "try_remedies": False, "time": 6.0}
 """Short runs, and a time that no busy machine runs out of."""
 
 
@@ -130,9 +130,44 @@ def test_little_time_leaves_things_out_and_says_so():
 
 
 @pytest.mark.parametrize(
+    ("size", "words"), [(0.0, "other than zero"), (1e80, "at its largest"), (1e-80, "1e-50")]
+)
+def test_numbers_that_cannot_be_squared_are_refused(data, size, words):
+    X, y = data(rows=40)
+    with pytest.raises(ValueError, match=words):
+        diagnose(size * X, y)
+
+
+def test_labels_that_are_told_apart_without_loss_need_l2():
+    X = np.tile([[1.0], [-1.0]], (20, 1))
+    with pytest.raises(ValueError, match="l2 must be such that the curvature at the minimum"):
+        diagnose(X, X[:, 0] > 0.0, l2=1e-300)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_extreme_weights_of_the_regulariser_are_answered_without_a_warning(data, loss):
+    X, y = data(rows=40)
+    target = y if loss == "squared" else y > 0.0
+    result = diagnose(X, target, loss=loss, l2=1e16, **QUICK)
+    assert result.recommendation is not None
+
+
+def test_the_same_command_gives_the_same_answer(data):
+    X, y = data(rows=48)
+    first = diagnose(X, y, epochs=3, time=6.0, try_remedies=False)
+    again = diagnose(X, y, epochs=3, time=6.0, try_remedies=False)
+    words = [r.recommendation.candidate.recipe.words for r in (first, again)]
+    assert words[0] == words[1]
+    np.testing.assert_array_equal(first.runs.excess, again.runs.excess)
+    assert [p.floor for p in first.predictions] == [p.floor for p in again.predictions]
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"alpha": -1.0}, "alpha must be positive"),
+        ({"alpha": 1e300}, "alpha must be between 1e-100 and"),
+        ({"l2": 1e300}, "l2 must be at most"),
         ({"beta": 0.9}, "alpha must be given with beta"),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"seeds": 0}, "seeds must be at least 1"),

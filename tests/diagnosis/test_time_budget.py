@@ -1,12 +1,47 @@
+from types import SimpleNamespace
+
+import pytest
+
+from ravine.diagnosis import time_budget
 from ravine.diagnosis.time_budget import TimeBudget
 
 
-def test_stages_have_shares_and_never_more_than_is_left():
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is moved by hand."""
+    hands = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(time_budget, "time", SimpleNamespace(perf_counter=lambda: hands.now))
+    return hands
+
+
+def test_shares_do_not_depend_on_the_clock_while_there_is_time():
+    budget = TimeBudget(1e6)
+    assert budget.begin("first", 0.25) == 0.25e6
+    assert budget.begin("second", 0.5) == 0.5e6
+    assert not budget.over
+    assert budget.left_out == []
+
+
+def test_a_clock_that_has_run_out_cuts_and_is_named(clock):
+    late = TimeBudget(10.0)
+    clock.now = 11.0
+    assert late.begin("late", 0.5) == 0.0
+    assert late.over
+    assert len(late.left_out) == 1
+    assert "the clock" in late.left_out[0]
+    assert "a repeat may differ" in late.left_out[0]
+
+
+def test_a_slow_machine_gets_less_counted_work_only_where_it_must(clock):
     budget = TimeBudget(100.0)
-    assert 0.0 < budget.begin("first", 0.25) <= 25.0
-    assert budget.begin("second", 2.0) <= 100.0
-    assert budget.left <= 100.0
-    assert TimeBudget(1e-9).begin("late", 0.5) == 0.0
+    with budget.counting(2.0):
+        clock.now += 8.0
+    assert budget.slowness == pytest.approx(4.0)
+    # 92 seconds are left, which are 23 counted ones.
+    assert budget.allowed(0.2) == 20.0
+    assert budget.left_out == []
+    assert budget.allowed(0.3) == pytest.approx(23.0)
+    assert len(budget.left_out) == 1
 
 
 def test_stages_are_told_and_what_is_left_out_is_kept_once():

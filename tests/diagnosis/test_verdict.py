@@ -3,9 +3,10 @@ import dataclasses
 import pytest
 
 from ravine.diagnosis import diagnose
+from ravine.diagnosis.estimate import Estimate
 from ravine.diagnosis.prediction import Fate
 from ravine.diagnosis.remedies import Scaling
-from ravine.diagnosis.verdict import digits, growing, pace, percent, verdict
+from ravine.diagnosis.verdict import digits, growing, left_words, pace, percent, verdict
 
 
 def test_the_heavy_row_is_the_cause(broken):
@@ -54,7 +55,7 @@ def test_every_fate_has_an_opening(calm, fate):
 
 def test_an_exact_gradient_that_grows_is_said_to(data):
     X, y = data(rows=40)
-    result = diagnose(X, y, alpha=10.0, epochs=2, seeds=2, try_remedies=False, time=600.0)
+    result = diagnose(X, y, alpha=10.0, epochs=2, seeds=2, try_remedies=False, time=6.0)
     assert "even exact gradients grow" in result.verdict
 
 
@@ -65,3 +66,11 @@ def test_numbers_are_written_with_the_digits_that_tell():
     assert percent(12.0) == "12 times"
     assert growing(1.02) == "2 % a step"
     assert pace(0.5) == "0.500 a step, halving the error every 1.0 steps"
+
+
+def test_a_loss_is_one_number_where_it_is_known_and_two_where_not(calm):
+    start = calm.survey.start_excess
+    known = Estimate(0.1 * start, 0.09 * start, 0.11 * start, False)
+    vague = Estimate(0.1 * start, 0.05 * start, 0.2 * start, False)
+    assert left_words(calm, known) == "10 %"
+    assert left_words(calm, vague) == "between 5 % and 20 %"

@@ -42,6 +42,35 @@ def test_more_samples_a_batch_allow_more(data):
     assert curvature.safe_limit(0.9) <= curvature.limit(0.9) * 1.01
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_the_rung_of_independent_batches_is_the_library_s(data, momentum):
+    """Of every law with this curvature: at most the limit of the batches that were measured."""
+    curvature = measured(data)
+    x = data[0].double().numpy()
+    most = 2 * float((x**2).sum(axis=1).max())
+    assert curvature.largest == pytest.approx(most, rel=1e-9)
+    limit = curvature.iid_limit(momentum, batch_size=4)
+    assert limit < curvature.limit(momentum, batch_size=4)
+    top = ravine.Curvature(1e-9 * curvature.top, curvature.top)
+    for factor, safe in ((0.99, True), (1.01, False)):
+        method = ravine.Method(factor * limit, momentum)
+        need = ravine.critical_batch_size(top, method, L_max=most)
+        assert (float(need) < 4.0) == safe
+
+
+def test_samples_of_a_network_are_looked_at(data):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    batches = [[data[0][i : i + 32], data[1][i : i + 32]] for i in range(0, 256, 32)]
+    curvature = measure(model, LOSS, batches, [1.0] * 4)
+    assert curvature.largest > curvature.top
+    named = measure(
+        model, lambda m, b: LOSS(m, [b["x"], b["y"]]),
+        [{"x": x, "y": y, "name": "rows"} for x, y in batches], [1.0] * 4,
+    )  # fmt: skip
+    # What cannot be cut is bounded: the batch size times a batch's curvature.
+    assert named.largest > curvature.largest
+
+
 def test_the_critical_batch_is_where_the_safe_limit_is_reached(data):
     curvature = measured(data)
     lr = curvature.safe_limit(0.9, batch_size=20)

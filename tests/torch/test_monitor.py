@@ -60,7 +60,7 @@ def test_a_growing_lr_is_warned_of_before_the_blow_up(linear, loader):
     losses = []
 
     def grow(step):
-        optimizer.param_groups[0]["lr"] = 0.002 * 1.03**step
+        optimizer.param_groups[0]["lr"] = 0.002 * 1.02**step
         with torch.no_grad():
             losses.append(float(sum(MSE(linear(x), y) for x, y in loader)) / len(loader))
 

@@ -52,6 +52,35 @@ def test_accumulation_and_clipping(linear, loader):
     assert trial.checks[-1] == pytest.approx(trial.checks[0], rel=1e-6)
 
 
+def test_clipping_is_of_unscaled_gradients_in_half_precision(linear, loader):
+    """The loss is scaled by 65536: a clip at 1000 would act on what was not scaled back."""
+    batches = list(loader)
+    free, clipped = (
+        Trial(setting_of(linear, batches, autocast=torch.float16, clip=clip), 0.02, 0.0)
+        for clip in (None, 1e3)
+    )
+    for trial in (free, clipped):
+        trial.to(20, math.inf)
+    assert clipped.checks == free.checks
+    assert free.checks[-1] < 0.5 * free.checks[0]
+
+
+def test_accumulation_is_the_mean_of_its_batches(linear, loader):
+    """Two batches of 16 a step are one of 32."""
+    setting = setting_of(linear, loader, accumulate=2)
+    trial = Trial(setting, 0.05, 0.5)
+    trial.to(10, math.inf)
+    rule = torch.optim.SGD(linear.parameters(), lr=0.05, momentum=0.5, nesterov=True)
+    for step in range(10):
+        parts = [setting.batches[setting.skipped + 2 * step + k] for k in (0, 1)]
+        x, y = (torch.cat([part[i] for part in parts]) for i in (0, 1))
+        rule.zero_grad()
+        loss = torch.nn.functional.mse_loss(linear(x), y)
+        assert float(loss.detach()) == pytest.approx(trial.training[step], rel=1e-5)
+        loss.backward()
+        rule.step()
+
+
 def test_groups_keep_their_proportion():
     a, b = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
     rule = torch.optim.SGD([{"params": [a], "lr": 0.1}, {"params": [b], "lr": 0.3}], lr=1.0)

@@ -1,3 +1,4 @@
+import socket
 import sys
 import types
 
@@ -66,10 +67,14 @@ def test_no_notebook_where_ipython_is_not_loaded(monkeypatch):
 
 def test_a_busy_port_leads_to_the_next():
     with _listen(HOST, 18500) as first:
-        first.listen()
         taken = first.getsockname()[1]
         with _listen(HOST, taken) as second:
             assert second.getsockname()[1] > taken
+
+
+def test_a_browser_that_comes_early_is_not_refused():
+    with _listen(HOST, 18550) as listener:
+        socket.create_connection(listener.getsockname(), timeout=60).close()
 
 
 def test_a_foreign_address_is_refused_in_one_line():

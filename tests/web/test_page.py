@@ -119,7 +119,8 @@ def test_dragging_the_point_moves_the_method(page):
         # Both boxes anew each time: the last of the drag may still be on its way.
         step = float(value(page, "step"))
         beta = float(value(page, "beta"))
-        return beta < 0.69 and text(page, "rung-worst_case_rate") == expected(32, step, beta)
+        moved = step > 1.0 and beta < 0.69
+        return moved and text(page, "rung-worst_case_rate") == expected(32, step, beta)
 
     until(page, shown_is_computed)
     assert errors(page) == []

@@ -23,13 +23,25 @@ from ravine.theory.tuning.recommend import recommend
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
 """What most training scripts begin with."""
-_TUNING_DIRECTIONS = 20
-"""Directions in which parameters are tuned: the others decide nothing."""
+_MOST_SPREAD = 10
+_TOP = 6
+_LOW = 4
+_TUNING_DIRECTIONS = _MOST_SPREAD + _TOP + _LOW
+"""Directions in which parameters are tuned, of the most disagreement, the largest and the least
+curvature: the others decide nothing."""
 _PRECISION = 1e-3
 """Of the logarithm of the best rate: no run could tell more."""
+_WIDENED = 1e-9
+"""Relative widening of a curvature bound: more than the rounding of an eigenvalue."""
+_VALLEYS = 1
+"""Valleys of the rate that are followed down: the race runs others on the data itself."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Momenta among which the fastest safe one is looked for."""
 _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
 """Of the longest safe step: at the whole of it the rate is 1."""
+_SHORTENINGS = 40
+_MARGIN = 0.9
+"""A step that is too long is shortened so often, each time to this part of what would just do."""
 _FINALISTS = 2
 """Recipes of each kind that go from the race to the final comparison."""
 
@@ -109,7 +121,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
     """Tuned by theory: certain in every order, and least rates in mean square."""
     tuning = tuning_moments(survey.moments)
     plain = stabilised(survey.moments, _as_typed(fastest_step_on(tuning).method))
-    best = fastest_on(tuning, plain=plain, precision=_PRECISION)
+    best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=_VALLEYS)
     fastest = stabilised(survey.moments, _as_typed(best.method))
 
     return [
@@ -166,13 +178,15 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
 
     spread = np.diag(moments.sandwich(np.eye(d)))
     least_first = np.argsort(moments.eigenvalues)
-    picked = [*np.argsort(spread)[::-1][:10], *least_first[::-1][:6], *least_first[:4]]
+    picked = [
+        *np.argsort(spread)[::-1][:_MOST_SPREAD], *least_first[::-1][:_TOP], *least_first[:_LOW]
+    ]  # fmt: skip
     return moments.restricted(np.unique(np.array(picked, dtype=np.intp)))
 
 
 def speed(moments: SecondMoments, alpha: float, beta: float) -> float:
     """Logarithm of the growth of E‖s‖², negative if it falls: what tuning minimises."""
-    value = moments.growth(Method(alpha, beta), tolerance=1e-3)
+    value = moments.growth(Method(alpha, beta), tolerance=_PRECISION)
     return math.log(value) if 0.0 < value < math.inf else math.inf
 
 
@@ -182,14 +196,14 @@ def _as_typed(method: Method) -> Method:
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:
     """The method, its step shortened until it is stable on all directions."""
-    for _ in range(40):
+    for _ in range(_SHORTENINGS):
         if moments.is_stable(method):
             return method
         whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
         steady = float(spectral_radius(whole, method)) < 1.0
         # At small steps the strain is proportional to the step.
-        factor = 0.9 / moments.strain(method) if steady else 0.5
-        step = float(np.clip(factor, 0.1, 0.9)) * float(method.alpha)
+        factor = _MARGIN / moments.strain(method) if steady else 0.5
+        step = float(np.clip(factor, 1.0 - _MARGIN, _MARGIN)) * float(method.alpha)
         method = rounded(step, float(method.beta))
 
     return method
@@ -201,8 +215,7 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     None where the curvature of a loss has no bound.
     """
     proven = survey.certified_curvature
-    # Widened by more than the rounding of an eigenvalue.
-    L = float(survey.bounds[:, 1].max()) * (1.0 + 1e-9)
+    L = float(survey.bounds[:, 1].max()) * (1.0 + _WIDENED)
     if not math.isfinite(L):
         return []
 

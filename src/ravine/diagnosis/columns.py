@@ -12,7 +12,17 @@ from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.tables.finding import Finding, listed
 
 _SCALES = 100.0
+"""Columns whose sizes differ by more than this are worth a word."""
 _CHUNK = 2**22
+"""Numbers that are worked on at once, 32 MiB of them."""
+_ALIKE = 1e-9
+"""Relative difference of two random projections below which columns are compared in full."""
+_PARALLEL = 1e-10
+"""Relative gap in (aᵀb)² = aᵀa bᵀb below which two columns are multiples of each other."""
+_COMPARED = 50
+"""Pairs that are compared in full at most, and columns that are named in a finding."""
+_LISTED = 3
+"""Columns that are named in a sentence."""
 _MOST_COLUMNS = 2000
 """Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
 _ROWS_PER_COLUMN = 20
@@ -97,20 +107,21 @@ def _duplicates(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Find
     used = np.flatnonzero(size > 0.0)
     key = np.abs(mark[used]) / (size[used] * np.sqrt(rows))
     order = used[np.argsort(key, kind="stable")]
-    close = np.diff(np.sort(key)) <= 1e-9 * np.maximum(np.sort(key)[1:], 1e-300)
+    close = np.diff(np.sort(key)) <= _ALIKE * np.maximum(np.sort(key)[1:], 1e-300)
     pairs = []
-    for k in np.flatnonzero(close)[:50]:
+    for k in np.flatnonzero(close)[:_COMPARED]:
         i, j = sorted((int(order[k]), int(order[k + 1])))
-        a, b = _column(X, i), _column(X, j)
+        a = _column(X, i)
+        b = _column(X, j)
         across = float(a @ b)
-        if abs(across**2 - float(a @ a) * float(b @ b)) <= 1e-10 * across**2:
+        if abs(across**2 - float(a @ a) * float(b @ b)) <= _PARALLEL * across**2:
             pairs.append((i, j))
 
     if not pairs:
         return []
 
-    shown = ", ".join(f"{columns[j]!r} of {columns[i]!r}" for i, j in pairs[:3])
-    more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+    shown = ", ".join(f"{columns[j]!r} of {columns[i]!r}" for i, j in pairs[:_LISTED])
+    more = f" and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else ""
     names = tuple(columns[j] for _, j in pairs)
     what = f"duplicated columns: {shown}{more} (equal up to a factor)"
     return [Finding("duplicate", what, "drop one of each pair", names)]
@@ -187,13 +198,13 @@ def _column(X: Any, j: int) -> FloatArray:
 
 
 def _names(columns: tuple[str, ...], which: npt.NDArray[np.intp]) -> tuple[str, ...]:
-    return tuple(columns[j] for j in which[:50])
+    return tuple(columns[j] for j in which[:_COMPARED])
 
 
 def _listed(columns: tuple[str, ...], which: npt.NDArray[np.intp]) -> str:
-    shown = ", ".join(repr(columns[j]) for j in which[:3])
-    if which.size > 3:
-        shown += f" and {which.size - 3} more"
+    shown = ", ".join(repr(columns[j]) for j in which[:_LISTED])
+    if which.size > _LISTED:
+        shown += f" and {which.size - _LISTED} more"
 
     return f"column {shown}" if which.size == 1 else f"columns {shown}"
 

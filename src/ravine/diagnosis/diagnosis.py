@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+_EQUAL = 0.02
+"""Of the loss: less does not decide between two recipes."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(Value):
@@ -151,6 +154,5 @@ def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
         return None
 
     least = min(p.loss for p in good)
-    # Runs of a few seeds do not tell 2 % apart.
-    equal = [p for p in good if p.loss <= least + 0.02 * abs(least)]
+    equal = [p for p in good if p.loss <= least + _EQUAL * abs(least)]
     return min(equal, key=lambda p: (not p.candidate.recommended, p.loss))

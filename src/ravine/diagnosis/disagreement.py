@@ -15,6 +15,9 @@ _SHOWN = 5
 """Batches and rows that are named."""
 _ENOUGH = 0.8
 """Rows are named until they make this part of a batch's curvature."""
+_COLUMNS = 3
+_TAKES_PART = 0.2
+"""Columns of a direction that are named: so many, with at least this part of the largest weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +145,6 @@ def _columns(
     if survey.model.outputs == 1:
         weights = direction
 
-    lead = np.argsort(np.abs(weights))[::-1][:3]
-    kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]
+    lead = np.argsort(np.abs(weights))[::-1][:_COLUMNS]
+    kept = [j for j in lead if abs(weights[j]) > _TAKES_PART * abs(weights[lead[0]])]
     return tuple((columns[j], float(weights[j])) for j in kept)

@@ -5,7 +5,6 @@ show the same batches to many methods and schedules at once, on any loss and wat
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,13 +18,9 @@ from ravine.diagnosis.cut import Cut
 from ravine.diagnosis.recipe import Recipe
 from ravine.diagnosis.row_model import RowModel
 from ravine.engine.measures import divergence_limit
-from ravine.methods import Method
 
 Watch: TypeAlias = Callable[[FloatArray], FloatArray]
 """Excess loss f(y) - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
-
-_PILOT = 12
-"""Steps that are timed before the length of a run is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +60,20 @@ class Runs:
         """Indices of the marks at which the loss was taken."""
         return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))
 
+    def joined(self, more: Runs) -> Runs:
+        """These runs and those of further seeds."""
+        return Runs(
+            self.steps,
+            np.concatenate([self.squares, more.squares], axis=1),
+            np.concatenate([self.excess, more.excess], axis=1),
+            np.concatenate([self.diverged_at, more.diverged_at]),
+            np.concatenate([self.average, more.average]),
+            np.concatenate([self.tail_squares, more.tail_squares]),
+            np.concatenate([self.tail_excess, more.tail_excess]),
+            np.concatenate([self.final, more.final]),
+            np.concatenate([self.tail, more.tail]),
+        )
+
     def last_excess(self, recipes: Sequence[Recipe]) -> FloatArray:
         """F - f* in the end as each recipe reads it: of the last point, or of the average."""
         averaged = np.array([r.averaged for r in recipes])
@@ -86,7 +95,7 @@ def follow(
     *,
     steps: int,
     seeds: int,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     points: int = 200,
     watched: int | None = None,
     reference: float | None = None,
@@ -166,22 +175,6 @@ def follow(
     return Runs(
         marks, squares, excess, diverged, total / counted, tail_squares, tail_excess, y, tail
     )
-
-
-def seconds_per_step(model: RowModel, cut: Cut, recipes: int, seeds: int) -> float:
-    """Time of one step of so many runs, measured on a few steps of runs that stand still."""
-    still = [Recipe(Method(0.0))] * recipes
-    zero = np.zeros(model.dimension)
-
-    def watch(points: FloatArray) -> FloatArray:
-        return np.zeros((seeds, recipes))
-
-    begun = time.perf_counter()
-    follow(model, cut, still, zero, zero, watch, steps=2, seeds=seeds, points=2)
-    started = time.perf_counter()
-    follow(model, cut, still, zero, zero, watch, steps=2 + _PILOT, seeds=seeds, points=2)
-    ended = time.perf_counter()
-    return max((ended - started - (started - begun)) / _PILOT, 1e-6)
 
 
 def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -> Watch:

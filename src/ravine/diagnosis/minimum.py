@@ -15,6 +15,12 @@ FULL_LIMIT = 1200
 """Coordinates up to which the Hessian is diagonalised: a second or two on one core."""
 _RANK = 1e-13
 """Eigenvalues below this part of the largest are the rounding of zero."""
+_SOLVED = 1e-8
+_PRODUCTS = 1000
+"""Relative residual at which conjugate gradients end, and products after which they do."""
+_PASSES = 3
+_NEWTON = 30
+"""Newton's steps: a quadratic's take back the rounding of the first, others need some twenty."""
 _TOP_VECTORS = 12
 """Eigenvectors of the largest curvature that Lanczos' method is asked for."""
 
@@ -107,9 +113,10 @@ def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
             return curved
 
         operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
-        return np.asarray(cg(operator, g, rtol=1e-8, maxiter=1000)[0])
+        return np.asarray(cg(operator, g, rtol=_SOLVED, maxiter=_PRODUCTS)[0])
 
-    x = newton(np.zeros(d), problem.gradient, solve, iterations=3 if model.quadratic else 30)
+    iterations = _PASSES if model.quadratic else _NEWTON
+    x = newton(np.zeros(d), problem.gradient, solve, iterations=iterations)
     operator = LinearOperator((d, d), matvec=lambda v: model.curve(v.ravel(), x), dtype=np.float64)
     first = np.random.default_rng(0).standard_normal(d)
     # Close directions serve as well as exact ones; only the largest curvature has to hold.

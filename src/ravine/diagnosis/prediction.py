@@ -12,8 +12,9 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.choices import Choice
 from ravine.diagnosis.candidates import Candidate
-from ravine.diagnosis.measurement import Runs, follow, seconds_per_step
-from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.estimate import Estimate, over_runs
+from ravine.diagnosis.floors import Floors
+from ravine.diagnosis.measurement import Runs
 from ravine.diagnosis.stability import Growths
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.time_budget import TimeBudget
@@ -21,18 +22,10 @@ from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.deadline import Deadline
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.finite_sums.interval import interval
 from ravine.theory.finite_sums.moment_curve import Curve, Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
-_FLOOR_SEEDS = 16
-_FLOOR_STEPS = 200_000
-"""Steps of a run to its floor at most: what settles later is no floor that anyone will see."""
-_SETTLED = 6.0
-"""Memories, steps 1/(1 - rate), after which a run that began at x* is at its floor: e^-12."""
-_SHORT_MEMORY = 30.0
-"""An epoch of so many memories hides from a run that its batches do not repeat."""
 _CURVE_SHARE = 0.03
 """Of the whole time, for the exact curves of all recipes."""
 
@@ -48,20 +41,6 @@ class Fate(Choice):
     )
     DIVERGES = "diverges", "almost every run moves away from the minimiser"
     UNDECIDED = "undecided", "too close to call within the confidence limits"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % limits, which are equal to it where it is exact.
-
-    ``basis`` says where it comes from: "moments" (computed) or "runs" (measured on the data).
-    """
-
-    value: float
-    low: float
-    high: float
-    exact: bool
-    basis: str = "runs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,17 +117,6 @@ def judge_fate(growths: Growths) -> Fate:
     return Fate.UNDECIDED
 
 
-def over_runs(values: FloatArray) -> Estimate | None:
-    """Mean of runs with Student's 95 % limits; None where a run diverged."""
-    if not np.isfinite(values).all():
-        return None
-    if len(values) < 2:
-        return Estimate(float(values[0]), 0.0, math.inf, False)
-
-    mean, low, high = interval(values)
-    return Estimate(mean, max(0.0, low), high, False)
-
-
 def critical_batch(survey: Survey, method: Method) -> int | None:
     """Batch size from which the mean square converges on this data, independent draws.
 
@@ -168,95 +136,6 @@ def critical_batch(survey: Survey, method: Method) -> int | None:
         return max(1, math.ceil(1.0 / allowed))
 
     return int(np.clip(math.ceil(n / (1.0 + allowed * (n - 1))), 1, n))
-
-
-@dataclass(frozen=True, eq=False)
-class Floors:
-    """E‖y - x*‖² and E f - f* that are left in the end."""
-
-    square: Estimate | None
-    excess: Estimate | None
-
-
-_NO_FLOOR = Floors(None, None)
-
-
-def floors(
-    survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], *,
-    seed: int, budget: TimeBudget,
-) -> list[Floors]:  # fmt: skip
-    """The floor of every recipe with a constant step that converges.
-
-    By exact moments where batches are drawn independently, or where an epoch is long against the
-    memory of the method. Otherwise from runs that begin at x*, where they are long enough.
-    """
-    out = [_NO_FLOOR] * len(judged)
-    by_runs: list[int] = []
-    for i, (candidate, both) in enumerate(zip(judged, growth, strict=True)):
-        fits = candidate.recipe.schedule.constant and not candidate.recipe.averaged
-        if not fits or both.mean_square.diverges is not False:
-            continue
-        memory = 1.0 / max(1.0 - both.mean_square.rate, 1e-12)
-        free = survey.cut.sampling is Sampling.IID
-        if free or memory * _SHORT_MEMORY < survey.cut.steps_per_epoch:
-            out[i] = _moment_floor(survey, candidate.method)
-        elif math.isfinite(memory):
-            by_runs.append(i)
-
-    for i, found in _measured_floors(survey, judged, growth, by_runs, seed, budget):
-        out[i] = found
-
-    return out
-
-
-def _moment_floor(survey: Survey, method: Method) -> Floors:
-    if not survey.every_direction or not survey.moments.is_stable(method):
-        return _NO_FLOOR
-
-    X = survey.moments.stationary(method)
-    if X is None:
-        return _NO_FLOOR
-
-    total = float(np.trace(X))
-    excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
-    exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
-
-    return Floors(
-        Estimate(total, total, total, exact, "moments"),
-        Estimate(excess, excess, excess, exact, "moments"),
-    )
-
-
-def _measured_floors(
-    survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], which: list[int],
-    seed: int, budget: TimeBudget,
-) -> list[tuple[int, Floors]]:  # fmt: skip
-    """Runs from the minimiser, in groups of like memory, as long as the time allows."""
-    memory = {i: 1.0 / max(1.0 - growth[i].mean_square.rate, 1e-12) for i in which}
-    order = sorted(which, key=lambda i: memory[i])
-    out: list[tuple[int, Floors]] = []
-    while order:
-        group = [i for i in order if memory[i] <= 4.0 * memory[order[0]]]
-        order = [i for i in order if i not in group]
-        epochs = math.ceil(2.0 * _SETTLED * memory[group[-1]] / survey.cut.steps_per_epoch)
-        steps = max(2 * epochs, 20) * survey.cut.steps_per_epoch
-        each = seconds_per_step(survey.model, survey.cut, len(group), _FLOOR_SEEDS)
-        if steps > _FLOOR_STEPS or each * steps > 0.5 * budget.stage_left:
-            budget.leave_out("noise floors of slow methods, whose runs would take too long")
-            break
-        runs = follow(
-            survey.model, survey.cut, [Recipe(judged[i].method) for i in group],
-            survey.minimiser, survey.minimiser, survey.watch, steps=steps, seeds=_FLOOR_SEEDS,
-            seed=seed + 303, points=120, watched=None if survey.quadratic else 24,
-            reference=math.sqrt(survey.start_square),
-        )  # fmt: skip
-        late = [r for r in runs.watched if runs.steps[r] >= steps // 2]
-        for j, i in enumerate(group):
-            squares = over_runs(runs.average[:, j])
-            excess = over_runs(runs.excess[late][:, :, j].mean(axis=0))
-            out.append((i, Floors(squares, excess)))
-
-    return out
 
 
 def predict(
@@ -383,8 +262,11 @@ def moment_curves(
 
     curve = moment_curve(
         survey.moments, schedule, survey.away, average_from=steps // 2,
-        deadline=Deadline(4.0 * _CURVE_SHARE * budget.seconds),
+        deadline=Deadline(max(budget.left, _CURVE_SHARE * budget.seconds)),
     )  # fmt: skip
+    if np.isnan(curve.excess[:, -1]).any():
+        budget.leave_out("exact curves for independent draws, for which the clock did not suffice")
+        return none
 
     return [
         Curve(

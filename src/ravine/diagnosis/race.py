@@ -8,11 +8,13 @@ from itertools import zip_longest
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.measurement import Runs, follow, seconds_per_step, steps_to
+from ravine.diagnosis.measurement import Runs, follow, steps_to
 from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule, rounded
 from ravine.diagnosis.survey import Survey
+from ravine.diagnosis.work import loss_work, step_work
 
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
+"""Momenta of the grid: 1 - beta halves or so each time."""
 _LONGEST = 4.0
 """The longest step, in units of the natural one: beyond it nothing is stable."""
 _FALL = 2.2
@@ -23,6 +25,9 @@ _FEWER = ((6, 3), (3, 2))
 """Where time is short, the grid keeps so few step sizes and momenta, ever further apart."""
 _FIRST_SEEDS = 2
 _SECOND_SEEDS = 4
+"""Seeds of the wide round, which only has to miss nothing good, and of the second."""
+_WATCHED = 10
+"""Marks at which a loss that takes a pass over the data is taken."""
 _NEAR = 1.0
 """The fast choice reaches this per cent of the loss at the start."""
 
@@ -73,8 +78,8 @@ def race(
 ) -> Race | None:
     """Two rounds: a wide grid on few seeds, then the neighbours of the best on more.
 
-    In about ``seconds``, with the smallest grid in up to ``most``; None where not even that one
-    can run ``steps`` steps.
+    In about ``seconds`` of counted work, with the smallest grid in up to ``most``; None where not
+    even that one can run ``steps`` steps.
     """
     longest = seconds if most is None else most
     grid = _affordable_grid(survey, steps, 0.5 * seconds, 0.5 * longest)
@@ -84,10 +89,10 @@ def race(
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     entries = _entries(survey, grid, first)
     near = _neighbours(entries)
-    rate = seconds_per_step(survey.model, survey.cut, len(near), _SECOND_SEEDS)
+    cost = _work(survey, len(near), steps, _SECOND_SEEDS)
     allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
-    if rate * steps > allowed:
-        near = near[: max(4, int(len(near) * allowed / (rate * steps)))]
+    if cost > allowed:
+        near = near[: max(4, int(len(near) * allowed / cost))]
 
     second = _run(survey, near, steps, _SECOND_SEEDS, seed + 202)
     final = _entries(survey, near, second)
@@ -99,14 +104,22 @@ def _affordable_grid(
 ) -> list[Recipe] | None:
     natural = survey.moments.natural_step
     grid: list[Recipe] = []
-    each = 0.0
+    cost = 0.0
     for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
         grid = _grid(natural, lengths, momenta)
-        each = seconds_per_step(survey.model, survey.cut, len(grid), _FIRST_SEEDS)
-        if each * steps <= seconds:
+        cost = _work(survey, len(grid), steps, _FIRST_SEEDS)
+        if cost <= seconds:
             return grid
 
-    return grid if each * steps <= most else None
+    return grid if cost <= most else None
+
+
+def _work(survey: Survey, recipes: int, steps: int, seeds: int) -> float:
+    """Counted seconds of a round."""
+    watched = 0 if survey.quadratic else _WATCHED
+    return steps * step_work(survey.model, survey.cut, recipes, seeds) + watched * loss_work(
+        survey.model, recipes, seeds
+    )
 
 
 def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
@@ -123,7 +136,7 @@ def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
 
 def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, seed: int) -> Runs:
     # A quadratic's loss is cheap to watch; any other takes a pass over the data.
-    watched = None if survey.quadratic else 10
+    watched = None if survey.quadratic else _WATCHED
     return follow(
         survey.model, survey.cut, recipes, survey.start, survey.minimiser, survey.watch,
         steps=steps, seeds=seeds, seed=seed, points=60, watched=watched,

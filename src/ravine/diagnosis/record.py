@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ravine.diagnosis.estimate import Estimate
 from ravine.diagnosis.measurement import Runs
-from ravine.diagnosis.prediction import Estimate, Prediction
+from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.recipe import Recipe
 from ravine.theory.finite_sums.growth import Growth
 

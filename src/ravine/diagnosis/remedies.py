@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +28,8 @@ _ROW_ROUNDS = 6
 _ROW_SHARE = 0.02
 _ROW_LEAST = 5
 """Rows are dropped at most so many times, and at most this part of them, or this many."""
+_MOST_TRIALS = 40
+"""Options that are tried at most: what nobody has worked out by then is not worth waiting for."""
 _SCALES = 3.0
 """Columns whose sizes differ by more than this are worth scaling."""
 
@@ -94,10 +96,23 @@ class _Trial:
 
     method: Method | None
     seed: int
+    seconds: float
+    most: int
     budget: TimeBudget
+    tried: list[str] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        """Whether as many options were tried as there is time for; said where it is so."""
+        if len(self.tried) < self.most and not self.budget.over:
+            return False
+
+        self.budget.leave_out("some of the remedies")
+        return True
 
     def judge(self, kind: str, action: str, setup: Setup) -> tuple[Remedy, Survey] | None:
         """The remedy and the survey after it, or None where a label is lost with the rows."""
+        self.tried.append(action)
         try:
             problem, cut, _ = setup.problem()
             after = survey(problem, cut)
@@ -105,7 +120,7 @@ class _Trial:
             return None
 
         method = self.of(after)
-        both = growths(after, method, seed=self.seed, seconds=0.2 * self.budget.stage_left)
+        both = growths(after, method, seed=self.seed, seconds=self.seconds)
         return Remedy(kind, action, both.mean_square.rate, judge_fate(both)), after
 
     def of(self, after: Survey) -> Method:
@@ -120,10 +135,14 @@ def remedies(
     rows: tuple[int, ...],
     *,
     seed: int,
+    share: float,
     budget: TimeBudget,
 ) -> list[Remedy]:
-    """Try the options on the method, as long as the stage has time."""
-    trial = _Trial(method, seed, budget)
+    """Try the options on the method, as many as ``share`` of the time allows."""
+    allowed = budget.allowed(share)
+    each = _trial_work(before)
+    most = int(np.clip(0.5 * allowed / each, 1, _MOST_TRIALS))
+    trial = _Trial(method, seed, 0.5 * allowed / most, most, budget)
     tried: list[Remedy] = []
     families = [
         _batch_sizes(setup, before, trial),
@@ -135,8 +154,7 @@ def remedies(
     for options in families:
         last = None
         for kind, action, changed in options:
-            if budget.stage_left <= 0.0:
-                budget.leave_out("some of the remedies")
+            if trial.ended:
                 break
             answer = trial.judge(kind, action, changed)
             if answer is None:
@@ -149,14 +167,25 @@ def remedies(
             tried.append(last)
 
     for change in (_dropped, _clipped):
-        if budget.stage_left <= 0.0:
-            budget.leave_out("some of the remedies")
+        if trial.ended:
             break
         changed_rows = _row_by_row(setup, rows, trial, change)
         if changed_rows is not None:
             tried.append(changed_rows)
 
     return tried
+
+
+def _trial_work(before: Survey) -> float:
+    """Counted seconds of one option: a survey, and growth by second moments.
+
+    A survey takes each row's products d² once or twice; the search for the growth takes some fifty
+    sandwiches of the sampled rows, or of the d⁴/2 entries of a table.
+    """
+    d = before.moments.dimension
+    rows = 2.0 * before.model.rows * d**2
+    moments = 50.0 * min(len(before.sample) * d**2, 0.5 * d**4)
+    return 0.02 + 1e-9 * (rows + moments)
 
 
 def _batch_sizes(setup: Setup, before: Survey, trial: _Trial) -> Iterator[_Option]:
@@ -242,7 +271,7 @@ def _row_by_row(
         if answer is None:
             break
         last, after = answer
-        if last.works or trial.budget.stage_left <= 0.0:
+        if last.works or trial.ended:
             break
         order = _origin(changed, kept)
         more = disagreement(after, trial.of(after), setup.columns, order).rows
@@ -265,10 +294,7 @@ def _origin(changed: Setup, kept: Indices | None) -> Indices | None:
 
 def _dropped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
     kept = np.setdiff1d(np.arange(setup.rows), rows)
-    changed = replace(
-        setup, X=setup.X[kept], y=setup.y[kept], batch_size=min(setup.batch_size, len(kept))
-    )
-    return "drop rows", f"drop {named_rows(setup.in_source(rows))}", changed, kept
+    return "drop rows", f"drop {named_rows(setup.in_source(rows))}", setup.taking(kept), kept
 
 
 def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:

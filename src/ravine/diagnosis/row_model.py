@@ -50,6 +50,11 @@ class RowModel:
         return int(self.X.shape[0])
 
     @property
+    def entries(self) -> int:
+        """Numbers in the table that are stored."""
+        return int(self.X.nnz) if self.sparse else self.rows * self.features
+
+    @property
     def dimension(self) -> int:
         """Number of coordinates of a point."""
         return self.features * self.outputs
@@ -77,8 +82,9 @@ class RowModel:
             return lambda Z, rows: bend[rows] * Z
 
         def bent(Z: FloatArray, rows: Indices) -> FloatArray:
-            at = np.repeat(scores[rows], Z.shape[1] // self.outputs, axis=0)
-            return self.loss.curve(at, Z.reshape(-1, self.outputs)).reshape(Z.shape)
+            which = np.repeat(rows, Z.shape[1] // self.outputs)
+            tall = Z.reshape(-1, self.outputs)
+            return self.loss.curve(scores[which], tall, which).reshape(Z.shape)  # type: ignore[arg-type]
 
         return bent
 
@@ -118,10 +124,6 @@ class RowModel:
         return total.reshape(seeds, runs)
 
     def _values(self, Z: FloatArray, rows: Indices, count: int) -> FloatArray:
-        if self.outputs == 1:
-            columns = [self.loss.values(Z[:, [j]], rows) for j in range(count)]  # type: ignore[arg-type]
-            return np.stack(columns, axis=1)
-
         which = np.repeat(rows, count)
         values = self.loss.values(Z.reshape(-1, self.outputs), which)  # type: ignore[arg-type]
         return np.asarray(values.reshape(len(rows), count))

@@ -11,14 +11,19 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
 from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.cut import Batches, Cut, Indices, make_cut
+from ravine.diagnosis.row_model import RowModel
 from ravine.problems import LinearModel, from_data
 from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.problems.losses import make_loss
+from ravine.problems.losses import Loss, make_loss
+from ravine.problems.weighted_loss import WeightedLoss
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, TargetKind, target_kind
 
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
+LARGEST = 1e100
+"""Curvature, and step size, at most; one over it at least. Products of three of them are still
+numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +38,11 @@ class Setup:
         The objective: mean loss + l2/2 ‖W‖².
     batch_size, batches, sampling, shuffle
         How rows are cut into batches and in which order they come.
+    weights
+        Weight of each row, one in the mean, or None where all weigh the same. Those of a squared
+        loss are in X and y already.
     held_out
-        Rows that were set aside, as (X, y), or None.
+        Rows that were set aside, as (X, y, weights), or None.
     source_rows
         The row of the source that each row is, or None where they are the same.
     """
@@ -48,7 +56,8 @@ class Setup:
     batches: Batches | str | None
     sampling: Sampling
     shuffle: int | None
-    held_out: tuple[Any, npt.NDArray[Any]] | None = None
+    weights: FloatArray | None = None
+    held_out: tuple[Any, npt.NDArray[Any], FloatArray | None] | None = None
     source_rows: Indices | None = None
 
     @property
@@ -75,17 +84,40 @@ class Setup:
         """
         cut = self.cut()
         if cut.recut:
-            return self._model(self.X, self.y, None), cut, None
+            return self._model(None, None), cut, None
 
         order = cut.order
         if self.shuffle is None:
-            return self._model(self.X, self.y, self.batch_size), cut, None
+            return self._model(None, self.batch_size), cut, None
 
-        model = self._model(self.X[order], self.y[order], self.batch_size)
+        model = self._model(order, self.batch_size)
         return model, replace(cut, order=np.arange(self.rows, dtype=np.intp)), order
 
-    def _model(self, X: Any, y: npt.NDArray[Any], batch_size: int | None) -> LinearModel:
-        return from_data(X, y, loss=self.loss, l2=self.l2, batch_size=batch_size)
+    def taking(self, rows: Indices) -> Setup:
+        """The same with some of the rows, or with all of them in another order."""
+        return replace(
+            self, X=self.X[rows], y=self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            batch_size=min(self.batch_size, len(rows)),
+        )  # fmt: skip
+
+    def aside(self) -> RowModel | None:
+        """The rows that were set aside, without the regulariser."""
+        if self.held_out is None:
+            return None
+
+        X, y, weights = self.held_out
+        return RowModel(X, _with_weights(make_loss(self.loss, y), weights), 0.0)
+
+    def _model(self, order: Indices | None, batch_size: int | None) -> LinearModel:
+        here = self if order is None else self.taking(order)
+        model = from_data(here.X, here.y, loss=self.loss, l2=self.l2, batch_size=batch_size)
+        model.loss = _with_weights(model.loss, here.weights)
+        return model
+
+
+def _with_weights(loss: Loss, weights: FloatArray | None) -> Loss:
+    return loss if weights is None else WeightedLoss(loss, weights)
 
 
 def make_setup(
@@ -124,27 +156,38 @@ def make_setup(
         kind = usual_loss(table.y)
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
 
-    quadratic = make_loss(kind, table.y).quadratic
+    chosen = make_loss(kind, table.y)
+    table.limits.check_classes(chosen.outputs)
+    quadratic = chosen.quadratic
     if l2 is None:
         weight = 0.0 if quadratic else 1.0 / rows
         if weight:
             notes.append(Finding("l2", f"l2 = 1/rows = {weight:.3g} was chosen, as none was given"))
     else:
         weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
+        if weight > LARGEST:
+            raise Refusal("l2", f"at most {LARGEST:g}", weight, "give a weight, e.g. l2=1e-3")
 
     # The one check of the values; what follows is arithmetic on a clean table.
     X = from_data(table.X, table.y, loss=kind, l2=weight).X
     y = table.y
     names = table.columns
+    _check_size(X)
     if standardise:
         X = standardised(X)
     if intercept:
         X = with_intercept(X)
         names = (*names, "intercept")
+    weights = None
     if table.weights is not None:
-        X, y = _weighted(X, y, table.weights, kind, quadratic)
+        weights = table.weights / table.weights.mean()
+    if weights is not None and quadratic:
+        X, y = _scaled(X, y, weights)
+        weights = None
 
-    setup = Setup(X, y, names, kind, weight, size, batches, rule, shuffle, source_rows=table.rows)
+    setup = Setup(
+        X, y, names, kind, weight, size, batches, rule, shuffle, weights, source_rows=table.rows
+    )
     setup.cut()
     if validation is not None:
         setup = _set_aside(setup, validation, seed)
@@ -152,15 +195,22 @@ def make_setup(
     return setup, notes
 
 
-def _weighted(
-    X: Any, y: npt.NDArray[Any], weights: FloatArray, kind: str, quadratic: bool
-) -> tuple[Any, npt.NDArray[Any]]:
-    """Rows of a squared loss with weights: w (z - y)² is a squared loss of rows times √w."""
-    if not quadratic:
-        remedy = "leave --weights out, or use loss='squared'"
-        raise Refusal("weights", f"left out for the {kind} loss", "a column", remedy)
+def _check_size(X: Any) -> None:
+    """Refuse numbers whose squares, or their inverses, would not be numbers any more."""
+    entries = X.data if is_sparse(X) else X
+    largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
+    if largest == 0.0:
+        raise Refusal("X", "other than zero somewhere", "0 in every row", "pick other columns")
 
-    roots = np.sqrt(weights / weights.mean())
+    if not 1.0 / LARGEST <= largest**2 <= LARGEST:
+        root = LARGEST**0.5
+        rule = f"between {1.0 / root:g} and {root:g} at its largest"
+        raise Refusal("X", rule, f"{largest:.3g}", "measure it in another unit")
+
+
+def _scaled(X: Any, y: npt.NDArray[Any], weights: FloatArray) -> tuple[Any, npt.NDArray[Any]]:
+    """Rows of a squared loss with weights: w (z - y)² is a squared loss of rows times √w."""
+    roots = np.sqrt(weights)
     scaled = X.multiply(roots[:, None]).tocsr() if is_sparse(X) else X * roots[:, None]
     return scaled, y.astype(np.float64) * roots
 
@@ -185,9 +235,9 @@ def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
     aside = np.sort(order[:count])
     kept = np.sort(order[count:])
 
+    rest = setup.taking(aside)
     return replace(
-        setup, X=setup.X[kept], y=setup.y[kept], held_out=(setup.X[aside], setup.y[aside]),
-        batch_size=min(setup.batch_size, len(kept)),
+        setup.taking(kept), held_out=(rest.X, rest.y, rest.weights),
         source_rows=kept if setup.source_rows is None else setup.source_rows[kept],
     )  # fmt: skip
 

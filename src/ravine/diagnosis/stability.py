@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.diagnosis.cut import Drawn
 from ravine.diagnosis.survey import MOMENT_DIRECTIONS, Survey
+from ravine.diagnosis.work import step_work
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import Growth, consistent
@@ -25,6 +25,10 @@ _EPOCHS = (64, 24, 8)
 _REPLICAS = 32
 _LENGTH = 150
 """Random products of epochs for the almost-sure growth: so many, each of so many epochs."""
+_FAR = 50.0
+"""Logarithm of the size at which products are scaled back: far from overflow."""
+_SETTLED = 1e-6
+"""Relative change of a root at which the power method ends."""
 _ITERATIONS = 200
 """Of the power method on second moments; an epoch's root is far from the next one."""
 
@@ -108,29 +112,25 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
     """What a whole epoch does to (y - x*, x - x₋) near the minimiser, for randomly drawn epochs.
 
     In the curved directions, as columns of one run on the data. None where the directions are too
-    many, or ``seconds`` too few.
+    many, or ``seconds`` of counted work too few.
     """
     k = survey.basis.shape[1]
     if not survey.every_direction or k > MOMENT_DIRECTIONS:
         return None
 
     fixed = survey.cut.sampling is Sampling.CYCLIC
+    n = survey.cut.steps_per_epoch
     for epochs in (1,) if fixed else _EPOCHS:
-        draws = survey.cut.draws(epochs, np.random.default_rng([seed, 11]))
-        first = next(draws)
-        walk = _Walk(survey, method, epochs)
-        begun = time.perf_counter()
-        walk.step(first)
-        walk.step(next(draws))
-        each = 0.5 * (time.perf_counter() - begun)
-        if fixed or each * survey.cut.steps_per_epoch <= seconds:
+        # The 2k columns of the product are runs of their own.
+        cost = n * step_work(survey.model, survey.cut, 2 * k, epochs)
+        if fixed or cost <= seconds:
             break
     else:
         return None
 
     walk = _Walk(survey, method, epochs)
     draws = survey.cut.draws(epochs, np.random.default_rng([seed, 11]))
-    for _ in range(survey.cut.steps_per_epoch):
+    for _ in range(n):
         walk.step(next(draws))
 
     return Products(walk.matrices(), walk.scales)
@@ -167,7 +167,7 @@ class _Walk:
         self.x = self.x + self.v
         size = np.maximum(np.abs(self.x).max(axis=(1, 2)), np.abs(self.v).max(axis=(1, 2)))
         size = np.maximum(size, 1e-300)
-        if (np.abs(np.log(size)) > 50.0).any():
+        if (np.abs(np.log(size)) > _FAR).any():
             self.x /= size[:, None, None]
             self.v /= size[:, None, None]
             self.scales += np.log(size)
@@ -231,7 +231,7 @@ def _root(P: FloatArray, P_t: FloatArray) -> tuple[float, FloatArray]:
         if root <= 0.0:
             return 0.0, X
         X = moved / np.trace(moved)
-        if abs(root - before) <= 1e-6 * root:
+        if abs(root - before) <= _SETTLED * root:
             break
 
     return root, X

@@ -12,21 +12,22 @@ from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
 from ravine.boundary import public
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
+from ravine.diagnosis.comparison import compare
 from ravine.diagnosis.cut import Batches
 from ravine.diagnosis.diagnosis import Diagnosis, best_of
 from ravine.diagnosis.disagreement import disagreement
-from ravine.diagnosis.measurement import Runs, follow, seconds_per_step, steps_to
-from ravine.diagnosis.prediction import Fate, Prediction, floors, predict
+from ravine.diagnosis.floors import floors
+from ravine.diagnosis.measurement import Runs, steps_to
+from ravine.diagnosis.prediction import Fate, Prediction, predict
 from ravine.diagnosis.race import race
 from ravine.diagnosis.remedies import Scaling, affordable, remedies, scaling
-from ravine.diagnosis.row_model import RowModel
-from ravine.diagnosis.setup import Setup, make_setup
+from ravine.diagnosis.setup import LARGEST, Setup, make_setup
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import Survey, survey
 from ravine.diagnosis.time_budget import USUAL_TIME, Tell, TimeBudget
+from ravine.diagnosis.work import step_work
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.methods import Method
-from ravine.problems.losses import make_loss
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, as_table
 
@@ -34,17 +35,28 @@ USUAL_EPOCHS = 30
 """Epochs of a run unless told otherwise: what people train a linear model for."""
 _LEAST_STEPS = 60
 """Steps of a run at least: a table of one batch has epochs of one step."""
-_SEEDS = (128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
-"""Runs of each recipe: as many as the time allows."""
 _ALWAYS_SHOWN = ("certified", "safe", "iid")
 """Guarantees are shown whatever the runs made of them."""
 _RACE = 0.02
-_RUNS = 0.035
-_GROWTHS = 0.015
-_FLOORS = 0.025
-_REMEDIES = 0.015
+_RUNS = 0.05
+_GROWTHS = 0.02
+_FLOORS = 0.03
+_REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
 seconds. A stage may take more where its least work does not fit."""
+_LONGEST_RACE = 0.2
+_LONGEST_RUNS = 0.15
+"""Shares that the least work of a stage may take: a machine three times slower than the one that
+work is counted on still keeps the time."""
+_NOTHING_LEFT = 1e-6
+"""Share of the loss below which nobody asks for less."""
+_ROUND = 4.0
+"""Condition number below which scale is not the problem."""
+_NEAR = 0.01
+"""Share of the loss at the start that the fast choice has to reach."""
+_LENGTH_RECIPES = 12
+_LENGTH_SEEDS = 2
+"""Runs whose steps decide how many epochs there is time for."""
 
 
 @public
@@ -185,10 +197,11 @@ def _diagnose(
     budget.begin("surveying the batches", 0.2)
     problem, cut, order = setup.problem()
     seen = survey(problem, cut)
+    _check_curvature(seen)
     epochs, steps = _length(asked, seen, budget)
 
-    most = budget.begin("racing step sizes and schedules", 0.3)
-    usual = min(most, usual_race(budget))
+    most = budget.begin("racing step sizes and schedules", _LONGEST_RACE)
+    usual = min(most, _RACE * budget.seconds)
     result = race(seen, steps=steps, seed=asked.seed, seconds=usual, most=most)
     if result is None:
         budget.leave_out("the race of step sizes and schedules, whose runs would take too long")
@@ -199,13 +212,16 @@ def _diagnose(
     share = budget.begin("computing growth rates", _GROWTHS)
     growth = [growths(seen, c.method, seed=asked.seed, seconds=share / len(judged)) for c in judged]
 
-    budget.begin("running on the data", 0.25)
-    runs = _measure(asked, seen, judged, steps, budget)
-    near = steps_to(runs, 0.01 * seen.start_excess)
+    budget.begin("running on the data", _RUNS)
+    runs = compare(
+        seen, [c.recipe for c in judged], steps=steps, seeds=asked.seeds, seed=asked.seed,
+        share=_RUNS, budget=budget,
+    )  # fmt: skip
+    near = steps_to(runs, _NEAR * seen.start_excess)
     aside = _held_out(setup, seen, judged, runs)
 
     budget.begin("following runs to their noise floors", _FLOORS)
-    left = floors(seen, judged, growth, seed=asked.seed, budget=budget)
+    left = floors(seen, judged, growth, seed=asked.seed, share=_FLOORS, budget=budget)
     predictions = _chosen(predict(seen, judged, growth, left, runs, near, aside, budget=budget))
     kept = [i for i, p in enumerate(judged) if any(q.candidate is p for q in predictions)]
     runs = _subset(runs, kept, seen.model.outputs)
@@ -218,7 +234,9 @@ def _diagnose(
     unstable = predictions[0].fate not in (Fate.CONVERGES, Fate.USELESS)
     if computed and unstable:
         budget.begin("trying remedies", _REMEDIES)
-        tried = remedies(setup, seen, asked.yours, cause.rows, seed=asked.seed, budget=budget)
+        tried = remedies(
+            setup, seen, asked.yours, cause.rows, seed=asked.seed, share=_REMEDIES, budget=budget
+        )
 
     return Diagnosis(
         name=name, survey=seen, columns=setup.columns,
@@ -230,14 +248,22 @@ def _diagnose(
     )  # fmt: skip
 
 
-def usual_race(budget: TimeBudget) -> float:
-    """Seconds of a race on data of ordinary size."""
-    return _RACE * budget.seconds
+def _check_curvature(seen: Survey) -> None:
+    """Refuse a loss without curvature at its minimiser, which is then next to infinity."""
+    L = float(seen.curvature.L)
+    if not (1.0 / LARGEST <= L <= LARGEST and np.isfinite(seen.minimiser).all()):
+        rule = (
+            f"such that the curvature at the minimum is between {1.0 / LARGEST:g} and {LARGEST:g}"
+        )
+        raise Refusal("l2", rule, f"{L:.3g}", "add some, e.g. l2=1e-3, or standardise the columns")
 
 
 def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:
     if alpha is not None:
         step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
+        if not 1.0 / LARGEST <= step <= LARGEST:
+            rule = f"between {1.0 / LARGEST:g} and {LARGEST:g}"
+            raise Refusal("alpha", rule, step, "give a step size, e.g. 0.01")
         return Method(step, 0.0 if beta is None else beta, gamma)
     if beta is not None or gamma is not None:
         raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
@@ -252,8 +278,8 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     if not asked.epochs_given:
         wished = max(wished, math.ceil(_LEAST_STEPS / n))
 
-    each = seconds_per_step(seen.model, seen.cut, 12, 2)
-    most = max(1, int(0.2 * budget.seconds / (each * n)))
+    each = step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
+    most = max(1, int(budget.allowed(_LONGEST_RUNS) / (each * n)))
     if most < wished:
         budget.leave_out(f"epochs beyond {most}, of {wished}")
         wished = most
@@ -261,42 +287,12 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     return wished, wished * n
 
 
-def _measure(
-    asked: _Asked, seen: Survey, judged: list[Candidate], steps: int, budget: TimeBudget
-) -> Runs:
-    """Every recipe on the same batches, on as many seeds as the time allows."""
-    seeds = asked.seeds or _seeds(seen, len(judged), steps, budget)
-    watched = None
-    if not seen.quadratic:
-        begun = budget.stage_left
-        seen.watch(seen.model.spread(seen.start, seeds, len(judged)))
-        once = max(begun - budget.stage_left, 1e-6)
-        watched = int(np.clip(0.3 * _RUNS * budget.seconds / once, 4, 40))
-
-    return follow(
-        seen.model, seen.cut, [c.recipe for c in judged], seen.start, seen.minimiser, seen.watch,
-        steps=steps, seeds=seeds, seed=asked.seed, watched=watched,
-    )  # fmt: skip
-
-
-def _seeds(seen: Survey, recipes: int, steps: int, budget: TimeBudget) -> int:
-    """As many runs of each recipe as the time allows, two at least."""
-    allowed = min(budget.stage_left, _RUNS * budget.seconds)
-    for seeds in _SEEDS:
-        each = seconds_per_step(seen.model, seen.cut, recipes, seeds)
-        if each * steps <= allowed:
-            return seeds
-
-    return _SEEDS[-1]
-
-
 def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -> FloatArray | None:
     """Mean loss of the rows that were set aside at the end of each recipe."""
-    if setup.held_out is None:
+    aside = setup.aside()
+    if aside is None:
         return None
 
-    X, y = setup.held_out
-    aside = RowModel(X, make_loss(setup.loss, y), 0.0)
     if aside.outputs != seen.model.outputs:
         raise Refusal(
             "validation", "a share that leaves every label on both sides",
@@ -340,15 +336,11 @@ def _scaling(
     """Whether standardised columns would leave much less, where that is worth a race."""
     best = best_of(tuple(predictions))
     share = 1.0 if best is None else best.loss / seen.start_excess
-    # A condition number of a few is not a matter of scale.
-    if not asked.try_remedies or share < 1e-6 or float(seen.curvature.Q) < 4.0:
+    if not asked.try_remedies or share < _NOTHING_LEFT or float(seen.curvature.Q) < _ROUND:
         return None
 
-    most = budget.begin("racing on standardised columns", 0.1)
-
-    return scaling(
-        asked.setup, share, steps, seed=asked.seed, seconds=min(most, usual_race(budget))
-    )
+    usual = budget.begin("racing on standardised columns", _RACE)
+    return scaling(asked.setup, share, steps, seed=asked.seed, seconds=usual)
 
 
 def _batch_notes(seen: Survey) -> list[Finding]:

@@ -34,6 +34,8 @@ _LOW = 8
 _HEAVY_DIRECTIONS = 12
 """Directions that are followed where there are too many: of the largest curvature of the whole,
 of the least, and of the heaviest rows."""
+_NEW = 1e-6
+"""Part of a unit vector that has to be new for it to count as a further direction."""
 _SHOWN_BATCHES = 400
 """Batches of the first epoch whose curvature is computed for the report."""
 _MARGIN = 1e-9
@@ -255,7 +257,7 @@ def _basis(model: RowModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:
     together = np.concatenate(parts, axis=1)
     scale = np.linalg.norm(together, axis=0)
     Q, R = np.linalg.qr(together / np.where(scale > 0.0, scale, 1.0))
-    return np.asarray(Q[:, np.abs(np.diag(R)) > 1e-6])
+    return np.asarray(Q[:, np.abs(np.diag(R)) > _NEW])
 
 
 _Moments = tuple[SecondMoments, Indices, int, FloatArray]

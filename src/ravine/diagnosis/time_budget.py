@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 Tell: TypeAlias = Callable[[str, float], None]
@@ -11,10 +12,19 @@ Tell: TypeAlias = Callable[[str, float], None]
 
 USUAL_TIME = 60.0
 """Seconds for a diagnosis unless told otherwise."""
+_TELLING = 0.5
+"""Seconds of counted work after which its pace on this machine is known."""
+_BY_THE_CLOCK = (
+    "what the clock did not allow on a slow or busy machine, so that a repeat may differ"
+)
 
 
 class TimeBudget:
     """Seconds for the whole, a share for each stage, and a list of what did not fit.
+
+    Stages plan with counted seconds (:mod:`ravine.diagnosis.work`), the same on every machine. The
+    clock is the last resort: where a slow or busy machine would not keep the time, stages get less
+    than their share, and that is said.
 
     Parameters
     ----------
@@ -26,9 +36,8 @@ class TimeBudget:
     Examples
     --------
     >>> budget = TimeBudget(60.0)
-    >>> with_share = budget.begin("surveying the batches", 0.2)
-    >>> with_share <= 12.0
-    True
+    >>> budget.begin("surveying the batches", 0.25)
+    15.0
     """
 
     def __init__(self, seconds: float, tell: Tell | None = None) -> None:
@@ -36,7 +45,8 @@ class TimeBudget:
         self.left_out: list[str] = []
         self._tell = tell
         self._begun = time.perf_counter()
-        self._stage_ends = self._begun + seconds
+        self._counted = 0.0
+        self._taken = 0.0
 
     @property
     def spent(self) -> float:
@@ -49,18 +59,46 @@ class TimeBudget:
         return max(0.0, self.seconds - self.spent)
 
     @property
-    def stage_left(self) -> float:
-        """Seconds that are left of the present stage, zero at least."""
-        return max(0.0, self._stage_ends - time.perf_counter())
+    def slowness(self) -> float:
+        """Seconds that a counted second takes on this machine, one at least."""
+        if self._counted < _TELLING:
+            return 1.0
+
+        return max(1.0, self._taken / self._counted)
 
     def begin(self, stage: str, share: float) -> float:
-        """Begin a stage that may take ``share`` of the whole; return the seconds it has."""
+        """Begin a stage that may take ``share`` of the whole; return its counted seconds."""
         if self._tell is not None:
             self._tell(stage, min(1.0, self.spent / self.seconds))
 
-        allowed = min(share * self.seconds, self.left)
-        self._stage_ends = time.perf_counter() + allowed
-        return allowed
+        return self.allowed(share)
+
+    def allowed(self, share: float) -> float:
+        """Counted seconds for ``share`` of the whole: fewer only where the clock runs out."""
+        wished = share * self.seconds
+        real = self.left / self.slowness
+        if wished <= real:
+            return wished
+
+        self.leave_out(_BY_THE_CLOCK)
+        return real
+
+    @property
+    def over(self) -> bool:
+        """Whether the clock has run out, which is then said."""
+        if self.left > 0.0:
+            return False
+
+        self.leave_out(_BY_THE_CLOCK)
+        return True
+
+    @contextmanager
+    def counting(self, work: float) -> Iterator[None]:
+        """Do ``work`` counted seconds, to learn how fast this machine is."""
+        begun = time.perf_counter()
+        yield
+        self._counted += work
+        self._taken += time.perf_counter() - begun
 
     def leave_out(self, what: str) -> None:
         """Remember a number that was left out or widened for want of time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ravine.diagnosis.estimate import Estimate
 from ravine.diagnosis.prediction import Fate, Prediction
 from ravine.diagnosis.recipe import parameters
 from ravine.diagnosis.remedies import Remedy, named_rows
@@ -18,6 +19,16 @@ _BETTER = 0.98
 """Below this part of the loss a recipe is called better: the runs tell no less apart."""
 _DRIVES = 0.3
 """Share of the instability from which one batch or row is named as its cause."""
+_HEAVY = 1.5
+"""Times the average curvature from which a batch or row is a cause at all."""
+_NAMED_SHARE = 0.1
+"""Share of the instability from which a further row is named."""
+_SHOWN = 3
+"""Batches that are named where no single one drives it."""
+_QUICKER = 0.8
+"""The fast choice is named where it takes less than this part of the time."""
+_ONE_NUMBER = 0.4
+"""Widest limits, over the value, of what is said as one number: 20 % to either side."""
 
 
 def verdict(result: Diagnosis) -> list[str]:
@@ -63,6 +74,16 @@ def percent(share: float) -> str:
         return f"{100.0 * share:.2g} %"
 
     return f"{100.0 * share:.0f} %"
+
+
+def left_words(result: Diagnosis, excess: Estimate) -> str:
+    """An excess loss as a share of the start's: one number where the runs know it, or two."""
+    if excess.high - excess.low <= _ONE_NUMBER * excess.value:
+        return percent(loss_share(result, excess.value))
+
+    low = percent(loss_share(result, excess.low))
+    high = percent(loss_share(result, excess.high))
+    return f"between {low} and {high}"
 
 
 def pace(rate: float) -> str:
@@ -189,8 +210,8 @@ def _measured(result: Diagnosis, prediction: Prediction, before: str) -> str:
     if prediction.excess_after is None:
         return f"{before}after {result.epochs} epochs a run had diverged"
 
-    share = loss_share(result, prediction.excess_after.value)
-    return f"{before}after {result.epochs} epochs {percent(share)} of the excess loss are left"
+    left = left_words(result, prediction.excess_after)
+    return f"{before}after {result.epochs} epochs {left} of the excess loss are left"
 
 
 def _left(result: Diagnosis, prediction: Prediction) -> str:
@@ -215,10 +236,11 @@ def _cause(result: Diagnosis, subject: Prediction) -> str:
     why = result.disagreement
     names = ", ".join(repr(name) for name, _ in why.columns)
     along = f"along one direction (mostly {names})"
-    if why.shares[0] >= _DRIVES and why.ratios[0] > 1.5:
+    if why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY:
         if not why.batches:
-            lead = [r for r, share in zip(why.rows, why.shares, strict=True) if share >= 0.1]
-            part = sum(share for share in why.shares if share >= 0.1)
+            both = zip(why.rows, why.shares, strict=True)
+            lead = {row: share for row, share in both if share >= _NAMED_SHARE}
+            part = sum(lead.values())
             which = named_rows(tuple(lead))
             verb = "makes" if len(lead) == 1 else "make"
             return (
@@ -239,8 +261,8 @@ def _cause(result: Diagnosis, subject: Prediction) -> str:
     if not why.batches:
         return f"The cause is that the batches disagree {along}; no few rows drive it."
 
-    several = ", ".join(str(b) for b in why.batches[:3])
-    ratios = ", ".join(f"{r:.2g}" for r in why.ratios[:3])
+    several = ", ".join(str(b) for b in why.batches[:_SHOWN])
+    ratios = ", ".join(f"{r:.2g}" for r in why.ratios[:_SHOWN])
 
     return (
         f"The cause is that the batches disagree {along}: no single one drives it, the strongest "
@@ -257,9 +279,9 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
     if best is subject or (subject.fate is Fate.CONVERGES and best.loss >= _BETTER * subject.loss):
         sentences = [f"Of all that ran here nothing leaves less after {result.epochs} epochs."]
     else:
-        share = percent(loss_share(result, best.loss))
+        share = _best_share(result, best)
         against = ""
-        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES:
+        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES and best.loss > 0.0:
             against = f", {subject.loss / best.loss:.2g} times less"
         sentences = [
             f"Least loss after {result.epochs} epochs of all that ran here: "
@@ -267,7 +289,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
         ]
 
     quick = result.quick
-    if quick is not None and quick is not best and quick.to_near < 0.8 * best.to_near:
+    if quick is not None and quick is not best and quick.to_near < _QUICKER * best.to_near:
         slower = ""
         if math.isfinite(best.to_near):
             slower = f", instead of {epochs_of(result, best.to_near)}"
@@ -277,6 +299,13 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
         )
 
     return sentences
+
+
+def _best_share(result: Diagnosis, best: Prediction) -> str:
+    if best.excess_after is None:
+        return percent(loss_share(result, best.loss))
+
+    return left_words(result, best.excess_after)
 
 
 def _certain(result: Diagnosis) -> str:

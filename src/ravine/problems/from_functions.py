@@ -160,7 +160,8 @@ def from_functions(
         raise Refusal("gradient or gradients", "given, one of them", shown, "pass exactly one")
 
     single = gradients is None
-    n, slope = _indexed("gradient" if single else "gradients", gradient or gradients, terms, single)
+    slopes = gradient if single else gradients
+    n, slope = _indexed("gradient" if single else "gradients", slopes, terms, single)
     value = None
     if objective is not None or objectives is not None:
         label = "objective" if single else "objectives"

@@ -159,9 +159,8 @@ class Multinomial:
 
     def values(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Loss of each row."""
-        top = Z.max(axis=1)
-        total = np.log(np.exp(Z - top[:, None]).sum(axis=1)) + top
-        return np.asarray(total - Z[np.arange(len(Z)), self.codes[rows]])
+        _, total, top = _exponentials(Z)
+        return np.asarray(np.log(total) + top - Z[np.arange(len(Z)), self.codes[rows]])
 
     def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
         """Derivative in z of each row."""
@@ -290,5 +289,21 @@ def _sigmoid(z: FloatArray) -> FloatArray:
 
 
 def _softmax(Z: FloatArray) -> FloatArray:
-    E = np.exp(Z - Z.max(axis=1, keepdims=True))
-    return np.asarray(E / E.sum(axis=1, keepdims=True))
+    E, total, _ = _exponentials(Z)
+    E /= total[:, None]
+    return E
+
+
+def _exponentials(Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The e^(z - top) of each row, their sum, and its largest score, the top.
+
+    Column by column and as a product with ones: a few classes are too short an axis for NumPy's own
+    reductions, which take four times as long.
+    """
+    top = Z[:, 0].copy()
+    for k in range(1, Z.shape[1]):
+        np.maximum(top, Z[:, k], out=top)
+
+    E = Z - top[:, None]
+    np.exp(E, out=E)
+    return E, E @ np.ones(Z.shape[1]), top

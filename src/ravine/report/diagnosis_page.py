@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from ravine.diagnosis import Diagnosis
-from ravine.diagnosis.prediction import Estimate, Fate, Prediction
+from ravine.diagnosis.estimate import Estimate
+from ravine.diagnosis.prediction import Fate, Prediction
 from ravine.diagnosis.recipe import momentum_digits
 from ravine.diagnosis.verdict import digits, loss_share, share_of_start, verdict
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane

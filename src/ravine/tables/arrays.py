@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,4 @@ def _sparse_table(
 
 
 def _same_rows(small: Table, X: Any, names: tuple[str, ...]) -> Table:
-    return Table(
-        X, small.y, names, small.target, small.name, small.findings, small.weights, small.rows
-    )
+    return replace(small, X=X, columns=names)

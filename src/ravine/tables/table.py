@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.tables.finding import Finding
+from ravine.tables.limits import Limits
 from ravine.values import Value
 
 
@@ -33,6 +34,8 @@ class Table(Value):
         Weight of each row, zero or more, or None where no column was named for it.
     rows
         Which row of the source each row is, counted from 0, or None where all were kept.
+    limits
+        How large it may be; numbers that are taken for labels are held to it as well.
     """
 
     X: Any
@@ -43,3 +46,4 @@ class Table(Value):
     findings: tuple[Finding, ...] = ()
     weights: FloatArray | None = None
     rows: npt.NDArray[np.intp] | None = None
+    limits: Limits = field(default_factory=Limits)

@@ -131,7 +131,7 @@ def _finish(
     return Table(
         X, y, names, target.name, name, tuple(notes),
         weights=None if weight is None else _checked_weights(weight),
-        rows=None if keep is None else np.flatnonzero(keep),
+        rows=None if keep is None else np.flatnonzero(keep), limits=wishes.limits,
     )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ except ImportError as error:
         "torch must be installed for ravine.torch, got none: pip install 'ravine[torch]'"
     ) from error
 
-from ravine.torch.advice import Advice, advise
+from ravine.torch.advice import advise
+from ravine.torch.answer import Advice
 from ravine.torch.callbacks import lightning_callback, transformers_callback
 from ravine.torch.curvature import LocalCurvature
 from ravine.torch.monitor import Monitor

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, one_number, whole
+from ravine.torch.answer import Advice, Row
 from ravine.torch.copies import Batches, BatchLoss, batch_loss, untouched
 from ravine.torch.curvature import SAMPLES, LocalCurvature, measure
 from ravine.torch.race import PLANS, Race, race
-from ravine.torch.trial import Setting, lr_ratios, set_parameters
+from ravine.torch.trial import Setting, Trial, lr_ratios
 
 CHALLENGERS = (0.9, 0.0)
 """Momenta that are tried against the user's; between them a change of lr does as much."""
@@ -26,171 +24,6 @@ GAIN = 0.8
 
 USUAL_LR = 4e-3
 """Where the search starts four times below, for optimizers that curvature says nothing about."""
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One learning rate that was tried."""
-
-    lr: float
-    momentum: float | None
-    steps: int
-    loss: float
-    outcome: str
-
-
-@dataclass(frozen=True, eq=False)
-class Advice:
-    """What ``advise`` recommends and why."""
-
-    lr: float
-    """For the first parameter group; the others keep their proportion to it."""
-    momentum: float | None
-    """None where the optimizer has none."""
-    lrs: list[float]
-    """For each parameter group."""
-    improves: bool
-    """Whether any lr lowered the loss within the steps that were tried."""
-    start_loss: float
-    loss: float
-    """Of the run that won, at its end."""
-    rows: list[Row]
-    steps: int
-    """Real steps taken, on copies."""
-    curvature: LocalCurvature | None
-    """None for optimizers that are not of the momentum family."""
-    gamma: float | None
-    budget: str
-
-    @property
-    def limit(self) -> float | None:
-        """The largest lr that is stable in mean square with this momentum and the user's batches.
-
-        Exact for quadratics with all directions measured, otherwise local: of the curvature here.
-        """
-        if self.curvature is None or self.momentum is None:
-            return None
-
-        return self.curvature.limit(self.momentum, self._look())
-
-    @property
-    def critical_batch_size(self) -> float | None:
-        """The batch from which lr and momentum are stable in mean square, by the curvature here."""
-        if self.curvature is None or self.momentum is None:
-            return None
-
-        return self.curvature.critical_batch_size(self.lr, self.momentum, self._look())
-
-    def _look(self) -> float | None:
-        return 0.0 if self.gamma == 0.0 else None
-
-    @property
-    def scope(self) -> str:
-        """What the curvature's limits hold for."""
-        if self.curvature is None:
-            return "no limits: not a momentum method"
-        if not self.curvature.quadratic:
-            return "local: the curvature at these weights, which changes as they do"
-        if self.curvature.complete:
-            return "exact: the loss is quadratic"
-
-        return "quadratic loss, its leading directions"
-
-    def apply(self, optimizer: torch.optim.Optimizer) -> None:
-        """Set lr of every group, and momentum, of the user's optimizer."""
-        set_parameters(optimizer, self.lr, self.momentum)
-
-    def limits(
-        self, momenta: tuple[float, ...] = (0.0, 0.5, 0.9, 0.99), batch_sizes: tuple[int, ...] = ()
-    ) -> dict[tuple[float, int], float]:
-        """The largest stable lr by (momentum, batch size): the map of what the curvature allows."""
-        if self.curvature is None:
-            return {}
-
-        size = self.curvature.batch_size
-        sizes = batch_sizes or (max(size // 4, 1), size, size * 4)
-
-        return {
-            (m, b): self.curvature.limit(m, 0.0 if self.gamma == 0.0 else None, b)
-            for m in momenta
-            for b in sizes
-        }
-
-    @property
-    def sentence(self) -> str:
-        """The recommendation in a line."""
-        pair = f"lr = {self.lr:.3g}"
-        if self.momentum is not None:
-            pair += f", momentum = {self.momentum:g}"
-        if len(self.lrs) > 1:
-            pair += f" (groups: {', '.join(f'{lr:.3g}' for lr in self.lrs)})"
-        if not self.improves:
-            longest = max((row.steps for row in self.rows), default=0)
-            return f"no lr improved the loss within {longest} steps; the least harmful: {pair}"
-
-        return f"{pair}: the loss went from {self.start_loss:.4g} to {self.loss:.4g} in real steps"
-
-    def table(self) -> str:
-        """Every lr that was tried, and what became of it."""
-        lines = [f"{'lr':>10} {'momentum':>9} {'steps':>6} {'loss':>10}  outcome"]
-        for row in self.rows:
-            momentum = "" if row.momentum is None else f"{row.momentum:g}"
-            lines.append(
-                f"{row.lr:10.3g} {momentum:>9} {row.steps:6d} {row.loss:10.4g}  {row.outcome}"
-            )
-
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        lines = [self.sentence]
-        if self.limit is not None:
-            lines.append(
-                f"mean-square limit of lr {self.limit:.3g}, critical batch size "
-                f"{self.critical_batch_size:.3g} ({self.scope})"
-            )
-
-        lines += [self.table(), f"{self.steps} steps on copies; nothing of yours was changed"]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{r.lr:.3g}</td><td>{'' if r.momentum is None else r.momentum}</td>"
-            f"<td>{r.steps}</td><td>{r.loss:.4g}</td><td>{r.outcome}</td></tr>"
-            for r in self.rows
-        )
-
-        head = "".join(f"<th>{h}</th>" for h in ("lr", "momentum", "steps", "loss", "outcome"))
-        return f"<p><b>{self.sentence}</b></p><table><tr>{head}</tr>{rows}</table>"
-
-    def to_json(self) -> str:
-        """Everything as JSON; numbers that are not finite are null."""
-
-        def number(value: float | None) -> float | None:
-            return None if value is None or not np.isfinite(value) else float(value)
-
-        return json.dumps(
-            {
-                "lr": self.lr,
-                "momentum": self.momentum,
-                "lrs": self.lrs,
-                "improves": self.improves,
-                "start_loss": number(self.start_loss),
-                "loss": number(self.loss),
-                "steps": self.steps,
-                "budget": self.budget,
-                "limit": number(self.limit),
-                "critical_batch_size": number(self.critical_batch_size),
-                "scope": self.scope,
-                "rows": [{**vars(row), "loss": number(row.loss)} for row in self.rows],
-            },
-            indent=2,
-        )
-
-    def plot(self, path: str | None = None) -> Any:
-        """Loss against lr, with the curvature's limit; saved to ``path`` if given."""
-        from ravine.torch.pictures import draw_advice
-
-        return draw_advice(self, path)
 
 
 def advise(
@@ -356,8 +189,6 @@ def _challenge(
     gamma: float | None,
 ) -> Race:
     """Another momentum at the same effective lr, lr/(1 - momentum), for as many steps."""
-    from ravine.torch.trial import Trial
-
     assert first.winner is not None
     assert first.chosen is not None
     assert first.momentum is not None

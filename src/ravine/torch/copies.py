@@ -85,6 +85,18 @@ def _cat(batches: list[Any]) -> Any:
     raise TypeError
 
 
+def first_sample(batch: Any) -> Any:
+    """The batch with its first sample alone."""
+    if isinstance(batch, Tensor):
+        return batch[:1]
+    if isinstance(batch, Mapping):
+        return {name: first_sample(value) for name, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [first_sample(value) for value in batch]
+
+    raise TypeError
+
+
 class Batches:
     """Batches of a loader, kept in the order in which they came, so that every run sees the same.
 

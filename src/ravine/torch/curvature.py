@@ -20,8 +20,9 @@ from torch.func import functional_call, hessian, vmap
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
+from ravine.theory.ladder.safety import safe_step
 from ravine.theory.noise.moments import stationary_variance
-from ravine.torch.copies import BatchLoss, joined, quiet, size_of
+from ravine.torch.copies import BatchLoss, first_sample, joined, quiet, size_of
 from ravine.torch.products import flat, hessian_product, shaped, top_eigenpairs
 
 SAMPLES = 256
@@ -32,6 +33,11 @@ SMALL = 24
 
 DIRECTIONS = 4
 """Directions of larger models: the top ones bound lr."""
+
+SINGLES = 8
+SINGLE_STEPS = 5
+"""Samples whose own top eigenvalue is looked for, and Lanczos steps for each: a sample's Hessian
+has hardly more large eigenvalues than the model has outputs."""
 
 BATCHES = 8
 """Batches whose curvature is compared; their variance is known to half of itself."""
@@ -47,6 +53,8 @@ class LocalCurvature:
     """E[D ⊗ D] of one sample's deviation D in the eigenbasis, as a matrix on d×d matrices."""
     spread: FloatArray
     """u·E[D²]u of one sample for each eigenvector u, all directions of D counted."""
+    largest: float
+    """Largest curvature of a single sample, of those that were looked at."""
     batch_size: int
     """Of the user's batches."""
     quadratic: bool
@@ -101,6 +109,21 @@ class LocalCurvature:
         stable = np.all(self.spread[positive][:, None] / batch * variance < 1.0, axis=0)
         first = int(np.argmin(stable)) if not stable.all() else len(lrs)
         return float(lrs[max(first - 1, 0)])
+
+    def iid_limit(
+        self, momentum: float, gamma: float | None = None, batch_size: float = 0
+    ) -> float:
+        """The largest lr that is stable in mean square for every law of the batches.
+
+        Only the top of the mean Hessian and the largest curvature of a sample are used: the rung of
+        independent batches, ``ravine.theory.ladder.safety.safe_step``.
+        """
+        if self.top <= 0.0:
+            return float("inf")
+
+        batch = batch_size or self.batch_size
+        most = max(self.largest, self.top)
+        return float(safe_step(self.top, momentum, gamma, batch_size=batch, L_max=most))
 
     def critical_batch_size(self, lr: float, momentum: float, gamma: float | None = None) -> float:
         """The least batch that is stable in mean square with these parameters; may be infinite."""
@@ -215,7 +238,8 @@ def _complete(each: FloatArray, size: int, quadratic: bool) -> LocalCurvature:
     deviations = turned - turned.mean(axis=0)
     kernel = _kernel(deviations)
     spread = np.einsum("nij,nij->j", deviations, deviations) / len(each)
-    return LocalCurvature(values[order], kernel, spread, size, quadratic, True)
+    largest = float(np.linalg.eigvalsh(each)[:, -1].max())
+    return LocalCurvature(values[order], kernel, spread, largest, size, quadratic, True)
 
 
 def _kernel(deviations: FloatArray) -> FloatArray:
@@ -248,7 +272,32 @@ def _leading(
     inside = torch.einsum("di,ndj->nij", U.double().cpu(), deviations).numpy()
     inside = (inside + inside.transpose(0, 2, 1)) / 2.0
     quadratic = _is_quadratic(model, loss, whole, root)
-    return LocalCurvature(values.numpy(), single * _kernel(inside), spread, size, quadratic, False)
+    largest = _largest_of_samples(model, loss, batches, root, start)
+    if largest is None:
+        # A batch's mean of positive Hessians is at least a sample's over the batch size.
+        seen = torch.einsum("di,ndi->ni", U.double().cpu(), stack)
+        largest = size * float(seen.max())
+
+    return LocalCurvature(
+        values.numpy(), single * _kernel(inside), spread, largest, size, quadratic, False
+    )
+
+
+def _largest_of_samples(
+    model: nn.Module, loss: BatchLoss, batches: list[Any], root: torch.Tensor, start: torch.Tensor
+) -> float | None:
+    """Largest curvature of a few single samples; None where the batches cannot be cut into them."""
+    largest = 0.0
+    for batch in batches[:SINGLES]:
+        try:
+            one = hessian_product(model, loss, [first_sample(batch)])
+            product = lambda v, one=one: root * one(root * v)  # noqa: E731
+            values, _ = top_eigenpairs(product, start, 1, steps=SINGLE_STEPS)
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            return None
+        largest = max(largest, float(values[0]))
+
+    return largest
 
 
 def _is_quadratic(

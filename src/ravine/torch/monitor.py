@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -14,36 +15,33 @@ import torch
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, whole
+from ravine.torch import alarm
 from ravine.torch.copies import quiet
 from ravine.torch.optimizer import ASG
 from ravine.torch.reading import Reading, stability_limit
 from ravine.torch.risk import blow_up_risk
+from ravine.torch.trend import LossTrend
 from ravine.torch.trial import lr_ratios
 
-EDGE = 0.8
-"""Margin from which a run is at the edge of stability."""
-
-WARNING_MARGIN = 0.7
-WARNING_RISE = 2.0
-"""Margin and smoothed loss over its minimum from which a warning is given. Of the pairs tried on
-``benchmarks.torch_tasks.TUNED`` it caught most late blow-ups of squared losses at about a tenth of
-false alarms; ``benchmarks/torch_monitor.json`` has the counts."""
+MEMORY_OF_LR = 20
+"""Steps over which a change of lr counts as a jump."""
 
 STEP = 1e-3
 """Length of the step of a finite difference, relative to the weights: between rounding in single
 precision and the change of the Hessian along the step."""
 
 CALM = 0.4
-"""Below this margin no blow-up came within 40 steps: every second check is left out."""
+"""Below this margin every second check is left out, as a blow-up is far."""
+
+STILL = 1.1
+"""And where neither lr nor loss nor curvature has changed by such a factor since the last check,
+for then the next would say the same."""
 
 FIRST_TURNS = 4
 """Products at the first check, to turn a random direction towards the top of the Hessian."""
 
-SMOOTHING = 0.9
-"""Of the loss, a step: a memory of ten steps."""
-
 LOOK_ON_DEVICE = 5
-"""Steps between two looks at the loss on a GPU; on a CPU every step."""
+"""Steps whose losses are read together on a GPU, as reading waits for it; on a CPU every step."""
 
 FORGETTING = 0.5
 """Of the curvature, a check."""
@@ -64,22 +62,23 @@ class Monitor:
 
     The curvature along a tracked direction u is (g(w + step u) - g(w))/step on the same batch, and
     u is turned towards it. Its mean and mean square over checks give the largest lr that is stable
-    in mean square; ``margin`` is lr over that.
+    in mean square; ``margin`` is lr over that. Between two checks the losses themselves are looked
+    at, which costs nothing: ``steps_left`` is when they reach ten times their start at their pace.
 
     Parameters
     ----------
     optimizer
         ``torch.optim.SGD`` or ``ravine.torch.ASG``.
     every
-        Steps between two checks; twice as many while the margin is below 0.4.
+        Steps between two checks; twice as many while the margin is below 0.4 or nothing changes.
     model
         Given, it is kept free of dropout in the extra gradient and its BatchNorm averages are left
         alone. With dropout a check costs two gradients.
     loss_kind
         ``"mse"`` or ``"cross-entropy"``: which runs the risk was calibrated on; None: both.
     on_warning
-        ``"scale"`` lowers lr to 0.7 of the limit at a warning, and says so; a function is called
-        with the reading; None does nothing.
+        ``"scale"`` lowers lr at a warning to 0.7 of the limit, at least by half, and says so; a
+        function is called with the reading; None does nothing.
     csv_path, writer
         Where readings are written: a file, and a TensorBoard ``SummaryWriter``.
 
@@ -127,10 +126,10 @@ class Monitor:
         self._draw = torch.Generator().manual_seed(seed)
         self._direction: Tensor | None = None
         self._moments: tuple[float, float] | None = None
-        self._loss: Any = 0.0
-        self._weight = 0.0
-        self._least: Any = None
-        self._next = 0
+        self._trend = LossTrend()
+        self._unread: list[Tensor] = []
+        self._lrs: deque[float] = deque(maxlen=MEMORY_OF_LR + 1)
+        self._checks: list[Reading] = []
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
         """Count a step; every so often read the margin.
@@ -147,31 +146,71 @@ class Monitor:
         Reading or None
             None between two checks, unless lr or the loss has come to a warning since.
         """
-        if loss is not None:
-            self._smooth(loss.detach())
+        self._lrs.append(float(self._optimizer.param_groups[0]["lr"]))
+        fresh = loss is not None and self._take(loss.detach())
 
         reading = None
-        if self.steps >= self._next:
+        if self._due():
             reading = self._read(closure, loss is None)
-            calm = reading.margin < CALM and len(self.readings) > 2
-            self._next = self.steps + self.every * (2 if calm else 1)
-        elif loss is not None and self.steps % self._look_every(loss) == 0:
+            self._checks.append(reading)
+        elif fresh:
             reading = self._look()
 
         self.steps += 1
         return reading
 
-    def _look_every(self, loss: Tensor) -> int:
-        """Steps between two looks at loss and lr: reading a number off a GPU waits for it."""
-        return LOOK_ON_DEVICE if loss.device.type != "cpu" else 1
+    def _take(self, loss: Tensor) -> bool:
+        """Add a loss to the trend; whether it, and those that waited, have been read."""
+        if loss.device.type == "cpu":
+            self._trend.add(float(loss))
+            return True
+
+        self._unread.append(loss)
+        if len(self._unread) < LOOK_ON_DEVICE:
+            return False
+
+        self._read_losses()
+        return True
+
+    def _read_losses(self) -> None:
+        if self._unread:
+            for value in torch.stack(self._unread).tolist():
+                self._trend.add(value)
+            self._unread.clear()
+
+    def _due(self) -> bool:
+        """Whether a check is due: after ``every`` steps, twice as many where nothing changes."""
+        if not self._checks:
+            return True
+
+        gap = self.steps - self._checks[-1].step
+        if gap < self.every:
+            return False
+
+        return gap >= 2 * self.every or not self._is_still()
+
+    def _is_still(self) -> bool:
+        """Whether the next check can wait."""
+        if len(self._checks) < 3:
+            return False
+
+        last = self._checks[-1]
+        lr = self._lrs[-1]
+        if lr < CALM * last.limit:
+            return True
+
+        before = self._checks[-2]
+        changes = (lr, last.lr), (last.curvature, before.curvature), (self._trend.rise, 1.0)
+        return all(a <= STILL * b and b <= STILL * a for a, b in changes)
 
     def _look(self) -> Reading | None:
-        """Between two checks: the limit of the last one with today's lr and loss; no gradient."""
-        if self._moments is None or self.readings[-1].level == "warning":
+        """Between two checks: the limit of the last one with today's lr and losses; no gradient."""
+        last = self.readings[-1]
+        if self._moments is None or last.level == "warning":
             return None
 
-        lr = float(self._optimizer.param_groups[0]["lr"])
-        if lr <= WARNING_MARGIN * self.readings[-1].limit or self._rise() <= WARNING_RISE:
+        margin = self._lrs[-1] / last.limit if last.limit > 0.0 else math.inf
+        if not self._warns(margin):
             return None
 
         reading = self._judge(*self._moments)
@@ -179,30 +218,12 @@ class Monitor:
         self._report(reading)
         return reading
 
-    def _smooth(self, loss: Tensor) -> None:
-        """Exponential mean, corrected for its start; stays on a GPU where the loss is there."""
-        value = float(loss) if loss.device.type == "cpu" else loss
-        self._loss = SMOOTHING * self._loss + (1.0 - SMOOTHING) * value
-        self._weight = SMOOTHING * self._weight + 1.0 - SMOOTHING
-        mean = self._loss / self._weight
-        if self._least is None:
-            self._least = mean
-        # The first losses are no mean yet.
-        elif self.steps >= 5:
-            smaller = min if isinstance(mean, float) else torch.minimum
-            self._least = smaller(self._least, mean)
-
-    def _rise(self) -> float:
-        """Smoothed loss over its minimum; 1 before there is any, or where it is not positive."""
-        if self._least is None:
-            return 1.0
-
-        now = float(self._loss / self._weight)
-        least = float(self._least)
-        rise = now / least if least > 0.0 else 1.0
-        return rise if math.isfinite(rise) else math.inf
+    def _warns(self, margin: float) -> bool:
+        ratio = self._lrs[-1] / self._lrs[0] if self._lrs[0] > 0.0 else 1.0
+        return alarm.warns(self._trend, margin, ratio)
 
     def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
+        self._read_losses()
         params, root = self._weights()
         count = sum(p.numel() for p in params)
         if self._direction is None or self._direction.numel() != count:
@@ -260,7 +281,7 @@ class Monitor:
         here = self._gradient_here(params, closure)
         there, loss = self._gradient_there(params, (root * step) * u, closure)
         if use_its_loss:
-            self._smooth(loss)
+            self._trend.add(float(loss))
 
         image = (there - here) * (root / step)
         first, second = torch.stack([u @ image, image @ image]).tolist()
@@ -311,56 +332,34 @@ class Monitor:
         limit = stability_limit(first, second, momentum, gamma) / kept if finite else 0.0
         margin = math.inf if limit == 0.0 else lr / limit
 
-        rise = self._rise()
+        rise = self._trend.rise
+        left = self._trend.steps_left
         level = "calm"
-        if margin > WARNING_MARGIN and rise > WARNING_RISE:
+        if self._warns(margin):
             level = "warning"
-        elif margin > EDGE:
+        elif margin > alarm.EDGE:
             level = "edge"
 
-        message = self._message(level, lr, momentum, gamma, first, second, margin, rise)
+        before = [r for r in self.readings if r.step >= self.steps - 2 * self.every]
+        message = ""
+        if level != "calm":
+            message = alarm.margin_words(self.steps, margin, momentum)
+            message += alarm.curvature_words(self.steps, first, before)
+            message += alarm.loss_words(self._trend) if level == "warning" else ""
+            message += alarm.remedy_words(lr, margin, first, second, momentum, gamma)
+
         action = ""
         if level == "warning" and self._on_warning == "scale":
-            factor = min(1.0, max(0.1, WARNING_MARGIN / margin)) if math.isfinite(margin) else 0.1
+            factor = alarm.lowered(margin)
             for each in self._optimizer.param_groups:
                 each["lr"] = each["lr"] * factor
             action = f"lr was lowered from {lr:.3g} to {lr * factor:.3g}"
 
-        risk = blow_up_risk(margin, rise, self._kind)
+        risk = blow_up_risk(margin, rise, left, self._kind)
 
         return Reading(
-            self.steps, lr, momentum, first, limit, margin, rise, risk, level, message, action
+            self.steps, lr, momentum, first, limit, margin, rise, left, risk, level, message, action
         )
-
-    def _message(
-        self, level: str, lr: float, momentum: float, gamma: float, first: float, second: float,
-        margin: float, rise: float,
-    ) -> str:  # fmt: skip
-        if level == "calm":
-            return ""
-
-        words = [
-            f"step {self.steps}: lr is {margin:.2g} times the limit of momentum {momentum:g} on "
-            "these batches"
-        ]
-        before = [r for r in self.readings if r.step >= self.steps - 2 * self.every]
-        if before and before[0].curvature > 0.0 and first > 1.5 * before[0].curvature:
-            words.append(
-                f", whose curvature grew {first / before[0].curvature:.2g} times in "
-                f"{self.steps - before[0].step} steps"
-            )
-
-        if level == "warning":
-            words.append(f", and the loss is {rise:.2g} times its least")
-
-        remedy = f"; lower lr to {lr * min(1.0, WARNING_MARGIN / margin):.2g}"
-        for other in (0.9, 0.8, 0.5, 0.0):
-            look = other if gamma else 0.0
-            if other < momentum and lr < EDGE * stability_limit(first, second, other, look):
-                remedy += f" or set momentum {other:g}"
-                break
-
-        return "".join(words) + remedy
 
     def _report(self, reading: Reading) -> None:
         if reading.level == "warning" and callable(self._on_warning):

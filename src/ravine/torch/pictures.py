@@ -5,15 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ravine.torch.advice import Advice
+    from ravine.torch.answer import Advice
 
 
 def draw_advice(advice: Advice, path: str | None = None) -> Any:
-    """The loss that each lr reached, those that blew up, the limit, and what is recommended."""
+    """The loss that each lr reached, and beside it the map of what the curvature allows."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.0, 3.2), layout="constrained")
-    axes = figure.subplots()
+    rows = advice.map()
+    figure = Figure(figsize=(9.0 if rows else 5.0, 3.2), layout="constrained")
+    panels = figure.subplots(1, 2 if rows else 1, squeeze=False)[0]
+    _draw_losses(panels[0], advice)
+    if rows:
+        _draw_map(panels[1], advice)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+
+    return figure
+
+
+def _draw_losses(axes: Any, advice: Advice) -> None:
     for momentum in dict.fromkeys(row.momentum for row in advice.rows):
         kept = [r for r in advice.rows if r.momentum == momentum and r.outcome != "blew up"]
         name = "" if momentum is None else f"momentum {momentum:g}"
@@ -29,7 +40,21 @@ def draw_advice(advice: Advice, path: str | None = None) -> Any:
 
     axes.set(xscale="log", xlabel="lr", ylabel="loss")
     axes.legend(fontsize=7)
-    if path is not None:
-        figure.savefig(path, dpi=150)
 
-    return figure
+
+def _draw_map(axes: Any, advice: Advice) -> None:
+    """Limits of lr against the batch size, by momentum: of these batches, and of any (dashed)."""
+    rows = advice.map()
+    for i, momentum in enumerate(dict.fromkeys(row.momentum for row in rows)):
+        own = [row for row in rows if row.momentum == momentum]
+        sizes = [row.batch_size for row in own]
+        axes.plot(sizes, [r.limit for r in own], f"C{i}-", label=f"momentum {momentum:g}")
+        axes.plot(sizes, [r.iid_limit for r in own], f"C{i}--")
+
+    assert advice.curvature is not None
+    axes.plot(
+        [advice.curvature.batch_size], [advice.lr], "*", ms=9, color="seagreen", label="advised"
+    )
+    axes.set(xscale="log", yscale="log", xlabel="batch size", ylabel="limit of lr")
+    axes.set_title(advice.scope.split(":")[0] + "; dashed: any batches", fontsize=8)
+    axes.legend(fontsize=7)

@@ -21,6 +21,8 @@ class Reading:
     """lr over the limit: above 1 the direction grows."""
     rise: float
     """Smoothed loss over its minimum."""
+    steps_left: float
+    """Until the loss is ten times its start, at the pace of the last six; infinite: not rising."""
     risk: float
     """Calibrated probability of a blow-up within 40 steps."""
     level: str

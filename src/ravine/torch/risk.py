@@ -27,7 +27,9 @@ monotone, on some 600 runs of ``benchmarks.torch_monitor`` on the tasks ``TUNED`
 is a loss above ten times that of the start. In cross-entropy the margin says little."""
 
 
-def blow_up_risk(margin: float, rise: float, loss_kind: str | None = None) -> float:
+def blow_up_risk(
+    margin: float, rise: float, steps_left: float = math.inf, loss_kind: str | None = None
+) -> float:
     """Probability of a blow-up within 40 steps.
 
     Parameters

@@ -68,6 +68,9 @@ class Trial:
         self._setting = setting
         self._model, self._optimizer = copied(setting.model, setting.optimizer)
         set_parameters(self._optimizer, lr, momentum)
+        # Gradients in float16 underflow unless the loss is scaled, as the user's loop does.
+        needed = setting.autocast == torch.float16
+        self._scaler = torch.amp.GradScaler(setting.device.type, enabled=needed)
         self._random = torch.Generator().manual_seed(setting.seed).get_state()
         self._check(math.inf)
 
@@ -95,15 +98,17 @@ class Trial:
             index = setting.skipped + self.steps * setting.accumulate + part
             with setting.precision():
                 loss = setting.loss(self._model, setting.batches[index])
-            (loss / setting.accumulate).backward()  # type: ignore[no-untyped-call]
+            self._scaler.scale(loss / setting.accumulate).backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach()) / setting.accumulate
 
         self.training.append(total)
         self.alive = math.isfinite(total)
         if setting.clip is not None:
+            self._scaler.unscale_(self._optimizer)
             nn.utils.clip_grad_norm_(self._model.parameters(), setting.clip)
 
-        self._optimizer.step()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
         self.steps += 1
 
     def _check(self, limit: float) -> None:

@@ -10,6 +10,7 @@ from ravine.web.theme import Theme, blank
 from ravine.web.typed_arrays import typed
 
 _SHADES = ("#efe9dd", "#cfe3f1", "#3d85bd")  # diverges, exact gradients converge, batches do too
+_SHADOW = "0 0 3px #000, 0 0 2px #000"  # white words can then be read on any region
 _NIGHT = ("#241f1a", "#35566e", "#3d85bd")
 
 
@@ -69,7 +70,7 @@ def _candidates(record: dict[str, Any], theme: Theme) -> dict[str, Any]:
         "mode": "markers+text",
         "text": [method["name"] if method["key"] in named else "" for method in methods],
         "textposition": "bottom right",
-        "textfont": {"size": 11, "color": theme.ink},
+        "textfont": {"size": 12, "color": "#ffffff", "shadow": _SHADOW},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import sys
 import threading
@@ -66,13 +67,14 @@ def _listen(host: str, first: int) -> socket.socket:
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
             listener.bind((host, port))
+            listener.listen()  # a browser that comes before the first answer waits for it
             return listener
         except OverflowError:
             listener.close()
             raise Refusal("port", "at most 65535", first, "give a smaller one") from None
         except OSError as error:
             listener.close()
-            if isinstance(error, socket.gaierror) or error.errno == 99:
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 rule = "an address of this machine"
                 raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
 

@@ -54,7 +54,7 @@ def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]
         showlegend=True,
         legend={
             "orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 12},
-            "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "entrywidth": 68, "itemclick": False,
+            "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "itemclick": False,
             "itemdoubleclick": False,
         },
         uirevision="run",

@@ -165,3 +165,11 @@ def test_the_natural_step_halves_where_sgd_stops_converging():
     assert moments.natural_step == pytest.approx(2 / 5)
     assert moments.is_stable(Method(0.799))
     assert not moments.is_stable(Method(0.801))
+
+
+def test_a_search_sees_the_growth_that_is_solved_for():
+    rng = np.random.default_rng(3)
+    roots = rng.standard_normal((6, 3, 3))
+    moments = SecondMoments.of(roots @ np.swapaxes(roots, 1, 2) + 0.1 * np.eye(3))
+    method = Method(0.05, 0.4)
+    assert moments.sought_growth(method) == pytest.approx(moments.growth(method), rel=1e-9)

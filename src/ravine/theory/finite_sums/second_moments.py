@@ -20,20 +20,15 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.finite_sums.deadline import NEVER, Deadline
 from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations, RowDeviations
+from ravine.theory.finite_sums.growth_search import GrowthSolution, search_growth
 from ravine.theory.finite_sums.noise_loop import NoiseLoop
-from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
-from ravine.theory.finite_sums.positive_map import Root, matrix_limits
+from ravine.theory.finite_sums.pairs import response
+from ravine.theory.finite_sums.positive_map import Root
 from ravine.theory.finite_sums.terms import Scalars, one_method
 from ravine.theory.ladder.rates import block_radius
 
 TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
-_GUESSES = 60
-"""Guesses of the growth; a secant needs five to ten."""
-_FLOOR = 1e-12
-"""Growth below which a mean problem counts as solved in a few steps."""
-_LOWEST_EXCESS = -25.0
-"""Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +54,6 @@ class Perron:
     moments: FloatArray
     weights: FloatArray
     slope: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """Where the search for the growth ended."""
-
-    root: Root
-    mean_value: float
-    response: FloatArray
-    M: FloatArray
-    tolerance: float
 
 
 class SecondMoments:
@@ -111,7 +95,7 @@ class SecondMoments:
         self.gradients = np.zeros((len(self.weights), d)) if gradients is None else gradients
         self.basis = np.eye(d) if basis is None else basis
         self._loop = NoiseLoop(deviations)
-        self._solutions: dict[Scalars, _Solution] = {}
+        self._solutions: dict[Scalars, GrowthSolution] = {}
 
     @classmethod
     def of(
@@ -256,6 +240,14 @@ class SecondMoments:
         """
         return self._solved(method, tolerance, NEVER).root.value
 
+    def sought_growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
+        """The growth as a search of parameters needs it: where it does not settle, unchecked.
+
+        At huge condition numbers rounding keeps a guess from settling; limits that hold take far
+        longer than the guess, and a search looks at hundreds of methods.
+        """
+        return self._search(method, tolerance, NEVER, checked=False).root.value
+
     def growth_limits(
         self, method: Method, *, tolerance: float = TOLERANCE, deadline: Deadline = NEVER
     ) -> Root:
@@ -352,101 +344,24 @@ class SecondMoments:
         """E f(y) - f* = ½ tr(Λ X) of moments X = E[(y - x*)(y - x*)ᵀ], exact for quadratics."""
         return float(0.5 * np.diag(X) @ self.eigenvalues)
 
-    def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> _Solution:
+    def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> GrowthSolution:
         key = one_method(method)
         known = self._solutions.get(key)
         if known is None or known.tolerance > tolerance:
-            known = self._solve(method, tolerance, deadline)
+            known = self._search(method, tolerance, deadline)
             self._solutions[key] = known
 
         return known
 
-    def _solve(self, method: Method, tolerance: float, deadline: Deadline) -> _Solution:
-        """Solve r(λ) = 1, r the spectral radius of M ↦ N(κ(λ)∘M), which falls with λ.
-
-        An eigenvector X of the whole operator satisfies (λ - Φ₀) X = α² G Gᵀ ⊗ N(X₁₁), with Φ₀ the
-        operator of the mean; so M = N(X₁₁) satisfies M = N(κ(λ)∘M). A secant in
-        t = log(λ/λ₀ - 1), λ₀ the growth of the mean, in which log r is nearly a straight line.
-        """
-        least = self.mean_rate(method) ** 2
-        base = max(least, _FLOOR)
-        size = self.spread.largest * float(method.alpha)
-        M = np.eye(self.dimension)
-        # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
-        t = math.log(max(size, 1e-6, size**2 / base))
-        low, high = _LOWEST_EXCESS, math.inf
-        trail: list[tuple[float, float]] = []
-        done = False
-        sought = False  # close enough to judge as sharply as was asked
-        blocks = MeanBlocks(self.eigenvalues, method)
-
-        for _ in range(_GUESSES):
-            value = base * (1.0 + math.exp(t))
-            kappa = noise_response(blocks, method, value)[0]
-            margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
-            # A guess that is far off need not be judged sharply.
-            doubt = 0.01 * abs(trail[-1][1]) if trail else 1e-2
-            if sought:
-                doubt = 0.0
-            sharpness = min(1e-2, max(doubt, margin / (value - base), 1e-10))
-            radius, M = self._loop.radius(kappa, M, sharpness)
-            excess = math.log(radius) if radius > 0.0 else -1e3
-            if excess > 0.0:
-                low = t
-            else:
-                high = t
-
-            trail.append((t, excess))
-
-            t_next = t + _secant(trail)
-            if math.isfinite(high) and not low < t_next < high:
-                t_next = 0.5 * (low + high)
-            change = base * abs(math.exp(t_next) - math.exp(t))
-            sought = change <= 1e3 * margin
-            t = t_next
-            judged = sharpness <= 1.01 * max(margin / (value - base), 1e-10)
-            done = (change <= margin and judged) or t < _LOWEST_EXCESS + 1.0
-            if done or deadline.passed:
-                break
-
-        value = base * (1.0 + math.exp(t))
-        root = Root(value, value, value, True)
-        if not done:
-            root = self._bracket(method, base, t, M)
-
-        return _Solution(root, least, kappa, M, tolerance)
-
-    def _bracket(self, method: Method, base: float, t: float, M: FloatArray) -> Root:
-        """Limits of the growth by Collatz and Wielandt's of r, which is 1 at the growth."""
-        value = base * (1.0 + math.exp(t))
-        low, high = base, math.inf
-        for reach in 2.0 ** np.arange(-20.0, 6.0, 2.0):
-            for side in (-1.0, 1.0):
-                guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST_EXCESS)))
-                kappa = response(self.eigenvalues, method, guess)[0]
-                limits = matrix_limits(self._loop.map(kappa), M)
-                if limits[0] > 1.0:
-                    low = max(low, guess)
-                if limits[1] < 1.0:
-                    high = min(high, guess)
-
-            if low > base and math.isfinite(high):
-                break
-
-        return Root(float(np.clip(value, low, high)), low, high, False)
-
-
-def _secant(trail: list[tuple[float, float]]) -> float:
-    """How far to move t: by the slope through the last two points, or by slope -1."""
-    t, excess = trail[-1]
-    move = excess
-    if len(trail) > 1 and t != trail[-2][0]:
-        slope = (excess - trail[-2][1]) / (t - trail[-2][0])
-        # r falls like a power of λ - λ₀ between these; a steeper slope is rounding.
-        if -20.0 < slope < -0.05:
-            move = -excess / slope
-        elif slope >= -0.05 and excess < -1e-3:
-            # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
-            move = -math.inf
-
-    return float(np.clip(move, -6.0, 6.0))
+    def _search(
+        self, method: Method, tolerance: float, deadline: Deadline, *, checked: bool = True
+    ) -> GrowthSolution:
+        return search_growth(
+            self.eigenvalues,
+            self._loop,
+            method,
+            mean_value=self.mean_rate(method) ** 2,
+            tolerance=tolerance,
+            deadline=deadline,
+            checked=checked,
+        )

@@ -307,7 +307,8 @@ def paper_noise_coefficient(
         if c_epsilon:
             value = value + gain * (contraction(curvature, method) ** 2 - rho2)
 
-    return np.where(stable(curvature, method), value, np.inf)[()]
+    # Where ρ rounds to 1 the coefficient is beyond what float64 can tell from infinite.
+    return np.where(stable(curvature, method) & (rho2 < 1.0), value, np.inf)[()]
 
 
 @public

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, one_number, real
+from ravine.arguments import FloatArray, Refusal, one_number, real
 from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
@@ -179,12 +179,19 @@ def batch_gain(
     mu, L = _single(curvature)
     whole = Curvature(mu, L)
     sizes = np.atleast_1d(real("batch_sizes", batch_sizes, "positive", remedy="e.g. [1, 10, 100]"))
+    if sizes.ndim != 1:
+        shown = f"an array of shape {sizes.shape}"
+        raise Refusal("batch_sizes", "a number or a list", shown, "e.g. [1, 10, 100]")
+
     noise = batch_noise(whole, L_max=L_max, mu_min=mu_min)
     plain = []
     fast = []
     for size in np.sort(sizes).tolist():
         options: dict[str, Any] = {"batch_size": size, "L_max": L_max, "mu_min": mu_min}
         slow, quick = fastest_pair(whole, options)
+        if slow.rate >= 1.0:
+            given = f"{mu:g} with L = {L:g}, where the best rate rounds to 1"
+            raise Refusal("mu", "large enough against L for float64", given, "take a larger one")
         plain.append(slow)
         fast.append(quick)
 

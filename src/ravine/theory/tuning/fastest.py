@@ -101,12 +101,17 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
 
 
 def fastest_on(
-    moments: SecondMoments, *, plain: Method | None = None, precision: float = 1e-4
+    moments: SecondMoments,
+    *,
+    plain: Method | None = None,
+    precision: float = 1e-4,
+    starts: int | None = None,
 ) -> FastestMeanSquare:
     """The same for second moments that are at hand, to ``precision`` of the logarithm of the rate.
 
     Momenta stay between -0.95 and 0.9999. ``plain`` is a method that the result must not be slower
-    than; the best step without momentum is among them anyway.
+    than; the best step without momentum is among them anyway. ``starts`` is the number of valleys
+    that are followed down.
 
     Examples
     --------
@@ -129,21 +134,20 @@ def fastest_on(
         lambda a: np.array([exact(one, 0.0) for one in a]), scale * np.geomspace(0.1, 4.0, 12),
         rounds=4, points=9,
     )  # fmt: skip
-    starts = [Least(alone[0], 0.0, alone[1])]
-    starts += [Least(one.alpha, one.beta, exact(one.alpha, one.beta)) for one in seen]
+    tops = [Least(alone[0], 0.0, alone[1])]
+    tops += [Least(one.alpha, one.beta, exact(one.alpha, one.beta)) for one in seen]
     if plain is not None:
-        starts.append(
+        tops.append(
             Least(
                 float(plain.alpha), float(plain.beta), exact(float(plain.alpha), float(plain.beta))
             )
         )
 
-    starts.sort(key=lambda one: one.value)
-    ends = [
-        descend_smoothly(exact, one, precision=precision)
-        for one in _apart(starts)[: _STARTS if d <= _SMALL else 2]
-    ]
-    best = min([*ends, *starts], key=lambda one: one.value)
+    tops.sort(key=lambda one: one.value)
+    if starts is None:
+        starts = _STARTS if d <= _SMALL else 2
+    ends = [descend_smoothly(exact, one, precision=precision) for one in _apart(tops)[:starts]]
+    best = min([*ends, *tops], key=lambda one: one.value)
     return FastestMeanSquare(Method(best.alpha, best.beta), float(np.exp(0.5 * best.value)))
 
 
@@ -178,7 +182,7 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
         if matrix is not None:
             value = matrix.growth(Scalars(alpha, beta, beta))
         else:
-            value = moments.growth(Method(alpha, beta), tolerance=precision)
+            value = moments.sought_growth(Method(alpha, beta), tolerance=precision)
 
         if value == 0.0:
             return -np.inf

@@ -285,10 +285,8 @@ def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
         if proof.rate < 1.0:
             return proof
 
-    raise ArithmeticError(
-        f"the rate {rate!r} of alpha={float(method.alpha)!r} cannot be proven to be below 1: "
-        "mu is too small against L for float64"
-    )
+    given = f"{float(curvature.mu)!r} with L = {float(curvature.L)!r}, and a rate of {rate!r}"
+    raise Refusal("mu", "large enough against L for a proof in float64", given, "take a larger one")
 
 
 def _digits(rate: float) -> str:

@@ -94,6 +94,7 @@
       NUMBERS.forEach((name, i) => (all[name] = values[i]));
       CHOICES.forEach((name, i) => (all[name] = values[NUMBERS.length + i]));
       settings = all;
+      showOrder(all.example === "odd");
       placeKnob();
       showRoom(all.room);
       return all;
@@ -137,6 +138,12 @@
       if (place) place.hidden = name !== wanted;
     }
     fit();
+  }
+
+  // The order of the functions matters to the sum alone.
+  function showOrder(matters) {
+    const picker = byId("pick-sampling");
+    if (picker && picker.closest(".picker")) picker.closest(".picker").hidden = !matters;
   }
 
   // Pictures that were drawn while hidden have no size: they are fitted once they are shown.
@@ -343,8 +350,7 @@
 
   function light(name) {
     document.documentElement.dataset.theme = name;
-    const button = byId("toggle-theme");
-    if (button) button.textContent = name === "dark" ? "light" : "dark";
+    nameLight();
     set("theme", { data: name });
   }
 
@@ -427,12 +433,20 @@
     });
     follow("run", placeCurtain);
     nameControls();
+    nameLight();
     if (early && byId("room-claims")) {
       showRoom(early);
       early = null;
     }
   });
   watch.observe(document.documentElement, { childList: true, subtree: true });
+
+  // The button says what it leads to; the system's wish is known before the button is there.
+  function nameLight() {
+    const button = byId("toggle-theme");
+    const other = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    if (button && button.textContent !== other) button.textContent = other;
+  }
 
   function start() {
     const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
