@@ -15,7 +15,7 @@ demo: $(VENV)/installed  ## install ravine and run its main job: reproduce the p
 	@echo "Open reproduction/report.html: every figure and every claim, with its verdict."
 
 test: $(VENV)/installed-dev browser lint  ## run every check and every test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 # The page is tested in a real browser: Debian's, where it can be installed, else any that is there.
 browser:
@@ -43,7 +43,8 @@ docs: $(VENV)/installed-dev man  ## build the site, strictly, after running the 
 	cd docs && ../$(BIN)/python -m making.code_blocks
 	$(BIN)/python docs/making/rooms.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "Open build/site/index.html"
+	$(BIN)/python docs/making/check.py
+	@echo "Open build/site/index.html; with a server (python -m http.server -d build/site) it can be searched."
 
 man: $(VENV)/installed-dev  ## write the man page from the commands
 	$(BIN)/python docs/making/commands.py
@@ -61,7 +62,7 @@ lowest:  ## run the tests on the lowest versions that pyproject.toml declares
 	.lowest/bin/python -m pip install --quiet --upgrade pip
 	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --editable '.[all]'
 	.lowest/bin/python -m pip install --quiet --constraint .lowest/lowest.txt --group dev
-	.lowest/bin/python -m pytest -n 2 --dist loadgroup
+	.lowest/bin/python -m pytest -n 2
 
 attack: $(VENV)/installed-dev  ## try to break it: command lines, calls, tables, stores, kills, installations
 	$(BIN)/python -m attack

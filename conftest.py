@@ -2,12 +2,10 @@
 
 import gc
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-ROOT = Path(__file__).parent
 
 # No deadline and no complaint of slow draws: how long an example takes says how busy the machine
 # is. In CI the examples are the same every time, so that a failure there is that of the change;
@@ -42,28 +40,30 @@ made of are not, so that a kernel takes half the time where others were compiled
 """
 
 
-def group_of(path: Path) -> str | None:
-    """The group of a test file, None where any worker may run its tests."""
-    try:
-        name = path.relative_to(ROOT).as_posix()
-    except ValueError:
-        return None
-
+def group_of(test: str) -> str:
+    """The group of a test, itself where any worker may run it."""
+    file = test.split("::")[0]
     for start, group in TOGETHER.items():
-        if name == start or name.startswith(f"{start}/"):
+        if file == start or file.startswith(f"{start}/"):
             return group
 
-    return None
+    return test
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand the tests of a group to one worker, the largest groups first."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return GroupScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell the workers of ``-n`` with ``--dist loadgroup`` what belongs together."""
-    for item in items:
-        group = group_of(item.path)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
-
-    # Devices are compared in processes of their own, which find the kernels that are on disk.
+    """Compare devices last: in processes of their own, which find the kernels that are on disk."""
     items.sort(key=lambda item: "tests/engine/cuda" in item.path.as_posix())
 
 

@@ -26,6 +26,7 @@ def main() -> int:
     options.add_argument("names", nargs="*", metavar="ATTACK", help=f"{', '.join(ATTACKS)}; all")
     options.add_argument("--count", type=int, help="cases of an attack that is generated")
     options.add_argument("--seed", type=int, default=0, help="seed of the generated cases")
+    options.add_argument("--workers", type=int, default=2, help="processes at the same time")
     options.add_argument("--case", type=int, help="run this one case here, and show it")
     wished = options.parse_args()
     unknown = sorted(set(wished.names) - set(ATTACKS))
@@ -44,7 +45,7 @@ def main() -> int:
             if wished.case is not None:
                 show_case(module, wished.seed, wished.case)
                 continue
-            failures += run_cases(name, wished.count or module.COUNT, wished.seed)
+            failures += run_cases(name, wished.count or module.COUNT, wished.seed, wished.workers)
         else:
             failures += module.main()
 

@@ -140,7 +140,7 @@ def make_call(seed: int, number: int) -> Call:
             # A function of the caller's own, which may raise what it likes.
             del arguments[target]
     if "." not in name and rng.random() < 0.02:
-        arguments[rng.choice(("alhpa", "self", "Curvature", "kwargs", "ü"))] = nasty(rng)
+        arguments[rng.choice(("alhpa", "Curvature", "kwargs", "ü"))] = nasty(rng)
 
     _keep_short(name, arguments)
     return Call(name, function, arguments)

@@ -55,7 +55,10 @@ def main() -> int:
     failures = 0
     for name, case in cases.items():
         with tempfile.TemporaryDirectory() as folder:
-            complaint = case(Path(folder))
+            try:
+                complaint = case(Path(folder))
+            except subprocess.TimeoutExpired:
+                complaint = "hang"
         outcomes["one line" if complaint is None else "FAILED"] += 1
         if complaint is not None:
             failures += 1
@@ -136,7 +139,11 @@ def _spec(folder: Path, changes: dict[str, str]) -> Path:
 
 def _sweep(folder: Path, address: str) -> tuple[int, str]:
     run = _start(_spec(folder, {}), folder / "sweep.zarr", address)
-    _, errors = run.communicate(timeout=_SECONDS)
+    try:
+        _, errors = run.communicate(timeout=_SECONDS)
+    finally:
+        run.kill()
+
     return run.returncode, errors
 
 

@@ -46,13 +46,12 @@ def main() -> int:
             for name, complaint in case():
                 outcomes["fine" if complaint is None else "FAILED"] += 1
                 if complaint is not None:
-                    failures.append(f"{name}: {complaint}")
+                    failures.append(name)
+                    print(f"FAILED  {name}: {complaint}", flush=True)
 
     print("installs: without extras, first runs together, damaged caches, nowhere to write")
     for name, count in outcomes.most_common():
         print(f"{count:8d}  {name}")
-    for line in failures:
-        print(f"FAILED  {line}")
 
     return len(failures)
 

@@ -35,12 +35,15 @@ BUDGET = 60.0
 time_budget.time.perf_counter = time.process_time
 SEEDS = 32
 """Seeds of the loop that run side by side."""
-MOST_BLOCKS = 24
-"""Blocks of seeds at most: 768 runs of every recipe."""
+MOST_BLOCKS = 100
+"""Blocks of seeds at most: 3200 runs of every recipe."""
+FLOOR_SEEDS = 128
+PARTICLES = 256
+"""Runs side by side to a floor, and particles of a mean-square rate."""
 RESOLVED = 0.03
 """Relative standard error of the loop's losses at which it stops."""
-LOOP_SECONDS = 4.0
-SIDE_SECONDS = 1.5
+LOOP_SECONDS = 2.5
+SIDE_SECONDS = 2.0
 """CPU seconds for the loop on one case, and beside it for its floors and for its rates."""
 GRID = (20, 12)
 GRID_SECONDS = 6.0
@@ -169,7 +172,7 @@ def _floors(model: Model, record: dict, best) -> dict:
     """Runs from the minimiser, for every floor that was given and settles in the time."""
     batch = record["data"]["batch_size"]
     per_epoch = -(-len(model.X) // batch)
-    once = _step_seconds(model, 1, SEEDS, batch)
+    once = _step_seconds(model, 1, FLOOR_SEEDS, batch)
     ends = time.process_time() + SIDE_SECONDS
     out = {}
     for m in record["methods"]:
@@ -179,7 +182,7 @@ def _floors(model: Model, record: dict, best) -> dict:
         epochs = max(20, math.ceil(12.0 * memory / per_epoch))
         if once * epochs * per_epoch > ends - time.process_time():
             continue
-        loop = train(model, [_config(m)], batch_size=batch, epochs=epochs, seeds=SEEDS,
+        loop = train(model, [_config(m)], batch_size=batch, epochs=epochs, seeds=FLOOR_SEEDS,
                      start=best, best=best)  # fmt: skip
         late = loop["late_square"][:, 0]
         out[m["key"]] = {
@@ -193,7 +196,7 @@ def _rates(model: Model, record: dict) -> dict:
     """Growth of the root-mean-square error without gradient noise."""
     batch = record["data"]["batch_size"]
     per_epoch = -(-len(model.X) // batch)
-    once = 4.0 * _step_seconds(model, 1, SEEDS, batch)
+    once = 4.0 * _step_seconds(model, 1, PARTICLES, batch)
     ends = time.process_time() + SIDE_SECONDS
     out = {}
     for m in record["methods"]:
@@ -201,11 +204,12 @@ def _rates(model: Model, record: dict) -> dict:
         if m["constant_share"] < 1.0 or m["averaged"]:
             continue
         memory = 1.0 / max(abs(1.0 - rate), 1e-12)
-        epochs = max(24, math.ceil(12.0 * memory / per_epoch))
+        # Momentum makes growth oscillate: many memories average that out.
+        epochs = max(60, math.ceil(60.0 * memory / per_epoch))
         if once * epochs * per_epoch > ends - time.process_time():
             continue
         slope, error = mean_square_rate(model, _config(m), batch_size=batch, epochs=epochs,
-                                        particles=SEEDS)  # fmt: skip
+                                        particles=PARTICLES)  # fmt: skip
         growth = m["mean_square"]
         out[m["key"]] = {
             "says": math.log(max(rate, 1e-300)), "is": _finite(slope), "error": _finite(error),

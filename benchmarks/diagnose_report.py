@@ -16,8 +16,8 @@ import numpy as np
 
 HORIZONS = (10, 30, 100)
 DEFAULTS = ("lr .01/.9", "lr .01/.9 decay", "scikit-learn", "1/L")
-ROUNDING = 1e-24
-"""Of the squared distance at the start: a floor below it is the rounding of zero."""
+ROUNDING = 1e-12
+"""Of what is at the start: numbers below it are zero, as the loop finds its minimiser no closer."""
 SHOWN = 40
 """Misses that are listed of each kind, the worst first."""
 
@@ -98,12 +98,13 @@ def _show_group(name: str, group: list[dict]) -> None:
         for m in line["methods"]:
             where = f"{line['label']} {m['key']}"
             if m["outcome"] == "converges":
-                losses += _held(where, m["says"], m["excess"], m["error"])
-                distances += _held(where, m["says_square"], m["square"], m["square_error"])
+                least = ROUNDING * line["start_excess"]
+                near = ROUNDING * line["start_square"]
+                losses += _held(where, m["says"], m["excess"], m["error"], least)
+                distances += _held(where, m["says_square"], m["square"], m["square_error"], near)
         for key, f in line["floors"].items():
-            if f["is"] is not None and f["is"] < ROUNDING * line["start_square"]:
-                continue
-            floors += _held(f"{line['label']} {key}", f["says"], f["is"], f["error"])
+            near = ROUNDING * line["start_square"]
+            floors += _held(f"{line['label']} {key}", f["says"], f["is"], f["error"], near)
         for key, r in line["rates"].items():
             rates += _rate(f"{line['label']} {key}", r)
 
@@ -113,8 +114,13 @@ def _show_group(name: str, group: list[dict]) -> None:
     _show_share("rates", rates, 0.05)
 
 
-def _held(label: str, says: dict | None, true: float | None, error: float | None) -> list[Held]:
-    if says is None or not true or error is None:
+def _held(
+    label: str, says: dict | None, true: float | None, error: float | None, least: float
+) -> list[Held]:
+    """The pair, unless there is nothing to compare: no number, or zero on both sides."""
+    if says is None or true is None or error is None:
+        return []
+    if max(true, says["value"]) <= least:
         return []
 
     high = math.inf if says["high"] is None else says["high"]

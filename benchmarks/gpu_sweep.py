@@ -16,6 +16,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -188,9 +189,17 @@ def main() -> None:
             add(noise, dtype, "PyTorch compile", few, partial(torch_seconds, spec, few, True))
 
     if given.json:
-        found = {"device": device, "side": given.side, "steps": given.steps, "d": D, "table": table}
+        found = {
+            "device": device,
+            "date": datetime.now(UTC).date().isoformat(),
+            "side": given.side,
+            "steps": given.steps,
+            "d": D,
+        }
+        rows = ",\n".join(f"  {json.dumps(row)}" for row in table)
+        head = "".join(f" {json.dumps(k)}: {json.dumps(v)},\n" for k, v in found.items())
         with open(given.json, "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
+            file.write(f'{{\n{head} "table": [\n{rows}\n ]\n}}\n')
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ def limits(rows: list[dict[str, Any]]) -> list[str]:
         for row in table
         if row["noise"] == "independent"
         and row["dtype"] == "float32"
-        and row["contender"] == "ravine, with measures"
+        and row["contender"] == "ravine, whole sweep"
     )
     cluster = min(1000 * updates, TILE * work / DRIVER)
 

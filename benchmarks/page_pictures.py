@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ _PHONE = (390, 2080)
 _SETTLED = 2.0  # seconds for the fine picture, which comes after the coarse one
 _DRAWN = (
     "const p = document.querySelector('#plane .js-plotly-plot .heatmaplayer image');"
-    "const v = document.getElementById('verdict'); return !!p && !!v && !!v.textContent"
+    "const v = document.getElementById('verdict');"
+    "const w = [...document.querySelectorAll('#run .js-plotly-plot, #turning .js-plotly-plot')];"
+    "return !!p && !!v && !!v.textContent && w.some(one => one.data && one.data.length)"
 )
 _QUALITY = 82  # of WebP: text stays sharp, a picture takes some 60 kB
 
@@ -31,20 +34,19 @@ VIEWS = {
 """Address, size and light of the views that are there at once."""
 
 
-def take_pictures(address: str, folder: Path) -> None:
-    """Write every view as WebP."""
+def take_pictures(address: str, folder: Path, only: Sequence[str] = ()) -> None:
+    """Write every view as WebP, or those that are named."""
     folder.mkdir(parents=True, exist_ok=True)
     driver = browser()
     try:
         for name, (query, shape, light) in VIEWS.items():
-            _open(driver, address + query, shape, light)
-            _save(driver, folder / f"{name}.webp")
+            if not only or name in only:
+                _open(driver, address + query, shape, light)
+                _save(driver, folder / f"{name}.webp")
 
-        _open(driver, address, _WIDE, "light")
-        _press(driver, "open-share")
-        _save(driver, folder / "share.webp")
-        _data(driver, address, folder)
-        _claims(driver, address, folder)
+        for name, take in {"share": _share, "data": _data, "claims": _claims}.items():
+            if not only or name in only:
+                take(driver, address, folder)
     finally:
         driver.quit()
 
@@ -61,6 +63,13 @@ def _open(driver: Any, address: str, shape: tuple[int, int], light: str) -> None
     time.sleep(_SETTLED)
 
 
+def _share(driver: Any, address: str, folder: Path) -> None:
+    """The dialog with the code and the downloads."""
+    _open(driver, address, _WIDE, "light")
+    _press(driver, "open-share")
+    _save(driver, folder / "share.webp")
+
+
 def _data(driver: Any, address: str, folder: Path) -> None:
     """The room for tables, with a data set of scikit-learn diagnosed."""
     _open(driver, address + "?room=data", (1280, 1480), "light")
@@ -73,14 +82,15 @@ def _data(driver: Any, address: str, folder: Path) -> None:
 
 
 def _claims(driver: Any, address: str, folder: Path) -> None:
-    """The room for claims, with a figure that was run live."""
+    """The room for claims, with a figure that was run live, while others are measured."""
     _open(driver, address + "?room=claims", (1280, 1250), "light")
     driver.execute_script(
         "[...document.querySelectorAll('.figures button')]"
         ".find(b => b.textContent.startsWith('Where convergence')).click()"
     )
     until(driver, "return !!document.querySelector('img.picture-live')")
-    time.sleep(_SETTLED)
+    _press(driver, "judge")
+    until(driver, "return document.querySelectorAll('.claims td.good').length > 6")
     _save(driver, folder / "claims.webp")
 
 

@@ -23,7 +23,7 @@ import multiprocessing
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]
         task.groups(model, lr), lr=lr, momentum=momentum, nesterov=momentum > 0.0
     )
     monitor = Monitor(rule, model=model)
-    stream = task.endless(batch, seed)
+    stream = batches_of(task, batch, seed)
     base = [group["lr"] for group in rule.param_groups]
     losses: list[float] = []
     blow_up = None
@@ -106,7 +106,7 @@ def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]
             scale = growth / 4.0
         for group, own in zip(rule.param_groups, base, strict=True):
             group["lr"] = own * scale
-        x, y = (part.to(DEVICE) for part in next(stream))
+        x, y = next(stream)
         rule.zero_grad()
         loss = task.loss(model(x), y)
         loss.backward()
@@ -129,6 +129,17 @@ def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]
             for r in monitor.readings
         ],
     }  # fmt: skip
+
+
+def batches_of(task: Task, batch: int, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Shuffled batches epoch after epoch, cut at once: a DataLoader takes as long as the step."""
+    order = torch.Generator().manual_seed(seed)
+    x, y = (part.to(DEVICE) for part in task.data())
+    while True:
+        drawn = torch.randperm(len(x), generator=order)
+        for first in range(0, len(x) - batch + 1, batch):
+            rows = drawn[first : first + batch]
+            yield x[rows], y[rows]
 
 
 def smoothed(losses: list[float]) -> list[float]:
@@ -230,6 +241,8 @@ def reliability(rows: list[dict[str, Any]]) -> list[tuple[float, float, int]]:
 
 def show() -> None:
     """Print what was measured."""
+    if not RESULTS.exists():
+        raise SystemExit(f"{RESULTS} is not there yet: python -m benchmarks.torch_monitor run")
     data = json.loads(RESULTS.read_text())
     print(f"{data['date']}, {data['machine']}, {len(data['rows'])} runs")
     for split in ("tuned on", "kept back", "worked example"):

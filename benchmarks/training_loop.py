@@ -204,7 +204,7 @@ def train(
 
 
 def mean_square_rate(model: Model, config: Config, *, batch_size, epochs, particles, groups=4):
-    """Growth per step of the root of E‖(p, b)‖², without gradient noise, and its standard error.
+    """Growth per step of √E‖(p, lr b/(1 - momentum))‖² without gradient noise, and its error.
 
     Mean and standard error over independent groups of particles. The growth of k epochs is fitted
     by ρᵏ kᶜ: usual parameters make a double eigenvalue, whose growth is not yet ρ for a long time.
@@ -224,7 +224,7 @@ def mean_square_rate(model: Model, config: Config, *, batch_size, epochs, partic
 
 
 def _population_growth(model: Model, config: Config, batch_size, epochs, particles, seed):
-    """Growth of E‖(p, b)‖² in each epoch.
+    """Growth of E‖(p, lr b/(1 - momentum))‖² in each epoch.
 
     Particles run one epoch, are weighed by how much they grew, and are drawn anew in proportion:
     the mean growth of such a population is that of the mean square, bursts and all, where a plain
@@ -241,15 +241,18 @@ def _population_growth(model: Model, config: Config, batch_size, epochs, particl
     p /= np.sqrt(squares(p, 1))[:, :, None]
     b = np.zeros_like(p)
     growth = np.empty(epochs)
+    # How far the buffer alone will carry p: both are then of one size, and their sum hardly
+    # swings while p passes through zero.
+    reach = config.lr / (1.0 - config.momentum) if config.momentum < 1.0 else config.lr
     for epoch in range(epochs):
-        before = squares(p, 1)[:, 0] + config.lr**2 * squares(b, 1)[:, 0]
+        before = squares(p, 1)[:, 0] + reach**2 * squares(b, 1)[:, 0]
         order = rng.permuted(every, axis=1)
         for i in range(0, n, batch_size):
             g = still.gradient(order[:, i : i + batch_size], p)
             b = config.momentum * b + g
             p = p - config.lr * (g + config.momentum * b)
 
-        weight = squares(p, 1)[:, 0] + config.lr**2 * squares(b, 1)[:, 0]
+        weight = squares(p, 1)[:, 0] + reach**2 * squares(b, 1)[:, 0]
         weight = weight / before
         growth[epoch] = weight.mean()
         if not (np.isfinite(weight).all() and growth[epoch] > 0.0):
@@ -260,7 +263,7 @@ def _population_growth(model: Model, config: Config, batch_size, epochs, particl
         places = (rng.random() + np.arange(particles)) / particles
         chosen = np.searchsorted(np.cumsum(weight) / weight.sum(), places)
         chosen = np.minimum(chosen, particles - 1)
-        size = np.sqrt(squares(p[chosen], 1) + config.lr**2 * squares(b[chosen], 1))[:, :, None]
+        size = np.sqrt(squares(p[chosen], 1) + reach**2 * squares(b[chosen], 1))[:, :, None]
         p = p[chosen] / size
         b = b[chosen] / size
 

@@ -41,14 +41,6 @@ DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
 UNMIRRORED = {
     "__main__.py",
-    "engine/cuda/finite_sum_kernel.py",
-    "engine/cuda/group.py",
-    "engine/cuda/linear_model_kernel.py",
-    "engine/cuda/quadratic_kernel.py",
-    "engine/cuda/quadratic_steps.py",
-    "tables/arrays.py",
-    "tables/finding.py",
-    "tables/table.py",
 }
 """Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [

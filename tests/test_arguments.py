@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from ravine.arguments import broadcast, one_number, real, whole
+from ravine.arguments import (
+    Refusal,
+    broadcast,
+    in_words,
+    one_number,
+    real,
+    refuse_too_large,
+    seed_number,
+    whole,
+)
 
 
 def test_scalars_stay_scalars_and_arrays_arrays():
@@ -68,3 +77,45 @@ def test_masked_entries_are_refused_and_unmasked_ones_kept():
         real("L", values, remedy="none")
     whole = np.ma.masked_array([1.0, 2.0], [False, False])
     assert real("L", whole, remedy="none").tolist() == [1.0, 2.0]
+
+
+def test_numbers_keep_to_the_range_in_which_theory_is_total():
+    for value, rule in ((1e51, "positive"), (1e-51, "positive"), (1e51, "nonnegative")):
+        with pytest.raises(Refusal, match=r"a must be .*1e\+50, got 1e.51: rescale"):
+            real("a", value, rule, remedy="r")
+    with pytest.raises(Refusal, match=r"a must be between -1e\+50 and 1e\+50, got -1e\+51"):
+        real("a", -1e51, remedy="r")
+    assert real("a", 1e300, "of any size", remedy="r") == 1e300
+    assert real("a", 1e-300, "nonnegative", remedy="r") == 1e-300
+
+
+def test_seeds_have_up_to_128_bits():
+    assert seed_number("seed", 2**128 - 1) == 2**128 - 1
+    for wrong in (2**128, -1, 0.5, None, True, "1"):
+        with pytest.raises(Refusal, match="seed must be"):
+            seed_number("seed", wrong)
+
+
+def test_any_value_has_words():
+    class Mute:
+        def __repr__(self):
+            raise RuntimeError
+
+    assert in_words(Mute()) == "<Mute>"
+    assert in_words(10**5000) == "<int>"
+    assert in_words("a\nb") == r"'a\nb'"
+    assert len(in_words("a" * 1000)) == 60
+
+
+def test_a_refusal_is_one_line_whatever_was_given():
+    line = str(Refusal("a", "b", "two\nlines " + "x" * 1000, "d"))
+    assert "\n" not in line
+    assert len(line) < 300
+
+
+def test_what_is_too_large_is_refused_with_its_size():
+    refuse_too_large("n", 1.0, 1, "take fewer")
+    with pytest.raises(Refusal, match=r"n must be small enough for the memory, got 7, .* 1 EiB"):
+        refuse_too_large("n", 2.0**60, 7, "take fewer")
+    with pytest.raises(Refusal, match=r"a and b must be small enough .* \(1000000, 1000000\)"):
+        broadcast(a=np.ones((10**6, 1)), b=np.ones((1, 10**6)))

@@ -54,7 +54,13 @@ def test_every_public_function_stands_at_the_boundary():
     functions = [getattr(ravine, name) for names in ravine._HOMES.values() for name in names]
     functions += [
         getattr(module, name)
-        for module in (ravine.bounds, ravine.noise, ravine.rates, ravine.problems)
+        for module in (
+            ravine.bounds,
+            ravine.finite_sums,
+            ravine.noise,
+            ravine.rates,
+            ravine.problems,
+        )
         for name in module.__all__
     ]
     plain = [

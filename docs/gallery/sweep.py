@@ -1,6 +1,6 @@
 """A sweep, and the theory on top.
 
-Fitted rate of 64 × 64 runs on the worst-case quadratic of 100 coordinates with noise; the contour
+Noise floor of 64 × 64 runs on the worst-case quadratic of 100 coordinates with noise; the contour
 is where the theory puts the edge.
 """
 

@@ -28,7 +28,6 @@ import io
 import os
 import re
 import shlex
-import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
@@ -298,4 +297,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

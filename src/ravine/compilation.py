@@ -12,11 +12,11 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 Dispatcher = TypeVar("Dispatcher")
 
@@ -103,14 +103,13 @@ class CheckedFiles:
         from numba.core.serialize import dumps
 
         content: bytes = dumps((self._stamp, value))
-        handle, part = tempfile.mkstemp(".tmp", self._name, self._folder)
+        part = self._folder / f"{self._name}.{uuid4().hex}.tmp"
         try:
-            with open(handle, "wb") as stream:
+            with part.open("xb") as stream:
                 stream.write(hashlib.sha256(content).digest() + content)
-            Path(part).replace(self._file(key))
-        except BaseException:
-            Path(part).unlink(missing_ok=True)
-            raise
+            part.replace(self._file(key))
+        finally:
+            part.unlink(missing_ok=True)
 
     def load(self, key: Any) -> Any:
         """The value of a key; None if it is not there, damaged, or of another source."""

@@ -76,7 +76,8 @@ def same(one: Any, other: Any) -> bool:
         return one.__func__ is other.__func__ and same(one.__self__, other.__self__)
     if is_dataclass(one):
         return all(map(same, _parts(one), _parts(other)))
-    if type(one).__eq__ is object.__eq__ and hasattr(one, "__dict__"):
+    plain: Any = object.__eq__
+    if type(one).__eq__ is plain and hasattr(one, "__dict__"):
         return same(vars(one), vars(other))
 
     return bool(one == other)

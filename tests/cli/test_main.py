@@ -42,3 +42,10 @@ def test_the_shell_completes_commands_and_options():
         }
         shown = subprocess.run(command, capture_output=True, text=True, check=True, env=asked)
         assert shown.stdout.split() == expected
+
+
+def test_an_option_does_not_take_the_next_one_for_its_value(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = refused("map", "--Q", 8, "--resolution", 4, "--out", "--json")
+    assert "--out must be followed by a value, got --json" in line
+    assert list(tmp_path.iterdir()) == []

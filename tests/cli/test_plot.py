@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from ravine.engine.sweep import sweep
 from ravine.problems import worst_case_quadratic
@@ -45,6 +46,22 @@ def test_a_netcdf_file_is_drawn_too(ravine, tmp_path):
     shown = ravine("plot", tmp_path / "sweep.nc", "--out", tmp_path / "a.png")
     assert shown.code == 0
     assert "rate of worst_case_quadratic" in shown.out
+
+
+def test_a_netcdf_file_that_is_no_sweep_is_one_line(refused, tmp_path):
+    file = tmp_path / "sweep.nc"
+    xr.Dataset({"rate": ("alpha", [0.5])}, {"alpha": [0.1]}).to_netcdf(file, engine="scipy")
+    assert "a NetCDF file of a sweep, got" in refused("plot", file, "--out", tmp_path / "a.png")
+    assert "without attribute mu" in refused("plot", file, "--out", tmp_path / "a.png")
+    file.write_bytes(file.read_bytes()[:60])
+    assert "or damaged; write it again" in refused("plot", file, "--out", tmp_path / "a.png")
+
+
+def test_a_damaged_store_is_one_line_with_the_remedy(refused, store, tmp_path):
+    (store / "rate" / "c" / "1" / "0").write_bytes(b"")
+    line = refused("plot", store, "--out", tmp_path / "a.png")
+    assert "where rate/c/1/0 was changed: ravine sweep SPEC --out" in line
+    assert line.rstrip().endswith("--resume mends it")
 
 
 def test_bad_input_is_one_line_and_leaves_no_file(refused, store, tmp_path):

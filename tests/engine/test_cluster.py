@@ -2,6 +2,9 @@
 
 import os
 import signal
+import socket
+import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -68,14 +71,15 @@ def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_p
     original = clusters._result
     arrived = []
 
-    def killing(future, tile):
+    def killing(client, future, tile):
         """Kill when the fifth tile of forty is with the driver, before it gives out more."""
         arrived.append(tile)
         if len(arrived) == 5:
             os.kill(victim, signal.SIGKILL)
-        return original(future, tile)
+        return original(client, future, tile)
 
     monkeypatch.setattr(clusters, "_result", killing)
+    monkeypatch.setattr(clusters, "_TIMEOUT", 600.0)  # a busy scheduler may take its time
     data = sweep(PROBLEM, *PLANE, **GIVEN, store=store, cluster=cluster.scheduler_address)
     assert len(arrived) == len({*arrived}) == 40
     same_bits(data.load(), expected)
@@ -148,6 +152,24 @@ def test_an_error_on_a_worker_reaches_the_driver(client, monkeypatch):
 
 def failing(*_):
     raise ArithmeticError("no")
+
+
+@pytest.mark.parametrize("greeting", [b"", b"SSH-2.0-OpenSSH_9.7"])
+def test_what_else_takes_a_connection_is_not_waited_for(monkeypatch, greeting):
+    """Dask itself would wait for ever for a first word."""
+    monkeypatch.setattr(clusters, "_TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):  # the other side hangs up
+                connection.sendall(greeting)
+                connection.recv(1)
+
+        threading.Thread(target=greet, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ValueError, match="cluster must be the address of a Dask scheduler"):
+            sweep(PROBLEM, *PLANE, **GIVEN, cluster=address)
 
 
 def test_a_cluster_that_is_not_there_is_one_line(monkeypatch):

@@ -83,7 +83,7 @@ def test_refusals_carry_the_name_of_the_argument():
         ({"sigma2": 1.0, "total_variance": 1.0}, "sigma2 must be left out beside total_variance"),
         ({"sigma2": -1.0}, "sigma2 must be zero or more"),
         ({"seed": -1}, "seed must be at least 0"),
-        ({"seed": 2**64}, "seed must be below 2"),
+        ({"seed": 2**128}, "seed must be at most 3402823669209384634633746074317682114"),
         ({"dtype": "float16"}, "dtype must be one of float64, float32"),
         ({"start": [1.0, 2.0]}, "start must be a number or a vector of 4"),
         ({"pairs": True, "betas": [0.1, 0.2]}, "pairs must be lists of equal length"),

@@ -23,7 +23,7 @@ def trend_of(growth, steps=14, calm=40):
         (1.0, 2.0, 1.0, False),  # at the edge, loss at rest
         (1.35, 0.5, 1.0, True),  # ten times its start in a few steps, whatever the margin
         (1.2, 0.9, 1.0, False),  # slower
-        (1.2, 1.5, 1.0, True),  # and beyond the limit
+        (1.2, 1.7, 1.0, True),  # and beyond the limit
         (1.0, 3.0, 1.5, True),  # lr jumped far beyond the limit
         (1.0, 3.0, 1.1, False),
     ],
@@ -48,6 +48,7 @@ def test_lr_goes_back_to_a_safe_margin():
 def test_words_name_cause_and_remedy():
     words = loss_words(trend_of(1.35))
     assert "times its least and at its pace ten times its start in" in words
+    assert loss_words(trend_of(1.0)) == ""
     before = [Reading(40, 0.1, 0.9, 2.0, 1.0, 0.1, 1.0, 1.0, 0.0, "calm", "", "")]
     assert curvature_words(60, 8.0, before) == ", whose curvature grew 4 times in 20 steps"
     assert curvature_words(60, 2.0, before) == ""

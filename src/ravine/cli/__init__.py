@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NoReturn
+from itertools import pairwise
+from typing import Any, NoReturn
 
 import typer
 
+from ravine.arguments import Refusal
 from ravine.cli.batch import batch_command
 from ravine.cli.convert import convert_command
 from ravine.cli.diagnose import diagnose_command
@@ -73,7 +75,9 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
 
     try:
-        code = app(wished or ["--help"], prog_name="ravine", standalone_mode=False)
+        command: Any = typer.main.get_command(app)
+        _refuse_swallowed(command.commands, wished)
+        code = command(wished or ["--help"], prog_name="ravine", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.TyperException as error:
@@ -91,6 +95,19 @@ def main(arguments: list[str] | None = None) -> None:
         _end("interrupted", 130)
 
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse_swallowed(commands: dict[str, Any], words: list[str]) -> None:
+    """Refuse an option that would take the next option for its value: a file called --json."""
+    chosen = commands.get(words[0]) if words else None
+    if chosen is None:
+        return
+
+    options = {name: one for one in chosen.params for name in (*one.opts, *one.secondary_opts)}
+    for word, following in pairwise(words[1:]):
+        one = options.get(word)
+        if one is not None and not getattr(one, "is_flag", True) and following in options:
+            raise Refusal(word, "followed by a value", following, f"give one, as in {word} VALUE")
 
 
 def _end(message: str | None, code: int | str | None) -> NoReturn:

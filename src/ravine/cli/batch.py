@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from ravine.arguments import Refusal
+from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import (
     Condition,
     Json,
@@ -64,6 +65,8 @@ def batch_command(
     if out is not None and out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
         raise Refusal("out", rule, out, "change its ending")
+    if out is not None:
+        needs_matplotlib("a picture")
 
     result = batch_gain(
         curvature_from(mu, L, Q),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of, print_json
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
@@ -151,6 +152,8 @@ def diagnose_command(
     inertia = one_of("--beta", beta, "--momentum", momentum)
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"out must be a file ending in .html, got {out}: change its ending")
+    if out is not None:
+        needs_matplotlib("the report")
 
     table = read_table(
         data, target=target, drop=drop or (), weights=weights, missing=missing.value,

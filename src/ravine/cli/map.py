@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
+from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import BatchSize, Json, LargestTerm, LeastTerm, print_json
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
 from ravine.files import written_whole
@@ -62,6 +63,8 @@ def map_command(
     if quantity not in QUANTITIES:
         rule = f"one of {', '.join(QUANTITIES)}"
         raise Refusal("quantity", rule, quantity, "pick one of these names")
+    if ending in _PICTURES:
+        needs_matplotlib("a picture")
 
     batches = Batches(
         L_max=L_max, batch_size=1.0 if batch_size is None else batch_size, mu_min=mu_min

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
+from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import Json, print_json
 from ravine.figures.sweep_map import draw_sweep_map, sweep_map
 from ravine.files import written_whole
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _PICTURES = (".png", ".svg", ".pdf")
+_NEEDED = ("mu", "L", "problem", "steps")  # attributes that the picture shows or draws with
 _DPI = 200  # dots an inch, for print
 
 
@@ -43,6 +45,7 @@ def plot_command(
     if out.suffix.lower() not in _PICTURES:
         rule = f"a file ending in {', '.join(_PICTURES)}"
         raise Refusal("out", rule, out, "change its ending")
+    needs_matplotlib("a picture")
 
     data = sweep_map(_opened(store), measure)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -63,11 +66,33 @@ def _opened(store: Path) -> xr.Dataset:
     import xarray as xr
 
     if store.suffix.lower() == ".nc":
-        if not store.exists():
-            raise Refusal("store", "a file", store, "there is none")
-        return xr.load_dataset(store, engine="scipy")
+        return _netcdf(store)
 
     from ravine.engine.storage.store import open_store
 
     data, there = open_store(store)
     return data if there.all() else data.where(xr.DataArray(there, dims=tuple(data.sizes)))
+
+
+def _netcdf(file: Path) -> xr.Dataset:
+    """Read a sweep from a NetCDF file, whole."""
+    import xarray as xr
+
+    if not file.is_file():
+        raise Refusal("store", "a file", file, "there is none")
+
+    try:
+        data = xr.load_dataset(file, engine="scipy")
+    except PermissionError:
+        raise
+    except Exception:  # a damaged file ends SciPy's reader in a dozen ways
+        remedy = "it is no NetCDF file (version 3), or damaged; write it again"
+        raise Refusal("store", "a NetCDF file of a sweep", file, remedy) from None
+
+    missing = [name for name in _NEEDED if name not in data.attrs]
+    if missing or not {"alpha", "beta"} <= set(data.coords):
+        lacks = f"attribute {missing[0]}" if missing else "coordinates alpha and beta"
+        remedy = "write what sweep returned with to_netcdf"
+        raise Refusal("store", "a NetCDF file of a sweep", f"{file} without {lacks}", remedy)
+
+    return data

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import Json, print_json
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def reproduce(
     if names:
         _print_names(plan)
         return
+    needs_matplotlib("a reproduction")
 
     _say(plan.sentence)
 

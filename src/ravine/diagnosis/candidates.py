@@ -23,9 +23,9 @@ from ravine.theory.tuning.recommend import recommend
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
 """What most training scripts begin with."""
-_MOST_SPREAD = 10
-_TOP = 6
-_LOW = 4
+_MOST_SPREAD = 6
+_TOP = 4
+_LOW = 2
 _TUNING_DIRECTIONS = _MOST_SPREAD + _TOP + _LOW
 """Directions in which parameters are tuned, of the most disagreement, the largest and the least
 curvature: the others decide nothing."""
@@ -100,6 +100,7 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
                   "1/L and (√Q-1)/(√Q+1) of the whole objective")
     )  # fmt: skip
     same = yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov
+
     if not same:
         judged.append(
             Candidate("pytorch", f"lr {lr:g}, 0.9", Recipe(common), "common in PyTorch scripts")
@@ -181,6 +182,7 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     picked = [
         *np.argsort(spread)[::-1][:_MOST_SPREAD], *least_first[::-1][:_TOP], *least_first[:_LOW]
     ]  # fmt: skip
+
     return moments.restricted(np.unique(np.array(picked, dtype=np.intp)))
 
 
@@ -199,6 +201,7 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
     for _ in range(_SHORTENINGS):
         if moments.is_stable(method):
             return method
+
         whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
         steady = float(spectral_radius(whole, method)) < 1.0
         # At small steps the strain is proportional to the step.

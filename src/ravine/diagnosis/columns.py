@@ -45,6 +45,7 @@ def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
     shift = np.asarray(X[:1], dtype=np.float64)[0]
     first, second = np.zeros(d), np.zeros(d)
     step = max(1, _CHUNK // d)
+
     for start in range(0, rows, step):
         part = X[start : start + step] - shift
         first += part.sum(axis=0)
@@ -61,6 +62,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
     constant = spread <= 1e-12 * np.maximum(size, 1e-300)
     findings = _constants(columns, constant, mean)
     varying = np.flatnonzero(~constant)
+
     if varying.size:
         low, high = varying[size[varying].argmin()], varying[size[varying].argmax()]
         if size[high] > _SCALES * size[low]:
@@ -109,11 +111,13 @@ def _duplicates(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Find
     order = used[np.argsort(key, kind="stable")]
     close = np.diff(np.sort(key)) <= _ALIKE * np.maximum(np.sort(key)[1:], 1e-300)
     pairs = []
+
     for k in np.flatnonzero(close)[:_COMPARED]:
         i, j = sorted((int(order[k]), int(order[k + 1])))
         a = _column(X, i)
         b = _column(X, j)
         across = float(a @ b)
+
         if abs(across**2 - float(a @ a) * float(b @ b)) <= _PARALLEL * across**2:
             pairs.append((i, j))
 
@@ -124,6 +128,7 @@ def _duplicates(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Find
     more = f" and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else ""
     names = tuple(columns[j] for _, j in pairs)
     what = f"duplicated columns: {shown}{more} (equal up to a factor)"
+
     return [Finding("duplicate", what, "drop one of each pair", names)]
 
 
@@ -137,6 +142,7 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
     used = np.flatnonzero(size > 0.0)
     if not 2 <= used.size <= _MOST_COLUMNS:
         return []
+
     if rows < used.size:
         what = f"there are {rows} rows for {used.size} columns, so the columns depend on each other"
         return [Finding("singular", what, _NO_SINGLE_MINIMISER, ())]
@@ -168,6 +174,7 @@ def _gram_eigenvalues(
     """Eigenvalues, the least first, and eigenvectors of the Gram matrix of scaled columns."""
     G = np.zeros((used.size, used.size))
     step = max(1, _CHUNK // X.shape[1])
+
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]
         dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)

@@ -38,6 +38,7 @@ def compare(
     block = _block(survey, len(recipes), steps, 0.5 * allowed) if seeds is None else seeds
     each = steps * step_work(survey.model, survey.cut, len(recipes), block)
     watched = None
+
     if not survey.quadratic:
         once = loss_work(survey.model, len(recipes), block)
         watched = int(np.clip(_WATCHING * each / once, _FEWEST_WATCHED, _WATCHED))
@@ -54,6 +55,7 @@ def compare(
                 survey.model, survey.cut, recipes, survey.start, survey.minimiser, survey.watch,
                 steps=steps, seeds=block, seed=[seed, number], watched=watched,
             )  # fmt: skip
+
         runs = more if runs is None else runs.joined(more)
         if losses_known(runs, recipes, survey.start_excess) or budget.over:
             break
@@ -68,6 +70,7 @@ def losses_known(runs: Runs, recipes: Sequence[Recipe], start_excess: float) -> 
     mean = last.mean(axis=0)
     # A run that was lost has an infinite mean, and stays out like one that ends above its start.
     values = last[:, mean < start_excess]
+
     if len(values) < 2:
         return False
 

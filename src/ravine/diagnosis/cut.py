@@ -141,6 +141,7 @@ class Cut:
         n = self.steps_per_epoch
         padded = np.zeros((n, self.batch_size), dtype=np.intp)
         parts = np.zeros((n, self.batch_size))
+
         for b, size in enumerate(self.sizes):
             padded[b, :size] = self.batch(b)
             parts[b, :size] = 1.0 / size

@@ -129,12 +129,14 @@ def _rows(
     roots = survey.model.row_roots(rows, survey.minimiser, direction[:, None])
     parts = (roots**2).sum(axis=(1, 2))
     total = float(parts.sum())
+
     if total <= 0.0:
         return (), ()
 
     strongest = np.argsort(parts)[::-1]
     enough = int(np.searchsorted(np.cumsum(parts[strongest]) / total, _ENOUGH)) + 1
     kept = strongest[: min(enough, _SHOWN)]
+
     return tuple(int(rows[i]) for i in kept), tuple(float(parts[i] / total) for i in kept)
 
 

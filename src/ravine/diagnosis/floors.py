@@ -62,6 +62,7 @@ def floors(
     """
     out = [_NO_FLOOR] * len(judged)
     memory: dict[int, float] = {}
+
     for i, (candidate, both) in enumerate(zip(judged, growth, strict=True)):
         fits = candidate.recipe.schedule.constant and not candidate.recipe.averaged
         if not fits or both.mean_square.diverges is not False:
@@ -69,6 +70,7 @@ def floors(
         if survey.interpolates:
             out[i] = _ZERO
             continue
+
         steps = 1.0 / max(1.0 - both.mean_square.rate, 1e-12)
         free = survey.cut.sampling is Sampling.IID
         if free or steps * _SHORT_MEMORY < survey.cut.steps_per_epoch:
@@ -109,6 +111,7 @@ def _measured(
     left = budget.allowed(share)
     order = sorted(memory, key=lambda i: memory[i])
     out: list[tuple[int, Floors]] = []
+
     while order:
         group = [i for i in order if memory[i] <= _ALIKE * memory[order[0]]]
         steps = _steps(survey, memory[group[-1]])
@@ -117,6 +120,7 @@ def _measured(
             group = group[:1]
             steps = _steps(survey, memory[group[0]])
             block = _block(survey, 1, steps, left)
+
         if block is None or budget.over:
             budget.leave_out("noise floors of slow methods, whose runs would take too long")
             break
@@ -128,6 +132,7 @@ def _measured(
         runs, taken = _settled(survey, [methods[i] for i in group], steps, block, blocks, seed)
         left -= taken * each
         late = [r for r in runs.watched if runs.steps[r] >= steps // 2]
+
         for j, i in enumerate(group):
             squares = over_runs(runs.average[:, j])
             excess = over_runs(runs.excess[late][:, :, j].mean(axis=0))
@@ -142,6 +147,7 @@ def _settled(
     """Runs from x* until their late mean is known, and how many blocks of seeds they took."""
     runs: Runs | None = None
     number = 0
+
     for number in range(blocks):
         more = follow(
             survey.model, survey.cut, [Recipe(method) for method in methods],
@@ -152,6 +158,7 @@ def _settled(
         runs = more if runs is None else runs.joined(more)
         values = runs.average
         error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
+
         if (error <= _KNOWN * values.mean(axis=0)).all():
             break
 

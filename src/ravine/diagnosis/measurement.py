@@ -140,14 +140,17 @@ def follow(
             np.subtract(y, best, out=away)
             error = _squares(away, K)
             gone = ~(error < limit)
+
             if gone.any():
                 diverged[gone & (diverged < 0)] = k
                 _reset((x, v, y, tail), gone, K)
+
             error[diverged >= 0] = np.inf
             if row < len(marks) and k == marks[row]:
                 squares[row] = error
                 if row in with_loss:
                     excess[row] = np.where(diverged >= 0, np.inf, watch(y))
+
                 row += 1
 
             if k >= half:
@@ -155,6 +158,7 @@ def follow(
                 tail += y
             if k == steps:
                 break
+
             pull = model.pull(next(draws), y, model.slopes)
             pull *= alpha * factors[k]
             # x⁺ = x + beta v - alpha_k g(y). The velocity is kept as a sum of gradients times the
@@ -162,8 +166,10 @@ def follow(
             v *= beta
             x += v
             x -= pull
+
             if falls:
                 v *= ratios[k]
+
             v -= pull
 
         counted = steps + 1 - half
@@ -206,6 +212,7 @@ def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:
     """Steps at which errors are taken: evenly, and more of them early."""
     even = np.linspace(0, steps, max(points // 2, 2))
     early = np.geomspace(1, max(steps, 1), max(points // 2, 2))
+
     return np.unique(np.concatenate([even, early]).round().astype(np.intp))
 
 
@@ -214,6 +221,7 @@ def steps_to(runs: Runs, level: float) -> FloatArray:
     kept = runs.watched
     mean = runs.excess[kept].mean(axis=1)
     out = np.full(mean.shape[1], math.inf)
+
     for i in range(mean.shape[1]):
         below = np.flatnonzero(mean[:, i] <= level)
         if below.size:
@@ -230,6 +238,7 @@ def _crossing(steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level:
     high = math.log(curve[first - 1])
     low = math.log(curve[first])
     share = (high - math.log(level)) / max(high - low, 1e-300)
+
     return float(steps[first - 1] + share * (steps[first] - steps[first - 1]))
 
 

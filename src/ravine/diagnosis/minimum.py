@@ -63,6 +63,7 @@ def minimum_of(problem: LinearModel, model: RowModel) -> Minimum:
         zero = np.zeros(problem.dimension)
         values, vectors = _curved(problem.hessian(zero))
         x = zero
+
         # The second pass takes the rounding of the first one back.
         for _ in range(2):
             x = x - vectors @ ((vectors.T @ problem.gradient(x)) / values)
@@ -110,6 +111,7 @@ def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
             flat = v.ravel()
             curved = model.curve(flat, x)
             met.append(float(flat @ curved) / max(float(flat @ flat), 1e-300))
+
             return curved
 
         operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
@@ -126,4 +128,5 @@ def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
     curved = [m for m in met if m > _RANK * values[-1]]
     low = problem.l2 if problem.l2 > 0.0 else min(curved, default=float(values[0]))
     spectrum = np.concatenate([[min(low, float(values[0]))], values])
+
     return Minimum(x, float(problem.objective(x)), spectrum, vectors, 0, False)

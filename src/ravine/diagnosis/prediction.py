@@ -157,12 +157,14 @@ def predict(
     excess = runs.last_excess(recipes)
     proven = survey.certified_curvature
     out = []
+
     for i, candidate in enumerate(judged):
         curve = curves[i]
         after = over_runs(squares[:, i])
         loss = over_runs(excess[:, i])
         if curve is not None and exact and loss is not None:
             after, loss = _last(curve, candidate.recipe.averaged, after, loss)
+
         square = growth[i].mean_square
         critical = critical_batch(survey, candidate.method)
         out.append(
@@ -213,6 +215,7 @@ def _fate(
     gone = float((diverged_at >= 0).mean())
     if gone == 1.0 and fate is not Fate.ERRATIC:
         return Fate.DIVERGES
+
     if fate is Fate.DIVERGES and not survey.quadratic and gone == 0.0:
         # The slopes of these losses are bounded: far away a run no longer grows.
         return Fate.USELESS if loss is None or loss.value >= survey.start_excess else fate

@@ -26,6 +26,8 @@ _FEWER = ((6, 3), (3, 2))
 _FIRST_SEEDS = 2
 _SECOND_SEEDS = 4
 """Seeds of the wide round, which only has to miss nothing good, and of the second."""
+_FEWEST = 4
+"""Recipes of the second round at least."""
 _WATCHED = 10
 """Marks at which a loss that takes a pass over the data is taken."""
 _NEAR = 1.0
@@ -89,12 +91,18 @@ def race(
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     entries = _entries(survey, grid, first)
     near = _neighbours(entries)
-    cost = _work(survey, len(near), steps, _SECOND_SEEDS)
-    allowed = 0.5 * (seconds if len(grid) > 2 * _FEWER[-1][0] * _FEWER[-1][1] else longest)
-    if cost > allowed:
-        near = near[: max(4, int(len(near) * allowed / cost))]
 
-    second = _run(survey, near, steps, _SECOND_SEEDS, seed + 202)
+    # The second round takes no longer than the first did: on fewer seeds, then of fewer recipes.
+    allowed = max(0.5 * seconds, _work(survey, len(grid), steps, _FIRST_SEEDS))
+    seeds = _SECOND_SEEDS
+    if _work(survey, len(near), steps, seeds) > allowed:
+        seeds = _FIRST_SEEDS
+
+    cost = _work(survey, len(near), steps, seeds)
+    if cost > allowed:
+        near = near[: max(_FEWEST, int(len(near) * allowed / cost))]
+
+    second = _run(survey, near, steps, seeds, seed + 202)
     final = _entries(survey, near, second)
     return _winners(survey, final, second)
 
@@ -105,6 +113,7 @@ def _affordable_grid(
     natural = survey.moments.natural_step
     grid: list[Recipe] = []
     cost = 0.0
+
     for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
         grid = _grid(natural, lengths, momenta)
         cost = _work(survey, len(grid), steps, _FIRST_SEEDS)
@@ -126,6 +135,7 @@ def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
     spacing = _FALL ** ((_STEPS - 1) / max(lengths - 1, 1))
     sizes = _LONGEST * natural / spacing ** np.arange(lengths)
     chosen = np.unique(np.linspace(0, len(_MOMENTA) - 1, momenta).round().astype(int))
+
     return [
         Recipe(rounded(float(a), _MOMENTA[j]), schedule)
         for j in chosen
@@ -182,6 +192,7 @@ def _around(recipe: Recipe) -> list[Recipe]:
     alpha = float(recipe.method.alpha)
     beta = float(recipe.method.beta)
     near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
+
     for factor in (0.6, 1.7):
         # The same effective step alpha/(1 - beta), with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))

@@ -106,4 +106,5 @@ def rounded(alpha: float, beta: float) -> Method:
     step = math.floor(alpha * 10.0**digits) / 10.0**digits if digits < 300 else alpha
     gap = abs(1.0 - beta)
     places = 3 if gap >= 0.1 or gap == 0.0 else 1 - math.floor(math.log10(gap))
+
     return Method(step, round(beta, max(3, places)))

@@ -77,6 +77,7 @@ def _curvatures(result: Diagnosis) -> dict[str, Any]:
     survey = result.survey
     certified = survey.certified_curvature
     point = survey.minimiser
+
     return {
         "curvature": {
             "mu": float(survey.curvature.mu), "L": float(survey.curvature.L),

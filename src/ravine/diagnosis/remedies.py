@@ -156,9 +156,11 @@ def remedies(
         for kind, action, changed in options:
             if trial.ended:
                 break
+
             answer = trial.judge(kind, action, changed)
             if answer is None:
                 break
+
             last = answer[0]
             if last.works:
                 break
@@ -169,6 +171,7 @@ def remedies(
     for change in (_dropped, _clipped):
         if trial.ended:
             break
+
         changed_rows = _row_by_row(setup, rows, trial, change)
         if changed_rows is not None:
             tried.append(changed_rows)
@@ -185,6 +188,7 @@ def _trial_work(before: Survey) -> float:
     d = before.moments.dimension
     rows = 2.0 * before.model.rows * d**2
     moments = 50.0 * min(len(before.sample) * d**2, 0.5 * d**4)
+
     return 0.02 + 1e-9 * (rows + moments)
 
 
@@ -193,6 +197,7 @@ def _batch_sizes(setup: Setup, before: Survey, trial: _Trial) -> Iterator[_Optio
     rows = setup.rows
     size = setup.batch_size
     known = critical_batch(before, trial.of(before))
+
     if known is not None:
         size = max(size, min(known, rows) // 2)
 
@@ -209,6 +214,7 @@ def _more_l2(setup: Setup, before: Survey) -> Iterator[_Option]:
         value = float(f"{first * 10**exponent:.2g}")
         if value > 2.0 * top:
             return
+
         yield "l2", f"l2 = {value:g}", replace(setup, l2=value)
 
 
@@ -217,6 +223,7 @@ def worth_scaling(setup: Setup) -> bool:
     mean, spread = column_sizes(setup.X)
     size = np.sqrt(mean**2 + spread**2)
     used = size[spread > 1e-12 * np.maximum(np.abs(mean), 1e-300)]
+
     if not used.size:
         return False
 
@@ -263,21 +270,26 @@ def _row_by_row(
     """Change the rows that drive the growth, then those that drive what is left, a few times."""
     named = list(rows)
     last: Remedy | None = None
+
     for _ in range(_ROW_ROUNDS):
         if not named or len(named) > max(_ROW_LEAST, int(_ROW_SHARE * setup.rows)):
             break
+
         kind, action, changed, kept = change(setup, tuple(named))
         answer = trial.judge(kind, action, changed)
         if answer is None:
             break
+
         last, after = answer
         if last.works or trial.ended:
             break
+
         order = _origin(changed, kept)
         more = disagreement(after, trial.of(after), setup.columns, order).rows
         fresh = [r for r in more if r not in named]
         if not fresh:
             break
+
         named += fresh
 
     return last
@@ -310,6 +322,7 @@ def _clipped(setup: Setup, rows: tuple[int, ...]) -> _Changed:
     factors[chosen] = np.minimum(1.0, np.median(sizes) / np.maximum(sizes[chosen], 1e-300))
     X = X.multiply(factors[:, None]).tocsr() if is_sparse(X) else X * factors[:, None]
     y = setup.y
+
     if setup.loss == "squared":
         y = y.astype(np.float64) * factors
 
@@ -331,4 +344,5 @@ def affordable(setup: Setup, found: Survey) -> bool:
     """Whether the data are small enough to be diagnosed again for every remedy."""
     X = setup.X
     entries = X.nnz if is_sparse(X) else X.shape[0] * X.shape[1]
+
     return bool(entries <= REMEDY_ENTRIES and found.model.dimension <= REMEDY_DIRECTIONS)

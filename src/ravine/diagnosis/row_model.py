@@ -99,6 +99,7 @@ class RowModel:
         Z = block @ points
         bent = slopes(Z.reshape(seeds * m, -1), drawn.rows.ravel()).reshape(Z.shape)
         bent = bent / m if drawn.parts is None else bent * drawn.parts[:, :, None]
+
         return np.asarray(np.swapaxes(block, 1, 2) @ bent + self.l2 * points)
 
     def _sparse_pull(self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int) -> FloatArray:
@@ -106,6 +107,7 @@ class RowModel:
         block = self.X[rows]
         bent = slopes(np.asarray(block @ points[s]), rows)
         part = np.full(len(rows), 1.0 / len(rows)) if drawn.parts is None else drawn.parts[s]
+
         return np.asarray(block.T @ (part[:, None] * bent))
 
     def losses(self, points: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -115,6 +117,7 @@ class RowModel:
         flat = np.moveaxis(points, 0, 1).reshape(f, -1)
         step = max(1, _CHUNK // flat.shape[1])
         total = np.zeros(seeds * runs)
+
         for first in range(0, self.rows, step):
             rows = np.arange(first, min(first + step, self.rows))
             Z = np.asarray(self.X[first : first + step] @ flat)
@@ -133,6 +136,7 @@ class RowModel:
         runs = points.shape[2] // self.outputs
         split = points.reshape(len(points), self.features, runs, self.outputs)
         squares = np.einsum("sfrk,sfrk->sr", split, split)
+
         return np.asarray(self.losses(points, weights) + 0.5 * self.l2 * squares)
 
     @property
@@ -165,6 +169,7 @@ class RowModel:
         pairs = np.moveaxis(np.array(entries), 2, 0)
         values, turn = np.linalg.eigh(pairs)
         half = turn * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+
         if basis is None:
             dense = _dense(block)
             wide = np.einsum("mf,mkq->mfkq", dense, half)
@@ -181,6 +186,7 @@ class RowModel:
         slopes = self.slopes(scores, rows)
         along = np.asarray(block @ basis.reshape(self.features, -1))
         along = along.reshape(len(rows), self.outputs, basis.shape[1])
+
         return np.asarray(np.einsum("mok,mo->mk", along, slopes))
 
     def row_gradient(self, rows: Indices, x: FloatArray) -> FloatArray:
@@ -188,6 +194,7 @@ class RowModel:
         block = self.X[rows]
         scores = np.asarray(block @ x.reshape(self.features, -1))
         slopes = self.slopes(scores, rows)
+
         return np.asarray((block.T @ slopes).ravel() / len(rows) + self.l2 * x)
 
     def curve(self, v: FloatArray, x: FloatArray) -> FloatArray:
@@ -196,6 +203,7 @@ class RowModel:
         V = v.reshape(self.features, -1)
         W = x.reshape(self.features, -1)
         step = self.rows if self.sparse else max(1, _CHUNK // self.features)
+
         for first in range(0, self.rows, step):
             block = self.X[first : first + step]
             along = np.asarray(block @ V)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
+from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
 from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.cut import Batches, Cut, Indices, make_cut
 from ravine.diagnosis.row_model import RowModel
@@ -21,9 +21,6 @@ from ravine.tables import Finding, Table, TargetKind, target_kind
 
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
-LARGEST = 1e100
-"""Curvature, and step size, at most; one over it at least. Products of three of them are still
-numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +110,7 @@ class Setup:
         here = self if order is None else self.taking(order)
         model = from_data(here.X, here.y, loss=self.loss, l2=self.l2, batch_size=batch_size)
         model.loss = _with_weights(model.loss, here.weights)
+
         return model
 
 
@@ -139,6 +137,7 @@ def make_setup(
     rule = Sampling.parse(sampling)
     if batches is not None:
         batches = Batches.parse(batches)
+
     if shuffle is not None:
         shuffle = seed_number("shuffle", shuffle)
 
@@ -165,19 +164,19 @@ def make_setup(
             notes.append(Finding("l2", f"l2 = 1/rows = {weight:.3g} was chosen, as none was given"))
     else:
         weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
-        if weight > LARGEST:
-            raise Refusal("l2", f"at most {LARGEST:g}", weight, "give a weight, e.g. l2=1e-3")
 
     # The one check of the values; what follows is arithmetic on a clean table.
     X = from_data(table.X, table.y, loss=kind, l2=weight).X
     y = table.y
     names = table.columns
     _check_size(X)
+
     if standardise:
         X = standardised(X)
     if intercept:
         X = with_intercept(X)
         names = (*names, "intercept")
+
     weights = None
     if table.weights is not None:
         weights = table.weights / table.weights.mean()
@@ -202,9 +201,8 @@ def _check_size(X: Any) -> None:
     if largest == 0.0:
         raise Refusal("X", "other than zero somewhere", "0 in every row", "pick other columns")
 
-    if not 1.0 / LARGEST <= largest**2 <= LARGEST:
-        root = LARGEST**0.5
-        rule = f"between {1.0 / root:g} and {root:g} at its largest"
+    if not LEAST <= largest**2 <= MOST:
+        rule = f"between {LEAST**0.5:g} and {MOST**0.5:g} at its largest"
         raise Refusal("X", rule, f"{largest:.3g}", "measure it in another unit")
 
 
@@ -212,6 +210,7 @@ def _scaled(X: Any, y: npt.NDArray[Any], weights: FloatArray) -> tuple[Any, npt.
     """Rows of a squared loss with weights: w (z - y)² is a squared loss of rows times √w."""
     roots = np.sqrt(weights)
     scaled = X.multiply(roots[:, None]).tocsr() if is_sparse(X) else X * roots[:, None]
+
     return scaled, y.astype(np.float64) * roots
 
 
@@ -267,6 +266,7 @@ def standardised(X: Any) -> Any:
     # A spread below 1e-12 of the mean is the rounding of a constant.
     varies = spread > 1e-12 * np.abs(mean)
     scale: FloatArray = np.where(varies, spread, 1.0)
+
     if is_sparse(X):
         return X.multiply(1.0 / scale[None, :]).tocsr()
 

@@ -114,6 +114,7 @@ class Survey:
         """Largest curvature that a single row can have, everywhere."""
         top = float(row_sizes(self.model).max())
         bound = self.model.loss.curvature_bound * top + self.model.l2
+
         # Never below the whole objective's, of which it is part.
         return max(bound, float(self.curvature.L))
 
@@ -190,6 +191,7 @@ def survey(problem: LinearModel, cut: Cut) -> Survey:
     minimum = minimum_of(problem, model)
     sizes = row_sizes(model)
     shown = min(cut.steps_per_epoch, _SHOWN_BATCHES)
+
     if cut.recut:
         bounds = _any_batch(model, cut, sizes)
         local = np.stack([_local(model, minimum, cut.batch(b)) for b in range(shown)])
@@ -225,6 +227,7 @@ def _any_batch(model: RowModel, cut: Cut, sizes: FloatArray) -> FloatArray:
     heaviest = np.sort(sizes)[-least:]
     # Drawn with replacement, one row may fill a batch.
     top = heaviest[-1] if not cut.sampling.traits.by_epoch else heaviest.mean()
+
     return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
@@ -234,6 +237,7 @@ def _local(model: RowModel, minimum: Minimum, rows: Indices) -> FloatArray:
         B = model.row_roots(rows, minimum.point)
         flat = np.moveaxis(B, 2, 1).reshape(-1, B.shape[1])
         low, high = extreme_eigenvalues(flat, np.full(len(flat), 1.0 / len(rows)))
+
         return np.array([low, high]) + model.l2
 
     block = model.X[rows]
@@ -257,6 +261,7 @@ def _basis(model: RowModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:
     together = np.concatenate(parts, axis=1)
     scale = np.linalg.norm(together, axis=0)
     Q, R = np.linalg.qr(together / np.where(scale > 0.0, scale, 1.0))
+
     return np.asarray(Q[:, np.abs(np.diag(R)) > _NEW])
 
 
@@ -279,6 +284,7 @@ def _row_moments(
     factor = cut.variance_factor
     spread = RowDeviations(np.swapaxes(roots, 1, 2), weights, factor)
     moments = SecondMoments(values, spread, gradients=np.sqrt(factor) * z, basis=basis)
+
     return moments, sample, sure, basis
 
 
@@ -292,6 +298,7 @@ def _batch_moments(
     values, basis = _directions(model, minimum, basis)
     H = np.empty((len(sample), k, k))
     z = np.empty((len(sample), k))
+
     for i, b in enumerate(sample):
         rows = cut.batch(int(b))
         roots = model.row_roots(rows, minimum.point, basis)
@@ -314,6 +321,7 @@ def _directions(
     products = [model.curve(basis[:, j], minimum.point) for j in range(basis.shape[1])]
     inner = basis.T @ np.stack(products, axis=1)
     values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
+
     return values, basis @ turn
 
 
@@ -336,4 +344,5 @@ def _sample(count: int, room: int, heaviness: FloatArray) -> tuple[Indices, Floa
     drawn = np.random.default_rng(0).choice(len(rest), k, p=chance)
     weights = np.concatenate([np.full(sure, 1.0), 1.0 / (k * chance[drawn])]) / count
     picked: npt.NDArray[np.intp] = np.concatenate([order[:sure], rest[drawn]]).astype(np.intp)
+
     return picked, weights, sure

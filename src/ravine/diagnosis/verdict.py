@@ -44,6 +44,7 @@ def verdict(result: Diagnosis) -> list[str]:
     sentences.append(_larger_batches(result, subject))
     sentences += _changes(result)
     sentences.append(_left_out(result))
+
     return [s for s in sentences if s]
 
 
@@ -243,6 +244,7 @@ def _cause(result: Diagnosis, subject: Prediction) -> str:
             part = sum(lead.values())
             which = named_rows(tuple(lead))
             verb = "makes" if len(lead) == 1 else "make"
+
             return (
                 f"The cause is in few rows: {which} {verb} {100 * part:.0f} % of it; row "
                 f"{why.rows[0]} has {why.ratios[0]:.3g} times the average curvature {along}."
@@ -252,6 +254,7 @@ def _cause(result: Diagnosis, subject: Prediction) -> str:
         if why.rows:
             verb = "make" if len(why.rows) > 1 else "makes"
             rows = f"; {named_rows(why.rows)} {verb} {100 * sum(why.row_shares):.0f} % of it"
+
         return (
             f"The cause is batch {why.batches[0]}: it has {why.ratios[0]:.3g} times the average "
             f"curvature {along} and accounts for {100 * why.shares[0]:.0f} % of the instability"
@@ -283,6 +286,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
         against = ""
         if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES and best.loss > 0.0:
             against = f", {subject.loss / best.loss:.2g} times less"
+
         sentences = [
             f"Least loss after {result.epochs} epochs of all that ran here: "
             f"{best.candidate.recipe.words}. It leaves {share} of the excess loss{against}."
@@ -293,6 +297,7 @@ def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
         slower = ""
         if math.isfinite(best.to_near):
             slower = f", instead of {epochs_of(result, best.to_near)}"
+
         sentences.append(
             f"Fastest to 1 %: {quick.candidate.recipe.words}, after "
             f"{epochs_of(result, quick.to_near)}{slower}."
@@ -344,6 +349,7 @@ def _larger_batches(result: Diagnosis, subject: Prediction) -> str:
     needed = subject.critical_batch
     if needed is None or needed <= size or subject.fate is Fate.CONVERGES:
         return ""
+
     if needed >= result.survey.cut.rows:
         return ""
 
@@ -361,6 +367,7 @@ def _changes(result: Diagnosis) -> list[str]:
     good = [r for r in result.remedies if r.works]
     bad = [r for r in result.remedies if not r.works]
     sentences = []
+
     if good:
         sentences.append(f"Tried on this data, {what} would converge with: {_listed(good)}.")
     if bad:

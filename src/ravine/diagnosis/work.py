@@ -32,6 +32,7 @@ def step_work(model: RowModel, cut: Cut, runs: int, seeds: int) -> float:
     width = runs * model.outputs
     scores = m * width * _score(model)
     state = model.features * width * _STATE
+
     if model.sparse:
         entries = m * model.entries / max(model.rows, 1)
         own = _SPARSE_SEED + entries * (_GATHER + 2.0 * width * _SPARSE_PRODUCT)
@@ -45,6 +46,7 @@ def loss_work(model: RowModel, runs: int, seeds: int) -> float:
     """Seconds to take the whole loss at the points of so many runs on each of so many seeds."""
     points = runs * seeds * model.outputs
     each = _SPARSE_PRODUCT if model.sparse else _PRODUCT
+
     return _STEP + points * (model.entries * each + model.rows * _score(model))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
 import sys
 import threading
 import time
@@ -23,6 +24,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numba
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _WAITING = 2  # tiles that wait at each thread of a worker, so that none idles between two
 _TIMEOUT = 10.0  # seconds to find the scheduler, and to take leave of it
 _PATIENCE = 10.0  # seconds without any worker, unless RAVINE_WAIT_FOR_WORKERS says otherwise
+_LONGEST_GREETING = 1 << 20  # bytes; letters of another protocol read as 10**18
 _LOOK = 1.0  # seconds between two looks at whether the cluster is still there
 _PAUSE = 0.002  # seconds between two looks for a tile; workers have the next one already
 
@@ -85,6 +88,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
 
     with _quiet_dask():
         try:
+            _require_answer(cluster)
             client = make(cluster, timeout=_TIMEOUT, set_as_default=False)
         except (OSError, ValueError, ImportError):
             rule = "the address of a Dask scheduler that answers"
@@ -96,6 +100,23 @@ def _connected(cluster: Any) -> Iterator[Any]:
         finally:
             with suppress(Exception):  # there may be no scheduler any more to take leave of
                 client.close(timeout=_TIMEOUT)
+
+
+def _require_answer(address: str) -> None:
+    """Raise ``OSError`` where something else than Dask takes the connection.
+
+    Dask would wait for ever for its first word. A scheduler speaks first: the length of its
+    greeting in 8 bytes, least significant first, and the greeting, some hundred bytes.
+    """
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
+    if place.scheme != "tcp" or place.hostname is None or place.port is None:
+        return  # whatever else Dask can connect to
+
+    with socket.create_connection((place.hostname, place.port), _TIMEOUT) as connection:
+        length = int.from_bytes(connection.recv(8), "little")
+
+    if not 0 < length < _LONGEST_GREETING:
+        raise OSError("no scheduler of Dask")
 
 
 @contextmanager

@@ -35,6 +35,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.compiled import compiled, inner
+from ravine.engine.kernels.line_fit import fit
 
 Integers = npt.NDArray[np.int64]
 
@@ -60,13 +61,6 @@ _LEVEL_GROUPS = 5.7  # 4 sqrt(12 / 6)
 _LEVEL_BINS = 3.0  # 5 sqrt(12 / 30), and a little less
 _UNEVEN = 0.35
 """Scatter of the groups, in the logarithm of the error, beyond which a run is too short to tell."""
-
-_REFINEMENTS = 8
-"""Of a fit, for what the widths of bins do to it; each gains a digit or more."""
-_SETTLED = 1e-11
-"""Change of a slope, per step, at which refining it has come to an end."""
-_SMALL_BULGE = 1e-3
-"""Slope times width below which the first term of the bulge's series is exact to 1e-7 of it."""
 
 # Squared errors some decades above the smallest normal numbers, 2e-308 and 1e-38: the squares of
 # single coordinates still have all their digits.
@@ -164,76 +158,6 @@ def record(
         # Written so that a NaN counts as diverged too.
         beyond = not (error <= limit[lane])
         diverged_at[lane] = k if beyond and diverged_at[lane] == 0 else diverged_at[lane]
-
-
-@inner
-def bulge(slope: float, width: float) -> float:
-    """Return how far ½ ln of the mean square of a bin lies above the line through its middle.
-
-    A geometric sequence has the mean square sinh(width slope) / (width sinh(slope)) times the
-    square in the middle.
-    """
-    s = abs(slope)
-    if s * width < _SMALL_BULGE:
-        return s * s * (width * width - 1.0) / 12.0
-
-    tails = np.log1p(-np.exp(-2.0 * width * s)) - np.log1p(-np.exp(-2.0 * s))
-    return float(0.5 * ((width - 1.0) * s + tails - np.log(width)))
-
-
-@inner
-def fit(
-    mean: FloatArray, edges: Integers, first: int, last: int, group: int, refine: bool
-) -> tuple[float, float]:
-    """Return slope and residual deviation of the errors in bins first to last - 1.
-
-    Bins are taken together by ``group``; ``refine`` corrects single bins for their bulges.
-    """
-    # Times count from the middle of the window and levels from the first bin's: the sums below then
-    # lose no digits.
-    middle = 0.5 * (edges[first] + edges[last] + 1)
-    base = 0.5 * np.log(mean[first])
-    total = mid = height = along = across = spread = 0.0
-    end: int = first
-    while end < last:
-        b = end
-        end = min(end + group, last)
-        level = 0.0
-        for c in range(b, end):
-            level += mean[c] * (edges[c + 1] - edges[c])
-        width = float(edges[end] - edges[b])
-        t = 0.5 * (edges[b] + edges[end] + 1) - middle
-        v = 0.5 * np.log(level / width) - base
-        total += width
-        mid += width * t
-        height += width * v
-        along += width * t * v
-        across += width * t * t
-        spread += width * v * v
-
-    # Sums about the means of t and v, weighted by the widths of the bins.
-    mid /= total
-    height /= total
-    along -= total * mid * height
-    across -= total * mid * mid
-    spread -= total * height * height
-
-    straight = slope = along / across
-    for _ in range(_REFINEMENTS if refine else 0):
-        # A slope is linear in the levels: only the part that the bulges make is fitted again.
-        tilt = lift = width = 0.0
-        for b in range(first, last):
-            if edges[b + 1] - edges[b] != width:
-                width = float(edges[b + 1] - edges[b])
-                lift = bulge(slope, width)
-            tilt += width * (0.5 * (edges[b] + edges[b + 1] + 1) - middle - mid) * lift
-
-        before = slope
-        slope = straight - tilt / across
-        if abs(slope - before) <= _SETTLED:
-            break
-
-    return slope, np.sqrt(max(spread - straight * along, 0.0) / total)
 
 
 @inner

@@ -48,7 +48,8 @@ def least_squares(
     >>> problem.dimension, [round(float(v), 9) for v in problem.eigenvalues[[0, -1]]]
     (10, [1.0, 8.0])
     """
-    ratio, rows, columns = condition_number(Q), *_shape(samples, features)
+    ratio = condition_number(Q)
+    rows, columns = _shape(samples, features)
     low, spread = _scales(mu, noise)
     rng = _generator(seed)
     eigenvalues = np.concatenate(([1.0], np.sort(ratio ** rng.uniform(size=columns - 2)), [ratio]))
@@ -106,7 +107,8 @@ def partitioned_least_squares(
     >>> problem.terms, problem.dimension, problem.interpolates
     (50, 2, False)
     """
-    ratio, rows, columns = condition_number(Q), *_shape(samples, features)
+    ratio = condition_number(Q)
+    rows, columns = _shape(samples, features)
     parts = whole("batches", batches, 1, remedy="give a number of mini-batches, e.g. 50")
     m = rows // parts
     if m * parts != rows or m < columns:

@@ -15,6 +15,9 @@ from ravine.curvature import Curvature
 HESSIAN_BYTES = 2**30
 """Dense Hessians larger than this together are refused rather than formed."""
 
+_EVALUATED = ("objective", "gradient", "batch_objective", "batch_gradient", "batch_gradients")
+"""What a run asks for at every point that it comes to."""
+
 
 class Problem(ABC):
     """A smooth, strongly convex objective f = (1/n) Σ f_i over R^d.
@@ -29,6 +32,13 @@ class Problem(ABC):
     parameters
         What made it, as plain numbers and strings, kept with every result.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # A point may be as far off as a run that diverges: what overflows there is infinite.
+        for name in _EVALUATED:
+            if name in vars(cls):
+                setattr(cls, name, np.errstate(over="ignore", invalid="ignore")(vars(cls)[name]))
 
     def __init__(self, name: str, parameters: dict[str, Any], dimension: int, terms: int) -> None:
         self.name = name

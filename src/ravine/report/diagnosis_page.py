@@ -145,7 +145,8 @@ def _methods(page: Page, result: Diagnosis) -> None:
 
 def _growth(g: Growth) -> str:
     power = 0.5 if g.sense.power == 2 else 1.0
-    value, reach = g.value**power, 0.5 * (g.high**power - g.low**power)
+    value = g.value**power
+    reach = 0.5 * (g.high**power - g.low**power)
     if g.exact or reach < 1e-7 or value > 100.0:
         return digits(value)
 

@@ -103,6 +103,7 @@ def table_of_arrays(
     small = make_table([marker], wishes, name=name, y=goal, weights=weight, findings=notes)
     data = X if small.rows is None else X[small.rows]
     data = np.ascontiguousarray(data, dtype=np.float64)
+
     return _same_rows(small, data, names)
 
 

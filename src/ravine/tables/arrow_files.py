@@ -28,6 +28,7 @@ def read_parquet(source: Source, limits: Limits) -> list[Column]:
             limits.check_shape(about.num_rows, about.num_columns, packed=source.size)
             unpacked = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
             limits.check_bytes(unpacked, packed=source.size)
+
         # Texts stay codes of a dictionary: a long text that is repeated is kept once.
         texts = [
             name
@@ -66,6 +67,7 @@ def read_feather(source: Source, limits: Limits) -> list[Column]:
         reader = pa.ipc.open_file(file)
         schema = reader.schema
         batches = _validated(reader.get_batch(k) for k in range(reader.num_record_batches))
+
         return columns_from(batches, schema.names, limits, levels=declared_levels(schema))
     except (pa.ArrowException, OSError, struct.error, IndexError) as error:
         raise broken(source.path.name, "Feather", error) from None
@@ -94,6 +96,7 @@ def _check_messages(source: Source, file: Any, limits: Limits) -> None:
     # An IPC file is "ARROW1", two bytes of padding, then a stream of messages.
     file.seek(8)
     rows = 0
+
     for message in pa.ipc.MessageReader.open_stream(file):
         if message.type == "record batch":
             rows += max(0, _batch_rows(message.metadata.to_pybytes()))
@@ -111,6 +114,7 @@ def _batch_rows(message: bytes) -> int:
     (offset,) = struct.unpack_from("<I", message, header)
     length = _field(message, header + offset, 0)
     (rows,) = struct.unpack_from("<q", message, length) if length else (0,)
+
     return int(rows)
 
 

@@ -153,6 +153,7 @@ class ColumnBuilder:
         index = self._index
         # One entry more at the end: the code -1 of a missing value points to it.
         table = np.full(len(texts) + 1, -1, dtype=np.int32)
+
         for k, text in enumerate(texts):
             if text is not None:
                 table[k] = index.setdefault(text, len(index))
@@ -172,6 +173,7 @@ class ColumnBuilder:
         table = np.append(numbers_in(list(self._index), comma=self._comma), np.nan)
         parts = self._parts
         self._parts = []
+
         for part in parts:
             self._add_numbers(part.finish() if isinstance(part, _Growing) else table[part])
 
@@ -187,6 +189,7 @@ class ColumnBuilder:
             numbers = self._joined()
             spelled = np.count_nonzero(~np.isnan(numbers)) > 0.9 * self._rows
             kind = ColumnKind.NUMBERS if spelled else ColumnKind.NAMES
+
             return Column(self.name, kind, self._rows, numbers=numbers)
 
         if ColumnKind.TEXTS in kinds:
@@ -210,6 +213,7 @@ class ColumnBuilder:
             if not isinstance(part, _Growing):
                 parts.append(part)
                 continue
+
             values, inverse = np.unique(part.finish(), return_inverse=True)
             spelled = [None if np.isnan(v) else f"{v:.17g}" for v in values]
             table = np.array(
@@ -284,6 +288,7 @@ def columns_from(
         ColumnBuilder(name, comma=comma, spelled=k not in levels) for k, name in enumerate(names)
     ]
     rows = 0
+
     for batch in batches:
         rows += batch.num_rows
         limits.check_shape(rows, len(names))

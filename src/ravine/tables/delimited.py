@@ -35,6 +35,7 @@ def read_delimited(
     sample = _sample(source, limits)
     word = _known_encoding(encoding) or guess_encoding(sample, source.name)
     hint = "\t" if source.name.lower().endswith(".tsv") else ""
+
     while True:
         text = _decoded(sample, word, source.name)
         # Before the guesses, which split the lines many times over.
@@ -42,12 +43,14 @@ def read_delimited(
         limits.check_columns(1 + max(first.count(mark) for mark in (sep or ",;\t|")))
         dialect = guess_dialect(text, sep=sep, decimal=decimal, encoding=word, hint=hint)
         limits.check_columns(len(dialect.names))
+
         try:
             columns = _read(source, limits, dialect, sample)
         except UnicodeDecodeError as error:
             # The first megabyte was UTF-8, what follows is not.
             if encoding is not None or word == "cp1252":
                 raise broken(source.name, "text", error) from None
+
             word = "cp1252"
             continue
 
@@ -97,6 +100,7 @@ def _remarks(dialect: Dialect) -> list[Finding]:
         told.append(f"columns stand apart by {words[dialect.separator]} (--sep)")
     if dialect.decimal == ",":
         told.append("numbers have a decimal comma (--decimal)")
+
     if dialect.encoding not in ("utf-8", "utf-8-sig", "ascii"):
         told.append(f"the encoding is {dialect.encoding} (--encoding)")
 
@@ -119,12 +123,14 @@ def _read(source: Source, limits: Limits, dialect: Dialect, sample: bytes) -> li
     multiline = False
     types = _types(dialect, sample, block)
     retries = 0
+
     while True:
         try:
             with source.open(limits) as stream:
                 plain = _rewritten(stream, dialect, source.name)
                 batches = _batches(plain, dialect, types, block, multiline)
                 names = dialect.names
+
                 return columns_from(batches, names, limits, comma=dialect.decimal == ",")
         except pa.ArrowInvalid as error:
             message = str(error)
@@ -242,14 +248,17 @@ class _Rewriter(io.RawIOBase):
             part = self._text.read(2**20)
             if not part:
                 return 0
+
             part += self._text.readline(MAX_LINE)
             if len(part) > MAX_LINE:
                 raise long_line(self._name)
+
             self._ready = self._rewrite(part).encode()
 
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
+
         return count
 
     def _rewrite(self, part: str) -> str:

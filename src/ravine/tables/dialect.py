@@ -74,6 +74,7 @@ def guess_encoding(head: bytes, name: str) -> str:
         for first, word in ((1, "utf-16-le"), (0, "utf-16-be")):
             if head[first:2000:2].count(0) > 0.9 * len(head[first:2000:2]):
                 return word
+
         raise Refusal("DATA", "a table of text", f"zero bytes in {name}", "write it again as CSV")
 
     try:
@@ -109,6 +110,7 @@ def guess_dialect(
     comma = mark == ","
     names: list[str] = []
     headed = _has_names(rows[first:], comma)
+
     if headed:
         names = [cell.strip() for cell in rows[first]]
     elif remarks:
@@ -205,6 +207,7 @@ def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
         width = _usual_width(rows)
         if width < 2:
             continue
+
         equal = sum(len(row) == width for row in rows) / len(rows)
         # A separator that comes with the ending wins against one that fits as well.
         if separator == hint:
@@ -235,6 +238,7 @@ def _guess_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
     grouped = all(_THOUSANDS.fullmatch(cell) for cell in commas)
+
     return "," if commas and not points and not grouped else "."
 
 
@@ -252,6 +256,7 @@ def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
         filled = [other for other in others if not is_missing(other)]
         numeric = sum(_is_number(other, comma) for other in filled)
         is_word = bool(cell.strip()) and not is_missing(cell.strip())
+
         # Eight of ten: a few words for missing values are no names.
         if is_word and not _is_number(cell, comma) and filled and numeric > 0.8 * len(filled):
             return True

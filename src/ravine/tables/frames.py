@@ -92,9 +92,11 @@ def as_table(
         inputs = frame_columns(X, limits)
         if not inputs:
             raise Refusal("X", "a table with rows and columns", "a frame without columns", "fill")
+
         rows = inputs[0].rows
         goal = None if y is None or isinstance(y, (str, int)) else series_column(y, "y", rows)
         weight = None if rest is None else series_column(rest, "weights", rows)
+
         return make_table(inputs, wishes, name=name, y=goal, weights=weight)
 
     if y is None or isinstance(y, (str, int)):
@@ -133,11 +135,13 @@ def frame_columns(frame: Any, limits: Limits) -> list[Column]:
         limits.check_columns(width)
         # pandas: column by column, as one of mixed types would spoil the others.
         names = [_joined(name) for name in frame.columns]
+
         return [_pandas_column(frame.iloc[:, k], names[k]) for k in range(width)]
 
     table = frame if isinstance(frame, pa.Table) else pa.table(frame)
     limits.check_columns(table.num_columns)
     levels = declared_levels(table.schema)
+
     return columns_from(table.to_batches(), table.schema.names, limits, levels=levels)
 
 

@@ -30,6 +30,7 @@ def without_infinities(columns: list[Column]) -> tuple[list[Column], list[Findin
     """Infinite numbers count as missing."""
     findings = []
     result = []
+
     for column in columns:
         infinite = np.isinf(column.numbers)
         count = int(infinite.sum())
@@ -48,6 +49,7 @@ def mostly_filled(columns: Sequence[Column]) -> tuple[list[Column], list[Finding
     """The columns of which at least half is there."""
     kept: list[Column] = []
     dropped: list[Column] = []
+
     for column in columns:
         # The sum tells of a missing number without an array of marks.
         whole = not column.is_text and np.isfinite(column.numbers.sum())
@@ -76,6 +78,7 @@ def complete_rows(
     """
     rows = columns[0].rows
     keep = np.ones(rows, dtype=bool)
+
     for absent in needed:
         keep &= ~absent
 
@@ -100,6 +103,7 @@ def complete_rows(
         if enough and _varies(goal[left]):
             keep = left
             break
+
         worst = max(marks, key=lambda name: int(marks[name].sum()))
         del marks[worst]
         dropped.append(worst)
@@ -117,6 +121,7 @@ def complete_rows(
     what = f"{lost_rows} of {rows} rows were left out, as values are missing there ({where})"
     remedy = "--missing fill keeps them" if marks else ""
     findings.append(Finding("missing", what, remedy, tuple(marks)))
+
     return [column.take(keep) for column in columns], keep, findings
 
 
@@ -146,4 +151,5 @@ def _filled(
     count = sum(int(mark.sum()) for mark in marks.values())
     names = tuple(marks)
     what = f"{listed(names)}: {count} missing values became the median or the most frequent text"
+
     return result, [Finding("imputed", what, "", names)]

@@ -52,6 +52,7 @@ def encode_levels(column: Column, most: int) -> Levels:
         f"{len(kept) - 1} column{plural} against {column.texts[kept[0]]!r:.40}"
     )
     remedy = ""
+
     if len(kept) < len(order):
         texts.append(OTHER)
         grouped = len(order) - len(kept)

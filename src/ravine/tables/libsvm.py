@@ -26,6 +26,7 @@ def looks_like_libsvm(head: bytes) -> bool:
     whole = lines[:-1] if len(lines) > 1 and len(head) >= 65_536 else lines
     pairs = sum(_ROW.fullmatch(line) is not None for line in whole)
     alone = sum(_LABEL.fullmatch(line) is not None for line in whole)
+
     return pairs > 0 and pairs + alone == len(whole)
 
 
@@ -44,9 +45,11 @@ def read_libsvm(source: Source, limits: Limits) -> tuple[Any, FloatArray]:
             block += stream.readline(MAX_LINE)
             if len(block) > MAX_LINE:
                 raise long_line(source.name)
+
             label, count, index, value = _parse(block, source.name)
             if index.size and index.max() > limits.columns:
                 limits.check_columns(int(index.max()))
+
             labels.append(label)
             counts.append(count)
             indices.append(index.astype(np.int32))
@@ -63,6 +66,7 @@ def read_libsvm(source: Source, limits: Limits) -> tuple[Any, FloatArray]:
     first = 0 if least == 0 else 1
     X = csr_matrix((np.concatenate(values), column - first, starts), shape=(len(target), width))
     X.sum_duplicates()
+
     return X, target
 
 
@@ -88,6 +92,7 @@ def _parse(block: bytes, name: str) -> tuple[FloatArray, Any, Any, FloatArray]:
     rest[starts] = False
     inner = numbers[rest].reshape(-1, 2)
     index = inner[:, 0]
+
     if index.size and (index.min() < 0 or (index != np.floor(index)).any()):
         wrong = index[(index < 0) | (index != np.floor(index))][0]
         raise Refusal("DATA", "of whole indices, 0 or more", f"{wrong:g}", f"mend {name}")

@@ -48,6 +48,7 @@ def read_npy(source: Source, limits: Limits) -> Arrays:
         with source.open(limits) as stream:
             shape, kind = _header(stream)
             _check_array(name, shape, kind, limits, source.size if source.packing else None)
+
         with source.open(limits) as stream:
             array = npy.read_array(stream, allow_pickle=False)
     except Refusal:
@@ -112,6 +113,7 @@ def _load(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Limits, sourc
         with archive.open(info) as stream:
             shape, kind = _header(stream)
             _check_array(f"{info.filename} in {name}", shape, kind, limits, packed)
+
         with archive.open(info) as stream:
             return npy.read_array(stream, allow_pickle=False)
     except Refusal:
@@ -125,6 +127,7 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     # A header names fields at most; Python's parser is slow and deep on what is longer.
     shape, _, kind = read(stream, max_header_size=min(MAX_FOOTER, 1_000_000))
+
     return shape, kind
 
 
@@ -162,6 +165,7 @@ def _sparse(loaded: dict[str, Any], name: str) -> Any:
         parts = (loaded["data"], loaded["indices"], loaded["indptr"])
         matrix = makers[word](parts, shape=shape)
         matrix.check_format(full_check=True)
+
         return matrix.tocsr()
     except (ValueError, IndexError, TypeError, OverflowError) as error:
         raise broken(name, "NPZ", error) from None

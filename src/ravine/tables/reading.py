@@ -100,6 +100,7 @@ def read_table(
     )  # fmt: skip
     _check_dialect(sep, decimal)
     path = Path(source)
+
     if str(source) in NAMED and not path.exists():
         return _named(str(source), wishes)
     if not path.exists() and not path.is_symlink():
@@ -138,6 +139,7 @@ def _plain_columns(file: Source, limits: Limits) -> Any:
             if file.packing:
                 rule = "a Parquet or Feather file that is not packed again"
                 raise Refusal("DATA", rule, file.path.name, "unpack it")
+
             return reader(file, limits)
 
     endings = {".npz": "NPZ", ".npy": "NPY", ".parquet": "Parquet", ".pq": "Parquet",
@@ -177,6 +179,7 @@ def _libsvm_table(file: Source, wishes: Wishes) -> Table:
     X, y = read_libsvm(file, wishes.limits)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
     plain = replace(wishes, tidy=False)
+
     return table_of_arrays(X, y, plain, name=file.path.name, target="target", columns=names)
 
 
@@ -192,4 +195,5 @@ def _named(name: str, wishes: Wishes) -> Table:
     columns = tuple(str(c) for c in data.feature_names)
     plain = replace(wishes, tidy=False)
     X = np.asarray(data.data, dtype=np.float64)
+
     return table_of_arrays(X, data.target, plain, name=name, target="target", columns=columns)

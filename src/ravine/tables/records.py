@@ -32,11 +32,14 @@ def read_json(source: Source, limits: Limits) -> list[Column]:
             with source.open(limits) as stream:
                 loaded = (json.loads(line) for line in lines(stream, source.name) if line.strip())
                 return _from_records(loaded, limits, source.name)
+
         with source.open(limits) as stream:
             text = stream.read(_WHOLE + 1)
+
         if len(text) > _WHOLE:
             rule = "at most 128 MiB as one JSON document"
             raise Refusal("DATA", rule, "more", "write one record on each line (.jsonl)")
+
         return _from_document(json.loads(text.decode("utf-8-sig")), limits, source.name)
     except _BAD as error:
         raise broken(source.name, "JSON", error) from None
@@ -76,12 +79,14 @@ def _from_document(document: Any, limits: Limits, name: str) -> list[Column]:
         ]
         if len(tables) == 1:
             return _from_records(iter(tables[0]), limits, name)
+
         listed = {
             str(k): list(v.values()) if isinstance(v, dict) else v for k, v in document.items()
         }
         if listed and all(isinstance(v, list) for v in listed.values()):
             if len({len(v) for v in listed.values()}) == 1:
                 return _from_lists(listed, limits)
+
             raise broken(name, "JSON", "lists of different lengths")
 
     raise broken(name, "JSON", "neither records nor columns")
@@ -112,6 +117,7 @@ def _from_records(records: Iterator[Any], limits: Limits, name: str) -> list[Col
 
         for key, builder in builders.items():
             builder.add(arrow_array([item.get(key) for item in dicts]))
+
         rows += len(batch)
         limits.check_shape(rows, len(builders))
 

@@ -44,6 +44,7 @@ def is_row_number(column: Column, position: int) -> bool:
     identifier = label in _IDENTIFIERS or _ENDS_IN_ID.fullmatch(name) is not None
     values = column.numbers
     counts = bool(values[0] in (0.0, 1.0) and (values[1:3] - values[:-1][:2] == 1.0).all())
+
     if not (unnamed or identifier or (position == 0 and counts)):
         return False
 

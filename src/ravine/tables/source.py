@@ -131,6 +131,7 @@ class Guarded(io.RawIOBase):
         # Against what was read of the file so far: a bomb shows itself long before its end.
         self._limits.check_bytes(self._given, packed=max(1, self._file.tell()))
         buffer[: len(part)] = part
+
         return len(part)
 
     def close(self) -> None:
@@ -176,6 +177,7 @@ def _with_head(source: Source, limits: Limits) -> Source:
         if nested or head.startswith(_ZIP):
             remedy = "unpack it once"
             raise Refusal("DATA", "packed once", f"an archive in an archive, {source.name}", remedy)
+
         _no_foreign(source.name, head)
 
     return Source(source.path, source.name, source.size, source.packing, source.member, head)
@@ -238,6 +240,7 @@ def lines(stream: IO[bytes], name: str) -> Any:
     while line := stream.readline(MAX_LINE + 1):
         if len(line) > MAX_LINE:
             raise long_line(name)
+
         yield line.rstrip(b"\r\n")
 
 

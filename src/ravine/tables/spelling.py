@@ -37,6 +37,7 @@ def spelled_out(column: Column, comma: bool) -> tuple[Column, list[Finding]]:
     strange = ~spells & ~blank & (counts > 0)
     numeric = int(counts[spells].sum())
     others = int(counts[strange].sum())
+
     if numeric and others <= _STRANGE * (numeric + others):
         numbers = _looked_up(values, column.codes)
         plain = Column(column.name, ColumnKind.NUMBERS, column.rows, numbers=numbers)
@@ -51,6 +52,7 @@ def spelled_out(column: Column, comma: bool) -> tuple[Column, list[Finding]]:
     found = Column(
         column.name, ColumnKind.DATES, column.rows, numbers=_looked_up(days, column.codes)
     )
+
     return _since_first(found), [_dates(column.name, dates[1])]
 
 

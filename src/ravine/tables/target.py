@@ -74,6 +74,7 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
         for part in (present[:1000], present):
             if (part != np.floor(part)).any():
                 return TargetKind.NUMBERS
+
         values = present
 
     different, rows = np.unique(values, return_counts=True)
@@ -125,6 +126,7 @@ def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) 
     fit = meant or fit
     last = fit[-1] == free[-1]
     why = "the last column" if last else "the last column that can be one"
+
     return fit[-1], _finding(columns[fit[-1]].name, why)
 
 

@@ -66,6 +66,7 @@ def make_table(
     _check_size(columns, y is None)
     columns = _without(columns, wishes.drop)
     understood = []
+
     for column in [*columns, *([y] if y is not None else [])]:
         plain, said = spelled_out(column, comma)
         understood.append(plain)
@@ -76,6 +77,7 @@ def make_table(
     notes.extend(told)
     taken: set[int] = set()
     weight = weights
+
     if wishes.weights is not None:
         at = pick([column.name for column in columns], wishes.weights, "weights")
         taken.add(at)
@@ -90,6 +92,7 @@ def make_table(
     inputs = [column for k, column in enumerate(columns) if k not in taken]
     inputs, told = _useful(inputs, wishes.tidy)
     notes.extend(told)
+
     return _finish(inputs, target, weight, wishes, name, notes)
 
 
@@ -114,6 +117,7 @@ def _finish(
     if keep is not None:
         target = target.take(keep)
         weight = None if weight is None else weight.take(keep)
+
     if target.rows < 2:
         remedy = "there is nothing to average over"
         raise Refusal("DATA", "two rows or more without missing values", target.rows, remedy)
@@ -141,6 +145,7 @@ def _check_size(columns: Sequence[Column], with_target: bool) -> None:
         remedy = "a target and at least one other column are needed"
         if with_target:
             remedy += "; if they are there, give --sep"
+
         rule = "two columns or more" if with_target else "one column or more"
         raise Refusal("DATA", rule, len(columns), remedy)
 
@@ -154,6 +159,7 @@ def _named_apart(columns: Sequence[Column]) -> list[Column]:
     """The columns, those of equal names numbered."""
     seen: dict[str, int] = {}
     result = []
+
     for column in columns:
         times = seen[column.name] = seen.get(column.name, 0) + 1
         name = column.name if times == 1 else f"{column.name} ({times})"
@@ -187,6 +193,7 @@ def _useful(columns: list[Column], tidy: bool) -> tuple[list[Column], list[Findi
     numbering: list[str] = []
     naming: list[str] = []
     nested: list[str] = []
+
     for k, column in enumerate(columns):
         if column.kind is ColumnKind.NESTED:
             nested.append(column.name)
@@ -223,6 +230,7 @@ def _varying(columns: list[Column]) -> tuple[list[Column], list[Finding]]:
     kept: list[Column] = []
     constant: list[str] = []
     ones = False
+
     for column in columns:
         values = column.codes if column.is_text else column.numbers
         # Most columns show in their first rows that they vary.
@@ -231,6 +239,7 @@ def _varying(columns: list[Column]) -> tuple[list[Column], list[Finding]]:
         if fixed and not intercept:
             constant.append(column.name)
             continue
+
         ones = ones or bool(intercept)
         kept.append(column)
 
@@ -245,6 +254,7 @@ def _nothing_left(notes: Sequence[Finding]) -> Refusal:
     kinds = ("index", "names", "nested", "missing", "constant")
     why = "; ".join(note.message for note in notes if note.kind in kinds)
     remedy = "a target and at least one other column are needed"
+
     return Refusal("DATA", "of use in one column at least", why or "none", remedy)
 
 
@@ -276,6 +286,7 @@ def _target_values(
         limits.check_classes(len(used))
         texts = np.array([target.texts[k] for k in used], dtype=str)
         limits.check_bytes(texts.itemsize * target.rows, what="of labels")
+
         return texts[codes], []
 
     kind = target_kind(target.numbers)
@@ -313,6 +324,7 @@ def _written(
     parts: list[tuple[int, Column | Levels]] = []
     names: list[str] = []
     findings = []
+
     for column in columns:
         if column.is_text:
             levels = encode_levels(column, wishes.levels)
@@ -326,6 +338,7 @@ def _written(
     rows = columns[0].rows
     wishes.limits.check_shape(rows, len(names))
     X = np.zeros((rows, len(names)))
+
     for start in range(0, rows, _BLOCK):
         block = X[start : start + _BLOCK]
         for at, part in parts:

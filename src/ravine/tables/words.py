@@ -79,6 +79,7 @@ def number(text: str, *, comma: bool = False) -> float | None:
     match = grouped.fullmatch(body)
     if match:
         body = body.replace(match.group(1), "")
+
     if comma:
         body = body.replace(",", ".")
     if not _PLAIN.fullmatch(body):
@@ -151,6 +152,7 @@ def packed_dates(values: FloatArray) -> FloatArray | None:
     first = (12 * (year - 1970) + month - 1).astype("datetime64[M]").astype("datetime64[D]")
     days = np.full(len(values), np.nan)
     days[~np.isnan(values)] = first.astype(np.int64) + day - 1
+
     return days
 
 

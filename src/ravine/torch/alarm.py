@@ -12,12 +12,12 @@ SAFE = 0.7
 """Margin to which a warning advises to go back."""
 
 RISEN = 1.65
-SOON = 9.0
+SOON = 7.0
 """A warning is given when the smoothed loss is so many times its least, and at its pace blows up
 within so many steps."""
 
-LATER = 25.0
-BEYOND = 1.35
+LATER = 20.0
+BEYOND = 1.6
 """Within so many steps is enough where the margin is above this as well."""
 
 FAR_RISEN = 7.5
@@ -26,10 +26,9 @@ a loss far below its start the way to a blow-up is long at the pace of now, and 
 
 JUMP = 1.35
 FAR_BEYOND = 2.7
-"""Or at once, when lr became so many times what it was 20 steps before, and the margin is now above
+"""Or at once, when lr became so many times what it was 5 steps before, and the margin is now above
 this. All these numbers were chosen on the tasks ``benchmarks.torch_tasks.WATCHED``, for most
-warnings of late blow-ups at a tenth of false alarms; ``benchmarks/torch_monitor.json`` has the
-counts."""
+warnings of late blow-ups at a tenth of false alarms; ``docs/torch.md`` has the counts."""
 
 
 def warns(trend: LossTrend, margin: float, lr_ratio: float) -> bool:
@@ -42,7 +41,7 @@ def warns(trend: LossTrend, margin: float, lr_ratio: float) -> bool:
     margin
         lr over its mean-square limit along the tracked direction.
     lr_ratio
-        lr over what it was 20 steps before.
+        lr over what it was 5 steps before.
     """
     if lr_ratio > JUMP and margin > FAR_BEYOND:
         return True
@@ -80,7 +79,10 @@ def curvature_words(step: int, curvature: float, before: list[Reading]) -> str:
 
 
 def loss_words(trend: LossTrend) -> str:
-    """How far the loss has risen, and when it blows up."""
+    """How far the loss has risen, and when it blows up; empty where it has not risen."""
+    if trend.rise <= RISEN:
+        return ""
+
     words = f", and the loss is {trend.rise:.2g} times its least"
     if trend.steps_left < LATER:
         words += f" and at its pace ten times its start in {trend.steps_left:.0f} steps"

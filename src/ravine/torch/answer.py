@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -219,7 +220,7 @@ class Advice:
         return draw_advice(self, path)
 
 
-def _html_table(names: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _html_table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     head = "".join(f"<th>{name}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{value}</td>" for value in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"

@@ -23,7 +23,7 @@ from ravine.torch.risk import blow_up_risk
 from ravine.torch.trend import LossTrend
 from ravine.torch.trial import lr_ratios
 
-MEMORY_OF_LR = 20
+MEMORY_OF_LR = 5
 """Steps over which a change of lr counts as a jump."""
 
 STEP = 1e-3
@@ -34,8 +34,8 @@ CALM = 0.4
 """Below this margin every second check is left out, as a blow-up is far."""
 
 STILL = 1.1
-"""And where neither lr nor loss nor curvature has changed by such a factor since the last check,
-for then the next would say the same."""
+"""And where lr has changed by less than such a factor since the last check, and the loss has not
+risen by it: curvature that grows alone does so over hundreds of steps."""
 
 FIRST_TURNS = 4
 """Products at the first check, to turn a random direction towards the top of the Hessian."""
@@ -199,9 +199,7 @@ class Monitor:
         if lr < CALM * last.limit:
             return True
 
-        before = self._checks[-2]
-        changes = (lr, last.lr), (last.curvature, before.curvature), (self._trend.rise, 1.0)
-        return all(a <= STILL * b and b <= STILL * a for a, b in changes)
+        return last.lr / STILL <= lr <= STILL * last.lr and self._trend.rise <= STILL
 
     def _look(self) -> Reading | None:
         """Between two checks: the limit of the last one with today's lr and losses; no gradient."""

@@ -11,7 +11,7 @@ from dash import ClientsideFunction, Dash, Input, Output, Patch, State, ctx, dcc
 from ravine.tables.reading import NAMED
 from ravine.web.data_pictures import curves_figure, data_plane_figure
 from ravine.web.jobs import Jobs
-from ravine.web.theme import THEMES
+from ravine.web.theme import EMPTY, THEMES
 
 UPLOAD = 40 << 20
 """Bytes of a table that may be dropped on the page."""
@@ -72,7 +72,7 @@ def data_room() -> list[Any]:
             children=[
                 html.H2("Where its batches converge"),
                 html.Div(
-                    dcc.Graph(id="data-plane", config=_GRAPH, className="graph"),
+                    dcc.Graph(id="data-plane", figure=EMPTY, config=_GRAPH, className="graph"),
                     className="picture",
                     role="img",
                     **{"aria-label": "plane of step size and momentum for this table"},
@@ -93,7 +93,7 @@ def data_room() -> list[Any]:
             children=[
                 html.H2("What was measured"),
                 html.Div(
-                    dcc.Graph(id="data-curves", config=_GRAPH, className="graph"),
+                    dcc.Graph(id="data-curves", figure=EMPTY, config=_GRAPH, className="graph"),
                     className="picture",
                     role="img",
                     **{"aria-label": "measured loss of the methods over the steps"},

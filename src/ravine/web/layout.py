@@ -13,6 +13,7 @@ from ravine.web.claims_room import claims_room
 from ravine.web.data_room import data_room
 from ravine.web.presets import PRESETS
 from ravine.web.quantities import QUANTITIES
+from ravine.web.theme import EMPTY
 from ravine.web.view import LABELS, RANGES, Axis, Example, Room, View
 
 CONTROLS = ("Q", "step", "beta", "sigma2", "K", "n", "ratio", "batch", "seed")
@@ -119,7 +120,7 @@ def _plane() -> html.Div:
         className="plane",
         children=[
             html.Div(
-                dcc.Graph(id="plane", config=_GRAPH, className="graph"),
+                dcc.Graph(id="plane", figure=EMPTY, config=_GRAPH, className="graph"),
                 role="img",
                 **{"aria-label": "plane of step size and momentum, with the regions in colour"},
             ),
@@ -187,7 +188,7 @@ def _run() -> html.Div:
                 id="run-wrap",
                 role="img",
                 children=[
-                    dcc.Graph(id="run", config=_GRAPH, className="graph"),
+                    dcc.Graph(id="run", figure=EMPTY, config=_GRAPH, className="graph"),
                     html.Div(id="curtain", className="curtain"),
                 ],
                 **{"aria-label": "errors of the method over the steps"},
@@ -196,7 +197,7 @@ def _run() -> html.Div:
                 id="turning-wrap",
                 role="img",
                 hidden=True,
-                children=dcc.Graph(id="turning", config=_GRAPH, className="graph"),
+                children=dcc.Graph(id="turning", figure=EMPTY, config=_GRAPH, className="graph"),
                 **{"aria-label": "path of the method over the valleys of four quadratics"},
             ),
             html.Div(

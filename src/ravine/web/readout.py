@@ -42,21 +42,15 @@ def digits(value: float) -> str:
 
 def readout(view: View) -> Readout:
     """Climb the ladder at the view's method."""
-    rows = tuple(_row(view, rung) for rung in RUNGS)
-    return Readout(rows, _verdict(view))
-
-
-def _verdict(view: View) -> str:
     batches = view.batches
     rungs = ladder(view.curvature, view.method, L_max=batches.L_max, batch_size=batches.batch_size)
-    return rungs.verdict
+    rows = tuple(_row(rung, float(rungs.rates[rung.key].upper)) for rung in RUNGS)
+    return Readout(rows, rungs.verdict)
 
 
-def _row(view: View, rung: Rung) -> Row:
-    bracket = rung.rate(view.curvature, view.method, view.batches)
-    high = float(bracket.upper)
-    tone = "good" if high < 1.0 else "bad"
-    return Row(rung.title, digits(high), rung.holds_for, tone)
+def _row(rung: Rung, rate: float) -> Row:
+    tone = "good" if rate < 1.0 else "bad"
+    return Row(rung.title, digits(rate), rung.holds_for, tone)
 
 
 def at_cursor(view: View, step: float, beta: float) -> list[str]:

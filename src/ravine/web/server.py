@@ -14,7 +14,10 @@ from ravine.web.claims_room import connect_claims
 from ravine.web.data_room import connect_data
 from ravine.web.jobs import Jobs
 from ravine.web.layout import page
+from ravine.web.plane import plane_figure
 from ravine.web.run_picture import warm_up
+from ravine.web.theme import LIGHT
+from ravine.web.view import View
 
 UPLOAD_BYTES = 64 << 20
 """Largest request body: a table of some 40 MB, in the base64 that a browser sends."""
@@ -62,9 +65,15 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
         return response
 
     if warm:
-        threading.Thread(target=warm_up, daemon=True).start()
+        threading.Thread(target=_prepare, daemon=True).start()
 
     return app
+
+
+def _prepare() -> None:
+    """Load what pictures need, and keep the first of them, before a browser asks for it."""
+    plane_figure(View(), LIGHT, fine=True)
+    warm_up()
 
 
 def _allowed_names(host: str, port: int) -> frozenset[str] | None:

@@ -31,6 +31,19 @@ THEMES = {"light": LIGHT, "dark": DARK}
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif'
 
 
+_UNSEEN = {"visible": False}
+EMPTY: dict[str, Any] = {
+    "data": [],
+    "layout": {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": _UNSEEN,
+        "yaxis": _UNSEEN,
+    },
+}
+"""What stands where a picture is still to come: nothing, on any ground."""
+
+
 def blank(theme: Theme, *, x: dict[str, Any], y: dict[str, Any], **rest: Any) -> dict[str, Any]:
     """A layout without frames: quiet axes, room for labels, no title."""
     axis = {

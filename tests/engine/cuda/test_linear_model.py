@@ -32,6 +32,9 @@ CASES = {
     "squared": ({"problem": "squared", "sampling": "iid"}, DOUBLE),
     "squared, whole": ({"problem": "squared"}, DOUBLE),
     "squared, many features": ({"problem": "many", "sampling": "iid", "steps": 6}, DOUBLE),
+    # In single precision: 12 steps of 9 weights, each the sum of 10 rows.
+    "single, whole": ({"dtype": "float32"}, 2e-5),
+    "single, iid": ({"sampling": "iid", "dtype": "float32"}, 2e-5),
     "restart, logistic": ({"problem": "logistic", "restart": "full"}, DOUBLE),
     **{
         f"restart {when}": ({"sampling": "iid", "alphas": [6.0, 40.0], "restart": when}, DOUBLE)

@@ -11,6 +11,12 @@ CASES = {
     "independent single": ({"noise": "independent", "sigma2": 1e-3, "dtype": "float32"}, 2e-5),
     "shared": ({"noise": "shared", "sigma2": 1e-3, "repeats": 2}, 2e-6),
     "shared single": ({"noise": "shared", "sigma2": 1e-3, "dtype": "float32"}, 2e-5),
+    "shared look-ahead": ({"noise": "shared", "sigma2": 1e-3, "gammas": 0.2, "steps": 10}, 2e-6),
+    "shared sup-norm": (
+        {"noise": "shared", "sigma2": 1e-3, "measure": ["floor_sup", "floor"], "steps": 40}
+        | {"alphas": [0.5], "problem": "two"},
+        2e-6,
+    ),
     "none": ({}, 1e-12),
     "general look-ahead": ({"gammas": 0.2, "sigma2": 1e-3}, 2e-6),
     "sup-norm": ({"sigma2": 1e-3, "measure": ["floor_sup", "floor"], "steps": 40}, 2e-6),
@@ -23,7 +29,8 @@ CASES = {
 PROBLEMS = """
 from ravine.problems import worst_case_quadratic
 
-five, nine = worst_case_quadratic(Q=16, d=5), worst_case_quadratic(Q=16, d=9)
+two, five = worst_case_quadratic(Q=16, d=2), worst_case_quadratic(Q=16, d=5)
+nine = worst_case_quadratic(Q=16, d=9)
 """
 
 

@@ -99,3 +99,10 @@ def test_below_covers_its_range_evenly():
     assert chi2 < 6 + 4 * np.sqrt(12)
     assert below(np.uint32(7), np.uint32(ONES)) == 6
     assert below(np.uint32(7), np.uint32(0)) == 0
+
+
+def test_seeds_beyond_64_bits_are_hashed_and_differ():
+    assert random.key_of_seed(2**64 - 1) == 2**64 - 1
+    keys = {random.key_of_seed(seed) for seed in (2**64, 2**64 + 1, 2**127, 2**128 - 1)}
+    assert len(keys) == 4
+    assert all(0 <= key < 2**64 for key in keys)

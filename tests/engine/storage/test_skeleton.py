@@ -1,7 +1,7 @@
 import pytest
 
 from ravine.arguments import Refusal
-from ravine.engine.storage.skeleton import clear_place
+from ravine.engine.storage.skeleton import clear_leftovers, clear_place
 
 
 def test_room_for_a_file_is_made_whatever_lies_there(tmp_path):
@@ -32,3 +32,13 @@ def test_a_folder_with_something_in_it_is_not_thrown_away(tmp_path):
     with pytest.raises(Refusal, match="rate/c is a folder with something in it: move that away"):
         clear_place(tmp_path, "rate/c")
     assert (tmp_path / "rate" / "c" / "letter").exists()
+
+
+def test_what_killed_runs_leave_goes(store):
+    before = set(store.parent.rglob("*"))
+    leftovers = ["tiles/.00000001.part.json", "rate/c/1/0.8a7f.partial", ".mending/zarr.json"]
+    for name in (*leftovers, "../.sweep.zarr.new/store/zarr.json"):
+        (store / name).parent.mkdir(parents=True, exist_ok=True)
+        (store / name).touch()
+    clear_leftovers(store)
+    assert set(store.parent.rglob("*")) == before

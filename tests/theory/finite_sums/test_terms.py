@@ -12,12 +12,12 @@ SKEW = np.array([[0.0, 1.0], [0.0, 0.0]])
 
 
 def test_equal_terms_are_gathered_and_the_order_is_kept():
-    H = np.stack([TURNED, 2 * TURNED, TURNED])
+    H = np.stack([TURNED, 2 * TURNED, TURNED, TURNED])
     terms = finite_sum(H)
-    assert terms.n == 3
+    assert terms.n == 4
     assert not terms.shared
     np.testing.assert_array_equal(terms.hessians[terms.order], H)
-    np.testing.assert_allclose(np.sort(terms.weights), [1 / 3, 2 / 3])
+    np.testing.assert_allclose(np.sort(terms.weights), [1 / 4, 3 / 4])
 
 
 def test_diagonal_matrices_share_their_eigenvectors():

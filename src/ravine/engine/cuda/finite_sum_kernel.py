@@ -101,7 +101,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
             total[0] = 0.0
             gpu_step(state, terms, rules, k, extras, total)
             if k + 1 > edge:
-                bins[b, at] = in_bin
+                bins[b * n + at] = in_bin
                 in_bin = 0.0
                 b += 1
                 edge = edges[b + 1]
@@ -117,7 +117,7 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
                 if with_sup and 2 * (k + 1) > steps:
                     gpu_add_largest(state, basis, largest)
 
-        bins[b, at] = in_bin
+        bins[b * n + at] = in_bin
         latest[at] = last
         when[at] = diverged
         sup[at] = largest[0]

@@ -151,7 +151,7 @@ def record_steps(
     so_far = factor * total + (so_far if bin == last_bin else 0.0)
     begins = lane & ((1 << level) - 1) == 0
     if live & (lane < 8) & begins & (at < size):
-        bins[bin, at] = so_far
+        bins[np.int64(bin) * size + at] = so_far
 
     return step if beyond and diverged == 0 else diverged, bin, so_far
 

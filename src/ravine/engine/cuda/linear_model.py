@@ -63,7 +63,8 @@ def whole_layout_for(
         noisy=plan.sigma > 0.0,
         with_sup=plan.with_sup,
         single=single,
-        registers=None,
+        # More threads then fit beside each other, for a few numbers that leave the registers.
+        registers=168 if single else None,
     )
 
 
@@ -136,7 +137,7 @@ class LinearModelLauncher:
         runs = new_runs(queue, n, self._plan.edges.size - 1, cleared=True)
         own = cuda.to_device(rows, stream=queue.stream)
         streams = cuda.to_device(identity, stream=queue.stream)
-        orders = ()
+        orders: tuple[Any, ...] = ()
         if not self._whole:
             orders = (queue.room("orders", (n, self._entries), np.uint32),)
 

@@ -161,7 +161,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
                     state.x_prev[j] = state.x[j]
             gpu_look(data, momentum, k, state)
             if k + 1 > edge:
-                bins[b, at] = in_bin
+                bins[b * n + at] = in_bin
                 in_bin = 0.0
                 b += 1
                 edge = edges[b + 1]
@@ -175,7 +175,7 @@ def linear_model_kernel(layout: LinearModelLayout) -> Any:
                 diverged = k + 1
                 break
 
-        bins[b, at] = in_bin
+        bins[b * n + at] = in_bin
         latest[at] = last
         when[at] = diverged
         sup[at] = largest

@@ -52,7 +52,7 @@ def bin_levels(steps: int, chunk: int) -> npt.NDArray[np.int32]:
 class Runs(NamedTuple):
     """What kernels leave behind for the measures, on the device."""
 
-    bins: Any  # (bins, trajectories)
+    bins: Any  # flat: a row of trajectories for each bin, by which kernels save registers
     latest: Any  # squared errors after the last step
     when: Any  # steps at which runs diverged, or 0
     sup: Any  # sums of sup-norms
@@ -61,14 +61,14 @@ class Runs(NamedTuple):
 def new_runs(queue: WorkQueue, trajectories: int, bins: int, *, cleared: bool) -> Runs:
     """Take room for runs; ``cleared`` where a kernel does not write all of it."""
     runs = Runs(
-        queue.room("bins", (bins, trajectories), np.float64),
+        queue.room("bins", (bins * trajectories,), np.float64),
         queue.room("latest", (trajectories,), np.float64),
         queue.room("when", (trajectories,), np.int32),
         queue.room("sup", (trajectories,), np.float64),
     )
     if cleared:
         for array in runs:
-            clear(array.reshape(array.size), queue.stream)
+            clear(array, queue.stream)
 
     return runs
 
@@ -85,24 +85,26 @@ def clear(array: Any, stream: Any) -> None:
     _clear[-(-array.shape[0] // _THREADS), _THREADS, stream](array)
 
 
-@kernel_function("summarise")
+# With 64 registers all threads of a tile fit the GPU at once.
+@kernel_function("summarise", 64)
 def _summarise(
     bins: Any, edges: Any, start_square: Any, latest: Any, when: Any, noisy: Any, tiny: Any,
     sup: Any, samples: Any, out: Any,
 ) -> None:  # fmt: skip
     at = cuda.grid(1)
-    if at >= latest.size:
+    n = latest.size
+    if at >= n:
         return
 
     for b in range(edges.size - 1):
-        bins[b, at] /= edges[b + 1] - edges[b]
+        bins[b * n + at] /= edges[b + 1] - edges[b]
 
     last = latest[at]
     if not noisy and last < tiny:
         last = 0.0
 
     row = out[at]
-    gpu_summarise_lane(bins[:, at], edges, start_square, last, when[at], noisy, tiny, row)
+    gpu_summarise_lane(bins[at::n], edges, start_square, last, when[at], noisy, tiny, row)
     row[_SUP] = np.nan if samples == 0 or isnan(row[_FLOOR]) else sup[at] / samples
 
 

@@ -1,7 +1,7 @@
 """Running the tiles of a sweep on the GPU, one behind the other without a gap.
 
-Two queues take turns. While one runs a tile, the results of the other's travel back and are handed
-on, so that the GPU hardly ever waits for this side.
+Two queues take turns. While the tile of one is computed, the results of the other's travel back and
+are handed on, and its next tile is asked for: the GPU does not wait for this side.
 """
 
 from __future__ import annotations

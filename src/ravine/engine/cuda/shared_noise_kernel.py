@@ -118,10 +118,10 @@ def looks_at_steps(lanes: int, real: Any) -> Any:
         writes = live & (lane < 4) & (at < n)
         if k < _SINGLES:
             if writes:
-                bins[bin + place, at] = factor * total
+                bins[np.int64(bin + place) * n + at] = factor * total
         elif k < _PAIRS:
             if writes & (place % 2 == 0):
-                bins[bin + place // 2, at] = factor * (total + other)
+                bins[np.int64(bin + place // 2) * n + at] = factor * (total + other)
         else:
             so_far += np.float64(total) if lane < 4 else 0.0
 
@@ -150,7 +150,7 @@ def ends_bin(lanes: int) -> Any:
             total += exchange(total, 16)
 
         if lane == 0 and at < n:
-            bins[bin, at] = own[FACTOR, at] * total
+            bins[np.int64(bin) * n + at] = own[FACTOR, at] * total
 
         return record[0], 0.0, record[2]
 

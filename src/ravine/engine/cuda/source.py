@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from functools import cache
 from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -32,6 +33,7 @@ if not SIMULATED:
 _made: dict[tuple[Any, ...], Any] = {}
 
 
+@cache
 def why_unavailable() -> str:
     """Say why no GPU can be used, or return nothing where one can."""
     if SIMULATED or cuda.is_available():

@@ -211,7 +211,8 @@ def whole_gradient_kernel(layout: WholeGradientLayout) -> Any:
         when: Any, sup: Any,
     ) -> None:  # fmt: skip
         at = cuda.grid(1)
-        if at >= identity.size:
+        n = identity.size
+        if at >= n:
             return
 
         words = cuda.local.array(streams, np.uint32)
@@ -246,7 +247,7 @@ def whole_gradient_kernel(layout: WholeGradientLayout) -> Any:
             gamma = real(momentum[2, k + 1] * own[2, at] + momentum[3, k + 1])
             y = look(places, places, 0, gamma)
             if k + 1 > edge:
-                bins[b, at] = in_bin
+                bins[b * n + at] = in_bin
                 in_bin = 0.0
                 b += 1
                 edge = edges[b + 1]
@@ -260,7 +261,7 @@ def whole_gradient_kernel(layout: WholeGradientLayout) -> Any:
                 diverged = k + 1
                 break
 
-        bins[b, at] = in_bin
+        bins[b * n + at] = in_bin
         latest[at] = last
         when[at] = diverged
         sup[at] = largest

@@ -1,14 +1,17 @@
-"""Work for the GPU in a queue of its own, with the memory that it needs.
+"""Work for the GPU with the memory that it needs, and the way back of its results.
 
-What one queue does waits for nothing in another, so that the results of a tile travel back while
-the next tile is under way. Memory is kept from tile to tile and from sweep to sweep: to ask for it
-and to give it back makes the GPU wait.
+All queues compute in one stream, in the order in which they were asked; results travel back in
+streams of their own while the next tile is under way. Two tiles that compute side by side would
+end together: the short kernels at the end of the first wait for all blocks of the second, and then
+the GPU waits for this side. Memory is kept from tile to tile and from sweep to sweep: to ask for
+it and to give it back makes the GPU wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,11 +23,19 @@ from ravine.engine.cuda.source import cuda
 _idle: list[WorkQueue] = []
 
 
+@cache
+def _computing() -> Any:
+    """Return the stream that all queues compute in."""
+    return cuda.stream()
+
+
 class WorkQueue:
-    """A stream of the GPU, its room there, and pinned memory on this side for its results."""
+    """Room on the GPU for the work of a tile, and pinned memory on this side for its results."""
 
     def __init__(self) -> None:
-        self.stream = cuda.stream()
+        self.stream = _computing()
+        self._travelling = cuda.stream()
+        self._computed = cuda.event()
         self._done = cuda.event()
         self._rooms: dict[str, Any] = {}
         self._views: dict[str, Any] = {}
@@ -52,13 +63,20 @@ class WorkQueue:
             self._pinned = cuda.pinned_array(size, np.float64)
 
         self._results = self._pinned[:size].reshape(results.shape)
-        results.copy_to_host(self._results, stream=self.stream)
-        self._done.record(self.stream)
+        self._computed.record(self.stream)
+        self._computed.wait(self._travelling)
+        results.copy_to_host(self._results, stream=self._travelling)
+        self._done.record(self._travelling)
 
     def fetched(self) -> FloatArray:
         """Wait for what ``fetch`` sent for; it stays there until ``fetch`` is called again."""
         self._done.synchronize()
         return self._results
+
+    def settle(self) -> None:
+        """Wait until nothing is under way any more."""
+        self.stream.synchronize()
+        self._travelling.synchronize()
 
 
 @contextmanager
@@ -69,5 +87,5 @@ def work_queues(count: int) -> Iterator[list[WorkQueue]]:
         yield lent
     finally:
         for queue in lent:
-            queue.stream.synchronize()
+            queue.settle()
         _idle.extend(lent)

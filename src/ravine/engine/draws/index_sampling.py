@@ -34,7 +34,7 @@ BY_EPOCH = 1  # every epoch visits each term once
 NO_REPEAT = 2  # no term is drawn twice in a row
 IN_ORDER = 4  # no draw at all: the terms come as they are numbered
 
-IID = 0
+IID = 0  # none of the bits: every draw on its own
 IID_NO_REPEAT = NO_REPEAT
 CYCLIC = BY_EPOCH | IN_ORDER
 RESHUFFLE = BY_EPOCH
@@ -66,7 +66,7 @@ needs no checks for overlap.
 """
 
 TOGETHER = 8
-"""Steps that ``draw_together`` has a fast way for."""
+"""Steps that ``draw_together`` has a fast way for: their words fill the vector registers."""
 
 Words = npt.NDArray[np.uint32]
 

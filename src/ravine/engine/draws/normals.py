@@ -17,14 +17,15 @@ import numpy as np
 from ravine.engine.kernels.compiled import inner
 
 _f = np.float32
-_HALF = _f(0.5)
-_UNIT = _f(2.0**-31)
-_ANGLE = _f(np.pi / 2.0**32)
-_MINUS_TWO_LN2 = _f(-2.0 * np.log(2.0))
+_HALF = _f(0.5)  # uniform numbers are the middles of their cells, so that none is 0
+_UNIT = _f(2.0**-31)  # width of a cell: 31 bits fit an int32, which processors convert in vectors
+_ANGLE = _f(np.pi / 2.0**32)  # radians in a unit of a word: all words are half a turn
+_MINUS_TWO_LN2 = _f(-2.0 * np.log(2.0))  # -2 ln 2, what each binary exponent adds to -2 ln u
 _ROOT_HALF = np.int32(0x3F3504F3)  # the bits of sqrt(1/2)
 _ONE = _f(1.0)
-_MANTISSA = np.int32(23)
-_1, _31 = np.uint32(1), np.uint32(31)
+_MANTISSA = np.int32(23)  # bits of a float32's mantissa, below its exponent
+_1 = np.uint32(1)
+_31 = np.uint32(31)  # the highest bit of a word
 
 # -2 ln(1+t) / t on sqrt(1/2) <= 1+t <= sqrt(2), relative error 1.7e-7.
 _L0, _L1, _L2, _L3 = (

@@ -23,12 +23,17 @@ NOISE = np.uint32(0)
 INDEX = np.uint32(1)
 """Purpose of a stream of sampled indices, one a trajectory, coordinate 0."""
 
-_WORD = np.uint64(0xFFFFFFFF)
-_SHIFT = np.uint64(32)
+_WORD = np.uint64(0xFFFFFFFF)  # the low 32 bits of a 64-bit product
+_SHIFT = np.uint64(32)  # bits of a word
+
+# Philox4x32: multipliers whose products mix best, and what is added to the key from round to
+# round, the golden ratio and √3 less 1, in units of 2⁻³².
 _MULTIPLIER_0 = np.uint64(0xD2511F53)
 _MULTIPLIER_1 = np.uint64(0xCD9E8D57)
 _WEYL_0 = np.uint64(0x9E3779B9)
 _WEYL_1 = np.uint64(0xBB67AE85)
+
+# Shifts and rotations of xoshiro128++.
 _7, _9, _11, _21, _25 = (np.uint32(n) for n in (7, 9, 11, 21, 25))
 
 _KEYS = 2**64

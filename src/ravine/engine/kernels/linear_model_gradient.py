@@ -50,7 +50,7 @@ def exponential(x: float) -> float:
     With x = whole ln 2 + r, exp(x) = 2^whole exp(r): a short polynomial in r, and a whole number
     that is added to the exponent of the result.
     """
-    x = max(x, _LOWEST)
+    x = max(np.float64(x), _LOWEST)
     shifted = np.float64(x * _LOG2E + _ROUND)
     whole = shifted - _ROUND
     r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW

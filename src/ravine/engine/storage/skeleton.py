@@ -28,7 +28,7 @@ MENDING = ".mending"
 def create_store(path: Path, spec: Spec, seal: Seal) -> None:
     """Write a store without tiles under another name, then give it its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    workshop = path.with_name(f".{path.name}.new")
+    workshop = _workshop(path)
     workshop.mkdir(exist_ok=True)
 
     with locked(workshop, path):
@@ -59,6 +59,21 @@ def mend_store(path: Path, spec: Spec, seal: Seal) -> Seal:
         shutil.rmtree(new, ignore_errors=True)
 
     return mended
+
+
+def clear_leftovers(path: Path) -> None:
+    """Remove what runs that were killed have left in a store and beside it."""
+    for leftover in (*path.rglob("*.partial"), *path.rglob(".*.part*")):
+        if not leftover.is_dir():
+            leftover.unlink(missing_ok=True)
+
+    shutil.rmtree(path / MENDING, ignore_errors=True)
+    shutil.rmtree(_workshop(path), ignore_errors=True)
+
+
+def _workshop(path: Path) -> Path:
+    """Folder beside a store in which it is made."""
+    return path.with_name(f".{path.name}.new")
 
 
 def clear_place(store: Path, name: str) -> None:

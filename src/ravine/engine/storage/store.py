@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -44,7 +43,12 @@ from ravine.engine.storage.seal import (
     refuse_strange,
     whole_seal,
 )
-from ravine.engine.storage.skeleton import MENDING, clear_place, create_store, mend_store
+from ravine.engine.storage.skeleton import (
+    clear_leftovers,
+    clear_place,
+    create_store,
+    mend_store,
+)
 from ravine.engine.storage.tile_record import (
     chunk_name,
     is_recorded,
@@ -110,10 +114,7 @@ class TileStore:
 
     def _mended(self, spec: Spec) -> Seal:
         """The seal of the store, after all that lies under it is as it was written."""
-        for leftover in (*self.path.rglob("*.partial"), *self.path.rglob(".*.part*")):
-            leftover.unlink(missing_ok=True)
-        shutil.rmtree(self.path / MENDING, ignore_errors=True)
-
+        clear_leftovers(self.path)
         seal, damages = _seal_to_mend(self.path)
         if not damages:
             return seal

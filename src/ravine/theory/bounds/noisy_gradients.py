@@ -136,13 +136,15 @@ def additive_noise(
     objective = ErrorQuantity.parse(quantity, "quantity") is ErrorQuantity.OBJECTIVE
     powers = worst_powers(curvature, method, objective=objective)
     settles = bool(stable(curvature, method))
+    limit = powers.noise_limit()
 
     return Bound(
         bounds=OBJECTIVE if objective else ITERATE_SQUARED,
         kind="upper",
         statement="Theorem 1 with exact constants: additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
-        noise_gain=alpha**2 * powers.noise_limit() if settles else np.inf,
+        # The square of a tiny step may be zero, which times infinity would be no number.
+        noise_gain=alpha**2 * limit if settles and np.isfinite(limit) else np.inf,
         transient=powers.start,
         noise=scaled(alpha**2, powers.noise),
     )

@@ -18,8 +18,10 @@ _POWERS = 10
 """Products for each guess; the eigenvector of the last guess is close already."""
 _SMALL = 4
 """Directions up to which the radius is that of a matrix, 10 x 10 at the most, and exact."""
-_LOWEST, _HIGHEST = -25.0, 40.0
-"""Limits of t = log(λ/λ₀ - 1)."""
+_LOWEST = -25.0
+"""Least t = log(λ/λ₀ - 1): e⁻²⁵ of the mean's growth is rounding."""
+_HIGHEST = 40.0
+"""Largest t: a growth of 1e17 a step is as good as any beyond."""
 
 
 def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
@@ -101,7 +103,8 @@ def _growth(moments: SecondMoments, method: Method, least: FloatArray) -> FloatA
             move = np.where((slope >= -0.05) & (excess < -1e-3), -np.inf, move)
 
         ahead = t + np.clip(move, -6.0, 6.0)
-        t_before, excess_before = t, excess
+        t_before = t
+        excess_before = excess
         inside = (ahead > low) & (ahead < high)
         t = np.where(inside, ahead, 0.5 * (low + high))
 

@@ -29,8 +29,10 @@ _SHARPEST = 1e-10
 """Relative error of a radius below which it is rounding."""
 _COARSEST = 1e-2
 """Relative error of a radius that tells on which side of 1 a first guess is."""
-_STEEPEST, _FLATTEST = -20.0, -0.05
-"""Slopes of log r over t: r falls like a power of λ - λ₀ between these; outside is rounding."""
+_STEEPEST = -20.0
+"""Slope of log r over t below which it is rounding: r falls like a power of λ - λ₀."""
+_FLATTEST = -0.05
+"""Slope above which r does not fall at all."""
 _LONGEST = 6.0
 """Most that t moves at a time: λ - λ₀ by a factor of 400."""
 

@@ -42,7 +42,9 @@ def advance(
 ) -> FloatArray:
     """Moments (..., 3, d, d) after a step, given E[g rᵀ], E[g vᵀ] and E[g gᵀ]."""
     a, b, p, q = step
-    rr, rv, vv = X[..., 0, :, :], X[..., 1, :, :], X[..., 2, :, :]
+    rr = X[..., 0, :, :]
+    rv = X[..., 1, :, :]
+    vv = X[..., 2, :, :]
     vr = np.swapaxes(rv, -1, -2)
     rg = np.swapaxes(gr, -1, -2)
     vg = np.swapaxes(gv, -1, -2)

@@ -70,7 +70,8 @@ class NoiseLoop:
         steady = 0
         for _ in range(_POWERS):
             moved = move(M)
-            before, change_before = radius, change
+            before = radius
+            change_before = change
             radius = float(np.trace(moved))
             if radius <= 1e-300:
                 return 0.0, M

@@ -61,8 +61,12 @@ class MeanBlocks:
     def solve(self, value: FloatArray | float, S: list[ComplexArray]) -> FloatArray:
         """Y with λ Y - B_i Y B_jᵀ = R, λ = ``value``, from S = Q_iᴴ R conj(Q_j); (..., 4, d, d)."""
         lam = np.asarray(value)[..., None, None]
-        p, q, s = self.p[..., :, None], self.q[..., :, None], self.s[..., :, None]
-        P, Q, R = self.p[..., None, :], self.q[..., None, :], self.s[..., None, :]
+        p = self.p[..., :, None]
+        q = self.q[..., :, None]
+        s = self.s[..., :, None]
+        P = self.p[..., None, :]
+        Q = self.q[..., None, :]
+        R = self.s[..., None, :]
         S11, S12, S21, S22 = S
 
         y22 = S22 / (lam - q * Q)

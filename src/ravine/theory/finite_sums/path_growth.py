@@ -67,7 +67,8 @@ class Walkers:
         cls, terms: Terms, method: Scalars, walkers: int, rng: np.random.Generator
     ) -> Walkers:
         """Walkers on Hessians that are at hand."""
-        H, order = terms.hessians, terms.order
+        H = terms.hessians
+        order = terms.order
         square = H**2
         if not terms.shared:
             square = square.sum(axis=2).max(axis=1, keepdims=True)

@@ -163,7 +163,9 @@ def _davidson(
     V = np.empty((0, start.size))
     W = np.empty((0, start.size))
     new: FloatArray | None = start.ravel()
-    value, X, size = 0.0, start, math.inf
+    value = 0.0
+    X = start
+    size = math.inf
 
     def smoothed(sigma: float, B: FloatArray) -> FloatArray:
         """(σ - Φ)⁻¹B = (B + Φ(σ - Φ)⁻¹B)/σ: Φ adds what the rough inverse leaves out."""
@@ -195,7 +197,8 @@ def _davidson(
             break
         x = x / norm
         residual = (lead @ W) / norm - value * x
-        X, size = x.reshape(shape), float(np.linalg.norm(residual))
+        X = x.reshape(shape)
+        size = float(np.linalg.norm(residual))
         if size <= tolerance * max(abs(value), 1e-300) or deadline.passed:
             break
 
@@ -246,7 +249,8 @@ def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
     shape = X.shape
     start = identity_moments(shape)
     X = X / max(abs(_trace(X)), 1e-300) * _trace(start)
-    low, high = 0.0, math.inf
+    low = 0.0
+    high = math.inf
     for blend in _BLENDS:
         mixed = X + blend * start
         found = _limits(_whole(mixed), _whole(apply(mixed)))
@@ -272,7 +276,8 @@ def matrix_limits(apply: Operator, M: FloatArray) -> tuple[float, float]:
     """Collatz and Wielandt's limits for a positive map on symmetric d x d matrices."""
     d = len(M)
     M = M * (d / max(abs(float(np.trace(M))), 1e-300))
-    low, high = 0.0, math.inf
+    low = 0.0
+    high = math.inf
     for blend in _BLENDS:
         mixed = M + blend * np.eye(d)
         found = _limits(mixed, apply(mixed))
@@ -295,7 +300,9 @@ def _trace(X: FloatArray) -> float:
 
 def _whole(X: FloatArray) -> FloatArray:
     """Matrices (..., 2d, 2d) of three blocks (..., 3, d, d)."""
-    rr, rv, vv = X[..., 0, :, :], X[..., 1, :, :], X[..., 2, :, :]
+    rr = X[..., 0, :, :]
+    rv = X[..., 1, :, :]
+    vv = X[..., 2, :, :]
     top = np.concatenate([rr, rv], axis=-1)
     bottom = np.concatenate([np.swapaxes(rv, -1, -2), vv], axis=-1)
     whole = np.concatenate([top, bottom], axis=-2)

@@ -62,9 +62,11 @@ def moment_map(
     The terms are given in the eigenvectors of their mean, with its ``eigenvalues``. A fixed order
     has no operator on moments of its own: its growth is that of one product.
     """
-    m, n = terms.counts.size, terms.n
+    m = terms.counts.size
+    n = terms.n
     d = terms.hessians.shape[-1]
-    plain, lifted = (3, d, d), (m, 3, d, d)
+    plain = (3, d, d)
+    lifted = (m, 3, d, d)
     shares = terms.weights
 
     match sampling:
@@ -106,7 +108,8 @@ def last_term_map(terms: Terms, method: Scalars, sampling: Sampling) -> Operator
 
 def _iid(terms: Terms, method: Scalars) -> Operator:
     """Map X to the mean of A_b X A_bᵀ, in 2 n d³ multiplications."""
-    H, weights = terms.hessians, terms.weights
+    H = terms.hessians
+    weights = terms.weights
     mean = np.tensordot(weights, H, axes=1)
     step = constant_step(method)
 
@@ -156,7 +159,9 @@ def _epoch(terms: Terms, method: Scalars, *, lifted: bool) -> Operator:
     Lifted, an epoch must not begin with the term that ended the last one: moments are then kept for
     every last term, as in the lift of iid sampling without repeat.
     """
-    n, counts, H = terms.n, terms.counts.astype(int), terms.hessians
+    n = terms.n
+    counts = terms.counts.astype(int)
+    H = terms.hessians
     coefficients = constant_step(method)
     visited = np.stack([grid.ravel() for grid in np.indices(tuple(counts + 1))], axis=1)
     strides = np.array([math.prod(counts[c + 1 :] + 1) for c in range(counts.size)])

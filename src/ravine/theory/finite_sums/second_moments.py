@@ -269,8 +269,10 @@ class SecondMoments:
     def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Perron:
         """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
         solution = self._solved(method, tolerance, NEVER)
-        value, mean_value = solution.root.value, solution.mean_value
-        kappa, M = solution.response, solution.M
+        value = solution.root.value
+        mean_value = solution.mean_value
+        kappa = solution.response
+        M = solution.M
         X = kappa * M
         X = X / np.trace(X)
 

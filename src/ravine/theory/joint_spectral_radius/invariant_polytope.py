@@ -29,6 +29,16 @@ _ACROSS = 1e-9
 """Share of an image that has to point out of the span so far: more than rounding does."""
 _SHORT = 1e-6
 """Length, in units of the longest vertex, of vectors added across a subspace."""
+_REAL = 1e-12
+"""Imaginary part of an eigenvalue, over its size, that is put down to rounding."""
+_PRUNE = 1.5
+"""Growth of the number of vertices after which those inside are looked for: each look costs one
+linear programme a vertex."""
+_NEWEST = 24
+"""Vertices whose words are handed on: the growth that is left to explain is in the last ones."""
+_FARTHEST = 4
+"""One in so many of the images outside is taken for granted, the farthest: they often cover the
+others."""
 
 
 def first_basis(vertices: FloatArray) -> npt.NDArray[np.intp]:
@@ -208,7 +218,9 @@ def represent(
         weights = _weights(vertices, images, basis)
         sizes = weight_bounds(vertices, basis, weights, images)
         if best_basis is None or best_weights is None:
-            best_basis, best_weights, least = basis, weights, sizes
+            best_basis = basis
+            best_weights = weights
+            least = sizes
         else:
             better = sizes < least
             best_basis = np.where(better[:, None], basis, best_basis)
@@ -242,7 +254,7 @@ def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
         values, vectors = np.linalg.eig(product(matrices, word))
         lead = int(np.argmax(np.abs(values)))
         vector = vectors[:, lead] / np.linalg.norm(vectors[:, lead])
-        if abs(values[lead].imag) <= 1e-12 * abs(values[lead]):
+        if abs(values[lead].imag) <= _REAL * abs(values[lead]):
             turn = np.exp(-1j * np.angle(vector[np.argmax(np.abs(vector))]))
             columns.append((vector * turn).real)
         else:
@@ -268,7 +280,8 @@ class Polytope:
         self.spans = False
         self.spent = 0
         columns = start.shape[1]
-        self._parent, self._letter = [-1] * columns, [0] * columns
+        self._parent = [-1] * columns
+        self._letter = [0] * columns
         self._node = list(range(columns))  # the node that each column stands for
         self._fresh = list(range(columns))  # the columns whose images are still to be tested
         self._last_pruned = 4 * len(start)
@@ -282,11 +295,13 @@ class Polytope:
         while self._fresh:
             if self.spent + len(self.matrices) * len(self._fresh) > budget:
                 return
-            columns, self._fresh = self._fresh, []
+
+            columns = self._fresh
+            self._fresh = []
             images = np.concatenate(list(self.matrices @ self.vertices[:, columns]), axis=1)
             for k in self._outside(images):
                 self._append(images[:, k], columns[k % len(columns)], int(k // len(columns)))
-            if self._fresh and self.vertices.shape[1] > 1.5 * self._last_pruned:
+            if self._fresh and self.vertices.shape[1] > _PRUNE * self._last_pruned:
                 self._prune()
 
         self.closed = True
@@ -294,7 +309,7 @@ class Polytope:
     def words(self, longest: int = 64) -> list[Word]:
         """Endings, up to ``longest`` letters, of the words that led to the newest vertices."""
         out: set[Word] = set()
-        for node in self._node[-24:]:
+        for node in self._node[-_NEWEST:]:
             word: Word = ()
             while self._parent[node] >= 0 and len(word) < longest:
                 word = (*word, self._letter[node])
@@ -352,8 +367,11 @@ class Polytope:
         sizes = self._sizes(images, np.empty((len(images), 0)), self.limit)
         order = np.argsort(-sizes, kind="stable")
         order = order[sizes[order] > self.limit]
-        head, tail = order[: len(order) // 4 + 1], order[len(order) // 4 + 1 :]
-        if tail.size:  # the farthest often cover the others
+
+        cut = len(order) // _FARTHEST + 1
+        head = order[:cut]
+        tail = order[cut:]
+        if tail.size:
             self.spent += tail.size
             wider = self._sizes(images[:, tail], images[:, head], self.limit)
             tail = tail[wider > self.limit]

@@ -12,6 +12,14 @@ from ravine.theory.joint_spectral_radius.products import EPS
 
 _LEAVES = 1e-11
 """Share of the matrices' size that may leave a subspace that counts as invariant."""
+_TRIALS = 3
+"""Random elements of the algebra: each fails with probability zero, and rounding may help it."""
+_NEW = 1e-6
+"""Share of a vector outside a space that makes it a new direction and not an error of one."""
+_REFINEMENTS = 5
+"""Steps of Gauss and Newton, which double the digits each: from 1e-6 to rounding in two."""
+_SAME = 1e-10
+"""Singular value, over the largest, below which a correction has no direction of its own."""
 
 
 def jointly_nilpotent(matrices: FloatArray) -> bool:
@@ -74,20 +82,24 @@ def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> 
 
     A random element of the algebra has, with probability one, an eigenvector (or a complex pair)
     in a proper invariant subspace if there is one; spinning it under the matrices gives the
-    subspace, Gauss-Newton sharpens it, and it counts when what leaves it
-    is near rounding. The caller pays for what leaves: nothing is taken for zero.
+    subspace, Gauss-Newton sharpens it, and it counts when what leaves it is near rounding. The
+    caller pays for what leaves: nothing is taken for zero.
     """
     n = matrices.shape[-1]
     scale = float(np.max(np.linalg.norm(matrices, axis=(1, 2))))
-    for _ in range(3):
-        element = np.tensordot(generator.normal(size=len(matrices)), matrices, 1) / scale
-        other = np.tensordot(generator.normal(size=len(matrices)), matrices, 1) / scale
-        third = np.tensordot(generator.normal(size=len(matrices)), matrices, 1) / scale
-        element = element + other @ third
-        values, vectors = np.linalg.eig(element)
+    count = len(matrices)
+
+    for _ in range(_TRIALS):
+        # A sum alone may have invariant subspaces that the set has not; a product breaks them.
+        first = np.tensordot(generator.normal(size=count), matrices, 1) / scale
+        second = np.tensordot(generator.normal(size=count), matrices, 1) / scale
+        third = np.tensordot(generator.normal(size=count), matrices, 1) / scale
+        values, vectors = np.linalg.eig(first + second @ third)
+
         for value, vector in zip(values, vectors.T, strict=True):
             if value.imag < 0.0:
-                continue
+                continue  # the other one of its pair spans the same plane
+
             start = np.stack([vector.real, vector.imag], axis=1)
             basis = _sharpened(matrices, _spin(matrices / scale, start), scale)
             if basis is not None and 0 < basis.shape[1] < n:
@@ -104,10 +116,13 @@ def _spin(matrices: FloatArray, start: FloatArray) -> FloatArray:
     while queue and basis.shape[1] < n:
         vector = queue.pop(0)
         size = float(np.linalg.norm(vector))
+
+        # Twice is enough: what the first projection leaves by rounding, the second removes.
         for _ in range(2):
             vector = vector - basis @ (basis.T @ vector)
+
         left = float(np.linalg.norm(vector))
-        if size > 1e-6 and left > 1e-6 * size:
+        if size > _NEW and left > _NEW * size:
             basis = np.column_stack([basis, vector / left])
             queue += list(matrices @ basis[:, -1])
 
@@ -120,22 +135,27 @@ def _sharpened(matrices: FloatArray, basis: FloatArray, scale: float) -> FloatAr
     if not 0 < k < n:
         return None
 
-    best, residual = basis, np.inf
-    for _ in range(5):
+    best = basis
+    residual = np.inf
+    for _ in range(_REFINEMENTS):
         full = np.linalg.qr(np.column_stack([basis, np.eye(n)]))[0]
         moved = full.T @ matrices @ full
         leaving = moved[:, k:, :k]
         size = float(np.max(np.linalg.norm(leaving, axis=(1, 2))))
         if size < residual:
-            best, residual = full[:, :k], size
+            best = full[:, :k]
+            residual = size
         if size <= 2.0 * n * EPS * scale:
             break
+
+        # A tilt Z of the space, [I; Z], leaves C + D Z - Z A to first order, with the blocks
+        # A on it, D beside it and C of what leaves: least squares over all matrices at once.
         rows = [
             np.kron(np.eye(k), block[k:, k:]) - np.kron(block[:k, :k].T, np.eye(n - k))
             for block in moved
         ]
         right = -leaving.transpose(0, 2, 1).reshape(-1)
-        step = np.linalg.lstsq(np.concatenate(rows), right, rcond=1e-10)[0]
+        step = np.linalg.lstsq(np.concatenate(rows), right, rcond=_SAME)[0]
         basis = np.linalg.qr(full[:, :k] + full[:, k:] @ step.reshape(k, n - k).T)[0]
 
     return best if residual <= _LEAVES * scale else None
@@ -156,5 +176,6 @@ def triangular_basis(
     first, sizes = triangular_basis(moved[:, :k, :k], generator)
     last, more = triangular_basis(moved[:, k:, k:], generator)
     turn = np.zeros((n, n))
-    turn[:k, :k], turn[k:, k:] = first, last
+    turn[:k, :k] = first
+    turn[k:, k:] = last
     return full @ turn, sizes + more

@@ -76,7 +76,8 @@ class InvariantPolytope:
             return False
 
         unit = 2.0 ** np.floor(np.log2(self.bound))  # a power of two changes no rounding
-        scaled, weights = self.matrices / unit, self.weights / unit
+        scaled = self.matrices / unit
+        weights = self.weights / unit
         size = operator_norm(scaled, self.vertices, self.basis, weights)
         return bool(size <= self.bound / unit)
 
@@ -122,7 +123,8 @@ class PositivePolytope:
             return False
 
         unit = 2.0 ** np.floor(np.log2(self.bound))
-        scaled, weights = self.matrices / unit, self.weights / unit
+        scaled = self.matrices / unit
+        weights = self.weights / unit
         size = positive_operator_norm(scaled, self.vertices, self.basis, weights)
         return bool(size <= self.bound / unit)
 

@@ -70,7 +70,10 @@ def product_error(p: Numbers, word: Numbers, k: int, prefix: Numbers) -> float:
     products of the word's prefixes, four entries each.
     """
     error = 0.0
-    a, b, c, d = 1.0, 0.0, 0.0, 1.0
+    a = 1.0
+    b = 0.0
+    c = 0.0
+    d = 1.0
     for j in range(k - 1, -1, -1):
         i = 4 * word[j]
         rest = frobenius(a, b, c, d)
@@ -89,7 +92,10 @@ def certain_pair_radius(p: Numbers, word: Numbers, k: int, prefix: Numbers) -> f
     The radius is at least half the trace, and the root of the determinant; where the
     discriminant is surely positive it is half the trace plus the root of the discriminant.
     """
-    a, b, c, d = 1.0, 0.0, 0.0, 1.0
+    a = 1.0
+    b = 0.0
+    c = 0.0
+    d = 1.0
     for j in range(k):
         prefix[4 * j] = a
         prefix[4 * j + 1] = b
@@ -164,7 +170,10 @@ def short_words(p: Numbers, word: Numbers, prefix: Numbers, trial: Numbers) -> t
 
 def leading_vector(p: Numbers, word: Numbers, k: int) -> tuple[float, float, float, float]:
     """Leading eigenvector of the word's product: real part x, y and imaginary part x, y."""
-    a, b, c, d = 1.0, 0.0, 0.0, 1.0
+    a = 1.0
+    b = 0.0
+    c = 0.0
+    d = 1.0
     for j in range(k):
         a, b, c, d = times(p, word[j], a, b, c, d)
 

@@ -228,7 +228,10 @@ def _ancestry(p: Numbers, m: int, length: int, lower: float, room: Room) -> tupl
         node = end
         k = 0
         power = 1.0  # the best so far, to the power k
-        a, b, c, d = 1.0, 0.0, 0.0, 1.0
+        a = 1.0
+        b = 0.0
+        c = 0.0
+        d = 1.0
         while room.parent[node] >= 0 and k < LONGEST:
             a, b, c, d = after(p, room.letter[node], a, b, c, d)
             node = room.parent[node]

@@ -11,6 +11,12 @@ EPS = float(np.finfo(np.float64).eps)
 """Distance of 1 to the next float64, twice the error of an operation."""
 _TIE = 1e-11
 """Relative difference up to which two radii per factor count as equal."""
+_LONGER = 1e-12
+"""Relative excess over the best radius that lets a prefix live: less is rounding."""
+_AROUND = 16
+"""Points of a circle at which singular values are looked at."""
+_WIDEN = 1.4
+"""Each circle is so many times wider than the one before."""
 
 Word = tuple[int, ...]
 """Indices in the order in which the matrices are written: matrices[i] @ matrices[j] @ ..."""
@@ -42,12 +48,14 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
         return 0.0
 
     factors = [matrices[i] / scale for i in word]
-    left, error = [np.eye(n)], 0.0
+    left = [np.eye(n)]
     for factor in factors:
         left.append(left[-1] @ factor)
 
+    # A product of n terms an entry errs by (n + 2) eps of the sizes; the factors to its right carry
+    # that on. The first factor meets the identity and is not rounded.
+    error = 0.0
     rest = np.eye(n)
-    # the first factor meets the identity and is not rounded
     for before, factor in zip(reversed(left[1:-1]), reversed(factors[1:]), strict=True):
         sizes = [float(np.linalg.norm(part)) for part in (before, factor, rest)]
         error += (n + 2) * EPS * sizes[0] * sizes[1] * sizes[2]
@@ -55,11 +63,13 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
 
     matrix = left[-1]
     norm = float(np.linalg.norm(matrix))
-    error += 4 * n * EPS * norm
+    error += 4 * n * EPS * norm  # of the computed eigenvalues: those of a matrix so far away
+
     values = np.linalg.eigvals(matrix)
     lead = values[int(np.argmax(np.abs(values)))]
     size = float(np.abs(lead))
     shift = _shift(matrix, complex(lead), error)
+
     return float(max(size - shift, 0.0) ** (1.0 / len(word)) * scale * (1.0 - 4.0 * EPS))
 
 
@@ -71,13 +81,13 @@ def _shift(matrix: FloatArray, value: complex, error: float) -> float:
     the singular value must exceed twice the error. Infinite if no circle short of zero will do.
     """
     n = len(matrix)
-    points = np.exp(2j * np.pi * np.arange(16) / 16)[:, None, None] * np.eye(n)
+    points = np.exp(2j * np.pi * np.arange(_AROUND) / _AROUND)[:, None, None] * np.eye(n)
     radius = 2.0 * error
     while radius < abs(value):
         shifted = matrix - value * np.eye(n) - radius * points
         if float(np.linalg.svd(shifted, compute_uv=False)[:, -1].min()) > 2.0 * error:
             return radius
-        radius *= 1.4
+        radius *= _WIDEN
 
     return np.inf
 
@@ -106,7 +116,9 @@ def best_words(
     stack = matrices.copy()
     words: list[Word] = [(i,) for i in range(count)]
     attained: list[Word] = []
-    best, spent = 0.0, 0
+    best = 0.0
+    spent = 0
+
     for length in range(1, depth + 1):
         values = radii(stack) ** (1.0 / length)
         top = float(values.max())
@@ -119,10 +131,11 @@ def best_words(
 
         spent += len(words)
         sizes = np.linalg.norm(stack, ord=2, axis=(1, 2)) ** (1.0 / length)
-        keep = np.flatnonzero(sizes > best * (1.0 + 1e-12))
+        keep = np.flatnonzero(sizes > best * (1.0 + _LONGER))
         keep = keep[np.argsort(-sizes[keep], kind="stable")][:beam]
         if keep.size == 0 or spent >= work:
             break
+
         stack = (stack[keep][:, None] @ matrices[None]).reshape(-1, *matrices.shape[1:])
         words = [(*words[k], i) for k in keep for i in range(count)]
 

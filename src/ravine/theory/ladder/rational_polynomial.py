@@ -13,7 +13,8 @@ def roots_inside_unit_circle(polynomial: Polynomial) -> bool:
     """Schur and Cohn's test: p and its reverse p* give (p_n p - p_0 p*)/z, one degree less."""
     p = polynomial
     while len(p) > 1:
-        first, last = p[0], p[-1]
+        first = p[0]
+        last = p[-1]
         if abs(first) >= abs(last):
             return False
         reverse = p[::-1]

@@ -42,8 +42,10 @@ class TransientPeak(Value):
 
 def spectral_norms(matrices: FloatArray) -> FloatArray:
     """Spectral norms of a stack of 2x2 matrices, free of cancellation."""
-    a, b = matrices[..., 0, 0], matrices[..., 0, 1]
-    c, d = matrices[..., 1, 0], matrices[..., 1, 1]
+    a = matrices[..., 0, 0]
+    b = matrices[..., 0, 1]
+    c = matrices[..., 1, 0]
+    d = matrices[..., 1, 1]
     norms: FloatArray = 0.5 * (np.hypot(a + d, b - c) + np.hypot(a - d, b + c))
     return norms
 
@@ -144,8 +146,10 @@ def _samples(mu: float, L: float) -> FloatArray:
 
 def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Largest norm of the first powers of each block, its power, and which are not yet below 1."""
-    a, b = blocks[:, 0, 0], blocks[:, 0, 1]
-    c, d = blocks[:, 1, 0], blocks[:, 1, 1]
+    a = blocks[:, 0, 0]
+    b = blocks[:, 0, 1]
+    c = blocks[:, 1, 0]
+    d = blocks[:, 1, 1]
     best = np.ones(len(blocks))
     at = np.zeros(len(blocks), np.int64)
     unsettled = np.ones(len(blocks), np.bool_)
@@ -159,8 +163,10 @@ def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.ND
         if not unsettled.any():
             break
         # one power further, entry by entry: a stacked product of 2x2 matrices is slower
-        p, q = power[:, 0, 0], power[:, 0, 1]
-        s, t = power[:, 1, 0], power[:, 1, 1]
+        p = power[:, 0, 0]
+        q = power[:, 0, 1]
+        s = power[:, 1, 0]
+        t = power[:, 1, 1]
         rows = [p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d]
         power = np.stack(rows, axis=1).reshape(-1, 2, 2)
 

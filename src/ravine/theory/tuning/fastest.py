@@ -200,7 +200,8 @@ def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
 
     def rate(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a, b = alpha[..., None], beta[..., None]
+        a = alpha[..., None]
+        b = beta[..., None]
         return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
 
     return valleys(rate, scale * np.geomspace(0.02, 4.0, across), spread_momenta(across))
@@ -228,7 +229,8 @@ def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     alphas = scale * np.geomspace(1e-3, 6.0, across)
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a, b = alpha[..., None], beta[..., None]
+        a = alpha[..., None]
+        b = beta[..., None]
         return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
 
     best = least(objective, alphas, spread_momenta(across), cheap=True)

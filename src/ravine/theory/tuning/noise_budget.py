@@ -204,7 +204,8 @@ def _against_adversary(
     if start == 0.0:
         return FastestBudget(Method(0.0), 0.0)
 
-    noise, first = np.float64(sigma2), np.float64(start)
+    noise = np.float64(sigma2)
+    first = np.float64(start)
 
     def errors(alpha: FloatArray, beta: FloatArray, lam: FloatArray) -> FloatArray:
         return _weights(kind, lam) * budget_error(alpha, beta, lam, noise, first, K)
@@ -255,6 +256,8 @@ def _between(mu: float, L: float, count: int) -> FloatArray:
 
 def _steps(lam: FloatArray, sigma2: Real, start: Real, K: int) -> FloatArray:
     """Step sizes worth trying: up to the largest stable one, 4/L, down to what noise leaves."""
-    L, mu, noise = float(lam.max()), float(lam.min()), float(np.max(sigma2))
+    L = float(lam.max())
+    mu = float(lam.min())
+    noise = float(np.max(sigma2))
     useful = np.inf if noise == 0.0 else mu * float(np.max(np.asarray(start) ** 2)) / noise
     return np.geomspace(1e-3 * min(1.0 / (K * L), useful), 4.0 / L, 72)

@@ -92,7 +92,8 @@ def descend(objective: Objective, start: Least, *, cheap: bool, spacing: float =
         found = minimize(at, point, method="Nelder-Mead", options={**asked, "maxiter": 300})
         gain = value - float(found.fun)
         if gain > 0.0:
-            point, value = found.x, float(found.fun)
+            point = found.x
+            value = float(found.fun)
         spacing = spacing / 4.0
         if gain <= precision * value:
             break
@@ -126,7 +127,8 @@ def descend_smoothly(
         end = minimize(objective, point, method="Nelder-Mead", options={**asked, "maxfev": 150})
         gain = value - float(end.fun)
         if gain > 0.0:
-            point, value = end.x, float(end.fun)
+            point = end.x
+            value = float(end.fun)
         spacing = spacing / 4.0
         if gain <= precision:
             break

@@ -32,12 +32,15 @@
   const gates = {};
 
   function pass(kind, wish) {
-    const gate = (gates[kind] = gates[kind] || { since: -Infinity, next: null });
-    if (performance.now() - gate.since < PATIENCE) {
+    const gate = (gates[kind] = gates[kind] || { since: -Infinity, next: null, fine: false });
+    // A fine picture takes its time: whoever moves again does not wait for it, and Dash drops it.
+    const overtakes = gate.fine && !wish.fine;
+    if (performance.now() - gate.since < PATIENCE && !overtakes) {
       gate.next = wish;
       return null;
     }
     gate.since = performance.now();
+    gate.fine = Boolean(wish.fine);
     return wish;
   }
 

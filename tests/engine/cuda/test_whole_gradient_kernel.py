@@ -1,0 +1,60 @@
+"""Whole gradients in registers are those of the problem."""
+
+import numpy as np
+import pytest
+
+CODE = """
+from ravine.engine.cuda.linear_model import fits_registers, whole_layout_for, _whole_arguments
+from ravine.engine.cuda.whole_gradient_kernel import by_feature, whole_gradient
+from ravine.engine.cuda.source import device_function
+from ravine.engine.kernels.linear_model_kernel import new_data, new_plan
+from ravine.engine.spec import Spec
+from ravine.problems import from_data
+
+rng = np.random.default_rng(4)
+X = rng.standard_normal((7, 3))
+problem = from_data(X, {target}, loss="{loss}", l2=0.1)
+spec = Spec(
+    problem=problem, alphas=np.ones(1), betas=np.zeros(1), steps=2, start=problem.start,
+    dtype="{dtype}",
+)
+data, plan = new_data(problem, spec.start, False), new_plan(spec, False)
+single = spec.dtype == "float32"
+assert fits_registers(data, plan, sampled=False, single=single)
+layout = whole_layout_for(data, plan, single=single)
+gradient = whole_gradient(layout)
+rows, target, weights, l2 = _whole_arguments(data, plan, None, np.dtype("{dtype}"))[:4]
+y = rng.standard_normal(problem.dimension).astype("{dtype}")
+
+@device_function
+def number(entry, same, at, y):
+    return y[at]
+
+take = by_feature(layout.features, layout.outputs, number)
+numbers = ((0,) * layout.outputs,) * layout.features
+
+@cuda.jit
+def kernel(rows, target, weights, l2, y, out):
+    g = gradient(take(numbers, numbers, 0, y), rows, target, weights, l2)
+    for j in range(layout.features):
+        for c in range(layout.outputs):
+            out[j * layout.outputs + c] = g[j][c]
+
+out = np.zeros(problem.dimension)
+kernel[1, 1](rows, target, weights, l2, y, out)
+result = out.tolist(), problem.gradient(y.astype(float)).tolist()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "target", "dtype", "tolerance"),
+    [
+        ("multinomial", "np.arange(7) % 3", "float64", 1e-13),
+        ("multinomial", "np.arange(7) % 3", "float32", 2e-6),
+        ("logistic", "X[:, 0] > 0.1", "float64", 1e-13),
+        ("squared", "X[:, 1] + 0.5", "float64", 1e-13),
+    ],
+)
+def test_gradient_is_that_of_the_problem(in_simulator, loss, target, dtype, tolerance):
+    found, expected = in_simulator(CODE.format(loss=loss, target=target, dtype=dtype))
+    np.testing.assert_allclose(found, expected, tolerance, tolerance)
