@@ -36,7 +36,7 @@ HOUR = 3600.0  # seconds: the patience that "runs out" is measured against
 BYTES_PIXEL = 80  # of a result in memory, without a store
 BYTES_BEYOND = 100  # which a sweep needs besides, for a pixel, while it gathers them
 
-DRIVER = 2.5e-3  # seconds of the driver for a tile, docs/cluster.md
+DRIVER = 5e-3  # seconds of the driver for a tile, docs/cluster.md
 TILE = 2048  # pixels of a tile at this dimension
 CROWD = (10, 30, 100, 300, 1000)  # workers that the model is asked about
 TILES = 100_000  # of the sweep that they share
@@ -209,7 +209,13 @@ def draw(rows: list[dict[str, Any]]) -> None:
             ends, row["seconds"][-1] * (ends / ends[-1]) ** row["slope"], ":", color="#555555"
         )
         panel.set_title(f"{row['of']}: {row['axis']}", fontsize=9)
-        panel.text(0.05, 0.9, f"slope {row['slope']:.2f}", transform=panel.transAxes, fontsize=9)
+        panel.text(
+            0.05,
+            0.9 if row["slope"] > 0.1 else 0.05,
+            f"slope {row['slope']:.2f}",
+            transform=panel.transAxes,
+            fontsize=9,
+        )
         panel.grid(alpha=0.3)
         panel.tick_params(labelsize=8)
     for panel in panels[:, 0]:
