@@ -36,8 +36,10 @@ HOUR = 3600.0  # seconds: the patience that "runs out" is measured against
 BYTES_PIXEL = 80  # of a result in memory, without a store
 BYTES_BEYOND = 100  # which a sweep needs besides, for a pixel, while it gathers them
 
-DRIVER = 2.5e-3  # seconds of the driver for a tile, docs/cluster.md
+DRIVER = 5e-3  # seconds of the driver for a tile, docs/cluster.md
 TILE = 2048  # pixels of a tile at this dimension
+CROWD = (10, 30, 100, 300, 1000)  # workers that the model is asked about
+TILES = 100_000  # of the sweep that they share
 
 
 class Axis(NamedTuple):
@@ -64,8 +66,8 @@ def _sweep(pixels: int, d: int, steps: int, repeats: int) -> Callable[[], object
 def _model_sweep(rows: int, features: int) -> Callable[[], object]:
     draw = np.random.default_rng(0)
     X = draw.standard_normal((rows, features))
-    y = X @ draw.standard_normal(features) + draw.standard_normal(rows)
-    problem = from_data(X, y, batch_size=rows // 10)
+    y = X @ draw.standard_normal(features) + draw.standard_normal(rows) > 0.0
+    problem = from_data(X, y, loss="logistic", l2=1e-2, batch_size=rows // 10)
     L = float(problem.curvature.L)
     alphas = np.linspace(0.1, 1.0, 4) / L
 
@@ -88,14 +90,19 @@ def _batch_growth(batches: int) -> Callable[[], object]:
     return lambda: ravine.growth(hessians, method, sampling="iid")
 
 
+TABLES = (3000, 10_000, 30_000, 100_000, 300_000)
+"""Rows of a table, a tenth of them in a batch."""
+SUMS = (1000, 3000, 10_000, 30_000, 100_000)
+"""Terms of a finite sum in three dimensions."""
+
 AXES = (
-    Axis("pixels", "sweep", (100, 300, 1000, 3000, 10_000), lambda n: _sweep(n, 20, 200, 1)),
-    Axis("dimension", "sweep", (10, 30, 100, 300, 1000), lambda d: _sweep(64, d, 200, 1)),
-    Axis("steps", "sweep", (100, 300, 1000, 3000, 10_000), lambda k: _sweep(64, 20, k, 1)),
-    Axis("repeats", "sweep", (1, 3, 10, 30, 100), lambda r: _sweep(64, 20, 200, r)),
-    Axis("rows", "table's sweep", (300, 1000, 3000, 10_000, 30_000), lambda n: _model_sweep(n, 10)),
-    Axis("features", "table's sweep", (4, 12, 40, 120, 400), lambda p: _model_sweep(500, p)),
-    Axis("batches", "mean-square growth", (10, 30, 100, 300, 1000), _batch_growth),
+    Axis("pixels", "sweep", (300, 1000, 3000, 10_000, 30_000), lambda n: _sweep(n, 100, 500, 1)),
+    Axis("dimension", "sweep", (10, 30, 100, 300, 1000), lambda d: _sweep(1000, d, 500, 1)),
+    Axis("steps", "sweep", (300, 1000, 3000, 10_000, 30_000), lambda k: _sweep(256, 100, k, 1)),
+    Axis("repeats", "sweep", (1, 3, 10, 30, 100), lambda r: _sweep(256, 100, 500, r)),
+    Axis("rows", "table's sweep", TABLES, lambda n: _model_sweep(n, 10)),
+    Axis("features", "table's sweep", (4, 12, 40, 120, 400), lambda p: _model_sweep(3000, p)),
+    Axis("batches", "mean-square growth", SUMS, _batch_growth),
     Axis("pixels", "closed forms", (10_000, 30_000, 100_000, 300_000, 1_000_000), _rungs),
 )  # fmt: skip
 
@@ -131,10 +138,29 @@ def measure() -> list[dict[str, Any]]:
     return rows
 
 
+def _crowd(updates: float) -> dict[str, Any]:
+    """Seconds of one sweep on ever more workers: not run, but computed from the measured model."""
+    tile = TILE * 100 * 1000 / updates
+    seconds = [max(-(-TILES // w) * tile, TILES * DRIVER) for w in CROWD]
+    logs = np.log(np.array([CROWD, seconds]))
+    return {
+        "axis": "workers",
+        "of": "sweep on a cluster, by the model",
+        "sizes": CROWD,
+        "seconds": seconds,
+        "slope": float(np.polyfit(*logs[:, -3:], 1)[0]),
+    }
+
+
+def _updates(rows: list[dict[str, Any]]) -> float:
+    """Coordinate updates of one thread in a second, from the largest sweep."""
+    pixels = next(row for row in rows if row["of"] == "sweep" and row["axis"] == "pixels")
+    return float(pixels["sizes"][-1] * 100 * 500 / pixels["seconds"][-1])
+
+
 def limits(rows: list[dict[str, Any]]) -> list[str]:
     """What runs out first, at d = 100 and 1000 steps: a table in Markdown."""
-    pixels = next(row for row in rows if row["of"] == "sweep" and row["axis"] == "pixels")
-    updates = pixels["sizes"][-1] * 20 * 200 / pixels["seconds"][-1]  # of one thread, a second
+    updates = _updates(rows)
     cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     work = 100 * 1000  # coordinate updates of a pixel
@@ -175,7 +201,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     matplotlib.rcParams["svg.hashsalt"] = "growth"
-    figure, panels = plt.subplots(2, 4, figsize=(11, 5), layout="constrained")
+    figure, panels = plt.subplots(3, 3, figsize=(10, 7.5), layout="constrained")
     for row, panel in zip(rows, panels.flat, strict=True):
         panel.loglog(row["sizes"], row["seconds"], "o-", color="#0072b2", markersize=4)
         ends = np.array(row["sizes"][-3:], dtype=float)
@@ -183,7 +209,13 @@ def draw(rows: list[dict[str, Any]]) -> None:
             ends, row["seconds"][-1] * (ends / ends[-1]) ** row["slope"], ":", color="#555555"
         )
         panel.set_title(f"{row['of']}: {row['axis']}", fontsize=9)
-        panel.text(0.05, 0.9, f"slope {row['slope']:.2f}", transform=panel.transAxes, fontsize=9)
+        panel.text(
+            0.05,
+            0.9 if row["slope"] > 0.1 else 0.05,
+            f"slope {row['slope']:.2f}",
+            transform=panel.transAxes,
+            fontsize=9,
+        )
         panel.grid(alpha=0.3)
         panel.tick_params(labelsize=8)
     for panel in panels[:, 0]:
@@ -218,6 +250,7 @@ def write(rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Measure, print, and write if asked to."""
     rows = measure()
+    rows.append(_crowd(_updates(rows)))
     print("\n".join(limits(rows)))
     if "--write" in sys.argv:
         write(rows)

@@ -130,7 +130,7 @@ def test_little_time_leaves_things_out_and_says_so():
 
 
 @pytest.mark.parametrize(
-    ("size", "words"), [(0.0, "other than zero"), (1e80, "at its largest"), (1e-80, "1e-50")]
+    ("size", "words"), [(0.0, "other than zero"), (1e40, "at its largest"), (1e-40, "1e-25")]
 )
 def test_numbers_that_cannot_be_squared_are_refused(data, size, words):
     X, y = data(rows=40)
@@ -166,7 +166,7 @@ def test_the_same_command_gives_the_same_answer(data):
     ("options", "words"),
     [
         ({"alpha": -1.0}, "alpha must be positive"),
-        ({"alpha": 1e300}, "alpha must be between 1e-100 and"),
+        ({"alpha": 1e300}, "alpha must be between 1e-50 and"),
         ({"l2": 1e300}, "l2 must be at most"),
         ({"beta": 0.9}, "alpha must be given with beta"),
         ({"epochs": 0}, "epochs must be at least 1"),

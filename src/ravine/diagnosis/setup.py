@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
+from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
 from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.cut import Batches, Cut, Indices, make_cut
 from ravine.diagnosis.row_model import RowModel
@@ -21,9 +21,6 @@ from ravine.tables import Finding, Table, TargetKind, target_kind
 
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
-LARGEST = 1e100
-"""Curvature, and step size, at most; one over it at least. Products of three of them are still
-numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +164,6 @@ def make_setup(
             notes.append(Finding("l2", f"l2 = 1/rows = {weight:.3g} was chosen, as none was given"))
     else:
         weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
-        if weight > LARGEST:
-            raise Refusal("l2", f"at most {LARGEST:g}", weight, "give a weight, e.g. l2=1e-3")
 
     # The one check of the values; what follows is arithmetic on a clean table.
     X = from_data(table.X, table.y, loss=kind, l2=weight).X
@@ -206,9 +201,8 @@ def _check_size(X: Any) -> None:
     if largest == 0.0:
         raise Refusal("X", "other than zero somewhere", "0 in every row", "pick other columns")
 
-    if not 1.0 / LARGEST <= largest**2 <= LARGEST:
-        root = LARGEST**0.5
-        rule = f"between {1.0 / root:g} and {root:g} at its largest"
+    if not LEAST <= largest**2 <= MOST:
+        rule = f"between {LEAST**0.5:g} and {MOST**0.5:g} at its largest"
         raise Refusal("X", rule, f"{largest:.3g}", "measure it in another unit")
 
 

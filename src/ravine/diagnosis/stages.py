@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number, seed_number, whole
+from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
 from ravine.boundary import public
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
@@ -21,7 +21,7 @@ from ravine.diagnosis.measurement import Runs, steps_to
 from ravine.diagnosis.prediction import Fate, Prediction, predict
 from ravine.diagnosis.race import race
 from ravine.diagnosis.remedies import Scaling, affordable, remedies, scaling
-from ravine.diagnosis.setup import LARGEST, Setup, make_setup
+from ravine.diagnosis.setup import Setup, make_setup
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import Survey, survey
 from ravine.diagnosis.time_budget import USUAL_TIME, Tell, TimeBudget
@@ -252,20 +252,17 @@ def _diagnose(
 
 def _check_curvature(seen: Survey) -> None:
     """Refuse a loss without curvature at its minimiser, which is then next to infinity."""
-    L = float(seen.curvature.L)
-    if not (1.0 / LARGEST <= L <= LARGEST and np.isfinite(seen.minimiser).all()):
-        rule = (
-            f"such that the curvature at the minimum is between {1.0 / LARGEST:g} and {LARGEST:g}"
-        )
-        raise Refusal("l2", rule, f"{L:.3g}", "add some, e.g. l2=1e-3, or standardise the columns")
+    mu = float(seen.minimum.spectrum[0])
+    L = float(seen.minimum.spectrum[-1])
+    if not (LEAST <= mu <= L <= MOST and np.isfinite(seen.minimiser).all()):
+        rule = f"such that the curvature at the minimum is between {LEAST:g} and {MOST:g}"
+        remedy = "add some, e.g. l2=1e-3, or standardise the columns"
+        raise Refusal("l2", rule, f"{mu:.3g} to {L:.3g}", remedy)
 
 
 def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:
     if alpha is not None:
         step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
-        if not 1.0 / LARGEST <= step <= LARGEST:
-            rule = f"between {1.0 / LARGEST:g} and {LARGEST:g}"
-            raise Refusal("alpha", rule, step, "give a step size, e.g. 0.01")
 
         return Method(step, 0.0 if beta is None else beta, gamma)
     if beta is not None or gamma is not None:

@@ -35,7 +35,6 @@ CASES = {
     # In single precision: 12 steps of 9 weights, each the sum of 10 rows.
     "single, whole": ({"dtype": "float32"}, 2e-5),
     "single, iid": ({"sampling": "iid", "dtype": "float32"}, 2e-5),
-    "more than registers hold": ({"problem": "many", "steps": 3}, DOUBLE),
     "restart, logistic": ({"problem": "logistic", "restart": "full"}, DOUBLE),
     **{
         f"restart {when}": ({"sampling": "iid", "alphas": [6.0, 40.0], "restart": when}, DOUBLE)
