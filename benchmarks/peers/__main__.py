@@ -56,7 +56,8 @@ def interpreter(name: str) -> Path:
         venv.create(folder, with_pip=True, clear=True)
         pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         pins = ["--constraint", str(ROOT / "constraints.txt")]
-        subprocess.run([*pip, *ENVIRONMENTS[name]], check=True)
+        if ENVIRONMENTS[name]:
+            subprocess.run([*pip, *ENVIRONMENTS[name]], check=True)
         subprocess.run([*pip, *pins, "--editable", str(ROOT)], check=True)
         done.write_text(wanted)
     return python
@@ -116,14 +117,20 @@ def main() -> None:
     for name in names:
         print(f"{name} ...", flush=True)
         fresh = run(name)
-        rows = [row for row in rows if row["module"] != name] + fresh
         for row in fresh:
             print(f"  {row['peer']}: {row['agreement']}", flush=True)
+        # Written after each one: some take minutes, and none should be lost with a later one.
+        rows = [row for row in rows if row["module"] != name] + fresh
+        keep(rows)
 
+    print("\n".join(speeds(rows)))
+
+
+def keep(rows: list[dict[str, Any]]) -> None:
+    """Write results and page."""
     order = list(MODULES)
-    cores = os.cpu_count()
-    cores = os.cpu_count()
     rows.sort(key=lambda row: order.index(row["module"]))
+    cores = os.cpu_count()
     data = {
         "rows": rows,
         "date": datetime.date.today().isoformat(),
@@ -131,7 +138,6 @@ def main() -> None:
     }
     write_rows(RESULTS, data)
     write_page(data)
-    print("\n".join(speeds(rows)))
 
 
 if __name__ == "__main__":
