@@ -1,4 +1,4 @@
-"""Run every peer in an environment of its own, and write the tables of docs/peers.md.
+"""Run every peer in an environment of its own, and write the tables of docs/peers.md and README.
 
     python -m benchmarks.peers [MODULE ...]
 
@@ -24,7 +24,9 @@ from benchmarks.results import write_rows
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "peers.md"
+README = ROOT / "README.md"
 COMMAND = "make bench-peers"
+MORE = "[docs/peers.md](docs/peers.md), and how cost grows: [docs/growth.md](docs/growth.md)"
 
 SOLVERS = ["cvxpy==1.9.3", "clarabel==0.11.1"]
 ENVIRONMENTS = {
@@ -94,20 +96,33 @@ def speeds(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def write_page(data: dict[str, Any]) -> None:
-    """Put both tables between their marks, with date, machine and command."""
-    text = PAGE.read_text(encoding="utf-8")
+def summary(rows: list[dict[str, Any]]) -> list[str]:
+    """The short table of the README: who, what, how many times as fast, how far apart."""
+    lines = ["| asked of a peer | peer | ravine is | agreement |", "|---|---|---:|---|"]
+    for row in rows:
+        ratio = float(f"{row['seconds'] / row['ravine_seconds']:.2g}")
+        name = row["peer"].split(" with ")[0]
+        lines.append(f"| {row['question']} | {name} | {ratio:,.0f} × | {row['agreement']} |")
+    return lines
+
+
+def write_pages(data: dict[str, Any]) -> None:
+    """Put the tables between their marks, with date, machine and command."""
     stamp = f"{data['date']}, {data['machine']}, `{COMMAND}`; processor seconds of one core."
-    for mark, lines in (
-        ("speed", [stamp, "", *speeds(data["rows"])]),
-        ("features", features.table()),
-    ):
-        opening = f"<!-- {mark} -->"
-        closing = f"<!-- end of {mark} -->"
-        before, rest = text.split(opening)
-        after = rest.split(closing)[1]
-        text = "\n".join([before + opening, "", *lines, "", closing + after])
-    PAGE.write_text(text, encoding="utf-8")
+    _between(PAGE, "speed", [stamp, "", *speeds(data["rows"])])
+    _between(PAGE, "features", features.table())
+    _between(README, "peers", [*summary(data["rows"]), "", f"{stamp} More: {MORE}."])
+
+
+def _between(page: Path, mark: str, lines: list[str]) -> None:
+    """Replace what stands between the marks of one name."""
+    text = page.read_text(encoding="utf-8")
+    opening = f"<!-- {mark} -->"
+    closing = f"<!-- end of {mark} -->"
+    before, rest = text.split(opening)
+    after = rest.split(closing)[1]
+    written = "\n".join([before + opening, "", *lines, "", closing + after])
+    page.write_text(written, encoding="utf-8")
 
 
 def main() -> None:
@@ -137,7 +152,7 @@ def keep(rows: list[dict[str, Any]]) -> None:
         "machine": f"{platform.machine()}, {cores} cores, Python {platform.python_version()}",
     }
     write_rows(RESULTS, data)
-    write_page(data)
+    write_pages(data)
 
 
 if __name__ == "__main__":
