@@ -73,7 +73,7 @@ def test_floors_of_recut_batches_are_those_of_long_runs(calm):
 def test_a_method_that_ends_above_its_start_is_useless(data):
     X, y = data(rows=64, d=4)
     noisy = y + 200.0 * np.random.default_rng(0).standard_normal(64)
-    given = {"batch_size": 2, "epochs": 20, "seeds": 16, "try_remedies": False, "time": 600.0}
+    given = {"batch_size": 2, "epochs": 20, "seeds": 16, "try_remedies": False}
     result = diagnose(X, noisy, alpha=0.1, beta=0.8, **given)
     assert result.subject.fate in (Fate.USELESS, Fate.ERRATIC, Fate.DIVERGES)
     small = diagnose(X, noisy, alpha=0.03, beta=0.8, **given)

@@ -9,8 +9,8 @@ from ravine.engine.storage.store import store_status
 LONG = 600
 """Seconds to wait for what must come: a busy machine may need some, a quiet one needs few."""
 
-# More tiles than it will ever finish, a file that only a finished sweep would write. It says when
-# its first tile begins: how long that takes from the start depends on the machine.
+# A minute of tiles, far more than it will finish, and a file that only a finished sweep would write.
+# It says when its first tile begins: how long that takes from the start depends on the machine.
 SWEEP = """
 import sys
 import ravine.engine.tiles as tiles
@@ -25,7 +25,7 @@ def announced(*given):
 
 tiles.run_tile = announced
 problem = worst_case_quadratic(Q=16, d=20)
-found = sweep(problem, [0.01] * 128, [0.5] * 64, steps=20_000, sigma2=1.0, tile=256, **OPTIONS)
+found = sweep(problem, [0.01] * 2560, [0.5] * 64, steps=20_000, sigma2=1.0, tile=256, **OPTIONS)
 found.to_netcdf(sys.argv[1])
 """
 
@@ -58,7 +58,7 @@ def test_an_interrupt_says_what_was_done_and_leaves_no_file(tmp_path):
     code, errors = interrupted(tmp_path, {}, lambda: True)
     assert code in (-signal.SIGINT, 128 + signal.SIGINT, 1)
     assert errors.rstrip().endswith("KeyboardInterrupt")
-    assert "of 32 tiles" in errors
+    assert "of 640 tiles" in errors
     assert os.listdir(tmp_path) == []
 
 
@@ -71,7 +71,7 @@ def test_an_interrupted_store_holds_whole_tiles_only(tmp_path):
     code, errors = interrupted(tmp_path, {"store": str(store)}, first_tile_is_there)
     assert code != 0
     status = store_status(store)
-    assert 0 < status.done < status.total == 32
+    assert 0 < status.done < status.total == 640
     assert status.damaged == 0
-    assert f"stopped after {status.done} of 32 tiles: run it again" in errors
+    assert f"stopped after {status.done} of 640 tiles: run it again" in errors
     assert os.listdir(tmp_path) == ["sweep.zarr"]
