@@ -130,6 +130,14 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     return array[()]
 
 
+def plain_array(name: str, value: Any, remedy: str) -> npt.NDArray[Any]:
+    """Any value as an array of whatever type, or the refusal of what cannot be one."""
+    try:
+        return np.asarray(value)
+    except Exception:  # what the object's own conversion raises, whatever it is
+        raise WrongType(name, "an array", kind_in_words(value), remedy) from None
+
+
 def _floats(name: str, value: Any, remedy: str) -> FloatArray:
     """Any value as an array of float64, or the refusal of its kind."""
     try:

@@ -9,7 +9,7 @@ from ravine.engine.storage.store import store_status
 LONG = 600
 """Seconds to wait for what must come: a busy machine may need some, a quiet one needs few."""
 
-# A minute of tiles, far more than it will finish, and a file that only a finished sweep would write.
+# A minute of tiles, far more than it finishes, and a file that only a finished sweep would write.
 # It says when its first tile begins: how long that takes from the start depends on the machine.
 SWEEP = """
 import sys

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, WrongType, one_number, seed_number, whole
+from ravine.arguments import Refusal, WrongType, one_number, plain_array, seed_number, whole
 from ravine.boundary import public
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.linear_model import LinearModel
@@ -61,7 +61,7 @@ def from_data(
     """
     table = _table(X)
     rows = table.shape[0]
-    target = np.asarray(y)
+    target = plain_array("y", y, "one target for each row")
     if target.shape != (rows,):
         shown = f"an array of shape {target.shape}"
         raise Refusal("y", f"of shape ({rows},)", shown, "one target for each row")
@@ -102,7 +102,7 @@ def _table(X: Any) -> Any:
         table = X.tocsr().astype(np.float64, copy=False)
         values = table.data
     else:
-        raw = np.asarray(X)
+        raw = plain_array("X", X, "pass an array of rows and columns")
         if raw.dtype.kind not in "fiub":
             shown = f"values of type {raw.dtype}"
             raise WrongType("X", "a table of real numbers", shown, "encode the text")

@@ -117,7 +117,11 @@ class QuadraticSum(Problem):
             raise Refusal("gradients", "zero in the mean", shown, "subtract their mean, or move x*")
 
         if values is None:
-            steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
+            try:
+                steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                rule = "invertible in float64"
+                raise Refusal("hessians", rule, "a singular one", "take mu closer to L") from None
             self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))
             return
 

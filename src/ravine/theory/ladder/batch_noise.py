@@ -24,10 +24,14 @@ class BatchNoise:
     least: Real
     most: Real
 
-    def shape(self) -> tuple[int, ...]:
-        """The common shape of its numbers."""
-        return np.broadcast_shapes(
-            np.shape(self.known), np.shape(self.share), np.shape(self.least), np.shape(self.most)
+    def shape_with(self, **named: Real) -> tuple[int, ...]:
+        """The common shape of its numbers and the named ones; refuses what does not fit."""
+        return broadcast(
+            **named,
+            variance=self.known,
+            batch_size=self.share,
+            mu_min=self.least,
+            L_max=self.most,
         )
 
 

@@ -20,7 +20,7 @@ from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
 from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
-from ravine.theory.ladder.rates import check_shapes, spectral_radius, stable
+from ravine.theory.ladder.rates import spectral_radius, stable
 from ravine.theory.noise.error_quantity import ErrorQuantity
 
 _ZERO = np.float64(0.0)
@@ -92,8 +92,14 @@ def iid_rate(
     return _rate(curvature, method, noise)
 
 
+def _common_shape(curvature: Curvature, method: Method, noise: BatchNoise) -> tuple[int, ...]:
+    return noise.shape_with(
+        mu=curvature.mu, L=curvature.L, alpha=method.alpha, beta=method.beta, gamma=method.gamma
+    )
+
+
 def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
-    shape = np.broadcast_shapes(check_shapes(curvature, method), noise.shape())
+    shape = _common_shape(curvature, method, noise)
     alpha = method.alpha
     given = (
         alpha * curvature.mu,
@@ -279,7 +285,7 @@ def _at_one(
     alpha = method.alpha
     beta = method.beta
     gamma = method.gamma
-    shape = np.broadcast_shapes(check_shapes(curvature, method), noise.shape())
+    shape = _common_shape(curvature, method, noise)
     low = np.broadcast_to(alpha * curvature.mu, shape)
     high = np.broadcast_to(alpha * curvature.L, shape)
 

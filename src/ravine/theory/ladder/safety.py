@@ -188,7 +188,7 @@ def safe_momentum(
     shape = broadcast(mu=curvature.mu, L=curvature.L, alpha=step)
     if batch_size is not None:
         noise = batch_noise(curvature, L_max=L_max, batch_size=batch_size, mu_min=mu_min)
-        shape = np.broadcast_shapes(shape, noise.shape())
+        shape = noise.shape_with(mu=curvature.mu, L=curvature.L, alpha=step)
     elif L_max is not None or mu_min is not None:
         name = "L_max" if L_max is not None else "mu_min"
         raise Refusal(name, "left out without batch_size", "one", "give batch_size too")
