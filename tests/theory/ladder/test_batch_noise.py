@@ -21,6 +21,6 @@ def test_batches_without_replacement_by_enumeration():
 
 def test_arrays_broadcast():
     noise = batch_noise(Curvature(1.0, [2.0, 3.0]), L_max=4.0, batch_size=np.ones((3, 1)))
-    assert noise.shape() == (3, 1)
+    assert noise.shape_with() == (3, 1)
     with pytest.raises(ValueError, match="batch_size must be a real number"):
         batch_noise(Curvature(1.0, 2.0), batch_size="many")
