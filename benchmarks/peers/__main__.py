@@ -80,6 +80,12 @@ def run(module: str) -> list[dict[str, Any]]:
     return [{"module": module, **json.loads(line)} for line in done.stdout.splitlines()]
 
 
+def times(row: dict[str, Any]) -> str:
+    """How many times as fast ravine is, to two digits."""
+    ratio = float(f"{row['seconds'] / row['ravine_seconds']:.2g}")
+    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:g} ×"
+
+
 def speeds(rows: list[dict[str, Any]]) -> list[str]:
     """The table of speed and agreement."""
     lines = [
@@ -87,10 +93,9 @@ def speeds(rows: list[dict[str, Any]]) -> list[str]:
         "|---|---|---:|---:|---:|---:|---|",
     ]
     for row in rows:
-        ratio = row["seconds"] / row["ravine_seconds"]
         lines.append(
             f"| {row['question']} | {row['peer']} | {row['answers']} of {row['asked']} "
-            f"| {row['seconds']:.3g} | {row['ravine_seconds']:.2g} | {ratio:.2g} x "
+            f"| {row['seconds']:.3g} | {row['ravine_seconds']:.2g} | {times(row)} "
             f"| {row['agreement']} |"
         )
     return lines
@@ -100,9 +105,8 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
     """The short table of the README: who, what, how many times as fast, how far apart."""
     lines = ["| asked of a peer | peer | ravine is | agreement |", "|---|---|---:|---|"]
     for row in rows:
-        ratio = float(f"{row['seconds'] / row['ravine_seconds']:.2g}")
         name = row["peer"].split(" with ")[0]
-        lines.append(f"| {row['question']} | {name} | {ratio:,.0f} × | {row['agreement']} |")
+        lines.append(f"| {row['question']} | {name} | {times(row)} | {row['agreement']} |")
     return lines
 
 
