@@ -92,12 +92,12 @@ def speeds(rows: list[dict[str, Any]]) -> list[str]:
         "| question | peer | answers | peer, s | ravine, s | ravine is | agreement |",
         "|---|---|---:|---:|---:|---:|---|",
     ]
-    for row in rows:
-        lines.append(
-            f"| {row['question']} | {row['peer']} | {row['answers']} of {row['asked']} "
-            f"| {row['seconds']:.3g} | {row['ravine_seconds']:.2g} | {times(row)} "
-            f"| {row['agreement']} |"
-        )
+    lines.extend(
+        f"| {row['question']} | {row['peer']} | {row['answers']} of {row['asked']} "
+        f"| {row['seconds']:.3g} | {row['ravine_seconds']:.2g} | {times(row)} "
+        f"| {row['agreement']} |"
+        for row in rows
+    )
     return lines
 
 
