@@ -12,7 +12,9 @@ LONG = 600
 # A minute of tiles, far more than it finishes, and a file that only a finished sweep would write.
 # It says when its first tile begins: how long that takes from the start depends on the machine.
 SWEEP = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background has not
 import ravine.engine.tiles as tiles
 from ravine.engine.sweep import sweep
 from ravine.problems import worst_case_quadratic
