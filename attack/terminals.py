@@ -124,7 +124,12 @@ def _interrupted(words: list[str], after: float, folder: Path) -> Result:
     """Ctrl-C after some seconds: exit code 130, one line, no file."""
     case = f"{words} interrupted after {after:.2f} s"
     process = subprocess.Popen(
-        [*_RAVINE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
+        [*_RAVINE, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        # A job in the background ignores Ctrl-C, and what it starts would, too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(after)
     process.send_signal(signal.SIGINT)

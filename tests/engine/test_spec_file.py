@@ -1,5 +1,7 @@
 """A specification file gives the arguments of a sweep; a bad one names the key and the line."""
 
+import os
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -130,3 +132,12 @@ def test_lines_are_those_of_the_statement():
 
 def test_every_problem_that_numbers_describe_has_a_kind():
     assert {"worst_case_quadratic", "counterexample", "least_squares", "Quadratic"} <= set(KINDS)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    pipe = tmp_path / "spec.toml"
+    os.mkfifo(pipe)
+    with pytest.raises(
+        ValueError, match="got .*: write it to a file first"
+    ):
+        read_spec_file(pipe)

@@ -107,6 +107,10 @@ def read_spec_file(path: str | PathLike[str]) -> SpecFile:
     add it to [problem]
     """
     file = Path(path)
+    if file.is_fifo() or file.is_char_device():
+        # Nobody may ever write to it: reading would wait for ever.
+        raise Refusal("spec", "a specification file", file, "write it to a file first")
+
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
