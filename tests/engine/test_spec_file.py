@@ -137,7 +137,5 @@ def test_every_problem_that_numbers_describe_has_a_kind():
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     pipe = tmp_path / "spec.toml"
     os.mkfifo(pipe)
-    with pytest.raises(
-        ValueError, match="got .*: write it to a file first"
-    ):
+    with pytest.raises(ValueError, match=r"got .*: write it to a file first"):
         read_spec_file(pipe)
