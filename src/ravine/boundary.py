@@ -28,6 +28,7 @@ _PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
     "Path": ((str, os.PathLike), "a path"),
     "PathLike[str]": ((str, os.PathLike), "a path"),
     "dict[str, Any]": ((dict,), "a dictionary"),
+    "tuple[Finding, ...]": ((tuple, list), "a tuple of findings"),
     "tuple[str, ...]": ((list, tuple), "a list of names"),
     "Tell": ((Callable,), "a function"),  # type: ignore[dict-item]  # isinstance knows it
 }
