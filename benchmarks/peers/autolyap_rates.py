@@ -17,7 +17,7 @@ from autolyap.algorithms import GradientNesterovMomentum
 from autolyap.problemclass import InclusionProblem, SmoothStronglyConvex
 
 import ravine
-from benchmarks.peers.comparison import Comparison, timed
+from benchmarks.peers.comparison import tell, timed
 from benchmarks.peers.plane import CURVATURE, largest, methods, pairs
 
 BISECTION = 1e-8  # width at which the search for the square of the rate stops
@@ -71,18 +71,16 @@ def main() -> None:
     beyond = np.nanmax(np.maximum(radius - peer, peer - worst))
     decided = answered & (worst - radius < EQUAL)
     difference = largest((peer - radius)[decided])
-    Comparison(
-        peer=f"AutoLyap {version('autolyap')} with Clarabel {version('clarabel')}",
-        question="rate of Nesterov's method with exact gradients, 32 x 32 parameters",
-        answers=int(answered.sum()),
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=(
+    tell(
+        f"AutoLyap {version('autolyap')} with Clarabel {version('clarabel')}",
+        "rate of Nesterov's method with exact gradients, 32 x 32 parameters",
+        peer,
+        (seconds, ravine_seconds),
+        (
             f"nowhere outside ρ to r* by more than {max(beyond, 0.0):.1e}; where ρ = r* "
             f"({int(decided.sum())} pixels) largest difference {difference:.1e}"
         ),
-    ).emit()
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from curvlinops import HessianLinearOperator
 from scipy.sparse.linalg import eigsh
 from torch import nn
 
-from benchmarks.peers.comparison import Comparison, timed
+from benchmarks.peers.comparison import relative_difference, tell, timed
 from ravine.torch.products import hessian_product, top_eigenpairs
 
 BATCHES = 16
@@ -63,15 +63,13 @@ def main() -> None:
     by_curvlinops()
     peer, seconds = timed(by_curvlinops, tries=3)
     ours, ravine_seconds = timed(by_ravine, tries=3)
-    Comparison(
-        peer=f"curvlinops {version('curvlinops-for-pytorch')} with SciPy {version('scipy')}",
-        question=f"largest curvature of {BATCHES} mini-batches, network of 1409 weights",
-        answers=peer.size,
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=f"largest relative difference {np.max(np.abs(peer / ours - 1)):.1e}",
-    ).emit()
+    tell(
+        f"curvlinops {version('curvlinops-for-pytorch')} with SciPy {version('scipy')}",
+        f"largest curvature of {BATCHES} mini-batches, network of 1409 weights",
+        peer,
+        (seconds, ravine_seconds),
+        relative_difference(peer, ours),
+    )
 
 
 if __name__ == "__main__":

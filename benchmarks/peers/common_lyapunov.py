@@ -13,7 +13,7 @@ import cvxpy as cp
 import numpy as np
 
 import ravine
-from benchmarks.peers.comparison import Comparison, timed
+from benchmarks.peers.comparison import tell, timed
 from benchmarks.peers.plane import CURVATURE, largest, methods, pairs
 from ravine.theory.blocks import block
 
@@ -61,18 +61,16 @@ def main() -> None:
     peer, seconds = timed(lambda: np.array([search.rate(alpha, beta) for alpha, beta in pairs()]))
     ours, ravine_seconds = timed(lambda: ravine.worst_case_rate(CURVATURE, methods()), tries=5)
     difference = np.abs(peer / ours - 1)
-    Comparison(
-        peer=f"cvxpy {version('cvxpy')} with Clarabel {version('clarabel')}",
-        question="worst-case rate by a common quadratic Lyapunov function, 32 x 32 parameters",
-        answers=peer.size,
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=(
+    tell(
+        f"cvxpy {version('cvxpy')} with Clarabel {version('clarabel')}",
+        "worst-case rate by a common quadratic Lyapunov function, 32 x 32 parameters",
+        peer,
+        (seconds, ravine_seconds),
+        (
             f"relative difference median {np.median(difference):.1e}, "
             f"largest {largest(difference):.1e}"
         ),
-    ).emit()
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 T = TypeVar("T")
 
 
@@ -26,6 +29,30 @@ class Comparison:
     def emit(self) -> None:
         """Print as one line of JSON for the gatherer."""
         print(json.dumps(asdict(self)), flush=True)
+
+
+def tell(
+    peer: str,
+    question: str,
+    values: npt.NDArray[np.float64],
+    seconds: tuple[float, float],
+    agreement: str,
+) -> None:
+    """Print what a peer answered: ``values``, NaN where it gave up, and both sides' seconds."""
+    Comparison(
+        peer=peer,
+        question=question,
+        answers=int(np.isfinite(values).sum()),
+        asked=values.size,
+        seconds=seconds[0],
+        ravine_seconds=seconds[1],
+        agreement=agreement,
+    ).emit()
+
+
+def relative_difference(peer: npt.NDArray[np.float64], ours: npt.NDArray[np.float64]) -> str:
+    """The largest one, in words, of the answers that the peer gave."""
+    return f"largest relative difference {np.nanmax(np.abs(peer / ours - 1)):.1e}"
 
 
 def timed(work: Callable[[], T], tries: int = 1) -> tuple[T, float]:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
 import ravine
-from benchmarks.peers.comparison import Comparison, timed
+from benchmarks.peers.comparison import relative_difference, tell, timed
 from benchmarks.peers.plane import CURVATURE, methods
 from ravine.theory.blocks import block
 
@@ -35,15 +35,13 @@ def main() -> None:
     ours, ravine_seconds = timed(
         lambda: ravine.stationary_variance(CURVATURE.mu, ravine.Method(alphas, betas)).y, tries=5
     )
-    Comparison(
-        peer=f"SciPy {version('scipy')}",
-        question="stationary variance of y under additive noise, stable pixels of 32 x 32",
-        answers=peer.size,
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=f"largest relative difference {np.max(np.abs(peer / ours - 1)):.1e}",
-    ).emit()
+    tell(
+        f"SciPy {version('scipy')}",
+        "stationary variance of y under additive noise, stable pixels of 32 x 32",
+        peer,
+        (seconds, ravine_seconds),
+        relative_difference(peer, ours),
+    )
 
 
 if __name__ == "__main__":

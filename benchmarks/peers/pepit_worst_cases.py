@@ -16,9 +16,11 @@ from PEPit import PEP
 from PEPit.functions import SmoothStronglyConvexFunction, SmoothStronglyConvexQuadraticFunction
 
 import ravine
-from benchmarks.peers.comparison import Comparison, timed
-from benchmarks.peers.plane import CURVATURE, STEPS, largest, methods, pairs
+from benchmarks.peers.comparison import relative_difference, tell, timed
+from benchmarks.peers.plane import CURVATURE, STEPS, methods, pairs
 from ravine.theory.blocks import block
+
+PEER = f"PEPit {version('pepit')} with Clarabel {version('clarabel')}"
 
 MAP_STEPS = 2  # of a pixel of the map: the programme grows with the square of the steps
 DESCENT_STEPS = 5
@@ -86,15 +88,13 @@ def quadratics() -> None:
         )
     )
     ours, ravine_seconds = timed(lambda: largest_row(methods(), MAP_STEPS))
-    Comparison(
-        peer=f"PEPit {version('pepit')} with Clarabel {version('clarabel')}",
-        question=f"worst error after {MAP_STEPS} steps on quadratics, 32 x 32 parameters",
-        answers=int(np.isfinite(peer).sum()),
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=f"largest relative difference {largest(peer / ours - 1):.1e}",
-    ).emit()
+    tell(
+        PEER,
+        f"worst error after {MAP_STEPS} steps on quadratics, 32 x 32 parameters",
+        peer,
+        (seconds, ravine_seconds),
+        relative_difference(peer, ours),
+    )
 
 
 def descent() -> None:
@@ -107,15 +107,13 @@ def descent() -> None:
         lambda: ravine.worst_case_rate(CURVATURE, ravine.Method(STEPS, 0.0)) ** (2 * DESCENT_STEPS),
         tries=5,
     )
-    Comparison(
-        peer=f"PEPit {version('pepit')} with Clarabel {version('clarabel')}",
-        question=f"worst error of gradient descent after {DESCENT_STEPS} steps, 32 step sizes",
-        answers=int(np.isfinite(peer).sum()),
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=f"largest relative difference {largest(peer / ours - 1):.1e}",
-    ).emit()
+    tell(
+        PEER,
+        f"worst error of gradient descent after {DESCENT_STEPS} steps, 32 step sizes",
+        peer,
+        (seconds, ravine_seconds),
+        relative_difference(peer, ours),
+    )
 
 
 def objective(steps: int) -> float:
@@ -148,18 +146,16 @@ def usual_method() -> None:
     lower, upper = bounds
     within = bool(np.all(lower <= peer) and np.all(peer <= upper))
     last = upper[-1] / peer[-1]
-    Comparison(
-        peer=f"PEPit {version('pepit')} with Clarabel {version('clarabel')}",
-        question=f"worst f - f* of Nesterov's method, 1 to {NESTEROV_STEPS} steps",
-        answers=peer.size,
-        asked=peer.size,
-        seconds=seconds,
-        ravine_seconds=ravine_seconds,
-        agreement=(
+    tell(
+        PEER,
+        f"worst f - f* of Nesterov's method, 1 to {NESTEROV_STEPS} steps",
+        peer,
+        (seconds, ravine_seconds),
+        (
             f"{'inside' if within else 'OUTSIDE'} the bounds (6) to (5); "
             f"(5) is {last:.2g} times the truth after {NESTEROV_STEPS} steps"
         ),
-    ).emit()
+    )
 
 
 def main() -> None:

@@ -71,12 +71,7 @@ def data_room() -> list[Any]:
             hidden=True,
             children=[
                 html.H2("Where its batches converge"),
-                html.Div(
-                    dcc.Graph(id="data-plane", figure=EMPTY, config=_GRAPH, className="graph"),
-                    className="picture",
-                    role="img",
-                    **{"aria-label": "plane of step size and momentum for this table"},
-                ),
+                _picture("data-plane", "plane of step size and momentum for this table"),
                 html.P(
                     "Dark: batches of this table converge in mean square; light: exact gradients "
                     "alone do. Click a point to have it judged on this table, or type it:",
@@ -92,16 +87,21 @@ def data_room() -> list[Any]:
             hidden=True,
             children=[
                 html.H2("What was measured"),
-                html.Div(
-                    dcc.Graph(id="data-curves", figure=EMPTY, config=_GRAPH, className="graph"),
-                    className="picture",
-                    role="img",
-                    **{"aria-label": "measured loss of the methods over the steps"},
-                ),
+                _picture("data-curves", "measured loss of the methods over the steps"),
                 html.P("Dotted: the floor that is predicted for the method.", className="hint"),
             ],
         ),
     ]
+
+
+def _picture(identity: str, label: str) -> html.Div:
+    """An empty picture, with the words that a screen reader says for it."""
+    return html.Div(
+        dcc.Graph(id=identity, figure=EMPTY, config=_GRAPH, className="graph"),
+        className="picture",
+        role="img",
+        **{"aria-label": label},
+    )
 
 
 def _judging() -> list[Any]:
