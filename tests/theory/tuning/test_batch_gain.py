@@ -55,5 +55,7 @@ def test_no_gain_is_said_so():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="batch_sizes must be positive"):
         batch_gain(Curvature(1, 50), batch_sizes=[0])
+    with pytest.raises(ValueError, match="L_max must be a single number"):
+        batch_gain(Curvature(1, 4), L_max=[8, 16])
     with pytest.raises(ValueError, match="L must be a single number"):
         batch_gain(Curvature(1, [2, 3]))

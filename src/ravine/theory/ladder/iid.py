@@ -190,7 +190,8 @@ def critical_batch_size(
     with np.errstate(invalid="ignore"):
         limited = n * size / (n - 1.0 + size)
 
-    return np.where(np.isinf(size), np.inf, limited)[()]
+    # Terms that do not differ need no batch, and a method that diverges is saved by none.
+    return np.where((size == 0.0) | np.isinf(size), size, limited)[()]
 
 
 def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:

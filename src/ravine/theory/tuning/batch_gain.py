@@ -178,6 +178,8 @@ def batch_gain(
     """
     mu, L = _single(curvature)
     whole = Curvature(mu, L)
+    one_number("L_max", L if L_max is None else L_max, remedy="call it for each in turn")
+    one_number("mu_min", mu if mu_min is None else mu_min, remedy="call it for each in turn")
     sizes = np.atleast_1d(real("batch_sizes", batch_sizes, "positive", remedy="e.g. [1, 10, 100]"))
     if sizes.ndim != 1:
         shown = f"an array of shape {sizes.shape}"
