@@ -181,12 +181,12 @@ def test_the_critical_batch_of_a_finite_population_is_where_it_crosses():
     assert below > 1.0 > above
 
 
-@pytest.mark.parametrize("quantity", ["distance", "objective"])
 def test_terms_that_do_not_differ_need_no_batch():
     equal = Curvature(0.3, 0.3)
     assert critical_batch_size(equal, Method(0.3, 0.5), rows=[1, 7]).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("quantity", ["distance", "objective"])
 def test_the_noise_floor_against_a_grid(quantity):
     rng = np.random.default_rng(8)
     mu, L_max, size, method = _parameters(rng, 400)
