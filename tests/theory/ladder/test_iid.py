@@ -183,7 +183,10 @@ def test_the_critical_batch_of_a_finite_population_is_where_it_crosses():
 
 def test_terms_that_do_not_differ_need_no_batch():
     equal = Curvature(0.3, 0.3)
-    assert critical_batch_size(equal, Method(0.3, 0.5), rows=[1, 7]).tolist() == [0.0, 0.0]
+    assert (critical_batch_size(equal, Method(0.3, 0.5), rows=[2, 7]) < 1e-15).all()
+    assert critical_batch_size(equal, Method(1 / 3, 0.5, 0.2)) == 0.0
+    # A single term is the whole objective, whatever L_max says of others.
+    assert critical_batch_size(Curvature(1, 9), Method(0.1, 0.5), L_max=90, rows=1) == 0.0
 
 
 @pytest.mark.parametrize("quantity", ["distance", "objective"])

@@ -190,14 +190,15 @@ def critical_batch_size(
     with np.errstate(invalid="ignore"):
         limited = n * size / (n - 1.0 + size)
 
-    # Terms that do not differ need no batch, and a method that diverges is saved by none.
-    return np.where((size == 0.0) | np.isinf(size), size, limited)[()]
+    limited = np.where(n == 1.0, 0.0, limited)  # a single term is the whole objective
+    return np.where(np.isinf(size), np.inf, limited)[()]
 
 
 def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
     """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is mean-square safe."""
     low, high, denominator, gain, spread = _at_one(curvature, method, noise)
     ratio = largest_ratio(polynomial_product(spread, gain), denominator, low, high)
+    ratio = np.maximum(ratio, 0.0)  # of terms that do not differ nothing but rounding is left
     return np.where(stable(curvature, method), ratio, np.inf)[()]
 
 
