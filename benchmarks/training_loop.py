@@ -208,7 +208,11 @@ def mean_square_rate(model: Model, config: Config, *, batch_size, epochs, partic
 
     Mean and standard error over independent groups of particles. The growth of k epochs is fitted
     by ρᵏ kᶜ: usual parameters make a double eigenvalue, whose growth is not yet ρ for a long time.
+    A batch of all rows leaves nothing to chance: the step is one matrix.
     """
+    if batch_size >= len(model.X):
+        return _whole_batch_rate(model, config), 0.0
+
     slopes = []
     for group in range(groups):
         growth = _population_growth(model, config, batch_size, epochs, particles, group)
@@ -223,6 +227,27 @@ def mean_square_rate(model: Model, config: Config, *, batch_size, epochs, partic
     return float(per_step.mean()), float(per_step.std(ddof=1) / math.sqrt(groups))
 
 
+def _whole_batch_rate(model: Model, config: Config):
+    """Logarithm of the spectral radius of the step, from what it does to unit vectors."""
+    n = len(model.X)
+    still = Model(model.X, np.zeros(n), "squared", model.l2)
+    curved = _curved(model)
+    k = len(curved)
+    p = np.concatenate([curved.T, np.zeros((model.features, k))], axis=1)[None]
+    b = np.concatenate([np.zeros((model.features, k)), curved.T], axis=1)[None]
+    g = still.gradient(np.arange(n)[None], p)
+    b = config.momentum * b + g
+    p = p - config.lr * (g + config.momentum * b)
+    moved = np.concatenate([curved @ p[0], curved @ b[0]])
+    return float(np.log(np.abs(np.linalg.eigvals(moved)).max()))
+
+
+def _curved(model: Model):
+    """An orthonormal basis, in rows, of the directions that the data reach."""
+    _, sizes, turned = np.linalg.svd(model.X, full_matrices=False)
+    return turned[sizes > 1e-7 * sizes[0]]
+
+
 def _population_growth(model: Model, config: Config, batch_size, epochs, particles, seed):
     """Growth of E‖(p, lr b/(1 - momentum))‖² in each epoch.
 
@@ -235,8 +260,7 @@ def _population_growth(model: Model, config: Config, batch_size, epochs, particl
     rng = np.random.default_rng([98, seed])
     every = np.tile(np.arange(n), (particles, 1))
     # In the range of the data, all directions alike: in the others nothing ever moves.
-    _, sizes, turned = np.linalg.svd(model.X, full_matrices=False)
-    curved = turned[sizes > 1e-7 * sizes[0]]
+    curved = _curved(model)
     p = curved.T @ rng.standard_normal((particles, len(curved), 1))
     p /= np.sqrt(squares(p, 1))[:, :, None]
     b = np.zeros_like(p)
@@ -266,5 +290,6 @@ def _population_growth(model: Model, config: Config, batch_size, epochs, particl
         size = np.sqrt(squares(p[chosen], 1) + reach**2 * squares(b[chosen], 1))[:, :, None]
         p = p[chosen] / size
         b = b[chosen] / size
+        p = curved.T @ (curved @ p)  # what rounding moves elsewhere would stay for ever
 
     return growth

@@ -9,6 +9,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.cut import Drawn
+from ravine.diagnosis.epoch_operator import Products, mean_square_growth, root_work
 from ravine.diagnosis.survey import MOMENT_DIRECTIONS, Survey
 from ravine.diagnosis.work import step_work
 from ravine.methods import Method
@@ -20,23 +21,16 @@ from ravine.theory.ladder.rates import spectral_radius
 
 _CALM = 0.05
 """Batches hardly disagree where they change 1 - growth by less than this share."""
-_EPOCHS = (768, 256, 64, 24, 8)
+_EPOCHS = (12288, 3072, 768, 256, 64, 24, 8)
 """Epochs that are drawn for an estimate: as many as the time allows, and none with fewer. Rates far
 below 1 are made by rare batches, which a few dozen epochs do not show."""
-_ROOT_WORK = 1e-6
-_ROOT_PRODUCT = 0.25e-9
-_ROOT_ROUNDS = 80
-"""Seconds of a small product of matrices, of each multiplication in it, and how many products of
-each epoch the search for a root takes, both ways."""
+_NUMBERS = 8e6
+"""Numbers that the states of all drawn epochs have at most: 64 MB."""
 _REPLICAS = 32
 _LENGTH = 150
 """Random products of epochs for the almost-sure growth: so many, each of so many epochs."""
 _FAR = 50.0
 """Logarithm of the size at which products are scaled back: far from overflow."""
-_SETTLED = 1e-6
-"""Relative change of a root at which the power method ends."""
-_ITERATIONS = 200
-"""Of the power method on second moments; an epoch's root is far from the next one."""
 
 
 class Growths(NamedTuple):
@@ -49,10 +43,10 @@ class Growths(NamedTuple):
 def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Growths:
     """Growth of a method in the order in which the batches come.
 
-    Independent draws: the root of the operator on second moments. An order with a memory lies
-    between that and exact gradients, E‖s‖² ≥ ‖E s‖² (Jensen); where the two differ, epochs are
-    drawn at random and their mean operator X ↦ E[P X Pᵀ] is iterated. Where the time does not
-    suffice for that, the limits stay as wide as the two.
+    Independent draws: the root of the operator on second moments. An order with a memory lies near
+    that and exact gradients, most often between them; where the two differ, epochs are drawn at
+    random, and the growth is that of X ↦ E[P X Pᵀ] over them. Where the time does not suffice for
+    that, the limits reach from the one to as far on the other side of the other.
     """
     rule = survey.cut.sampling
     alone = float(spectral_radius(survey.curvature, method)) ** 2
@@ -69,7 +63,7 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
         if rule is Sampling.IID:
             return _between(drawn, drawn, drawn, survey.exact, rule)
 
-        return _between(_weighed(survey, alone, drawn), alone, drawn, False, rule)
+        return _reshuffled(survey, alone, drawn)
 
     products = epoch_products(survey, method, seed=seed, seconds=seconds)
     if products is None:
@@ -78,25 +72,30 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
             wide = Growth(math.sqrt(drawn), 0.0, math.sqrt(drawn), False, Sense.ALMOST_SURE, rule)
             return Growths(square, wide)
 
-        return _between(_weighed(survey, alone, drawn), alone, drawn, False, rule)
+        return _reshuffled(survey, alone, drawn)
 
     sure = _almost_sure(products, survey.cut.steps_per_epoch, rule, seed)
     if rule is Sampling.IID:
         square = Growth(drawn, drawn, drawn, survey.exact, Sense.MEAN_SQUARE, rule)
     else:
-        square = _mean_square(products, survey.cut.steps_per_epoch, alone, rule)
+        value, low, high = mean_square_growth(products, survey.cut.steps_per_epoch)
+        square = Growth(value, low, high, False, Sense.MEAN_SQUARE, rule)
 
     return Growths(*consistent(square, sure))
 
 
-def _weighed(survey: Survey, alone: float, drawn: float) -> float:
-    """Between both ends: a memory longer than an epoch sees its batches cancel."""
-    if drawn <= alone:
-        return alone
+def _reshuffled(survey: Survey, alone: float, drawn: float) -> Growths:
+    """Between exact gradients and independent draws: a long memory sees its batches cancel.
 
+    Two batches that make up an epoch can even be faster than exact gradients, as their errors are
+    each other's opposite; by as much as independent draws are slower.
+    """
     epoch = survey.cut.steps_per_epoch
     memory = 1.0 / max(abs(1.0 - math.sqrt(drawn)), 1e-12)
-    return alone + (drawn - alone) * epoch / (epoch + memory)
+    value = alone + (drawn - alone) * epoch / (epoch + memory)
+    low = max(2.0 * alone - drawn, 0.0)
+
+    return _between(value, low, drawn, False, survey.cut.sampling)
 
 
 def _between(value: float, low: float, high: float, exact: bool, rule: Sampling) -> Growths:
@@ -106,13 +105,6 @@ def _between(value: float, low: float, high: float, exact: bool, rule: Sampling)
         Sense.ALMOST_SURE, rule,
     )  # fmt: skip
     return Growths(square, sure)
-
-
-class Products(NamedTuple):
-    """Products P e^scale of the blocks of whole epochs: (epochs, 2k, 2k) and (epochs,)."""
-
-    matrices: FloatArray
-    scales: FloatArray
 
 
 def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float) -> Products | None:
@@ -129,9 +121,9 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
     n = survey.cut.steps_per_epoch
     for epochs in (1,) if fixed else _EPOCHS:
         # The 2k columns of the product are runs of their own.
-        cost = n * step_work(survey.model, survey.cut, 2 * k, epochs)
-        cost += _ROOT_ROUNDS * epochs * (_ROOT_WORK + _ROOT_PRODUCT * 2.0 * (2 * k) ** 3)
-        if fixed or cost <= seconds:
+        cost = n * step_work(survey.model, survey.cut, 2 * k, epochs) + root_work(epochs, 2 * k)
+        numbers = epochs * survey.model.features * survey.model.outputs * 2 * k
+        if fixed or (cost <= seconds and numbers <= _NUMBERS):
             break
     else:
         return None
@@ -212,51 +204,6 @@ def _cyclic(survey: Survey, method: Method, alone: float) -> Growths:
         Growth(value**2, value**2, value**2, True, Sense.MEAN_SQUARE, rule),
         Growth(value, value, value, True, Sense.ALMOST_SURE, rule),
     )
-
-
-def _mean_square(products: Products, steps: int, alone: float, rule: Sampling) -> Growth:
-    """Root of X ↦ E[P X Pᵀ] over the drawn epochs, per step, with limits from their spread."""
-    top = float(products.scales.max())
-    P = products.matrices * np.exp(products.scales - top)[:, None, None]
-    P_t = np.swapaxes(P, 1, 2)
-    root, X = _root(P, P_t)
-    _, V = _root(P_t, P)
-    parts = np.einsum("sij,ji->s", P @ X @ P_t, V)
-    mean = float(parts.mean())
-    error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
-    log = math.log(max(root, 1e-300)) + 2.0 * top
-
-    # The root of a mean over few epochs is too large, by an amount that falls like one over their
-    # number: half of them show it twice. It is taken out, and added to the limits.
-    halves = [_root(P[part::2], P_t[part::2])[0] for part in (0, 1)]
-    excess = 0.0
-    if root > 0.0 and min(halves) > 0.0:
-        excess = 0.5 * math.log(halves[0] * halves[1] / root**2)
-        log -= max(excess, 0.0)
-
-    # Two standard errors of the logarithm; never below exact gradients (Jensen).
-    reach = 2.0 * error + abs(excess)
-    value = max(math.exp(log / steps), alone)
-    low = max(math.exp((log - reach) / steps), alone)
-    high = max(math.exp((log + reach) / steps), value)
-
-    return Growth(value, min(low, value), high, False, Sense.MEAN_SQUARE, rule)
-
-
-def _root(P: FloatArray, P_t: FloatArray) -> tuple[float, FloatArray]:
-    X = np.eye(P.shape[1])
-    root = 0.0
-    for _ in range(_ITERATIONS):
-        moved = (P @ X @ P_t).mean(axis=0)
-        before, root = root, float(np.trace(moved)) / float(np.trace(X))
-        if root <= 0.0:
-            return 0.0, X
-
-        X = moved / np.trace(moved)
-        if abs(root - before) <= _SETTLED * root:
-            break
-
-    return root, X
 
 
 def _almost_sure(products: Products, steps: int, rule: Sampling, seed: int) -> Growth:
