@@ -17,6 +17,8 @@ LOST = 1e10
 """A run whose distance is beyond so many times the start's is lost."""
 CHUNK = 2**22
 """Scores that are held at once when the whole loss is taken: 32 MiB."""
+FLAT = 1e-13**0.5
+"""Singular values below this part of the largest are zero: so docs/diagnosis.md defines x*."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Model:
         n = len(self.X)
         if self.loss == "squared":
             if self.l2 == 0.0:
-                return np.linalg.lstsq(self.X, self.y, rcond=1e-7)[0]
+                return np.linalg.lstsq(self.X, self.y, rcond=FLAT)[0]
             H = self.X.T @ self.X / n + self.l2 * np.eye(self.features)
             return np.linalg.solve(H, self.X.T @ self.y / n)
 
@@ -245,7 +247,7 @@ def _whole_batch_rate(model: Model, config: Config):
 def _curved(model: Model):
     """An orthonormal basis, in rows, of the directions that the data reach."""
     _, sizes, turned = np.linalg.svd(model.X, full_matrices=False)
-    return turned[sizes > 1e-7 * sizes[0]]
+    return turned[sizes > FLAT * sizes[0]]
 
 
 def _population_growth(model: Model, config: Config, batch_size, epochs, particles, seed):
