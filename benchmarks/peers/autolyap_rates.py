@@ -17,8 +17,8 @@ from autolyap.algorithms import GradientNesterovMomentum
 from autolyap.problemclass import InclusionProblem, SmoothStronglyConvex
 
 import ravine
-from benchmarks.peers.comparison import tell, timed
-from benchmarks.peers.plane import CURVATURE, largest, methods, pairs
+from benchmarks.peers.comparison import in_words, tell, timed
+from benchmarks.peers.plane import CURVATURE, methods, pairs
 
 BISECTION = 1e-8  # width at which the search for the square of the rate stops
 HIGHEST = 16.0  # upper end of that search: the square of a rate of 4, above all rates of the plane
@@ -70,7 +70,7 @@ def main() -> None:
     answered = np.isfinite(peer)
     beyond = np.nanmax(np.maximum(radius - peer, peer - worst))
     decided = answered & (worst - radius < EQUAL)
-    difference = largest((peer - radius)[decided])
+    difference = in_words((peer - radius)[decided], "difference")
     tell(
         f"AutoLyap {version('autolyap')} with Clarabel {version('clarabel')}",
         "rate of Nesterov's method with exact gradients, 32 x 32 parameters",
@@ -78,7 +78,7 @@ def main() -> None:
         (seconds, ravine_seconds),
         (
             f"nowhere outside ρ to r* by more than {max(beyond, 0.0):.1e}; where ρ = r* "
-            f"({int(decided.sum())} pixels) largest difference {difference:.1e}"
+            f"({int(decided.sum())} pixels) {difference}"
         ),
     )
 

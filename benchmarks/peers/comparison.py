@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 T = TypeVar("T")
+SIX_DIGITS = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,18 @@ def tell(
 
 def relative_difference(peer: npt.NDArray[np.float64], ours: npt.NDArray[np.float64]) -> str:
     """The largest one, in words, of the answers that the peer gave."""
-    return f"largest relative difference {np.nanmax(np.abs(peer / ours - 1)):.1e}"
+    return in_words(peer / ours - 1, "relative difference")
+
+
+def in_words(differences: npt.NDArray[np.float64], what: str) -> str:
+    """The largest difference, and the share within six digits where that is not all of them."""
+    sizes = np.abs(differences[np.isfinite(differences)])
+    words = f"largest {what} {sizes.max():.1e}"
+    equal = int((sizes <= SIX_DIGITS).sum())
+    if equal == sizes.size:
+        return words
+
+    return f"{words}, median {np.median(sizes):.1e}; {equal} of {sizes.size} within 1e-6"
 
 
 def timed(work: Callable[[], T], tries: int = 1) -> tuple[T, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 import ravine
 
@@ -27,8 +26,3 @@ def methods() -> ravine.Method:
     alphas = np.array([alpha for alpha, _ in pairs()])
     betas = np.array([beta for _, beta in pairs()])
     return ravine.Method(alphas, betas)
-
-
-def largest(difference: npt.NDArray[np.float64]) -> float:
-    """Largest difference, of those pixels that the peer answered (the others are NaN)."""
-    return float(np.nanmax(np.abs(difference)))
