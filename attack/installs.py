@@ -84,8 +84,10 @@ class _Installation:
         binaries.mkdir()
         program = f"#!{sys.executable}\nfrom ravine.cli import main\nmain()\n"
         (binaries / "ravine").write_text(program, encoding="utf-8")
-        (binaries / "ravine").chmod(0o755)
-        (binaries / "python").symlink_to(sys.executable)
+        # A link would leave the environment behind in which Python finds the other packages.
+        (binaries / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        for name in ("ravine", "python"):
+            (binaries / name).chmod(0o755)
 
         for command in COMMANDS:
             environment = self._environment(

@@ -197,7 +197,7 @@ def _show_horizon(epochs: int, rows: list[tuple[str, dict]]) -> None:
     for label, row in rows:
         mine = _share(row["advice"])
         grid = min(_share(row["grid constant"]), _share(row["grid decay"]))
-        gaps.append(mine / max(grid, 1e-300))
+        gaps.append(mine / grid)
         default = min(_share(row[name]) for name in DEFAULTS)
         # Two standard errors of the difference: the loop's own doubt.
         doubt = 2.0 * (row["advice"]["error"] or 0.0)
@@ -226,4 +226,5 @@ def _show_horizon(epochs: int, rows: list[tuple[str, dict]]) -> None:
 
 
 def _share(row: dict) -> float:
-    return math.inf if row["share"] is None else row["share"]
+    """What is left of the loss at the start; below rounding all are the same."""
+    return math.inf if row["share"] is None else max(row["share"], ROUNDING)

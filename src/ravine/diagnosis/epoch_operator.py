@@ -15,7 +15,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.positive_map import Operator
 
-_TABLE = 48
+TABLE = 48
 """Rows of P up to which the map is kept as a table of P ⊗ P, whose size is their fourth power."""
 _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
@@ -52,7 +52,7 @@ def root_work(epochs: int, size: int) -> float:
 
 
 def _tabulated(epochs: int, size: int) -> bool:
-    return size <= _TABLE and epochs > size
+    return size <= TABLE and epochs > size
 
 
 def mean_square_growth(products: Products, steps: int) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.cut import Drawn
-from ravine.diagnosis.epoch_operator import Products, mean_square_growth, root_work
+from ravine.diagnosis.epoch_operator import TABLE, Products, mean_square_growth, root_work
 from ravine.diagnosis.survey import MOMENT_DIRECTIONS, Survey
 from ravine.diagnosis.work import step_work
 from ravine.methods import Method
@@ -62,8 +62,8 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     if near and same_side:
         if rule is Sampling.IID:
             return _between(drawn, drawn, drawn, survey.exact, rule)
-
-        return _reshuffled(survey, alone, drawn)
+        if 2 * survey.basis.shape[1] > TABLE:  # few directions cost little to know better
+            return _reshuffled(survey, alone, drawn)
 
     products = epoch_products(survey, method, seed=seed, seconds=seconds)
     if products is None:
