@@ -37,12 +37,15 @@ class Quantity:
     rate
         Whether it is a growth a step: then it is shown below 1 only, on a linear scale; anything
         else is shown on a logarithmic one.
+    needs
+        Settings that it depends on, besides those that the regions depend on.
     """
 
     name: str
     label: str
     values: Callable[[View, Method], FloatArray]
     rate: bool = True
+    needs: tuple[str, ...] = ()
 
 
 def _spectral_radius(view: View, plane: Method) -> FloatArray:
@@ -117,9 +120,26 @@ QUANTITIES: dict[str, Quantity] = {
     "commuting": Quantity("worst case, shared eigenvectors", "commuting rate", _commuting_rate),
     "contraction": Quantity("the paper's guarantee", "contraction R", _contraction),
     "sum": Quantity(
-        "mean-square rate of the odd sum, drawn iid", "√ growth of E‖y − x*‖²", _odd_sum_rate
+        "mean-square rate of the odd sum, drawn iid",
+        "√ growth of E‖y − x*‖²",
+        _odd_sum_rate,
+        needs=("n",),
     ),
-    "floor": Quantity("noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False),
-    "error": Quantity("distance after K steps", "E‖y − x*‖² after K steps", _error_after, False),
-    "excess": Quantity("loss after K steps", "E f − f* after K steps", _excess_after, False),
+    "floor": Quantity(
+        "noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=("sigma2",)
+    ),
+    "error": Quantity(
+        "distance after K steps",
+        "E‖y − x*‖² after K steps",
+        _error_after,
+        rate=False,
+        needs=("sigma2", "K"),
+    ),
+    "excess": Quantity(
+        "loss after K steps",
+        "E f − f* after K steps",
+        _excess_after,
+        rate=False,
+        needs=("sigma2", "K"),
+    ),
 }
