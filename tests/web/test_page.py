@@ -109,14 +109,16 @@ def test_every_slider_moves_its_box(page, name):
     assert errors(page) == []
 
 
-LAYER = "const l = document.getElementById(arguments[0] + '-layer'); return [l.hidden, l.dataset.shown]"
+LAYER = (
+    "const l = document.getElementById(arguments[0] + '-layer'); return [l.hidden, l.dataset.shown]"
+)
 TAKEN = """const p = arguments[0];
 const graph = document.querySelector(`#${p} .js-plotly-plot`);
 return graph && graph.layout && graph.layout.meta"""
 INK = """const l = document.getElementById(arguments[0] + '-layer');
 const pixels = l.getContext('2d').getImageData(0, 0, l.width, l.height).data;
 const kinds = new Set();
-for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3]) kinds.add(pixels.slice(i, i + 3).join());
+for (let i = 0; i < pixels.length; i += 4) kinds.add(pixels.slice(i, i + 4).join());
 return kinds.size"""
 
 
