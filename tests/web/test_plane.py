@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ravine
+from ravine.sampling import Sampling
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.plane import (
     COARSE,
@@ -82,7 +83,16 @@ def test_two_pictures_have_one_key_exactly_when_they_are_the_same(colour):
         return str(plane_figure(view, LIGHT, fine=False))
 
     usual = View(colour=colour)
-    for name, value in {"K": 20, "sigma2": 0.5, "n": 7, "Q": 9.0, "ratio": 3.0, "seed": 5}.items():
+    changes = {
+        "K": 20,
+        "sigma2": 0.5,
+        "n": 7,
+        "Q": 9.0,
+        "ratio": 3.0,
+        "seed": 5,
+        "sampling": Sampling.CYCLIC,
+    }
+    for name, value in changes.items():
         other = View(**{"colour": colour, name: value})
         same = plane_key(usual, LIGHT, fine=False) == plane_key(other, LIGHT, fine=False)
         assert same == (picture(usual) == picture(other)), name

@@ -10,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.mean_square import lift_radius
+from ravine.theory.finite_sums.odd_term_rate import odd_term_rate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
@@ -103,12 +103,8 @@ def _excess_after(view: View, plane: Method) -> FloatArray:
 
 
 def _odd_sum_rate(view: View, plane: Method) -> FloatArray:
-    """Root-mean-square rate of the paper's sum, drawn iid: its third coordinate decides."""
-    share = 1.0 / view.n
-    first = np.array((1.0 - share) * 1.0 + share * view.Q)
-    second = np.array((1.0 - share) * 1.0 + share * view.Q**2)
-    alpha, beta, gamma = _spread(plane)
-    third = np.sqrt(lift_radius(alpha, beta, gamma, first, second))
+    """Root-mean-square rate of the paper's sum, in the order that is chosen."""
+    third = odd_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
     return np.maximum(third, _spectral_radius(view, plane))
 
 
@@ -120,10 +116,10 @@ QUANTITIES: dict[str, Quantity] = {
     "commuting": Quantity("worst case, shared eigenvectors", "commuting rate", _commuting_rate),
     "contraction": Quantity("the paper's guarantee", "contraction R", _contraction),
     "sum": Quantity(
-        "mean-square rate of the odd sum, drawn iid",
+        "mean-square rate of the odd sum",
         "√ growth of E‖y − x*‖²",
         _odd_sum_rate,
-        needs=("n",),
+        needs=("n", "sampling"),
     ),
     "floor": Quantity(
         "noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=("sigma2",)
