@@ -1,9 +1,9 @@
 """How soon the page answers, how many people it bears, and its pictures for the documentation.
 
 ``python -m benchmarks.page`` starts the page, moves it in headless Chromium, and prints median,
-95th and 99th percentile of the milliseconds from an input to the painted picture; beside them how
-much of that Python computes and how much is sent. ``--load 20`` lets that many people use it at the
-same time for a minute, and counts errors, mixed-up answers and the growth of memory. ``--pictures
+95th and 99th percentile of the milliseconds from an input to the painted picture of that input;
+beside them the processor time that it takes. ``--load 20`` lets that many people use it at the same
+time for a minute, and counts errors, mixed-up answers and the growth of memory. ``--pictures
 FOLDER`` writes a screenshot of every view.
 """
 
@@ -26,50 +26,82 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.web.layout import CONTROLS
 
-KINDS = ("point", "drag", "Q", "K", "sigma2", "n", "beta", "colour")
-"""Inputs that are measured: the point put elsewhere, dragged, and settings changed."""
+KINDS = {
+    "point": "?colour=error",
+    "point, dragged": "?colour=error",
+    **dict.fromkeys(CONTROLS, "?colour=error"),
+    "n": "?colour=sum&example=odd",
+    "batch": "?colour=iid&ratio=20",
+    "Q, dragged": "?colour=error",
+    "Q, from rest": "?colour=error",
+    "colour": "?colour=error",
+}
+"""Inputs that are measured, each with the view that it is made in: one in which it matters."""
+
+_STARTS = 12
+"""First pictures that are measured, each with an empty cache."""
+
+_PAINTED = """
+new MutationObserver((_, watch) => {
+  const wrap = document.getElementById('plane-wrap');
+  if (!wrap || wrap.dataset.shown === undefined) return;
+  watch.disconnect();
+  requestAnimationFrame(() => setTimeout(() => (window.painted = performance.now()), 0));
+}).observe(document, {attributes: true, childList: true, subtree: true});
+"""
+"""Notes when the first picture is painted, in milliseconds since the page was asked for."""
 
 _MOVE = """
 const done = arguments[arguments.length - 1];
-const [kind, share] = [arguments[0], arguments[1]];
-const plane = document.querySelector('#plane .js-plotly-plot');
-const run = document.querySelector('#run .js-plotly-plot');
-const moves = ['point', 'drag', 'beta'].includes(kind);
-const watched = moves ? run : plane;
-const began = performance.now();
-let over = false;
-const finish = () => {
-  if (over) return;
-  over = true;
-  watched.removeListener('plotly_afterplot', finish);
+const [kind, share] = [arguments[0].split(',')[0], arguments[1]];
+const dragged = arguments[0].endsWith('dragged');
+const box = (name) => document.getElementById('box-' + name).value;
+const told = (id) => new URLSearchParams(
+  (document.getElementById(id + '-layer').dataset.shown || '').split(' ').pop());
+const before = ['run', 'plane'].map((id) => told(id).toString()).join();
+
+// The picture of this input: drawn from the numbers that stand in the boxes now.
+const names = kind === 'point' ? ['step', 'beta'] : [kind];
+const where = ['point', 'step', 'beta', 'seed'].includes(kind) ? 'run' : 'plane';
+function there() {
+  const [picture, now] = [told(where), ['run', 'plane'].map((id) => told(id).toString()).join()];
+  if (kind === 'colour') return picture.get('colour') === window.shade;
+  return now !== before && names.every((name) => Number(picture.get(name)) === Number(box(name)));
+}
+const watch = new MutationObserver(() => {
+  if (!there()) return;
+  watch.disconnect();
   requestAnimationFrame(() => setTimeout(() => done(performance.now() - began), 0));
-};
-watched.on('plotly_afterplot', finish);
-const box = document.getElementById('plane-wrap').getBoundingClientRect();
-const at = {clientX: box.left + 90 + share * 300, clientY: box.top + 200 + 60 * share,
-            bubbles: true, cancelable: true};
-if (kind === 'point' || kind === 'drag') {
+});
+watch.observe(document.getElementById('plane-wrap'), {attributes: true, subtree: true});
+watch.observe(document.getElementById('run-wrap'), {attributes: true, subtree: true});
+
+const began = performance.now();
+if (kind === 'point') {
+  const area = document.getElementById('plane-wrap').getBoundingClientRect();
+  const at = {clientX: area.left + 90 + share * 300, clientY: area.top + 200 + 60 * share,
+              bubbles: true, cancelable: true};
   document.getElementById('plane-wrap').firstChild.dispatchEvent(
-    new PointerEvent(kind === 'drag' && window.held ? 'pointermove' : 'pointerdown', at));
-  window.held = kind === 'drag';
-  if (kind === 'point') document.dispatchEvent(new PointerEvent('pointerup', at));
+    new PointerEvent(dragged && window.held ? 'pointermove' : 'pointerdown', at));
+  window.held = dragged;
+  if (!dragged) document.dispatchEvent(new PointerEvent('pointerup', at));
 } else if (kind === 'colour') {
-  const next = ['error', 'floor', 'worst', 'rate', 'iid'];
-  window.shade = ((window.shade || 0) + 1) % next.length;
-  window.dash_clientside.set_props('pick-colour', {value: next[window.shade]});
+  const all = ['error', 'floor', 'worst', 'rate', 'iid'];
+  window.shade = all[(all.indexOf(window.shade || 'error') + 1) % all.length];
+  window.dash_clientside.set_props('pick-colour', {value: window.shade});
 } else {
   const slider = document.getElementById('slide-' + kind);
   const put = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
   put.call(slider, Number(slider.min) + share * (Number(slider.max) - Number(slider.min)));
   slider.dispatchEvent(new Event('input', {bubbles: true}));
-  slider.dispatchEvent(new Event('change', {bubbles: true}));
 }
 """
-_DRAWN = "return !!document.querySelector('#plane .js-plotly-plot .heatmaplayer image')"
+_SHOWN = "return (document.getElementById('plane-wrap') || {dataset: {}}).dataset.shown != null"
+_TAKEN = "return ['plane', 'run'].every(id => document.getElementById(id + '-layer').hidden)"
+"""Whether Plotly has taken over: nothing has moved for a second."""
 _REST = 0.6  # seconds in which the fine picture comes and the page is at rest again
-_SPAN = {"n": "sum", "K": "error", "sigma2": "error"}
-"""The quantity in colour that depends on a setting; any does on the others."""
 
 
 @contextmanager
@@ -82,9 +114,9 @@ def running_page() -> Iterator[tuple[str, int]]:
         words = server.stderr.readline().split()
         address = next(word for word in words if word.startswith("http"))
         threading.Thread(target=server.stderr.read, daemon=True).start()
-        settings = {"settings": {"colour": "error"}, "theme": "light", "fine": True}
-        answer(address, "plane.figure", "ground", settings)  # kernels are compiled, or loaded
-        answer(address, "run.figure", "point", settings)
+        answer(
+            address, {"search": "?colour=error", "fine": True}
+        )  # kernels are compiled, or loaded
         yield address, server.pid
     finally:
         server.terminate()
@@ -107,13 +139,13 @@ def browser(width: int = 1280, height: int = 1000) -> Any:
     return driver
 
 
-def until(driver: Any, script: str, seconds: float = 240.0) -> None:
+def until(driver: Any, script: str, seconds: float = 240.0, pause: float = 0.02) -> None:
     """Wait until a script returns something true."""
     end = time.monotonic() + seconds
     while not driver.execute_script(script):
         if time.monotonic() > end:
             raise TimeoutError(script)
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 class Measured(NamedTuple):
@@ -129,31 +161,41 @@ def latencies(address: str, count: int, pid: int) -> Iterator[tuple[str, Measure
     driver = browser()
     rng = np.random.default_rng(0)
     try:
-        firsts = []
-        costs = []
-        for _ in range(3):
-            driver.get(f"{address}_dash-layout")  # a page of the same renderer, and a light one
-            before = processor_time(driver, pid)
-            began = time.perf_counter()
-            driver.get(address)
-            until(driver, _DRAWN)
-            firsts.append(1e3 * (time.perf_counter() - began))
-            costs.append(1e3 * (processor_time(driver, pid) - before))
-        yield "first paint", Measured(firsts, *np.median(costs, axis=0))
-        for kind in KINDS:
-            driver.get(f"{address}?colour={_SPAN.get(kind, 'error')}")
-            until(driver, _DRAWN)
-            time.sleep(2 * _REST)
+        yield "first picture", first_pictures(driver, address, pid)
+        for kind, view in KINDS.items():
+            driver.get(address + view)
+            until(driver, _SHOWN)
+            until(driver, _TAKEN)
             times = []
             before = processor_time(driver, pid)
             for _ in range(count):
                 times.append(driver.execute_async_script(_MOVE, kind, float(rng.uniform(0.1, 0.9))))
-                if kind != "drag":
+                if kind.endswith("from rest"):
+                    until(driver, _TAKEN, pause=0.2)
+                elif not kind.endswith("dragged"):
                     time.sleep(_REST)
             spent = 1e3 * (processor_time(driver, pid) - before) / count
             yield kind, Measured(times, *spent)
     finally:
         driver.quit()
+
+
+def first_pictures(driver: Any, address: str, pid: int) -> Measured:
+    """From asking for the page to its first picture, with nothing in the browser's cache."""
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _PAINTED})
+    times = []
+    costs = []
+    for _ in range(_STARTS):
+        driver.get(f"{address}_dash-layout")  # a page of the same renderer, and a light one
+        driver.execute_cdp_cmd("Network.clearBrowserCache", {})
+        before = processor_time(driver, pid)
+        driver.get(address)
+        until(driver, "return window.painted !== undefined", pause=0.2)
+        times.append(driver.execute_script("return window.painted"))
+        until(driver, _TAKEN, pause=0.2)
+        costs.append(1e3 * (processor_time(driver, pid) - before))
+
+    return Measured(times, *np.median(costs, axis=0))
 
 
 def processor_time(driver: Any, pid: int) -> FloatArray:
@@ -189,120 +231,56 @@ def _seconds(pid: int) -> float:
 
 def parts(address: str) -> dict[str, tuple[float, float]]:
     """Milliseconds until Python's answer is there, the best of some, and its kilobytes."""
+    first = json.loads(answer(address, {"search": "?colour=error", "fine": True}))
+    settings = first["settings"]
+    shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
     out = {}
-    for name, output, store, fine in (
-        ("plane, coarse", "plane.figure", "ground", False),
-        ("plane, fine", "plane.figure", "ground", True),
-        ("run, without bound", "run.figure", "point", False),
-        ("run, with bound", "run.figure", "point", True),
-        ("numbers and words", "verdict.children", "point", True),
+    for name, change, fine in (
+        ("Q moved: coarse plane, run, words", "Q", False),
+        ("the fine plane when it rests", "Q", True),
+        ("point moved: run, words", "step", False),
     ):
         times = []
-        for Q in (20.0, 21.0, 22.0, 23.0, 24.0):
-            data = {"settings": {"Q": str(Q), "colour": "error"}, "theme": "light", "fine": fine}
+        for value in (1.21, 1.22, 1.23, 1.24, 1.25):
+            wish = {"settings": settings | {change: str(value)}, "fine": False, **shown}
+            if fine:  # the coarse answer has brought the run
+                wish |= {"run": json.loads(answer(address, wish))["run"]["key"], "fine": True}
             began = time.perf_counter()
-            said = answer(address, output, store, data)
+            said = answer(address, wish)
             times.append(1e3 * (time.perf_counter() - began))
         out[name] = min(times), len(said) / 1e3
     return out
 
 
-def load(address: str, people: int, seconds: float, pid: int) -> dict[str, Any]:
-    """Many people at once: each asks for pictures of its own and checks that it gets them."""
-    counts = {"answers": 0, "errors": 0, "mixed up": 0}
-    waits: list[float] = []
-    lock = threading.Lock()
-
-    def person(number: int, until: float) -> None:
-        rng = np.random.default_rng(number)
-        while time.monotonic() < until:
-            Q = float(np.round(rng.uniform(2.0, 100.0), 3))
-            settings = {"Q": str(Q), "step": "0.5", "beta": "0.3", "colour": "error"}
-            data = {"settings": settings, "theme": "light", "fine": False}
-            began = time.monotonic()
-            try:
-                right = f"L={Q!r}" in answer(address, "python-code.children", "point", data)
-                right &= '"plane"' in answer(address, "plane.figure", "ground", data)
-                right &= '"run"' in answer(address, "run.figure", "point", data)
-            except OSError:
-                with lock:
-                    counts["errors"] += 1
-                continue
-            with lock:
-                counts["answers"] += 3
-                counts["mixed up"] += not right
-                waits.append((time.monotonic() - began) / 3)
-
-    def crowd(until: float) -> None:
-        everyone = [threading.Thread(target=person, args=(i, until)) for i in range(people)]
-        for one in everyone:
-            one.start()
-        for one in everyone:
-            one.join()
-
-    crowd(time.monotonic() + 5.0)  # caches and threads are as they will stay
-    before = memory(pid)
-    counts |= dict.fromkeys(counts, 0)
-    waits.clear()
-    crowd(time.monotonic() + seconds)
-    return counts | {
-        "people": people,
-        "seconds": seconds,
-        "wait, median ms": round(1e3 * float(np.median(waits))),
-        "memory MB": round(memory(pid) / 1e6),
-        "memory grown by": f"{memory(pid) / before - 1:.1%}",
-    }
-
-
-_WIRING: dict[str, list[dict[str, Any]]] = {}
-
-
-def answer(address: str, output: str, store: str, data: dict[str, Any]) -> str:
-    """The answer of one callback, as the page would ask for it."""
-    if address not in _WIRING:
-        with urllib.request.urlopen(address + "_dash-dependencies") as reply:
-            _WIRING[address] = json.load(reply)
-    entry = next(one for one in _WIRING[address] if output in one["output"])
-    outputs = [
-        dict(zip(("id", "property"), part.rsplit(".", 1), strict=True))
-        for part in entry["output"].strip(".").split("...")
-    ]
-    inputs = [{**one, "value": data if one["id"] == store else 0} for one in entry["inputs"]]
-    body = {
-        "output": entry["output"], "outputs": outputs if len(outputs) > 1 else outputs[0],
-        "inputs": inputs, "changedPropIds": [f"{store}.data"],
-    }  # fmt: skip
+def answer(address: str, wish: dict[str, Any]) -> str:
+    """What Python says to a question, as the page would ask it."""
     request = urllib.request.Request(
-        address + "_dash-update-component",
-        data=json.dumps(body).encode(),
+        address + "answer",
+        data=json.dumps(wish).encode(),
         headers={"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=300) as reply:
         return str(reply.read().decode())
 
 
-def memory(pid: int) -> float:
-    """Resident bytes."""
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def report(count: int, people: int, seconds: float) -> None:
     """Print the table of latencies, where the time goes, and the load test."""
     with running_page() as (address, pid):
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        head = f"{'median':>7s} {'p95':>7s} {'p99':>7s}  ms {'page':>7s} {'server':>7s}"
-        print(f"{'input to painted picture':26s} {head}  ms of processor time")
+        print("| input | median, ms | 95 % | 99 % | page, ms | server, ms |")
+        print("|---|---:|---:|---:|---:|---:|")
         for kind, one in latencies(address, count, pid):
-            row = " ".join(f"{np.percentile(one.times, p):7.0f}" for p in (50, 95, 99))
-            print(f"{kind:26s} {row}     {one.page:7.0f} {one.server:7.0f}", flush=True)
+            row = " | ".join(f"{np.percentile(one.times, p):.0f}" for p in (50, 95, 99))
+            print(f"| {kind} | {row} | {one.page:.0f} | {one.server:.0f} |", flush=True)
         print(f"load average {os.getloadavg()[0]:.1f} at the end")
 
-        print(f"\n{'of it, in Python':26s} {'ms':>7s} {'kB':>7s}")
+        print(f"\n{'of it, in Python':36s} {'ms':>7s} {'kB':>7s}")
         for name, (milliseconds, size) in parts(address).items():
-            print(f"{name:26s} {milliseconds:7.0f} {size:7.0f}")
+            print(f"{name:36s} {milliseconds:7.0f} {size:7.0f}")
 
         if people:
+            from benchmarks.page_load import load
+
             print()
             for name, number in load(address, people, seconds, pid).items():
                 print(f"{name:26s} {number}")

@@ -1,6 +1,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 from ravine.diagnosis.diagnosis import best_of, safe
 from ravine.diagnosis.estimate import Estimate
@@ -36,6 +37,12 @@ def test_it_shows_itself_shortly_and_in_notebooks(calm):
     html = calm._repr_html_()
     assert "<table" in html
     assert "schedule" in html
+    assert html.count("(recommended)") == 1
+    # The curve begins at the loss of the start, which all runs share, and ends with the last step.
+    losses = calm._losses(calm.recommendation)
+    assert losses[0] == pytest.approx(calm.survey.start_excess, rel=1e-6)
+    assert len(losses) == calm.steps + 1
+    assert f"step {calm.steps}<" in html
 
 
 def test_a_frame_has_one_row_for_each_recipe(calm):

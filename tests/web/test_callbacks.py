@@ -1,38 +1,20 @@
-import numpy as np
-import pytest
+from dash import Dash
 
-import ravine
-from ravine.theory.ladder.rungs import RUNGS
-from ravine.web.callbacks import _entry, _typed, plane_csv
-from ravine.web.plane import FINE
-from ravine.web.view import View
+from ravine.web.callbacks import PICKS, connect
+from ravine.web.layout import CHOICES
 
 
-def test_the_table_to_take_away_holds_the_library_s_numbers():
-    text = plane_csv(View(Q=8.0, colour="floor", sigma2=0.5))
-    head, *rows = text.splitlines()
-    assert head == ",".join(["alpha_L", "beta", *(rung.key for rung in RUNGS), "floor"])
-    assert len(rows) == FINE**2
-    row = dict(zip(head.split(","), map(float, rows[FINE * 150 + 40].split(",")), strict=True))
-    method = ravine.Method(row["alpha_L"] / 8.0, row["beta"])
-    rungs = ravine.ladder(ravine.Curvature(1, 8), method)
-    assert row["worst_case_rate"] == pytest.approx(rungs.worst_case_rate, rel=1e-7)
-    assert row["commuting_rate"] == pytest.approx(float(rungs.commuting.upper), rel=1e-7)
-    expected = 0.5 * ravine.exact_noise_coefficient(ravine.Curvature(1, 8), method)
-    np.testing.assert_allclose(row["floor"], expected, rtol=1e-6)
+def test_every_list_is_heard():
+    app = Dash("ravine")
+    connect(app)
+    heard = [entry for entry in app._callback_list if entry["output"] == "picked.data"]
+    assert [one["id"] for one in heard[0]["inputs"]] == list(PICKS.values())
+    assert set(PICKS) | {"gamma"} == set(CHOICES)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(None, ""), (32.0, "32"), (0.6995577903553303, "0.699558"), ("odd", "odd")]
-)
-def test_what_stands_in_a_box(value, text):
-    assert _typed(value) == text
-
-
-def test_the_legend_is_of_regions_or_of_lines():
-    filled = _entry(RUNGS[0], True)
-    line = _entry(RUNGS[0], False)
-    assert filled.children[1] == RUNGS[0].region_label
-    assert filled.children[0].style["background"] == RUNGS[0].colour
-    assert line.children[1] == RUNGS[0].contour_label
-    assert RUNGS[0].contour[0] in line.children[0].children.style["border-top"]
+def test_nothing_that_moves_goes_through_dash():
+    app = Dash("ravine")
+    connect(app)
+    inputs = {one["id"] for entry in app._callback_list for one in entry["inputs"]}
+    assert not any(name.startswith(("box-", "slide-")) for name in inputs)
+    assert all(entry["clientside_function"] for entry in app._callback_list)

@@ -109,6 +109,64 @@ def test_every_slider_moves_its_box(page, name):
     assert errors(page) == []
 
 
+LAYER = (
+    "const l = document.getElementById(arguments[0] + '-layer'); return [l.hidden, l.dataset.shown]"
+)
+TAKEN = """const p = arguments[0];
+const graph = document.querySelector(`#${p} .js-plotly-plot`);
+return graph && graph.layout && graph.layout.meta"""
+INK = """const l = document.getElementById(arguments[0] + '-layer');
+const pixels = l.getContext('2d').getImageData(0, 0, l.width, l.height).data;
+const kinds = new Set();
+for (let i = 0; i < pixels.length; i += 4) kinds.add(pixels.slice(i, i + 4).join());
+return kinds.size"""
+
+
+def test_what_moves_is_drawn_on_the_layer_and_what_rests_by_plotly(page):
+    until(page, lambda: page.execute_script(LAYER, "plane")[0])
+    slider = page.find_element(By.ID, "slide-Q")
+    page.execute_script(PUT, slider, 1.0)
+    until(page, lambda: "Q=10.0" in page.execute_script(LAYER, "plane")[1])
+    assert page.execute_script(INK, "plane") > 20
+    assert page.execute_script(INK, "run") > 20
+    # The same picture, by its key, and only then does the layer go.
+    for name in ("plane", "run"):
+        until(page, lambda name=name: page.execute_script(LAYER, name)[0])
+        shown = page.execute_script(LAYER, name)[1]
+        assert "fine" in shown
+        assert page.execute_script(TAKEN, name) == shown
+    assert errors(page) == []
+
+
+def test_both_ways_of_drawing_put_things_at_the_same_place(page):
+    until(page, lambda: page.execute_script(LAYER, "run")[0])
+    for name in ("plane", "run"):
+        script = (
+            "const {x, y, inner} = ravine.pictures[arguments[0]].frame;"
+            "const g = document.querySelector(`#${arguments[0]} .js-plotly-plot`)._fullLayout;"
+            "const [px, py] = [g.xaxis, g.yaxis];"
+            "return [[inner.left, inner.width, inner.top, inner.height, x.at(0.3), y.at(0.4)],"
+            "[px._offset, px._length, py._offset, py._length, px._offset + px.d2p(0.3),"
+            " py._offset + py.d2p(0.4)]]"
+        )
+        ours, plotly = page.execute_script(script, name)
+        assert ours == pytest.approx(plotly, abs=0.01)
+
+
+def test_dash_knows_the_numbers_once_they_rest(page):
+    slider = page.find_element(By.ID, "slide-K")
+    page.execute_script(PUT, slider, 2.0)
+    assert value(page, "K") == "100"
+    until(page, lambda: "K=100" in page.current_url)
+    # A part of Dash that is drawn anew shows what Dash knows.
+    page.execute_script("document.getElementById('slide-K').focus()")
+    page.execute_script("document.getElementById('slide-K').blur()")
+    assert value(page, "K") == "100"
+    assert float(slider.get_attribute("value")) == pytest.approx(2.0)
+    put(page, "K", "200")
+    assert errors(page) == []
+
+
 def test_dragging_the_point_moves_the_method(page):
     knob = page.find_element(By.ID, "knob")
     before = float(value(page, "step"))
@@ -312,6 +370,11 @@ def test_the_address_restores_the_view(browser, address):
     until(browser, lambda: "beta=0.25" in browser.current_url)
     assert "Q=8.0" in browser.current_url
     assert "axis=log" in browser.current_url
+    assert "colour=worst" in browser.current_url
+    until(browser, lambda: "worst case over" in text(browser, "pick-colour"))
+    open_page(browser, address, browser.current_url.removeprefix(address))
+    until(browser, lambda: text(browser, "rung-worst_case_rate") == expected(8, 0.7, 0.25))
+    assert "colour=worst" in browser.execute_script(LAYER, "plane")[1]
     assert errors(browser) == []
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ravine
+from ravine.sampling import Sampling
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.plane import (
     COARSE,
@@ -13,6 +14,8 @@ from ravine.web.plane import (
     beta_axis,
     methods,
     plane_figure,
+    plane_key,
+    plane_legend,
     rungs_at,
 )
 from ravine.web.quantities import QUANTITIES
@@ -72,3 +75,43 @@ def test_the_commuting_rung_is_right_wherever_it_decides(axis, ratio):
     # A line through 1 between two pixels is interpolated from their values, unless the rungs around
     # it pass within the same pixel.
     assert (computed[1:] & computed[:-1])[beside].mean() > 0.5
+
+
+@pytest.mark.parametrize("colour", QUANTITIES)
+def test_two_pictures_have_one_key_exactly_when_they_are_the_same(colour):
+    def picture(view):
+        return str(plane_figure(view, LIGHT, fine=False))
+
+    usual = View(colour=colour)
+    changes = {
+        "K": 20,
+        "sigma2": 0.5,
+        "n": 7,
+        "Q": 9.0,
+        "ratio": 3.0,
+        "seed": 5,
+        "sampling": Sampling.CYCLIC,
+    }
+    for name, value in changes.items():
+        other = View(**{"colour": colour, name: value})
+        same = plane_key(usual, LIGHT, fine=False) == plane_key(other, LIGHT, fine=False)
+        assert same == (picture(usual) == picture(other)), name
+    assert plane_key(usual, LIGHT, fine=True) != plane_key(usual, LIGHT, fine=False)
+    assert plane_key(usual, LIGHT, fine=True) != plane_key(usual, DARK, fine=True)
+
+
+def test_the_legend_is_of_regions_or_of_lines():
+    filled = plane_legend(View())[0]
+    line = plane_legend(View(colour="rate"))[1]
+    assert filled == {"words": RUNGS[0].region_label, "fill": RUNGS[0].colour}
+    assert line["words"] == RUNGS[1].contour_label
+    assert (line["colour"], line["dash"]) == (RUNGS[1].contour[0], "dashed")
+
+
+@pytest.mark.parametrize("axis", Axis)
+@pytest.mark.parametrize("colour", ["regions", "error"])
+def test_everything_is_at_a_place_that_needs_no_measuring(axis, colour):
+    layout = plane_figure(View(axis=axis, colour=colour), LIGHT, fine=False)["layout"]
+    for line in (layout["xaxis"], layout["yaxis"]):
+        assert len(line["tickvals"]) == len(line["ticktext"]) > 3
+    assert set(layout["margin"]) == {"l", "r", "t", "b"}

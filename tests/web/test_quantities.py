@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import ravine
+from ravine.sampling import Sampling
 from ravine.web.quantities import QUANTITIES
 from ravine.web.view import View
 
@@ -18,11 +19,12 @@ def test_error_and_loss_after_k_steps_are_exact_for_every_look_ahead(gamma):
     assert float(np.squeeze(loss)) == pytest.approx((0.5 * ends * moments).max(), rel=1e-10)
 
 
-def test_the_odd_sum_has_its_growth():
-    view = View(Q=8.0, n=5)
+@pytest.mark.parametrize("sampling", Sampling)
+def test_the_odd_sum_has_its_growth_in_every_order(sampling):
+    view = View(Q=8.0, n=5, sampling=sampling)
     method = ravine.Method(0.7 / 8.0, 0.4)
     sums = [[8.0, 1.0, 1.0]] * 4 + [[8.0, 1.0, 8.0]]
-    expected = ravine.growth(sums, method, sampling="iid").rate
+    expected = ravine.growth(sums, method, sampling=sampling).rate
     assert float(np.squeeze(QUANTITIES["sum"].values(view, method))) == pytest.approx(expected)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import ravine
 from ravine.sampling import Sampling
-from ravine.web.run_picture import DIMENSION, RUNS, run_figure, visits
+from ravine.web.run_picture import DIMENSION, RUNS, run_figure, run_key, run_legend, visits
 from ravine.web.theme import LIGHT
 from ravine.web.view import Example, View
 
@@ -55,8 +55,37 @@ def test_the_odd_function_has_its_exact_mean(sampling):
         assert abs(runs.mean() - drawn["exact mean"][2]) < 5 * error
 
 
-def test_while_something_moves_there_is_no_bound():
-    assert "bound" not in lines(View(K=5), fine=False)
+def test_the_bound_for_noise_comes_when_it_rests_and_moves_no_axis():
+    coarse = run_figure(View(K=50), LIGHT, fine=False)
+    fine = run_figure(View(K=50), LIGHT, fine=True)
+    assert [trace["name"] for trace in fine["data"][len(coarse["data"]) :]] == ["bound"]
+    assert fine["data"][: len(coarse["data"])] == coarse["data"]
+    assert fine["layout"] == coarse["layout"]
+
+
+def test_the_legend_has_every_line():
+    figure = run_figure(View(K=5), LIGHT)
+    names = [entry["words"] for entry in run_legend(figure)]
+    assert names == [f"{RUNS} runs", "mean", "exact mean", "floor", "bound"]
+    assert {entry["dash"] for entry in run_legend(figure)} == {"solid", "dotted", "dashed"}
+
+
+@pytest.mark.parametrize("example", [Example.NOISE, Example.ODD])
+def test_two_runs_have_one_key_exactly_when_they_are_the_same(example):
+    usual = View(example=example, K=20)
+    changes = {
+        "K": 30, "sigma2": 0.5, "n": 7, "Q": 9.0, "ratio": 3.0, "seed": 5, "step": 0.5,
+        "beta": 0.1, "gamma": 0.2, "colour": "rate", "sampling": Sampling.CYCLIC,
+    }  # fmt: skip
+    for name, value in changes.items():
+        other = View(**({"example": example, "K": 20} | {name: value}))
+        same = run_key(usual, LIGHT, fine=True) == run_key(other, LIGHT, fine=True)
+        assert same == (run_figure(usual, LIGHT) == run_figure(other, LIGHT)), name
+
+
+def test_a_scale_has_two_powers_of_ten_at_least():
+    view = View(Q=1.001, step=1e-6, beta=0.0, K=3, sigma2=0.0)
+    assert len(run_figure(view, LIGHT)["layout"]["yaxis"]["tickvals"]) >= 2
 
 
 @pytest.mark.parametrize("example", [Example.NOISE, Example.ODD])

@@ -22,9 +22,6 @@ CONTROLS = ("Q", "step", "beta", "sigma2", "K", "n", "ratio", "batch", "seed")
 CHOICES = ("room", "colour", "axis", "sampling", "example", "gamma")
 """Settings that are picked from a list, and the look-ahead."""
 
-FIRST_FRAME = 12
-"""Steps of the turning path that are shown before anybody plays it: three rounds of four."""
-
 _GRAPH = {"displayModeBar": False, "responsive": True, "doubleClick": False}
 
 
@@ -35,14 +32,7 @@ def page() -> html.Div:
         id="page",
         className="page",
         children=[
-            dcc.Location(id="address", refresh=False),
-            dcc.Store(id="settings"),
-            dcc.Store(id="ground"),
-            dcc.Store(id="point"),
-            dcc.Store(id="cursor"),
-            dcc.Store(id="restored", data=False),
-            dcc.Store(id="landed"),
-            dcc.Store(id="query"),
+            dcc.Store(id="picked"),
             dcc.Store(id="theme", data="light"),
             dcc.Interval(id="judge-clock", interval=250, disabled=True),
             _header(),
@@ -120,7 +110,10 @@ def _plane() -> html.Div:
         className="plane",
         children=[
             html.Div(
-                dcc.Graph(id="plane", figure=EMPTY, config=_GRAPH, className="graph"),
+                [
+                    dcc.Graph(id="plane", figure=EMPTY, config=_GRAPH, className="graph"),
+                    html.Canvas(id="plane-layer", className="layer"),
+                ],
                 role="img",
                 **{"aria-label": "plane of step size and momentum, with the regions in colour"},
             ),
@@ -184,11 +177,13 @@ def _run() -> html.Div:
     return html.Div(
         className="run",
         children=[
+            html.Div(id="run-legend", className="legend"),
             html.Div(
                 id="run-wrap",
                 role="img",
                 children=[
                     dcc.Graph(id="run", figure=EMPTY, config=_GRAPH, className="graph"),
+                    html.Canvas(id="run-layer", className="layer"),
                     html.Div(id="curtain", className="curtain"),
                 ],
                 **{"aria-label": "errors of the method over the steps"},
@@ -197,7 +192,10 @@ def _run() -> html.Div:
                 id="turning-wrap",
                 role="img",
                 hidden=True,
-                children=dcc.Graph(id="turning", figure=EMPTY, config=_GRAPH, className="graph"),
+                children=[
+                    dcc.Graph(id="turning", figure=EMPTY, config=_GRAPH, className="graph"),
+                    html.Canvas(id="turning-layer", className="layer"),
+                ],
                 **{"aria-label": "path of the method over the valleys of four quadratics"},
             ),
             html.Div(
@@ -208,7 +206,6 @@ def _run() -> html.Div:
                     html.Button("from the start", id="rewind", className="quiet"),
                     html.Button("new random draws", id="reseed", className="quiet"),
                     html.Span(id="at-step", className="hint"),
-                    dcc.Store(id="frame", data=FIRST_FRAME),
                 ],
             ),
         ],
@@ -248,6 +245,7 @@ def _short(value: float) -> str:
 def _picker(identity: str, label: str, options: dict[str, str], value: str) -> html.Div:
     return html.Div(
         className="picker",
+        id=f"{identity}-place",
         children=[
             html.Label(label, htmlFor=identity),
             dcc.Dropdown(
@@ -315,7 +313,6 @@ def _share() -> html.Dialog:
                     html.Span("the run:", className="hint"),
                     html.Button("SVG", id="run-svg", className="quiet"),
                     html.Button("PNG", id="run-png", className="quiet"),
-                    dcc.Download(id="download"),
                 ],
             ),
             html.P(

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from plotly.colors import sequential
 from scipy.ndimage import binary_dilation
 
 from ravine.arguments import FloatArray
@@ -17,6 +18,7 @@ from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.theme import Theme, blank
+from ravine.web.ticks import at, even, powers
 from ravine.web.typed_arrays import typed
 from ravine.web.view import Axis, View
 
@@ -28,8 +30,12 @@ _LEFT = 1e-3  # least alpha L on a logarithmic axis
 _RIGHT = 2.5  # largest alpha L: beyond 4/3 nothing with positive momentum converges
 _DECADES = 4.0  # of a noise floor or error that the colours tell apart
 _SHADOW = "rgba(0,0,0,0.55)"
+_LINES = {"-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted"}  # the nearest in a legend
 _DASHES = {"-": "solid", "--": "9px,5px", "-.": "9px,3px,2px,3px", ":": "2px,3px"}
-_SHADES = "Cividis"  # even in lightness, and told apart with any colour vision
+_CIVIDIS = sequential.Cividis[::-1]  # even in lightness, and told apart with any colour vision
+_SHADES = [[place / (len(_CIVIDIS) - 1), colour] for place, colour in enumerate(_CIVIDIS)]
+_BAR = 100  # pixels to the right of the plane for the bar of colours, its labels and its title
+_BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the borders of the regions depend on
 
 
 def alpha_axis(view: View, pixels: int) -> FloatArray:
@@ -61,7 +67,7 @@ def plane_figure(view: View, theme: Theme, *, fine: bool) -> dict[str, Any]:
     """The picture, as plain data for Plotly."""
     pixels = FINE if fine else COARSE
     quantity = QUANTITIES[view.colour]
-    rungs = _all_rungs(_ground(view), pixels)
+    rungs = _all_rungs(_with(view, _BORDERS), pixels)
     if view.colour == "regions":
         traces = [_regions(view, rungs, pixels, theme)]
     else:
@@ -71,22 +77,60 @@ def plane_figure(view: View, theme: Theme, *, fine: bool) -> dict[str, Any]:
     traces.append(_marks(view, theme))
     log = view.axis is Axis.LOG
     span = [np.log10(_LEFT), np.log10(_RIGHT)] if log else [0.0, _RIGHT]
+    steps = at([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0]) if log else even(0.0, _RIGHT, 6)
     layout = blank(
         theme,
         x={"title": {"text": "step size αL"}, "range": span, "type": "log" if log else "linear",
-           "showgrid": False, "fixedrange": True},
+           "showgrid": False, "fixedrange": True, **steps},
         y={"title": {"text": "momentum β"}, "range": [-1.0, 1.0], "showgrid": False,
-           "fixedrange": True},
+           "fixedrange": True, **even(-1.0, 1.0, 5)},
         uirevision="plane",
     )  # fmt: skip
 
     layout["plot_bgcolor"] = theme.nothing
+    if view.colour != "regions":
+        layout["margin"]["r"] = _BAR
+        layout["annotations"] = [_beside(quantity.label, theme)]
+
     return {"data": traces, "layout": layout}
 
 
-def _ground(view: View) -> View:
-    """The view with everything that the rungs do not depend on at its default."""
-    return View(Q=view.Q, axis=view.axis, gamma=view.gamma, ratio=view.ratio, batch=view.batch)
+def _beside(label: str, theme: Theme) -> dict[str, Any]:
+    """The title of the bar of colours, at a place that does not depend on its labels."""
+    return {
+        "text": label,
+        "textangle": -90,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 1.0,
+        "y": 0.5,
+        "xshift": _BAR - 14,
+        "xanchor": "center",
+        "showarrow": False,
+        "font": {"size": 14, "color": theme.ink},
+    }
+
+
+def plane_key(view: View, theme: Theme, *, fine: bool) -> str:
+    """What two views with the same picture of the plane have in common, and no others."""
+    shown = _with(view, (*_BORDERS, "colour", *QUANTITIES[view.colour].needs))
+    return f"{theme.name} {'fine' if fine else 'coarse'} {shown.query}"
+
+
+def plane_legend(view: View) -> list[dict[str, str]]:
+    """The regions with their colours, or the lines around them with their dashes."""
+    if view.colour == "regions":
+        return [{"words": rung.region_label, "fill": rung.colour} for rung in RUNGS]
+
+    return [
+        {"words": rung.contour_label, "colour": rung.contour[0], "dash": _LINES[rung.contour[1]]}
+        for rung in RUNGS
+    ]
+
+
+def _with(view: View, names: tuple[str, ...]) -> View:
+    """The view with everything but these settings at its default."""
+    return View(**{name: getattr(view, name) for name in names})
 
 
 @lru_cache(maxsize=32)
@@ -142,20 +186,18 @@ def _coloured(view: View, quantity: Quantity, pixels: int) -> dict[str, Any]:
         shown = np.where(values < 1.0, values, np.nan)
         low = min(float(np.nanmin(shown)), 0.99) if np.isfinite(shown).any() else 0.0
         bar: dict[str, Any] = {"zmin": low, "zmax": 1.0}
-        ticks: dict[str, Any] = {}
+        ticks = even(low, 1.0, 6)
     else:
         with np.errstate(divide="ignore"):
             shown = np.log10(np.where(np.isfinite(values), values, np.nan))
         shown = np.where(np.isfinite(shown), shown, np.nan)
         low = float(np.nanquantile(shown, 0.02)) if np.isfinite(shown).any() else 0.0
         bar = {"zmin": low, "zmax": low + _DECADES}
-        powers = np.arange(np.ceil(low), low + _DECADES + 1e-9)
-        ticks = {"tickvals": powers.tolist(), "ticktext": [f"10<sup>{p:.0f}</sup>" for p in powers]}
+        ticks = powers(low, low + _DECADES, 6, logarithms=True)
 
     return _heatmap(view, pixels, shown, "float32") | bar | {
         "colorscale": _SHADES,
-        "reversescale": True,
-        "colorbar": {"title": {"text": quantity.label, "side": "right"}, "thickness": 14,
+        "colorbar": {"thickness": 14, "tickfont": {"size": 13}, "x": 1.0, "xpad": 12, "ypad": 0,
                      "outlinewidth": 0, **ticks},
     }  # fmt: skip
 

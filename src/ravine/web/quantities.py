@@ -10,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.mean_square import lift_radius
+from ravine.theory.finite_sums.odd_term_rate import odd_term_rate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
@@ -37,12 +37,15 @@ class Quantity:
     rate
         Whether it is a growth a step: then it is shown below 1 only, on a linear scale; anything
         else is shown on a logarithmic one.
+    needs
+        Settings that it depends on, besides those that the regions depend on.
     """
 
     name: str
     label: str
     values: Callable[[View, Method], FloatArray]
     rate: bool = True
+    needs: tuple[str, ...] = ()
 
 
 def _spectral_radius(view: View, plane: Method) -> FloatArray:
@@ -100,12 +103,8 @@ def _excess_after(view: View, plane: Method) -> FloatArray:
 
 
 def _odd_sum_rate(view: View, plane: Method) -> FloatArray:
-    """Root-mean-square rate of the paper's sum, drawn iid: its third coordinate decides."""
-    share = 1.0 / view.n
-    first = np.array((1.0 - share) * 1.0 + share * view.Q)
-    second = np.array((1.0 - share) * 1.0 + share * view.Q**2)
-    alpha, beta, gamma = _spread(plane)
-    third = np.sqrt(lift_radius(alpha, beta, gamma, first, second))
+    """Root-mean-square rate of the paper's sum, in the order that is chosen."""
+    third = odd_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
     return np.maximum(third, _spectral_radius(view, plane))
 
 
@@ -117,9 +116,26 @@ QUANTITIES: dict[str, Quantity] = {
     "commuting": Quantity("worst case, shared eigenvectors", "commuting rate", _commuting_rate),
     "contraction": Quantity("the paper's guarantee", "contraction R", _contraction),
     "sum": Quantity(
-        "mean-square rate of the odd sum, drawn iid", "√ growth of E‖y − x*‖²", _odd_sum_rate
+        "mean-square rate of the odd sum",
+        "√ growth of E‖y − x*‖²",
+        _odd_sum_rate,
+        needs=("n", "sampling"),
     ),
-    "floor": Quantity("noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False),
-    "error": Quantity("distance after K steps", "E‖y − x*‖² after K steps", _error_after, False),
-    "excess": Quantity("loss after K steps", "E f − f* after K steps", _excess_after, False),
+    "floor": Quantity(
+        "noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=("sigma2",)
+    ),
+    "error": Quantity(
+        "distance after K steps",
+        "E‖y − x*‖² after K steps",
+        _error_after,
+        rate=False,
+        needs=("sigma2", "K"),
+    ),
+    "excess": Quantity(
+        "loss after K steps",
+        "E f − f* after K steps",
+        _excess_after,
+        rate=False,
+        needs=("sigma2", "K"),
+    ),
 }

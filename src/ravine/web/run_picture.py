@@ -17,6 +17,7 @@ from ravine.theory.finite_sums.odd_term import odd_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor, second_moment
 from ravine.web.theme import Theme, blank
+from ravine.web.ticks import even, powers
 from ravine.web.typed_arrays import typed
 from ravine.web.view import Example, View
 
@@ -29,6 +30,8 @@ DIMENSION = 8
 _POINTS = 160  # steps at which errors are kept, at most
 _CEILING = 1e12  # errors beyond are all the same to the eye; the axis ends there
 _FLOOR = 1e-16
+_LEAST = 2.0  # decades on the axis
+_ABOVE = 0.4  # and of room for a bound above the rest
 
 
 def visits(K: int) -> FloatArray:
@@ -39,8 +42,8 @@ def visits(K: int) -> FloatArray:
 def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]:
     """Errors of the chosen method on the chosen example, as plain data for Plotly.
 
-    ``fine`` adds the bound that the theorems give, for when nothing moves any more: it takes longer
-    than all the rest.
+    ``fine`` adds the bound for additive noise, for when nothing moves any more: it may take longer
+    than all the rest. The axes are the same without it.
     """
     make = _noisy if view.example is Example.NOISE else _odd
     # Runs that diverge overflow: they are drawn at the ceiling.
@@ -49,19 +52,39 @@ def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]
 
     layout = blank(
         theme,
-        x={"title": {"text": "step k"}, "range": [0, view.K]},
-        y={"title": {"text": label}, "type": "log", "exponentformat": "power", **_decades(traces)},
-        showlegend=True,
+        x={"title": {"text": "step k"}, "range": [0, view.K], **even(0, view.K, 6)},
+        y={"title": {"text": label}, "type": "log", **_decades(traces)},
+        # The page has a legend of its own; a picture that is taken away shows this one.
         legend={
             "orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 12},
-            "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "itemclick": False,
-            "itemdoubleclick": False,
+            "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30,
         },
         uirevision="run",
     )  # fmt: skip
 
-    layout["margin"] |= {"t": 44, "l": 72}  # two lines of legend, as on a phone; powers of ten
+    layout["margin"] |= {"l": 72}  # for powers of ten
     return {"data": traces, "layout": layout}
+
+
+def run_key(view: View, theme: Theme, *, fine: bool) -> str:
+    """What two views with the same picture of the run have in common, and no others."""
+    own = ("sigma2",) if view.example is Example.NOISE else ("n", "sampling")
+    names = ("Q", "step", "beta", "gamma", "K", "seed", "example", *own)
+    shown = View(**{name: getattr(view, name) for name in names})
+    return f"{theme.name} {'fine' if fine else 'coarse'} {shown.query}"
+
+
+def run_legend(figure: dict[str, Any]) -> list[dict[str, str]]:
+    """The lines of a run by their names."""
+    dashes = {"solid": "solid", "dash": "dashed", "dot": "dotted"}
+    return [
+        {
+            "words": trace["name"],
+            "colour": trace["line"]["color"],
+            "dash": dashes[trace["line"]["dash"]],
+        }
+        for trace in figure["data"]
+    ]
 
 
 def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
@@ -98,6 +121,7 @@ def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], 
             sigma=float(np.sqrt(DIMENSION * view.sigma2)),
         )
         traces += _bound(at, envelope.values[at], theme)
+        traces[-1].pop("_extent", None)
 
     return traces, "‖y − x*‖²"
 
@@ -115,9 +139,8 @@ def _odd(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], st
 
     traces = _fan(at, runs.errors[:, :, 2] ** 2, theme)
     traces.append(_line(at, exact[at], theme.red, "exact mean"))
-    if fine:
-        # All terms have their minimum at x*, so that the bound holds along every path, squared too.
-        traces += _bound(at, _every_order(view)[at] ** 2, theme)
+    # All terms have their minimum at x*, so that the bound holds along every path, squared too.
+    traces += _bound(at, _every_order(view)[at] ** 2, theme)
 
     return traces, "(third coordinate)²"
 
@@ -139,13 +162,16 @@ def _bound(at: FloatArray, values: FloatArray, theme: Theme) -> list[dict[str, A
 
 
 def _decades(traces: list[dict[str, Any]]) -> dict[str, Any]:
-    """Ticks at powers of ten alone, a handful of them."""
-    heights = np.concatenate([np.log10(np.array(trace.pop("_extent"))) for trace in traces])
-    low = float(np.floor(heights.min()))
-    high = float(np.ceil(heights.max() + 1e-9))
-    apart = max(1.0, np.ceil((high - low) / 7.0))  # seven labels do not crowd the axis
-    margin = 0.03 * (high - low)
-    return {"dtick": apart, "tick0": 0, "range": [heights.min() - margin, heights.max() + margin]}
+    """The range of the values, labelled at powers of ten, a handful of them."""
+    extents = [trace.pop("_extent") for trace in traces if "_extent" in trace]
+    heights = np.log10(np.concatenate(extents))
+    low = float(heights.min())
+    high = float(heights.max())
+    # Two powers of ten are in sight at least: one label would say nothing of the scale.
+    margin = max(0.03 * (high - low), 0.5 * (_LEAST - (high - low)))
+    low -= margin
+    high += max(margin, _ABOVE)
+    return {"range": [low, high], **powers(low, high, 7)}
 
 
 def _fan(at: FloatArray, squares: FloatArray, theme: Theme) -> list[dict[str, Any]]:
@@ -160,7 +186,7 @@ def _fan(at: FloatArray, squares: FloatArray, theme: Theme) -> list[dict[str, An
         "mode": "lines",
         "x": typed(np.tile(x, runs)),
         "y": typed(y.T.ravel()),
-        "line": {"width": 0.8, "color": theme.sky, "simplify": True},
+        "line": {"width": 0.8, "color": theme.sky, "dash": "solid"},
         "opacity": 0.45,
         "hoverinfo": "skip",
         "name": f"{runs} runs",

@@ -9,15 +9,13 @@ from pathlib import Path
 from dash import Dash
 from flask import Flask, Response, abort, request
 
+from ravine.web.answers import connect_answers, told
 from ravine.web.callbacks import connect
 from ravine.web.claims_room import connect_claims
 from ravine.web.data_room import connect_data
 from ravine.web.jobs import Jobs
 from ravine.web.layout import page
-from ravine.web.plane import plane_figure
 from ravine.web.run_picture import warm_up
-from ravine.web.theme import LIGHT
-from ravine.web.view import View
 
 UPLOAD_BYTES = 64 << 20
 """Largest request body: a table of some 40 MB, in the base64 that a browser sends."""
@@ -43,6 +41,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
     jobs = Jobs()
     atexit.register(jobs.close)
     connect(app)
+    connect_answers(server)
     connect_claims(app, jobs)
     connect_data(app, jobs)
     names = _allowed_names(host, port)
@@ -72,7 +71,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
 
 def _prepare() -> None:
     """Load what pictures need, and keep the first of them, before a browser asks for it."""
-    plane_figure(View(), LIGHT, fine=True)
+    told({"search": "", "fine": True})
     warm_up()
 
 

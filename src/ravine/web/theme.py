@@ -53,8 +53,12 @@ def blank(theme: Theme, *, x: dict[str, Any], y: dict[str, Any], **rest: Any) ->
         "linecolor": theme.grid,
         "ticks": "outside",
         "tickcolor": theme.grid,
-        "title": {"standoff": 6},
+        "ticklen": 5,
     }
+
+    for own in (x, y):
+        if "title" in own:
+            own["title"] = {"standoff": 6, "font": {"size": 14}} | own["title"]
 
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",

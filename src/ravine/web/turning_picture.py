@@ -18,7 +18,7 @@ MOST_STEPS = 60
 
 _ANGLES = 4
 _WIDE = 1.8  # width of the picture in heights, at most
-_SIDE = 61  # points along a side of the valley's grid
+_SIDE = 121  # points of a level line
 _LINES = 7  # level lines of the valley in force
 
 
@@ -31,10 +31,8 @@ def turning_figure(view: View, theme: Theme, frame: int) -> dict[str, Any]:
     path = trace.y[: shown + 1]
     reach = 1.15 * max(1.5, float(np.abs(path).max()))
     active = problem.batch_hessian(shown % _ANGLES)
-    across = np.linspace(-_WIDE * reach, _WIDE * reach, _SIDE)
-    upward = np.linspace(-reach, reach, _SIDE)
     traces = [
-        _valley(active, across, upward, theme),
+        *_valley(active, reach, theme),
         *_path(path, theme),
         _axes(problem, reach, theme),
     ]
@@ -55,26 +53,45 @@ def turning_figure(view: View, theme: Theme, frame: int) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def _valley(
-    hessian: FloatArray, across: FloatArray, upward: FloatArray, theme: Theme
-) -> dict[str, Any]:
-    """Level lines of ½ xᵀHx, evenly spaced in the distance along its steepest direction."""
-    x, y = np.meshgrid(across, upward)
-    points = np.stack([x.ravel(), y.ravel()])
-    height = np.sqrt(np.einsum("ik,ij,jk->k", points, hessian, points)).reshape(x.shape)
-    top = float(height.max())
+def turning_key(view: View, theme: Theme, frame: int) -> str:
+    """What two views with the same path have in common, and no others."""
+    names = ("Q", "step", "beta", "gamma", "K", "seed", "example")
+    shown = View(**{name: getattr(view, name) for name in names})
+    return f"{theme.name} {shown.query} {frame}"
 
-    return {
-        "type": "contour",
-        "x": typed(across),
-        "y": typed(upward),
-        "z": typed(height),
-        "contours": {"start": 0.0, "end": top, "size": top / _LINES, "coloring": "lines"},
-        "colorscale": [[0, theme.sky], [1, theme.grid]],
-        "line": {"width": 1},
-        "showscale": False,
-        "hoverinfo": "skip",
-    }
+
+def _valley(hessian: FloatArray, reach: float, theme: Theme) -> list[dict[str, Any]]:
+    """Level lines of ½ xᵀHx, evenly spaced in the distance along its steepest direction."""
+    values, vectors = np.linalg.eigh(hessian)
+    turn = np.linspace(0.0, 2.0 * np.pi, _SIDE)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+    ellipse = vectors @ (circle / np.sqrt(values)[:, None])
+    top = (
+        np.hypot(_WIDE, 1.0) * reach * np.sqrt(values[-1])
+    )  # in the farthest corner of the picture
+
+    lines = []
+    for height in top * np.arange(1, _LINES + 1) / _LINES:
+        colour = _between(theme.sky, theme.grid, height / top)
+        lines.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": typed(height * ellipse[0]),
+                "y": typed(height * ellipse[1]),
+                "line": {"width": 1, "color": colour},
+                "hoverinfo": "skip",
+            }
+        )
+
+    return lines
+
+
+def _between(first: str, second: str, share: float) -> str:
+    """The colour a share of the way from one #rrggbb to another."""
+    ends = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (first, second)]
+    mixed = [round(a + share * (b - a)) for a, b in zip(*ends, strict=True)]
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def _path(path: FloatArray, theme: Theme) -> list[dict[str, Any]]:

@@ -143,6 +143,21 @@ class View:
 
         return urlencode(changed)
 
+    @property
+    def typed(self) -> dict[str, str]:
+        """Every setting as it stands in its box or list.
+
+        Examples
+        --------
+        >>> View(Q=8.0).typed["Q"], View().typed["beta"], View().typed["gamma"]
+        ('8', '0.699558', '')
+        """
+        return {field.name: _typed(getattr(self, field.name)) for field in fields(self)}
+
+
+SETTINGS = tuple(field.name for field in fields(View))
+"""The names of all settings."""
+
 
 def parse(settings: dict[str, Any]) -> tuple[View, dict[str, str]]:
     """Read settings; what cannot be used stays at its default and gets a line that says why.
@@ -172,9 +187,12 @@ def from_query(query: str) -> tuple[View, dict[str, str]]:
     >>> from_query("?Q=8&beta=0.5&gamma=0")[0].method.is_nesterov
     False
     """
-    known = {field.name for field in fields(View)}
-    pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, max_num_fields=64)
-    return parse({name: value for name, value in pairs if name in known})
+    try:
+        pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, max_num_fields=64)
+    except ValueError:  # more fields than there can be settings: no address of ours
+        pairs = []
+
+    return parse({name: value for name, value in pairs if name in SETTINGS})
 
 
 _CHOICES: dict[str, type[Choice]] = {
@@ -206,7 +224,18 @@ def _read(name: str, value: Any) -> Any:
 def _written(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, Choice):
-        return value.value
+    if isinstance(value, str):  # a choice, or the name of a quantity
+        return str(value)
 
     return repr(value)
+
+
+def _typed(value: Any) -> str:
+    """A setting as it stands in its box: short where that says all, else every digit."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        short = f"{value:.6g}"
+        return short if abs(float(short) - value) <= 1e-5 * abs(value) else repr(value)
+
+    return str(value)
