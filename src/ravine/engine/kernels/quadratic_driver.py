@@ -17,12 +17,14 @@ from ravine.engine.kernels.quadratic_lanes import (
     LANES,
     LIMIT,
     SCALE,
+    SECOND,
     Floats,
     G,
     Singles,
     Words,
     chunk_independent,
     chunk_shared,
+    chunk_shared_by_two,
     draw_shared,
     modal_row,
 )
@@ -37,12 +39,12 @@ class QuadraticBlock(NamedTuple):
 
     own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
     x: Floats  # two rows a coordinate: newest and the one before
-    row: Floats  # c1, c2 and g of a coordinate
+    row: Floats  # c1, c2 and g of a coordinate, and c1 and c2 of a second one
     squares: Floats  # a row a step of the chunk
     noise: Singles  # four rows of normals, two of radii, one of scales
     words: Words
     states: Words  # streams: four rows a coordinate, or where shared for 128 coordinates
-    shared: Singles  # shared noise of one chunk or of all: a row a step, by 128 coordinates
+    shared: Singles  # shared noise of one chunk or of all: a row of steps a coordinate
     bins: FloatArray  # a row a bin
     latest: FloatArray
     diverged_at: Integers
@@ -191,15 +193,23 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                 squares[entry] = 0.0
             if independent == 0 and draws:
                 draw_shared(state.states, state.words, noise, state.shared)
-            for i in range(d):
-                both = x[2 * i * LANES : 2 * (i + 1) * LANES]
-                modal_row(eigenvalues[i], own, row)
-                if independent == 1:
+            if independent == 1:
+                for i in range(d):
+                    both = x[2 * i * LANES : 2 * (i + 1) * LANES]
                     streams = state.states[4 * i * LANES : 4 * (i + 1) * LANES]
+                    modal_row(eigenvalues[i], own, row)
                     chunk_independent(both, row, streams, state.words, noise, squares)
-                else:
-                    at = k // CHUNK * stride + i // LANES * CHUNK * LANES + i % LANES
-                    chunk_shared(both, row, state.shared[at:], squares)
+            else:
+                drawn = state.shared[k // CHUNK * stride :]
+                for i in range(0, d - 1, 2):
+                    four = x[2 * i * LANES : 2 * (i + 2) * LANES]
+                    modal_row(eigenvalues[i], own, row)
+                    modal_row(eigenvalues[i + 1], own, row[SECOND:])
+                    chunk_shared_by_two(four, row, drawn[i * CHUNK :], squares)
+                if d % 2 == 1:
+                    both = x[2 * (d - 1) * LANES :]
+                    modal_row(eigenvalues[d - 1], own, row)
+                    chunk_shared(both, row, drawn[(d - 1) * CHUNK :], squares)
 
             b = record_chunk(k, edges, b, state)
             k += CHUNK

@@ -33,10 +33,11 @@ from ravine.engine.kernels.quadratic_lanes import (
     CHUNK,
     LANES,
     SCALE,
+    SECOND,
     Floats,
     G,
     Singles,
-    aligned,
+    paged,
 )
 from ravine.engine.kernels.threads import spread
 from ravine.engine.measures import (
@@ -102,21 +103,21 @@ def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     kind = plan.start.dtype
     groups = -(-d // LANES)
     rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[plan.noise]
-    shared = aligned(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
+    shared = paged(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
     shared[:] = 0.0
 
     return QuadraticBlock(
-        aligned(5 * LANES, np.float64),
-        aligned(2 * d * LANES, kind),
-        aligned(3 * LANES, kind),
-        aligned(CHUNK * LANES, kind),
-        aligned(7 * LANES, np.float32),
-        aligned(4 * LANES, np.uint32),
-        aligned(4 * rows * LANES, np.uint32),
+        paged(5 * LANES, np.float64),
+        paged(2 * d * LANES, kind),
+        paged(5 * LANES, kind),
+        paged(CHUNK * LANES, kind),
+        paged(7 * LANES, np.float32),
+        paged(4 * LANES, np.uint32),
+        paged(4 * rows * LANES, np.uint32),
         shared,
-        aligned((plan.edges.size - 1) * LANES, np.float64),
-        np.empty(LANES),
-        np.empty(LANES, np.int64),
+        paged((plan.edges.size - 1) * LANES, np.float64),
+        paged(LANES, np.float64),
+        paged(LANES, np.int64),
     )
 
 
@@ -126,7 +127,7 @@ def drawn_noise(plan: QuadraticPlan, repeat: int) -> Singles:
     state.noise[SCALE:] = 1.0
     fill_streams(plan.seed, np.full(LANES, repeat << 32, np.uint64), True, NOISE, state.states)
     stride = state.shared.size
-    shared: Singles = aligned(-(-plan.steps // CHUNK) * stride, np.float32)
+    shared: Singles = paged(-(-plan.steps // CHUNK) * stride, np.float32)
     draw_chunks(state.states, state.words, state.noise, stride, shared)
     return shared
 
@@ -149,7 +150,7 @@ def run_block(
     rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
     np.concatenate([values[some] for values in rows], out=state.own)
     state.x.reshape(-1, 2, LANES)[...] = plan.start[:, None, None] / lanes.unit[some]
-    state.row[G:] = lanes.g[some]
+    state.row[G:SECOND] = lanes.g[some]
     state.noise[SCALE:] = -lanes.alpha[some] * plan.sigma if mode == INDEPENDENT else 1.0
     state.bins[:] = 0.0
     state.latest[:] = 0.0
