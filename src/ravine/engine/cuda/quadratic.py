@@ -112,7 +112,7 @@ class QuadraticLauncher:
         self._repeats = spec.repeats
         self._pairs = spec.pairs
         self._distance = float(np.linalg.norm(start))
-        self._start_square = float((start**2).sum())
+        self._start_square = plan.start_square
         self._samples = _sup_samples(plan.steps) if with_sup else 0
         self._layout: QuadraticLayout | SharedNoiseLayout
         if mode == SHARED:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
@@ -34,6 +35,19 @@ _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, a
 _EIGHT = 8  # steps that are recorded together where they fall into one bin
 
 
+class QuadraticTrajectories(NamedTuple):
+    """What is each trajectory's own; (n,) in whole blocks."""
+
+    alpha: FloatArray
+    beta: FloatArray
+    gamma: FloatArray
+    g: FloatArray  # gamma / (1 + gamma)
+    unit: FloatArray  # what the state is measured in
+    factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
+    limit: FloatArray  # squared error beyond which a lane has diverged
+    stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
+
+
 class QuadraticBlock(NamedTuple):
     """The state of a block, flat rows of ``LANES``, and room to work in."""
 
@@ -48,6 +62,32 @@ class QuadraticBlock(NamedTuple):
     bins: FloatArray  # a row a bin
     latest: FloatArray
     diverged_at: Integers
+
+
+@inner
+def begin(lanes: QuadraticTrajectories, at: int, start: Floats, state: QuadraticBlock) -> None:
+    """Put the trajectories from ``at`` on at their start, with nothing recorded yet."""
+    own = state.own
+    for p in range(LANES):
+        own[p] = lanes.alpha[at + p]
+        own[BETA + p] = lanes.beta[at + p]
+        own[GAMMA + p] = lanes.gamma[at + p]
+        own[FACTOR + p] = lanes.factor[at + p]
+        own[LIMIT + p] = lanes.limit[at + p]
+        state.row[G + p] = lanes.g[at + p]
+        state.latest[p] = 0.0
+        state.diverged_at[p] = 0
+
+    unit = lanes.unit[at : at + LANES]
+    for i in range(start.size):
+        both = state.x[2 * i * LANES : 2 * (i + 1) * LANES]
+        for p in range(LANES):
+            away = start[i] / unit[p]
+            both[p] = away
+            both[LANES + p] = away
+
+    for entry in range(state.bins.size):
+        state.bins[entry] = 0.0
 
 
 @inner
@@ -165,6 +205,9 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
 
     @compiled
     def run_block(
+        lanes: QuadraticTrajectories,
+        at: int,
+        start: Floats,
         eigenvalues: Floats,
         draws: bool,
         stride: int,
@@ -188,6 +231,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         b = 0
         k = 0
         running = LANES if fingerprint >= 0 else 0
+        begin(lanes, at, start, state)
         while k < steps and running > 0:
             for entry in range(squares.size):
                 squares[entry] = 0.0
