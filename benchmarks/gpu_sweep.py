@@ -53,8 +53,8 @@ def plane(side: int, steps: int, noise: str, dtype: str) -> Spec:
 
 def kernel_seconds(spec: Spec) -> float:
     """Median seconds of the kernel alone, between two events."""
-    launcher = QuadraticLauncher(spec)
     with work_queues(1) as (queue,):
+        launcher = QuadraticLauncher(spec, queue)
         launch, _ = launcher.prepared(queue, 0, spec.pixels, 0)
         launch()
         found = []

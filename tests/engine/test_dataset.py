@@ -1,6 +1,7 @@
 """The dataset of a sweep names every variable and says what made it."""
 
 import json
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -16,8 +17,11 @@ from ravine.sampling import Sampling
 PROBLEM = counterexample(1, 10, 4)
 
 
-def dataset(**changes):
-    """A plane of 2 x 3 pixels in two tiles, filled with the numbers of the pixels."""
+TILES = ((4, 6), (0, 4))
+
+
+def dataset(tiles=TILES, **changes):
+    """A plane of 2 x 3 pixels in tiles, filled with the numbers of the pixels."""
     plain = {
         "problem": PROBLEM,
         "alphas": np.array([0.1, 0.2]),
@@ -29,14 +33,15 @@ def dataset(**changes):
     spec = Spec(**plain | changes)
     names = variable_names(spec.measures, spec.repeats)
     assembly = Assembly(spec)
-    for first, last in ((4, 6), (0, 4)):
+    for first, last in tiles:
         assembly.add((first, last), dict.fromkeys(names, np.arange(first, last, dtype=float)))
 
     return assembly.dataset()
 
 
-def test_tiles_are_put_in_place_in_any_order_and_typed():
-    data = dataset()
+@pytest.mark.parametrize("tiles", [TILES, *permutations(((0, 2), (2, 4), (4, 6)))])
+def test_tiles_are_put_in_place_in_any_order_and_typed(tiles):
+    data = dataset(tiles)
     for name in variable_names(MEASURES, 2):
         assert data[name].values.tolist() == [[0, 1, 2], [3, 4, 5]]
         assert data[name].dtype == variable_dtype(name)

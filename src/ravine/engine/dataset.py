@@ -54,12 +54,20 @@ class Assembly:
         self._spec = spec
         names = variable_names(spec.measures, spec.repeats)
         self._values = {name: np.empty(spec.pixels, variable_dtype(name)) for name in names}
+        self._begun = 0  # pixels whose memory has been written to
 
     def add(self, tile: tuple[int, int], part: dict[str, FloatArray]) -> None:
         """Take the variables of the pixels of a tile."""
         first, last = tile
         for name, values in part.items():
             self._values[name][first:last] = values
+
+        # The system makes a page of memory when it is first written to. For the next tile that is
+        # done now, while a GPU still computes it, and not when nothing else is left to wait for.
+        ahead = slice(max(self._begun, last), 2 * last - first)
+        self._begun = max(self._begun, ahead.stop)
+        for array in self._values.values():
+            array[ahead] = 0
 
     def dataset(self) -> xr.Dataset:
         """Return the dataset of the sweep, when all tiles are there."""

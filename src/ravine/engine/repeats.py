@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ravine.arguments import FloatArray
@@ -46,8 +48,13 @@ def reduce_repeats(
 
 def variable_names(measures: tuple[str, ...], repeats: int) -> list[str]:
     """Names of the variables that ``reduce_repeats`` makes."""
+    return list(_names(measures, min(repeats, 2)))
+
+
+@cache
+def _names(measures: tuple[str, ...], repeats: int) -> tuple[str, ...]:
     blank = dict.fromkeys(FIELDS, np.zeros((1, repeats)))
-    return list(reduce_repeats(blank, measures, repeats))
+    return tuple(reduce_repeats(blank, measures, repeats))
 
 
 def _mean(values: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Spec:
     @property
     def pixels(self) -> int:
         """Number of pixels, counted in C order."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
     @property
     def sampled(self) -> bool:

@@ -60,8 +60,7 @@ def run_tile(spec: Spec, first: int, last: int) -> Part:
 
 def _run_on_gpu(spec: Spec, tiles: Iterable[Tile]) -> Iterator[tuple[Tile, Part]]:
     pipeline = import_module("ravine.engine.cuda.pipeline")
-    launcher = kernel_for(spec).new_launcher(spec)
-    yield from pipeline.run_tiles(spec, launcher, tiles)
+    yield from pipeline.run_tiles(spec, kernel_for(spec).new_launcher, tiles)
 
 
 def run_tiles(

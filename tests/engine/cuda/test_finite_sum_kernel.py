@@ -17,7 +17,7 @@ spec = Spec(
     sampling=Sampling.RESHUFFLE, start=problem.start, seed=3, device="cuda",
 )
 with work_queues(1) as (queue,):
-    fields = FiniteSumLauncher(spec).launch(queue, 0, 2).copy_to_host()
+    fields = FiniteSumLauncher(spec, queue).launch(queue, 0, 2).copy_to_host()
 expected = run_tile(spec, 0, 2)
 result = fields.tolist(), [expected[name].ravel().tolist() for name in FIELDS]
 """

@@ -20,7 +20,7 @@ spec = Spec(
     restart=Restart.GRADIENT, start=problem.start, dtype="{dtype}", device="cuda",
 )
 with work_queues(1) as (queue,):
-    launcher = LinearModelLauncher(spec)
+    launcher = LinearModelLauncher(spec, queue)
     fields = launcher.launch(queue, 0, 2).copy_to_host()
 expected = run_tile(spec, 0, 2)
 result = launcher._whole, fields.tolist(), [expected[name].ravel().tolist() for name in FIELDS]

@@ -21,8 +21,8 @@ spec = Spec(
 mode = noise_mode(spec)
 plan = new_plan(spec, mode)
 shared = "{noise}" == "shared"
-launcher = QuadraticLauncher(spec)
 with work_queues(1) as (queue,):
+    launcher = QuadraticLauncher(spec, queue)
     launcher.prepared(queue, 1, 5, 1 if shared else 0)
     n = 4 if shared else 8
     own = queue.room("own", (rows.ROWS, n), np.float64).copy_to_host()

@@ -24,7 +24,7 @@ class Numbers:
 
 tiles = [(0, 2), (2, 4), (4, 6), (6, 7)]
 result = []
-for tile, part in run_tiles(spec, Numbers(), tiles):
+for tile, part in run_tiles(spec, lambda spec, queue: Numbers(), tiles):
     result.append([tile, len(launched), {name: v.tolist() for name, v in part.items()}])
 """
 

@@ -17,8 +17,8 @@ spec = Spec(
     problem=problem, alphas=alphas, betas=np.array([0.6]), steps=137, sigma2=0.01,
     noise="shared", start=problem.start, device="cuda",
 )
-launcher = QuadraticLauncher(spec)
 with work_queues(1) as (queue,):
+    launcher = QuadraticLauncher(spec, queue)
     launch, runs = launcher.prepared(queue, 0, 3, 0)
     launch()
     bins, latest, when = (a.copy_to_host().tolist() for a in (runs.bins, runs.latest, runs.when))

@@ -7,6 +7,7 @@ CODE = """
 from ravine.engine.cuda.linear_model import fits_registers, whole_layout_for, _whole_arguments
 from ravine.engine.cuda.whole_gradient_kernel import by_feature, whole_gradient
 from ravine.engine.cuda.source import device_function
+from ravine.engine.cuda.work_queue import work_queues
 from ravine.engine.kernels.linear_model_kernel import new_data, new_plan
 from ravine.engine.spec import Spec
 from ravine.problems import from_data
@@ -23,7 +24,8 @@ single = spec.dtype == "float32"
 assert fits_registers(data, plan, sampled=False, single=single)
 layout = whole_layout_for(data, plan, single=single)
 gradient = whole_gradient(layout)
-rows, target, weights, l2 = _whole_arguments(data, plan, None, np.dtype("{dtype}"))[:4]
+with work_queues(1) as (queue,):
+    rows, target, weights, l2 = _whole_arguments(queue, data, plan, None, np.dtype("{dtype}"))[:4]
 y = rng.standard_normal(problem.dimension).astype("{dtype}")
 
 @device_function

@@ -9,33 +9,42 @@ from ravine.engine.kernels.quadratic_lanes import (
     CHUNK,
     GAMMA,
     LANES,
+    SECOND,
     G,
     aligned,
     chunk_shared,
+    chunk_shared_by_two,
     modal_row,
+    paged,
 )
 
 RNG = np.random.default_rng(4)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint32])
-def test_rooms_begin_on_a_cache_line(dtype):
+@pytest.mark.parametrize(("room_of", "start"), [(aligned, 64), (paged, 4096)])
+def test_rooms_begin_on_a_cache_line_or_a_page(dtype, room_of, start):
     for size in (1, 100):
-        room = aligned(size, dtype)
+        room = room_of(size, dtype)
         assert room.shape == (size,)
         assert room.dtype == dtype
-        assert room.ctypes.data % 64 == 0
+        assert room.ctypes.data % start == 0
 
 
-def test_a_chunk_takes_the_steps_of_the_recurrence():
+def lanes_of_their_own():
     own = np.zeros(5 * LANES)
     own[:LANES] = RNG.uniform(0.0, 1.0, LANES)
     own[BETA : BETA + LANES] = RNG.uniform(-0.5, 0.9, LANES)
     own[GAMMA : GAMMA + LANES] = own[BETA : BETA + LANES]
-    row = np.zeros(3 * LANES)
-    row[G:] = 0.25
+    row = np.zeros(5 * LANES)
+    row[G:SECOND] = 0.25
+    return own, row
+
+
+def test_a_chunk_takes_the_steps_of_the_recurrence():
+    own, row = lanes_of_their_own()
     x = RNG.standard_normal(2 * LANES)
-    shared = RNG.standard_normal(CHUNK * LANES).astype(np.float32)
+    shared = RNG.standard_normal(CHUNK).astype(np.float32)
     squares = np.zeros(CHUNK * LANES)
     before = x[LANES:].copy()
     here = x[:LANES].copy()
@@ -49,9 +58,36 @@ def test_a_chunk_takes_the_steps_of_the_recurrence():
     h = 0.7 * own[:LANES]
     beta = own[BETA : BETA + LANES]
     for k in range(CHUNK):
-        noise = float(shared[k * LANES])
+        noise = float(shared[k])
         ahead = (1 + beta - h * (1 + beta)) * here - (beta - h * beta) * before + noise
         before, here = here, ahead
         seen = squares[k * LANES : (k + 1) * LANES]
         np.testing.assert_allclose(seen, (here - 0.25 * before) ** 2, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(x, [*here, *before], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_coordinates_at_once_have_the_bits_of_one_after_the_other(dtype):
+    own, row = lanes_of_their_own()
+    row = row.astype(dtype)
+    x = RNG.standard_normal(4 * LANES).astype(dtype)
+    shared = RNG.standard_normal(2 * CHUNK).astype(np.float32)
+    squares = RNG.uniform(0.0, 1.0, CHUNK * LANES).astype(dtype)
+    same = x.copy(), squares.copy()
+
+    @njit(fastmath={"contract"})
+    def in_turn(own, row, x, shared, squares):
+        for i in range(2):
+            modal_row(0.7 - 0.3 * i, own, row)
+            chunk_shared(x[2 * i * LANES :], row, shared[i * CHUNK :], squares)
+
+    @njit(fastmath={"contract"})
+    def at_once(own, row, x, shared, squares):
+        modal_row(0.7, own, row)
+        modal_row(0.7 - 0.3, own, row[SECOND:])
+        chunk_shared_by_two(x, row, shared, squares)
+
+    in_turn(own, row, x, shared, squares)
+    at_once(own, row, same[0], shared, same[1])
+    assert x.tobytes() == same[0].tobytes()
+    assert squares.tobytes() == same[1].tobytes()

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ravine.arguments import FloatArray
 from ravine.engine.cuda.finite_sum_kernel import FiniteSumLayout, finite_sum_kernel
 from ravine.engine.cuda.measures import batches, new_runs, summarise
-from ravine.engine.cuda.source import SIMULATED, cuda
+from ravine.engine.cuda.source import SIMULATED
+from ravine.engine.cuda.sum_rows import fill_sum_rows
 from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.draws.index_sampling import order_size
-from ravine.engine.kernels.finite_sum import new_tile, sup_samples
+from ravine.engine.kernels.finite_sum import new_sum, sup_samples
 from ravine.engine.kernels.finite_sum_kernel import FiniteSumPlan
 from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules
 from ravine.engine.measures import FIELDS
@@ -67,89 +66,82 @@ def launches(count: int, bins: int, entries: int) -> list[tuple[int, int]]:
 
 
 class FiniteSumLauncher:
-    """Runs the tiles of one sweep over a finite sum."""
+    """Runs the tiles of one sweep; what they have in common is put on the device once."""
 
     repeats_outside = False
 
-    def __init__(self, spec: Spec) -> None:
-        self._spec = spec
-        self._common: _Common | None = None
+    def __init__(self, spec: Spec, queue: WorkQueue) -> None:
+        terms, rules, plan, force = new_sum(spec)
+        start = plan.start.astype(np.float64)
+        gammas = np.empty(0)
+        if spec.gammas is not None:
+            gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
+
+        axes = {"alphas": spec.alphas, "betas": spec.betas, "gammas": gammas}
+        self._axes = tuple(queue.put(name, axis) for name, axis in axes.items())
+        self._pairs = spec.pairs
+        self._repeats = spec.repeats
+        self._own_streams = spec.noise != "shared"
+        self._distance = float(np.linalg.norm(start))
+        self._force = force
+        self._plan = plan
+        self._start_square = float((start**2).sum())
+        self._edges = queue.put("edges", plan.edges)
+        self._entries = entries_of(rules.sampling, terms.curvatures.shape[1], rules.batch)
+        layout = layout_for(terms, rules, plan)
+        self._samples = sup_samples(int(plan.edges[-1])) if layout.with_sup else 0
+        self._kernel = finite_sum_kernel(layout)
+        momentum = [rules.scale, rules.shift, rules.look_scale, rules.look_shift]
+        slopes = terms.slopes if layout.with_slopes else terms.curvatures[:1]
+        self._arguments = (
+            queue.put("curvatures", terms.curvatures),
+            queue.put("slopes", slopes),
+            queue.put("mean", terms.mean),
+            queue.put("same", terms.same),
+            queue.put("odd", terms.odd),
+            rules.sigma,
+            rules.period,
+            queue.put("momentum", np.stack(momentum).astype(plan.start.dtype)),
+            queue.put("start", plan.start),
+            plan.seed,
+            self._edges,
+            plan.noisy,
+            plan.tiny,
+            queue.put("basis", plan.basis if plan.basis.size else np.zeros((1, 1))),
+        )
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
-        terms, rules, plan, lanes = new_tile(self._spec, first, last)
-        if self._common is None:
-            self._common = _Common(terms, rules, plan)
-
-        count = (last - first) * self._spec.repeats
-        entries = self._common.entries
+        count = (last - first) * self._repeats
         fields = queue.room("fields", (count, len(FIELDS)), np.float64)
-        for start, stop in launches(count, plan.edges.size - 1, entries):
-            some = slice(start, stop)
-            own = np.ascontiguousarray(lanes.own[:, some])
-            limit = np.ascontiguousarray(lanes.limit[some])
-            identity = np.ascontiguousarray(lanes.identity[some])
-            self._run(queue, self._common, own, limit, identity, fields[some])
+        for start, stop in launches(count, self._plan.edges.size - 1, self._entries):
+            some = fields if stop - start == count else fields[start:stop]
+            self._run(queue, first * self._repeats + start, some)
 
         return fields
 
-    def _run(
-        self,
-        queue: WorkQueue,
-        common: _Common,
-        own: npt.NDArray[np.floating[Any]],
-        limit: FloatArray,
-        identity: npt.NDArray[np.uint64],
-        out: Any,
-    ) -> None:
-        """Queue trajectories in one launch, and their measures."""
-        n = len(limit)
-        runs = new_runs(queue, n, common.bins, cleared=True)
-        kernel = finite_sum_kernel(common.layout)
-        kernel[-(-n // _THREADS), _THREADS, queue.stream](
-            *common.arguments,
-            cuda.to_device(own, stream=queue.stream),
-            cuda.to_device(limit, stream=queue.stream),
-            cuda.to_device(identity, stream=queue.stream),
-            queue.room("orders", (n, common.entries), np.uint32),
-            *runs,
-        )
-        summarise(
-            queue, runs, common.edges, common.start_square, common.noisy, common.tiny,
-            common.samples, out,
+    def _run(self, queue: WorkQueue, first: int, out: Any) -> None:
+        """Queue the trajectories from the number ``first`` on in one launch, and their measures."""
+        plan = self._plan
+        n = int(out.shape[0])
+        blocks = -(-n // _THREADS)
+        runs = new_runs(queue, n, plan.edges.size - 1, cleared=True)
+        own = queue.room("own of sums", (3, n), plan.start.dtype)
+        limit = queue.room("limit", (n,), np.float64)
+        identity = queue.room("identity", (n,), np.uint64)
+        orders = queue.room("orders", (n, self._entries), np.uint32)
+        fill_sum_rows[blocks, _THREADS, queue.stream](
+            *self._axes, self._pairs, first, self._repeats, self._own_streams, self._distance,
+            self._force, own, limit, identity,
         )  # fmt: skip
+        with queue.long() as stream:
+            self._kernel[blocks, _THREADS, stream](
+                *self._arguments, own, limit, identity, orders, *runs
+            )
 
-
-class _Common:
-    """What all trajectories of a sweep have in common, on the device."""
-
-    def __init__(self, terms: FiniteSumTerms, rules: StepRules, plan: FiniteSumPlan) -> None:
-        self.layout = layout_for(terms, rules, plan)
-        self.entries = entries_of(rules.sampling, terms.curvatures.shape[1], rules.batch)
-        self.edges = cuda.to_device(plan.edges)
-        self.bins = plan.edges.size - 1
-        self.start_square = float((plan.start.astype(np.float64) ** 2).sum())
-        self.noisy = plan.noisy
-        self.tiny = plan.tiny
-        self.samples = sup_samples(int(plan.edges[-1])) if self.layout.with_sup else 0
-        momentum = [rules.scale, rules.shift, rules.look_scale, rules.look_shift]
-        slopes = terms.slopes if self.layout.with_slopes else terms.curvatures[:1]
-        self.arguments = (
-            cuda.to_device(terms.curvatures),
-            cuda.to_device(slopes),
-            cuda.to_device(terms.mean),
-            cuda.to_device(terms.same),
-            cuda.to_device(terms.odd),
-            rules.sigma,
-            rules.period,
-            cuda.to_device(np.stack(momentum).astype(plan.start.dtype)),
-            cuda.to_device(plan.start),
-            plan.seed,
-            self.edges,
-            plan.noisy,
-            plan.tiny,
-            cuda.to_device(plan.basis if plan.basis.size else np.zeros((1, 1))),
-        )
+        summarise(
+            queue, runs, self._edges, self._start_square, plan.noisy, plan.tiny, self._samples, out
+        )  # fmt: skip
 
 
 new_launcher = FiniteSumLauncher

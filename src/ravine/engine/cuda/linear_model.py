@@ -12,7 +12,7 @@ from ravine.arguments import FloatArray
 from ravine.engine.cuda.finite_sum import entries_of, launches
 from ravine.engine.cuda.linear_model_kernel import LinearModelLayout, linear_model_kernel
 from ravine.engine.cuda.measures import Runs, new_runs, summarise
-from ravine.engine.cuda.source import SIMULATED, cuda
+from ravine.engine.cuda.source import SIMULATED
 from ravine.engine.cuda.whole_gradient_kernel import WholeGradientLayout, whole_gradient_kernel
 from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.kernels.finite_sum import identities
@@ -92,7 +92,7 @@ class LinearModelLauncher:
 
     repeats_outside = False
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, queue: WorkQueue) -> None:
         sampled = spec.sampled
         batch = spec.batch if sampled else 1
         data = new_data(spec.problem, spec.start, sampled)
@@ -101,15 +101,15 @@ class LinearModelLauncher:
         self._data = data
         self._plan = plan
         self._entries = entries_of(plan.sampling, data.edges.size - 1, batch) if sampled else 1
-        self._edges = cuda.to_device(plan.edges)
+        self._edges = queue.put("edges", plan.edges)
         single = spec.dtype == "float32"
         self._whole = fits_registers(data, plan, sampled=sampled, single=single)
         if self._whole:
             self._kernel = whole_gradient_kernel(whole_layout_for(data, plan, single=single))
-            self._arguments = _whole_arguments(data, plan, self._edges, np.dtype(spec.dtype))
+            self._arguments = _whole_arguments(queue, data, plan, self._edges, np.dtype(spec.dtype))
         else:
             self._kernel = linear_model_kernel(layout_for(data, plan, batch, sampled, single))
-            self._arguments = _arguments(data, plan, self._edges)
+            self._arguments = _arguments(queue, data, plan, self._edges)
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
@@ -135,16 +135,17 @@ class LinearModelLauncher:
         n = len(identity)
         threads = _WHOLE_THREADS if self._whole else _THREADS
         runs = new_runs(queue, n, self._plan.edges.size - 1, cleared=True)
-        own = cuda.to_device(rows, stream=queue.stream)
-        streams = cuda.to_device(identity, stream=queue.stream)
+        own = queue.put("own", rows)
+        streams = queue.put("identity", identity)
         orders: tuple[Any, ...] = ()
         if not self._whole:
             orders = (queue.room("orders", (n, self._entries), np.uint32),)
 
         def launch() -> None:
-            self._kernel[-(-n // threads), threads, queue.stream](
-                *self._arguments, own, streams, *orders, *runs
-            )
+            with queue.long() as stream:
+                self._kernel[-(-n // threads), threads, stream](
+                    *self._arguments, own, streams, *orders, *runs
+                )
 
         return launch, runs
 
@@ -155,42 +156,48 @@ class LinearModelLauncher:
         summarise(queue, runs, self._edges, start_square, plan.noisy, plan.tiny, samples, out)
 
 
-def _arguments(data: LinearModelData, plan: LinearModelPlan, edges: Any) -> tuple[Any, ...]:
+def _arguments(
+    queue: WorkQueue, data: LinearModelData, plan: LinearModelPlan, edges: Any
+) -> tuple[Any, ...]:
     """What all trajectories have in common, for ``linear_model_kernel``."""
     return (
-        cuda.to_device(data.X),
-        cuda.to_device(data.wide),
-        cuda.to_device(data.target),
-        cuda.to_device(data.weights),
+        queue.put("X", data.X),
+        queue.put("wide", data.wide),
+        queue.put("target", data.target),
+        queue.put("weights", data.weights),
         data.l2,
-        cuda.to_device(data.minimiser),
-        cuda.to_device(data.start),
-        cuda.to_device(data.edges.astype(np.int64)),
+        queue.put("minimiser", data.minimiser),
+        queue.put("start", data.start),
+        queue.put("rows", data.edges.astype(np.int64)),
         plan.seed,
         plan.period,
         plan.noisy,
         plan.sigma,
         plan.tiny,
         edges,
-        cuda.to_device(plan.momentum),
+        queue.put("momentum", plan.momentum),
     )
 
 
 def _whole_arguments(
-    data: LinearModelData, plan: LinearModelPlan, edges: Any, dtype: np.dtype[Any]
+    queue: WorkQueue,
+    data: LinearModelData,
+    plan: LinearModelPlan,
+    edges: Any,
+    dtype: np.dtype[Any],
 ) -> tuple[Any, ...]:
     """What all trajectories have in common, for ``whole_gradient_kernel``, in its precision."""
     return (
-        cuda.to_device(data.wide.ravel().astype(dtype)),
-        cuda.to_device(data.target.astype(dtype)),
-        cuda.to_device(data.weights.astype(dtype)),
+        queue.put("wide", data.wide.ravel().astype(dtype)),
+        queue.put("target", data.target.astype(dtype)),
+        queue.put("weights", data.weights.astype(dtype)),
         dtype.type(data.l2),
-        cuda.to_device(data.minimiser.astype(dtype)),
-        cuda.to_device(data.start.astype(dtype)),
+        queue.put("minimiser", data.minimiser.astype(dtype)),
+        queue.put("start", data.start.astype(dtype)),
         plan.seed,
         dtype.type(plan.sigma),
         edges,
-        cuda.to_device(plan.momentum),
+        queue.put("momentum", plan.momentum),
     )
 
 

@@ -6,12 +6,11 @@ are handed on, and its next tile is asked for: the GPU does not wait for this si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ravine.arguments import FloatArray
 from ravine.engine.cuda.repeats import reduced, reductions
-from ravine.engine.cuda.source import cuda
 from ravine.engine.cuda.work_queue import WorkQueue, work_queues
 from ravine.engine.repeats import variable_names
 
@@ -35,13 +34,16 @@ class Launcher(Protocol):
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
 
 
-def run_tiles(spec: Spec, launcher: Launcher, tiles: Iterable[Tile]) -> Iterator[tuple[Tile, Part]]:
+def run_tiles(
+    spec: Spec, new_launcher: Callable[[Spec, WorkQueue], Launcher], tiles: Iterable[Tile]
+) -> Iterator[tuple[Tile, Part]]:
     """Run tiles; yield each with the variables of its pixels.
 
-    These lie in memory that is used again when the next tile is asked for: copy what is to stay.
+    ``new_launcher`` puts what tiles have in common on the GPU, in the rooms of the queue that it is
+    given. The variables lie in memory that is used again when the next tile is asked for: copy what
+    is to stay.
     """
     names = variable_names(spec.measures, spec.repeats)
-    rows = cuda.to_device(reductions(names))
 
     def begin(queue: WorkQueue, tile: Tile) -> tuple[WorkQueue, Tile]:
         first, last = tile
@@ -55,6 +57,11 @@ def run_tiles(spec: Spec, launcher: Launcher, tiles: Iterable[Tile]) -> Iterator
         return tile, dict(zip(names, queue.fetched(), strict=True))
 
     with work_queues(_QUEUES) as queues:
+        launcher = new_launcher(spec, queues[0])
+        rows = queues[0].put("reductions", reductions(names))
+        for queue in queues[1:]:
+            queue.follow(queues[0])
+
         waiting: list[tuple[WorkQueue, Tile]] = []
         for number, tile in enumerate(tiles):
             if len(waiting) == _QUEUES:

@@ -21,7 +21,7 @@ from ravine.engine.cuda.own_rows import ROWS, fill_rows
 from ravine.engine.cuda.quadratic_kernel import QuadraticLayout, quadratic_kernel
 from ravine.engine.cuda.quadratic_steps import draw_shared
 from ravine.engine.cuda.shared_noise_kernel import SharedNoiseLayout, shared_noise_kernel
-from ravine.engine.cuda.source import SIMULATED, cuda
+from ravine.engine.cuda.source import SIMULATED
 from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.kernels.quadratic_driver import takes_sup_norm
 from ravine.engine.kernels.quadratic_kernel import (
@@ -46,7 +46,7 @@ MOST_COORDINATES = 1024
 # With these, more threads fit beside each other than the compiler would choose.
 _REGISTERS = 168  # where each trajectory draws noise of its own, in single precision
 _SHARED_REGISTERS = {True: 168, False: None}  # by whether in single precision
-_NOISE = 1 << 30  # bytes of shared noise that is kept for all repeats, at most
+_NOISE = 1 << 28  # bytes of shared noise that is kept for all repeats, at most
 
 
 def lacking(spec: Spec) -> str | None:
@@ -98,7 +98,7 @@ def shared_layout_for(d: int, *, single: bool, nesterov: bool, with_sup: bool) -
 class QuadraticLauncher:
     """Runs the tiles of one sweep; what they have in common is put on the device once."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, queue: WorkQueue) -> None:
         mode = noise_mode(spec)
         plan = new_plan(spec, mode)
         start = plan.start.astype(np.float64)
@@ -112,7 +112,7 @@ class QuadraticLauncher:
         self._repeats = spec.repeats
         self._pairs = spec.pairs
         self._distance = float(np.linalg.norm(start))
-        self._start_square = float((start**2).sum())
+        self._start_square = plan.start_square
         self._samples = _sup_samples(plan.steps) if with_sup else 0
         self._layout: QuadraticLayout | SharedNoiseLayout
         if mode == SHARED:
@@ -126,15 +126,16 @@ class QuadraticLauncher:
         if spec.gammas is not None:
             gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
 
-        self._axes = tuple(cuda.to_device(axis) for axis in (spec.alphas, spec.betas, gammas))
-        self._eigenvalues = cuda.to_device(plan.eigenvalues)
-        self._start = cuda.to_device(plan.start)
+        axes = {"alphas": spec.alphas, "betas": spec.betas, "gammas": gammas}
+        self._axes = tuple(queue.put(name, axis) for name, axis in axes.items())
+        self._eigenvalues = queue.put("eigenvalues", plan.eigenvalues)
+        self._start = queue.put("start", plan.start)
         vectors = plan.eigenvectors if with_sup else np.zeros((1, 1))
-        self._vectors = cuda.to_device(np.ascontiguousarray(vectors.T))
-        self._edges = cuda.to_device(plan.edges)
-        self._bin_of = cuda.to_device(bins_of_steps(plan.edges))
-        self._levels = cuda.to_device(bin_levels(plan.steps, STEPS))
-        self._noise = self._drawn_noise() if mode == SHARED else []
+        self._vectors = queue.put("vectors", vectors.T)
+        self._edges = queue.put("edges", plan.edges)
+        self._bin_of = queue.put("bin_of", bins_of_steps(plan.edges))
+        self._levels = queue.put("levels", bin_levels(plan.steps, STEPS))
+        self._noise = self._drawn_noise(queue) if mode == SHARED else []
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
@@ -179,11 +180,12 @@ class QuadraticLauncher:
         blocks = -(-n // (layout.threads // layout.lanes))
 
         def launch() -> None:
-            kernel[blocks, layout.threads, queue.stream](
-                self._eigenvalues, self._start, self._vectors, self._plan.seed,
-                np.int32(self._plan.steps), self._plan.tiny, self._levels, self._bin_of, own,
-                identity, *runs,
-            )  # fmt: skip
+            with queue.long() as stream:
+                kernel[blocks, layout.threads, stream](
+                    self._eigenvalues, self._start, self._vectors, self._plan.seed,
+                    np.int32(self._plan.steps), self._plan.tiny, self._levels, self._bin_of, own,
+                    identity, *runs,
+                )  # fmt: skip
 
         return launch, runs
 
@@ -195,13 +197,14 @@ class QuadraticLauncher:
         kernel = shared_noise_kernel(layout)
         n = int(own.shape[1])
         blocks = -(-n // (layout.threads // layout.lanes * layout.trajectories))
-        noise = self._noise[repeat] if self._noise else self._draw(queue, repeat)
+        noise = self._noise[repeat] if self._noise else self._draw(queue, "noise", repeat)
 
         def launch() -> None:
-            kernel[blocks, layout.threads, queue.stream](
-                self._eigenvalues, self._start, self._vectors, np.int32(self._plan.steps),
-                self._edges, self._bin_of, own, noise, *runs,
-            )  # fmt: skip
+            with queue.long() as stream:
+                kernel[blocks, layout.threads, stream](
+                    self._eigenvalues, self._start, self._vectors, np.int32(self._plan.steps),
+                    self._edges, self._bin_of, own, noise, *runs,
+                )  # fmt: skip
 
         return launch
 
@@ -232,31 +235,23 @@ class QuadraticLauncher:
         width = self._layout.lanes * self._layout.coordinates
         return -(-self._plan.steps // STEPS) * width * STEPS
 
-    def _drawn_noise(self) -> list[Any]:
+    def _drawn_noise(self, queue: WorkQueue) -> list[Any]:
         """Draw the shared noise of all repeats, or none where that would take too much memory."""
         size = self._noise_size()
         if size * self._plan.start.itemsize * self._repeats > _NOISE:
             return []
 
-        drawn = [cuda.device_array(size, self._plan.start.dtype) for _ in range(self._repeats)]
-        for repeat, noise in enumerate(drawn):
-            self._draw_into(noise, repeat, 0)
+        return [self._draw(queue, f"noise {repeat}", repeat) for repeat in range(self._repeats)]
 
-        cuda.synchronize()
-        return drawn
-
-    def _draw(self, queue: WorkQueue, repeat: int) -> Any:
+    def _draw(self, queue: WorkQueue, name: str, repeat: int) -> Any:
         """Queue the drawing of the noise that the trajectories of a repeat share."""
-        noise = queue.room("noise", (self._noise_size(),), self._plan.start.dtype)
-        self._draw_into(noise, repeat, queue.stream)
-        return noise
-
-    def _draw_into(self, noise: Any, repeat: int, stream: Any) -> None:
-        clear(noise, stream)
+        noise = queue.room(name, (self._noise_size(),), self._plan.start.dtype)
+        clear(noise, queue.stream)
         width = self._layout.lanes * self._layout.coordinates
         identity = np.uint64(repeat) << np.uint64(32)
         d = self._plan.start.size
-        draw_shared[-(-d // 32), 32, stream](self._plan.seed, identity, d, width, noise)
+        draw_shared[-(-d // 32), 32, queue.stream](self._plan.seed, identity, d, width, noise)
+        return noise
 
 
 def _sup_samples(steps: int) -> int:

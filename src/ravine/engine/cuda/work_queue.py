@@ -1,43 +1,58 @@
 """Work for the GPU with the memory that it needs, and the way back of its results.
 
-All queues compute in one stream, in the order in which they were asked; results travel back in
-streams of their own while the next tile is under way. Two tiles that compute side by side would
-end together: the short kernels at the end of the first wait for all blocks of the second, and then
-the GPU waits for this side. Memory is kept from tile to tile and from sweep to sweep: to ask for
-it and to give it back makes the GPU wait.
+A queue has a stream for its long kernel, one for the short kernels before and after it, and one in
+which results travel back. Long kernels of two queues run side by side, so that the second fills the
+places that the first one's last blocks leave empty; short kernels go first, or the measures of one
+tile would wait for all blocks of the next, and then the GPU for this side. Memory is kept from tile
+to tile and from sweep to sweep: to ask for it and to give it back makes the GPU wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.cuda.source import cuda
+from ravine.engine.cuda.source import SIMULATED, cuda
+
+_USUAL, _FIRST = 0, -5  # priorities; a GPU takes the nearest that it has
 
 _idle: list[WorkQueue] = []
 
 
-@cache
-def _computing() -> Any:
-    """Return the stream that all queues compute in."""
-    return cuda.stream()
+def _new_stream(priority: int) -> Any:
+    """Return a stream whose waiting blocks go before those of streams with a higher number."""
+    if SIMULATED:
+        return cuda.stream()
+
+    cuda.current_context()  # there has to be one before a stream
+    driver: Any = import_module("cuda.bindings.driver")
+    # 0 for a stream that waits for copies in the default one, as Numba's own streams do.
+    error, handle = driver.cuStreamCreateWithPriority(0, priority)
+    if int(error) != 0:
+        return cuda.stream()
+
+    return cuda.external_stream(int(handle))
 
 
 class WorkQueue:
     """Room on the GPU for the work of a tile, and pinned memory on this side for its results."""
 
     def __init__(self) -> None:
-        self.stream = _computing()
-        self._travelling = cuda.stream()
+        self.stream = _new_stream(_FIRST)
+        self._long = _new_stream(_USUAL)
+        self._travelling = _new_stream(_FIRST)
+        self._ready = cuda.event()
+        self._over = cuda.event()
         self._computed = cuda.event()
         self._done = cuda.event()
         self._rooms: dict[str, Any] = {}
+        self._flat: dict[str, Any] = {}
         self._views: dict[str, Any] = {}
         self._pinned = cuda.pinned_array(1, np.float64)
         self._results: FloatArray = self._pinned
@@ -53,8 +68,32 @@ class WorkQueue:
         if kept is None or kept.shape[0] < size or kept.dtype != dtype:
             self._rooms[name] = kept = cuda.device_array(size, dtype)
 
-        self._views[name] = view = kept[:size].reshape(shape)
+        self._flat[name] = kept[:size]
+        self._views[name] = view = self._flat[name].reshape(shape)
         return view
+
+    def put(self, name: str, values: npt.NDArray[Any]) -> Any:
+        """Return an array on the GPU that will hold these values, in the room of this name."""
+        if values.size == 0:
+            return cuda.to_device(values)
+
+        room = self.room(name, values.shape, values.dtype)
+        self._flat[name].copy_to_device(np.ravel(values), stream=self.stream)
+        return room
+
+    @contextmanager
+    def long(self) -> Iterator[Any]:
+        """Lend the stream of the long kernel: after what is queued, and before what follows."""
+        self._ready.record(self.stream)
+        self._ready.wait(self._long)
+        yield self._long
+        self._over.record(self._long)
+        self._over.wait(self.stream)
+
+    def follow(self, other: WorkQueue) -> None:
+        """Wait on the GPU for what is in the other queue now."""
+        self._ready.record(other.stream)
+        self._ready.wait(self.stream)
 
     def fetch(self, results: Any) -> None:
         """Send an array of numbers back as soon as what is in the queue is done."""
@@ -76,6 +115,7 @@ class WorkQueue:
     def settle(self) -> None:
         """Wait until nothing is under way any more."""
         self.stream.synchronize()
+        self._long.synchronize()
         self._travelling.synchronize()
 
 

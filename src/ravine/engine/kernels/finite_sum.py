@@ -130,10 +130,11 @@ def sum_rules(
     )
 
 
-def new_tile(
-    spec: Spec, first: int, last: int
-) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, FiniteSumTrajectories]:
-    """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
+def new_sum(spec: Spec) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, float]:
+    """Lay out what all trajectories of a sweep have in common.
+
+    The last is the size of what noise and the terms' own gradients push a run with, per alpha.
+    """
     dtype = np.dtype(spec.dtype)
     terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
     rules = sum_rules(
@@ -158,9 +159,17 @@ def new_tile(
         basis=basis if "floor_sup" in spec.measures else np.empty((0, 0)),
     )
 
-    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
-    lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), start, force)
+    return terms, rules, plan, force
+
+
+def new_tile(
+    spec: Spec, first: int, last: int
+) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, FiniteSumTrajectories]:
+    """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
+    terms, rules, plan, force = new_sum(spec)
+    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
+    lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), plan.start, force)
     return terms, rules, plan, lanes
 
 

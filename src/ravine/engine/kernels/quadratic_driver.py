@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
@@ -17,12 +18,14 @@ from ravine.engine.kernels.quadratic_lanes import (
     LANES,
     LIMIT,
     SCALE,
+    SECOND,
     Floats,
     G,
     Singles,
     Words,
     chunk_independent,
     chunk_shared,
+    chunk_shared_by_two,
     draw_shared,
     modal_row,
 )
@@ -32,20 +35,59 @@ _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, a
 _EIGHT = 8  # steps that are recorded together where they fall into one bin
 
 
+class QuadraticTrajectories(NamedTuple):
+    """What is each trajectory's own; (n,) in whole blocks."""
+
+    alpha: FloatArray
+    beta: FloatArray
+    gamma: FloatArray
+    g: FloatArray  # gamma / (1 + gamma)
+    unit: FloatArray  # what the state is measured in
+    factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
+    limit: FloatArray  # squared error beyond which a lane has diverged
+    stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
+
+
 class QuadraticBlock(NamedTuple):
     """The state of a block, flat rows of ``LANES``, and room to work in."""
 
     own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
     x: Floats  # two rows a coordinate: newest and the one before
-    row: Floats  # c1, c2 and g of a coordinate
+    row: Floats  # c1, c2 and g of a coordinate, and c1 and c2 of a second one
     squares: Floats  # a row a step of the chunk
     noise: Singles  # four rows of normals, two of radii, one of scales
     words: Words
     states: Words  # streams: four rows a coordinate, or where shared for 128 coordinates
-    shared: Singles  # shared noise of one chunk or of all: a row a step, by 128 coordinates
+    shared: Singles  # shared noise of one chunk or of all: a row of steps a coordinate
     bins: FloatArray  # a row a bin
     latest: FloatArray
     diverged_at: Integers
+
+
+@inner
+def begin(lanes: QuadraticTrajectories, at: int, start: Floats, state: QuadraticBlock) -> None:
+    """Put the trajectories from ``at`` on at their start, with nothing recorded yet."""
+    own = state.own
+    for p in range(LANES):
+        own[p] = lanes.alpha[at + p]
+        own[BETA + p] = lanes.beta[at + p]
+        own[GAMMA + p] = lanes.gamma[at + p]
+        own[FACTOR + p] = lanes.factor[at + p]
+        own[LIMIT + p] = lanes.limit[at + p]
+        state.row[G + p] = lanes.g[at + p]
+        state.latest[p] = 0.0
+        state.diverged_at[p] = 0
+
+    unit = lanes.unit[at : at + LANES]
+    for i in range(start.size):
+        both = state.x[2 * i * LANES : 2 * (i + 1) * LANES]
+        for p in range(LANES):
+            away = start[i] / unit[p]
+            both[p] = away
+            both[LANES + p] = away
+
+    for entry in range(state.bins.size):
+        state.bins[entry] = 0.0
 
 
 @inner
@@ -163,6 +205,9 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
 
     @compiled
     def run_block(
+        lanes: QuadraticTrajectories,
+        at: int,
+        start: Floats,
         eigenvalues: Floats,
         draws: bool,
         stride: int,
@@ -186,20 +231,29 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         b = 0
         k = 0
         running = LANES if fingerprint >= 0 else 0
+        begin(lanes, at, start, state)
         while k < steps and running > 0:
             for entry in range(squares.size):
                 squares[entry] = 0.0
             if independent == 0 and draws:
                 draw_shared(state.states, state.words, noise, state.shared)
-            for i in range(d):
-                both = x[2 * i * LANES : 2 * (i + 1) * LANES]
-                modal_row(eigenvalues[i], own, row)
-                if independent == 1:
+            if independent == 1:
+                for i in range(d):
+                    both = x[2 * i * LANES : 2 * (i + 1) * LANES]
                     streams = state.states[4 * i * LANES : 4 * (i + 1) * LANES]
+                    modal_row(eigenvalues[i], own, row)
                     chunk_independent(both, row, streams, state.words, noise, squares)
-                else:
-                    at = k // CHUNK * stride + i // LANES * CHUNK * LANES + i % LANES
-                    chunk_shared(both, row, state.shared[at:], squares)
+            else:
+                drawn = state.shared[k // CHUNK * stride :]
+                for i in range(0, d - 1, 2):
+                    four = x[2 * i * LANES : 2 * (i + 2) * LANES]
+                    modal_row(eigenvalues[i], own, row)
+                    modal_row(eigenvalues[i + 1], own, row[SECOND:])
+                    chunk_shared_by_two(four, row, drawn[i * CHUNK :], squares)
+                if d % 2 == 1:
+                    both = x[2 * (d - 1) * LANES :]
+                    modal_row(eigenvalues[d - 1], own, row)
+                    chunk_shared(both, row, drawn[(d - 1) * CHUNK :], squares)
 
             b = record_chunk(k, edges, b, state)
             k += CHUNK

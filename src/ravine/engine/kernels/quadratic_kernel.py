@@ -19,12 +19,12 @@ from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, in_words
 from ravine.engine.draws.random import NOISE, fill_streams
 from ravine.engine.kernels.quadratic_driver import (
     QuadraticBlock,
+    QuadraticTrajectories,
     draw_chunks,
     drivers,
     takes_sup_norm,
@@ -34,9 +34,8 @@ from ravine.engine.kernels.quadratic_lanes import (
     LANES,
     SCALE,
     Floats,
-    G,
     Singles,
-    aligned,
+    paged,
 )
 from ravine.engine.kernels.threads import spread
 from ravine.engine.measures import (
@@ -66,6 +65,7 @@ class QuadraticPlan(NamedTuple):
 
     eigenvalues: Floats  # (d,)
     start: Floats  # (d,) x_0 - x* in the eigenbasis
+    start_square: float  # of its norm
     seed: np.uint64
     sigma: float  # standard deviation of the noise of each coordinate
     noise: int  # NO_NOISE, INDEPENDENT or SHARED
@@ -73,19 +73,6 @@ class QuadraticPlan(NamedTuple):
     edges: Integers
     tiny: float  # squared error at which a noise-free lane has vanished
     eigenvectors: FloatArray  # (d, d), or (0, 0) where no sup-norm is wanted
-
-
-class QuadraticTrajectories(NamedTuple):
-    """What is each trajectory's own; (n,) in whole blocks."""
-
-    alpha: FloatArray
-    beta: FloatArray
-    gamma: FloatArray
-    g: FloatArray  # gamma / (1 + gamma)
-    unit: FloatArray  # what the state is measured in
-    factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
-    limit: FloatArray  # squared error beyond which a lane has diverged
-    stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
 
 
 def noise_mode(spec: Spec) -> int:
@@ -102,21 +89,21 @@ def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     kind = plan.start.dtype
     groups = -(-d // LANES)
     rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[plan.noise]
-    shared = aligned(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
+    shared = paged(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
     shared[:] = 0.0
 
     return QuadraticBlock(
-        aligned(5 * LANES, np.float64),
-        aligned(2 * d * LANES, kind),
-        aligned(3 * LANES, kind),
-        aligned(CHUNK * LANES, kind),
-        aligned(7 * LANES, np.float32),
-        aligned(4 * LANES, np.uint32),
-        aligned(4 * rows * LANES, np.uint32),
+        paged(5 * LANES, np.float64),
+        paged(2 * d * LANES, kind),
+        paged(5 * LANES, kind),
+        paged(CHUNK * LANES, kind),
+        paged(7 * LANES, np.float32),
+        paged(4 * LANES, np.uint32),
+        paged(4 * rows * LANES, np.uint32),
         shared,
-        aligned((plan.edges.size - 1) * LANES, np.float64),
-        np.empty(LANES),
-        np.empty(LANES, np.int64),
+        paged((plan.edges.size - 1) * LANES, np.float64),
+        paged(LANES, np.float64),
+        paged(LANES, np.int64),
     )
 
 
@@ -126,7 +113,7 @@ def drawn_noise(plan: QuadraticPlan, repeat: int) -> Singles:
     state.noise[SCALE:] = 1.0
     fill_streams(plan.seed, np.full(LANES, repeat << 32, np.uint64), True, NOISE, state.states)
     stride = state.shared.size
-    shared: Singles = aligned(-(-plan.steps // CHUNK) * stride, np.float32)
+    shared: Singles = paged(-(-plan.steps // CHUNK) * stride, np.float32)
     draw_chunks(state.states, state.words, state.noise, stride, shared)
     return shared
 
@@ -146,14 +133,7 @@ def run_block(
     """
     some = slice(block * LANES, (block + 1) * LANES)
     mode = plan.noise
-    rows = (lanes.alpha, lanes.beta, lanes.gamma, lanes.factor, lanes.limit)
-    np.concatenate([values[some] for values in rows], out=state.own)
-    state.x.reshape(-1, 2, LANES)[...] = plan.start[:, None, None] / lanes.unit[some]
-    state.row[G:] = lanes.g[some]
     state.noise[SCALE:] = -lanes.alpha[some] * plan.sigma if mode == INDEPENDENT else 1.0
-    state.bins[:] = 0.0
-    state.latest[:] = 0.0
-    state.diverged_at[:] = 0
     if mode == INDEPENDENT:
         fill_streams(plan.seed, lanes.stream[some], False, NOISE, state.states)
     elif mode == SHARED and shared is None:
@@ -176,16 +156,15 @@ def run_block(
         state = state._replace(shared=shared)
 
     drivers[int(mode == INDEPENDENT), int(with_sup)](
-        plan.eigenvalues, draws, stride, noisy, plan.tiny, plan.edges, state,
-        plan.eigenvectors, sup, room,
+        lanes, block * LANES, plan.start, plan.eigenvalues, draws, stride, noisy, plan.tiny,
+        plan.edges, state, plan.eigenvectors, sup, room,
     )  # fmt: skip
     if not noisy:
         state.latest[state.latest < plan.tiny] = 0.0
 
-    start = float((plan.start.astype(np.float64) ** 2).sum())
     bins = state.bins.reshape(-1, LANES)
     summarise(
-        bins, plan.edges, start, state.latest, state.diverged_at, noisy, plan.tiny, out
+        bins, plan.edges, plan.start_square, state.latest, state.diverged_at, noisy, plan.tiny, out
     )  # fmt: skip
     out[:, _SUP] = np.nan
     if with_sup:
@@ -275,6 +254,7 @@ def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
     return QuadraticPlan(
         eigenvalues=problem.eigenvalues.astype(dtype),
         start=start.astype(dtype),
+        start_square=float((start.astype(dtype).astype(np.float64) ** 2).sum()),
         seed=np.uint64(spec.seed),
         sigma=float(np.sqrt(spec.sigma2)),
         noise=mode,

@@ -8,7 +8,8 @@ returns, for every name in ``measures.FIELDS``, an array of shape (last - first,
 - ``floor_square`` is the mean of ‖y - x*‖² over the second half, ``outcome`` an ``Outcome``,
   ``diverged_at`` a step or -1; what was not measured is NaN.
 
-The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a ``new_launcher(spec)``, see
+The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a
+``new_launcher(spec, queue)``, see
 ``ravine.engine.cuda.pipeline``, and a function ``lacking(spec)`` that names what the processor's
 half can do and it cannot, or returns None. It is imported when a GPU is asked for.
 """
@@ -72,10 +73,10 @@ class Kernel:
         """Run the pixels first..last-1 on the processor."""
         return self.run_on_processor(spec, first, last)
 
-    def new_launcher(self, spec: Spec) -> Any:
-        """Return what runs the tiles of ``spec`` on a GPU."""
+    def new_launcher(self, spec: Spec, queue: Any) -> Any:
+        """Return what runs the tiles of ``spec`` on a GPU, with what they share in ``queue``."""
         assert self.gpu_module is not None  # ``choose_device`` has seen to it
-        return import_module(self.gpu_module).new_launcher(spec)
+        return import_module(self.gpu_module).new_launcher(spec, queue)
 
     def lacking(self, spec: Spec) -> str | None:
         """Name what of ``spec`` cannot be run on a GPU, or return None."""
