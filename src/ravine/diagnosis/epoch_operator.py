@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from ravine.arguments import FloatArray
@@ -21,14 +22,20 @@ _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
 _ROUNDS = 60
 """Restarts after which the search for an eigenvector is ended, with what it has by then."""
+_BASIS = 24
+"""Vectors that are kept in it."""
+_LARGEST = 700.0
+"""Logarithm of the largest growth that is told apart from others: beyond are no numbers."""
 _POWERS = 200
 """Steps of the power method where the search gives nothing."""
-_PRODUCT = 0.25e-9
+_PRODUCT = 0.06e-9
 _SMALL_PRODUCT = 1e-6
 _PASS = 0.5e-9
-"""Seconds of a multiplication in a product of matrices, of a small product beside that, and of a
-number of the table in one application."""
-_APPLICATIONS = 80
+_ENTRY = 40e-9
+_APPLICATION = 4e-5
+"""Seconds of a multiplication in a product of matrices, of a small product beside that, of a number
+of the table in one application, of its making, and of an application beside."""
+_APPLICATIONS = 50
 """Applications of the map that a root takes."""
 _ROOTS = 4
 """Roots that are sought: of all epochs, of the adjoint, and of both halves."""
@@ -44,8 +51,8 @@ class Products(NamedTuple):
 def root_work(epochs: int, size: int) -> float:
     """Seconds of :func:`mean_square_growth` for so many epochs of so many rows."""
     if _tabulated(epochs, size):
-        table = epochs * size**4 * _PRODUCT
-        return table + _ROOTS * _APPLICATIONS * (_SMALL_PRODUCT + size**4 * _PASS)
+        table = size**4 * (epochs * _PRODUCT + _ENTRY)
+        return table + _ROOTS * _APPLICATIONS * (_APPLICATION + 0.25 * size**4 * _PASS)
 
     once = epochs * (_SMALL_PRODUCT + 2.0 * size**3 * _PRODUCT)
     return _ROOTS * _APPLICATIONS * once
@@ -61,8 +68,9 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
     P = products.matrices * np.exp(products.scales - top)[:, None, None]
     halves = [_mean_map(P[part::2]) for part in (0, 1)]
     whole = _joined(*halves)
-    root, X = _root(whole.apply, P.shape[1])
-    _, V = _root(whole.adjoint, P.shape[1])
+    start = np.eye(P.shape[1])
+    root, X = _root(whole.apply, start)
+    _, V = _root(whole.adjoint, start)
     parts = np.einsum("sij,ji->s", P @ X @ np.swapaxes(P, 1, 2), V)
     mean = float(parts.mean())
     error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
@@ -70,7 +78,7 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
 
     # The root of a mean over few epochs is too large, by an amount that falls like one over their
     # number: half of them show it twice. It is taken out, and added to the limits.
-    apart = [_root(half.apply, P.shape[1])[0] for half in halves]
+    apart = [_root(half.apply, start)[0] for half in halves]
     excess = 0.0
     if root > 0.0 and min(apart) > 0.0:
         excess = 0.5 * math.log(apart[0] * apart[1] / root**2)
@@ -84,26 +92,48 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
     value = max(log, floor)
     limits = (value, max(log - reach, floor), max(log + reach, value))
 
-    return tuple(math.exp(log / steps) for log in limits)  # type: ignore[return-value]
+    value, low, high = (math.exp(min(log / steps, _LARGEST)) for log in limits)
+    return value, low, high
 
 
 class _Map(NamedTuple):
-    """X ↦ E[P X Pᵀ] over some epochs: their products, and the table of E[P ⊗ P] where it pays."""
+    """X ↦ E[P X Pᵀ] over some epochs: their products, and a table of it where that pays.
+
+    The table acts on the numbers on and above the diagonal of a symmetric matrix.
+    """
 
     P: FloatArray
     table: FloatArray | None
 
     def apply(self, X: FloatArray) -> FloatArray:
         if self.table is not None:
-            return np.asarray(self.table @ X.ravel()).reshape(X.shape)
+            return _symmetric(self.table @ _upper(X), len(X))
 
         return np.asarray((self.P @ X @ np.swapaxes(self.P, 1, 2)).mean(axis=0))
 
     def adjoint(self, V: FloatArray) -> FloatArray:
+        """V ↦ E[Pᵀ V P]."""
         if self.table is not None:
-            return np.asarray(V.ravel() @ self.table).reshape(V.shape)
+            # In the inner product of matrices each number beside the diagonal counts twice.
+            counts = np.where(_diagonal(len(V)), 1.0, 2.0)
+            return _symmetric((counts * _upper(V)) @ self.table / counts, len(V))
 
         return np.asarray((np.swapaxes(self.P, 1, 2) @ V @ self.P).mean(axis=0))
+
+
+def _upper(X: FloatArray) -> FloatArray:
+    return X[np.triu_indices(len(X))]
+
+
+def _diagonal(size: int) -> npt.NDArray[np.bool_]:
+    rows, columns = np.triu_indices(size)
+    return np.asarray(rows == columns)
+
+
+def _symmetric(numbers: FloatArray, size: int) -> FloatArray:
+    X = np.zeros((size, size))
+    X[np.triu_indices(size)] = numbers
+    return X + np.triu(X, 1).T
 
 
 def _mean_map(P: FloatArray) -> _Map:
@@ -113,7 +143,11 @@ def _mean_map(P: FloatArray) -> _Map:
 
     flat = P.reshape(len(P), size * size)
     entries = (flat.T @ flat / len(P)).reshape((size,) * 4)  # P_ij P_kl at i, j, k, l
-    return _Map(P, np.ascontiguousarray(entries.transpose(0, 2, 1, 3)).reshape(size**2, size**2))
+    rows, columns = np.triu_indices(size)
+    # (P X Pᵀ)_ik is the sum over j, l of P_ij P_kl X_jl, in which X_jl and X_lj are one number.
+    table = entries[rows[:, None], rows, columns[:, None], columns]
+    mirrored = entries[rows[:, None], columns, columns[:, None], rows]
+    return _Map(P, np.where(rows == columns, table, table + mirrored))
 
 
 def _joined(a: _Map, b: _Map) -> _Map:
@@ -126,28 +160,26 @@ def _joined(a: _Map, b: _Map) -> _Map:
     return _Map(P, share * a.table + (1.0 - share) * b.table)
 
 
-def _root(apply: Operator, size: int) -> tuple[float, FloatArray]:
+def _root(apply: Operator, first: FloatArray) -> tuple[float, FloatArray]:
     """The spectral radius of a positive map, and its eigenvector, which is positive semidefinite.
 
-    By Arnoldi's method: usual parameters make a double eigenvalue, from which the power method is
-    still 1 % away after two hundred steps.
+    By Arnoldi's method from a positive definite matrix: usual parameters make a double eigenvalue,
+    from which the power method is still 1 % away after two hundred steps.
     """
-    first = np.eye(size)
+    size = len(first)
+    free = size * (size + 1) // 2
     operator = LinearOperator(
-        (size**2, size**2),
-        matvec=lambda x: apply(x.reshape(size, size)).ravel(),
-        dtype=np.float64,
+        (free, free), matvec=lambda x: _upper(apply(_symmetric(x.ravel(), size))), dtype=np.float64
     )
     try:
         values, vectors = eigs(
-            operator, k=1, v0=first.ravel(), tol=_TOLERANCE, maxiter=_ROUNDS, ncv=min(size**2, 24)
+            operator, k=1, v0=_upper(first), tol=_TOLERANCE, maxiter=_ROUNDS, ncv=min(free, _BASIS)
         )
     except ArpackError:
         return _by_powers(apply, first)
 
     root = float(values[0].real)
-    X = vectors[:, 0].real.reshape(size, size)
-    X = 0.5 * (X + X.T)
+    X = _symmetric(vectors[:, 0].real, size)
     trace = float(np.trace(X))
     if not (root > 0.0 and trace != 0.0):
         return _by_powers(apply, first)

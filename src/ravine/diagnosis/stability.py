@@ -74,28 +74,38 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
 
         return _reshuffled(survey, alone, drawn)
 
-    sure = _almost_sure(products, survey.cut.steps_per_epoch, rule, seed)
     if rule is Sampling.IID:
         square = Growth(drawn, drawn, drawn, survey.exact, Sense.MEAN_SQUARE, rule)
     else:
         value, low, high = mean_square_growth(products, survey.cut.steps_per_epoch)
+        if near and same_side:
+            # Where both ends are close they may know more than a few hundred epochs do.
+            least, most = _ends(alone, drawn)
+            if high - low > most - least:
+                return _reshuffled(survey, alone, drawn)
+            return _between(min(value, most), min(low, most), min(high, most), False, rule)
+
         square = Growth(value, low, high, False, Sense.MEAN_SQUARE, rule)
 
+    sure = _almost_sure(products, survey.cut.steps_per_epoch, rule, seed)
     return Growths(*consistent(square, sure))
 
 
-def _reshuffled(survey: Survey, alone: float, drawn: float) -> Growths:
-    """Between exact gradients and independent draws: a long memory sees its batches cancel.
+def _ends(alone: float, drawn: float) -> tuple[float, float]:
+    """Least and largest growth of reshuffled batches, from exact gradients and independent draws.
 
     Two batches that make up an epoch can even be faster than exact gradients, as their errors are
     each other's opposite; by as much as independent draws are slower.
     """
+    return max(2.0 * alone - drawn, 0.0), drawn
+
+
+def _reshuffled(survey: Survey, alone: float, drawn: float) -> Growths:
+    """Between exact gradients and independent draws: a long memory sees its batches cancel."""
     epoch = survey.cut.steps_per_epoch
     memory = 1.0 / max(abs(1.0 - math.sqrt(drawn)), 1e-12)
     value = alone + (drawn - alone) * epoch / (epoch + memory)
-    low = max(2.0 * alone - drawn, 0.0)
-
-    return _between(value, low, drawn, False, survey.cut.sampling)
+    return _between(value, *_ends(alone, drawn), False, survey.cut.sampling)
 
 
 def _between(value: float, low: float, high: float, exact: bool, rule: Sampling) -> Growths:

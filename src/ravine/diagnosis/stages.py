@@ -39,7 +39,7 @@ _ALWAYS_SHOWN = ("certified", "safe", "iid")
 """Guarantees are shown whatever the runs made of them."""
 _RACE = 0.02
 _RUNS = 0.05
-_GROWTHS = 0.02
+_GROWTHS = 0.1
 _FLOORS = 0.03
 _REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
