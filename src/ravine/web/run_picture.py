@@ -62,7 +62,7 @@ def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]
         uirevision="run",
     )  # fmt: skip
 
-    layout["margin"] |= {"l": 72}  # for powers of ten
+    layout["margin"] |= {"l": 72, "r": 20}  # for powers of ten, and for half of the last step
     return {"data": traces, "layout": layout}
 
 

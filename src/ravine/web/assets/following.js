@@ -3,7 +3,6 @@
   "use strict";
 
   const REST = 170; // milliseconds without a change before the fine picture is asked for
-  const LEAVE = 800; // and more of them before Plotly draws it: that holds up whoever moves on
 
   let resting = null;
 
@@ -59,7 +58,7 @@
   function rested() {
     ravine.settle();
     ravine.address();
-    ravine.leave(LEAVE);
+    ravine.leave();
   }
 
   // The first answer, which was asked for before there was a page to show it on.
