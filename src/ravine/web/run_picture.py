@@ -39,16 +39,16 @@ def visits(K: int) -> FloatArray:
     return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
 
 
-def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]:
+def run_figure(view: View, theme: Theme, *, bound: bool = True) -> dict[str, Any]:
     """Errors of the chosen method on the chosen example, as plain data for Plotly.
 
-    ``fine`` adds the bound for additive noise, for when nothing moves any more: it may take longer
-    than all the rest. The axes are the same without it.
+    Without ``bound`` the one for additive noise is left out, which may take longer than all the
+    rest. The axes are the same without it.
     """
     make = _noisy if view.example is Example.NOISE else _odd
     # Runs that diverge overflow: they are drawn at the ceiling.
     with np.errstate(over="ignore", invalid="ignore"):
-        traces, label = make(view, theme, fine)
+        traces, label = make(view, theme, bound)
 
     layout = blank(
         theme,
@@ -66,12 +66,12 @@ def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]
     return {"data": traces, "layout": layout}
 
 
-def run_key(view: View, theme: Theme, *, fine: bool) -> str:
+def run_key(view: View, theme: Theme, *, bound: bool) -> str:
     """What two views with the same picture of the run have in common, and no others."""
     own = ("sigma2",) if view.example is Example.NOISE else ("n", "sampling")
     names = ("Q", "step", "beta", "gamma", "K", "seed", "example", *own)
     shown = View(**{name: getattr(view, name) for name in names})
-    return f"{theme.name} {'fine' if fine else 'coarse'} {shown.query}"
+    return f"{theme.name} {'bounded' if bound else 'unbounded'} {shown.query}"
 
 
 def run_legend(figure: dict[str, Any]) -> list[dict[str, str]]:
@@ -87,7 +87,7 @@ def run_legend(figure: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
+def _noisy(view: View, theme: Theme, bound: bool) -> tuple[list[dict[str, Any]], str]:
     """A quadratic with additive noise: runs, their mean, and the exact second moment."""
     problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
     at = visits(view.K)
@@ -113,7 +113,7 @@ def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], 
         ends = np.array([0.0, view.K])
         traces.append(_line(ends, np.full(2, level), theme.green, "floor", dash="dot"))
 
-    if fine:
+    if bound:
         # The bound counts the noise of all coordinates together.
         envelope = additive_noise(view.curvature, view.method).envelope(
             steps=view.K,
@@ -126,7 +126,7 @@ def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], 
     return traces, "‖y − x*‖²"
 
 
-def _odd(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
+def _odd(view: View, theme: Theme, bound: bool) -> tuple[list[dict[str, Any]], str]:
     """The paper's sum: its third coordinate, in which the odd function pulls."""
     problem = counterexample(mu=1.0, L=view.Q, n=view.n)
     at = visits(view.K)

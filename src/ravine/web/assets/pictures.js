@@ -99,7 +99,7 @@
     }
   };
 
-  const LEAVE = 800; // milliseconds of rest before Plotly draws: that holds up whoever moves on
+  const LEAVE = 300; // milliseconds of rest before Plotly draws: that holds up whoever moves on
   const PAUSE = 120; // and between two pictures, in which a move is heard
   let leaving = null;
 
