@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.page import browser, until
 
 _WIDE = (1280, 1010)
-_PHONE = (390, 2080)
+_PHONE = (390, 2330)
 _SETTLED = 2.0  # seconds for the fine picture, which comes after the coarse one
 _DRAWN = (
     "const wrap = document.getElementById('plane-wrap');"
