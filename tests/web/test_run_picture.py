@@ -55,9 +55,13 @@ def test_the_odd_function_has_its_exact_mean(sampling):
         assert abs(runs.mean() - drawn["exact mean"][2]) < 5 * error
 
 
-def test_the_bound_for_noise_comes_when_it_rests_and_moves_no_axis():
-    coarse = run_figure(View(K=50), LIGHT, bound=False)
-    fine = run_figure(View(K=50), LIGHT, bound=True)
+HIGH = View(Q=4.82, step=1.48, beta=0.53, sigma2=1.0, K=50)  # the bound is above all the rest
+
+
+@pytest.mark.parametrize("view", [View(K=50), HIGH])
+def test_the_bound_for_noise_comes_when_it_rests_and_moves_no_axis(view):
+    coarse = run_figure(view, LIGHT, bound=False)
+    fine = run_figure(view, LIGHT, bound=True)
     assert [trace["name"] for trace in fine["data"][len(coarse["data"]) :]] == ["bound"]
     assert fine["data"][: len(coarse["data"])] == coarse["data"]
     assert fine["layout"] == coarse["layout"]

@@ -31,7 +31,7 @@ _POINTS = 160  # steps at which errors are kept, at most
 _CEILING = 1e12  # errors beyond are all the same to the eye; the axis ends there
 _FLOOR = 1e-16
 _LEAST = 2.0  # decades on the axis
-_ABOVE = 0.4  # and of room for a bound above the rest
+_ABOVE = 0.5  # and of room for a bound above the rest
 
 
 def visits(K: int) -> FloatArray:
@@ -120,8 +120,8 @@ def _noisy(view: View, theme: Theme, bound: bool) -> tuple[list[dict[str, Any]],
             distance=float(np.linalg.norm(away)),
             sigma=float(np.sqrt(DIMENSION * view.sigma2)),
         )
-        traces += _bound(at, envelope.values[at], theme)
-        traces[-1].pop("_extent", None)
+        # It comes later than the rest, and moves no axis then.
+        traces += [line | {"_extent": ()} for line in _bound(at, envelope.values[at], theme)]
 
     return traces, "‖y − x*‖²"
 
@@ -163,8 +163,7 @@ def _bound(at: FloatArray, values: FloatArray, theme: Theme) -> list[dict[str, A
 
 def _decades(traces: list[dict[str, Any]]) -> dict[str, Any]:
     """The range of the values, labelled at powers of ten, a handful of them."""
-    extents = [trace.pop("_extent") for trace in traces if "_extent" in trace]
-    heights = np.log10(np.concatenate(extents))
+    heights = np.log10(np.concatenate([trace.pop("_extent") for trace in traces]))
     low = float(heights.min())
     high = float(heights.max())
     # Two powers of ten are in sight at least: one label would say nothing of the scale.
