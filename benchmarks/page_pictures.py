@@ -14,13 +14,13 @@ from typing import Any
 from benchmarks.page import browser, until
 
 _WIDE = (1280, 1010)
-_PHONE = (390, 2080)
+_PHONE = (390, 2330)
 _SETTLED = 2.0  # seconds for the fine picture, which comes after the coarse one
 _DRAWN = (
-    "const p = document.querySelector('#plane .js-plotly-plot .heatmaplayer image');"
-    "const v = document.getElementById('verdict');"
-    "const w = [...document.querySelectorAll('#run .js-plotly-plot, #turning .js-plotly-plot')];"
-    "return !!p && !!v && !!v.textContent && w.some(one => one.data && one.data.length)"
+    "const wrap = document.getElementById('plane-wrap');"
+    "const layers = [...document.querySelectorAll('canvas.layer')];"
+    "const waits = one => !one.hidden && one.parentElement.clientWidth > 0;"
+    "return !!wrap && wrap.dataset.shown !== undefined && !layers.some(waits)"
 )
 _QUALITY = 82  # of WebP: text stays sharp, a picture takes some 60 kB
 
@@ -72,7 +72,7 @@ def _share(driver: Any, address: str, folder: Path) -> None:
 
 def _data(driver: Any, address: str, folder: Path) -> None:
     """The room for tables, with a data set of scikit-learn diagnosed."""
-    _open(driver, address + "?room=data", (1280, 1480), "light")
+    _open(driver, address + "?room=data", (1280, 1580), "light")
     driver.execute_script("window.dash_clientside.set_props('dataset', {value: 'diabetes'})")
     until(driver, "return !document.getElementById('data-words').hidden")
     time.sleep(_SETTLED)

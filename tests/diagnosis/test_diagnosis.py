@@ -42,6 +42,10 @@ def test_it_shows_itself_shortly_and_in_notebooks(calm):
     losses = calm._losses(calm.recommendation)
     assert losses[0] == pytest.approx(calm.survey.start_excess, rel=1e-6)
     assert len(losses) == calm.steps + 1
+    for place, prediction in enumerate(calm.predictions):
+        last = np.median(calm.runs.excess[calm.runs.watched[-1], :, place])
+        if np.isfinite(last) and last > 0.0:
+            assert calm._losses(prediction)[-1] == pytest.approx(last)
     assert f"step {calm.steps}<" in html
 
 

@@ -35,7 +35,16 @@ def test_the_first_answer_has_the_settings_of_the_address(first):
     assert parse(first["settings"])[0].query == first["query"]
     assert pixels(first) == FINE
     assert first["plane"]["fine"]
-    assert first["run"]["fine"]
+    assert not first["run"]["fine"]
+
+
+def test_the_bound_comes_when_it_is_asked_for(first):
+    wish = {"settings": first["settings"], "run": first["run"]["key"], "fine": True}
+    assert told(wish)["run"] is None
+    bounded = told(wish | {"bound": True})["run"]
+    assert bounded["fine"]
+    assert bounded["legend"][-1]["words"] == "bound"
+    assert told(wish | {"run": bounded["key"]})["run"] is None
 
 
 def test_a_moved_point_brings_the_run_and_not_the_plane(first):
@@ -114,7 +123,7 @@ def test_answers_are_plain_json(first):
 
     text = json.dumps(first)
     assert json.loads(text, parse_constant=refuse) == first
-    diverging = told({"settings": {"step": "4", "beta": "1", "K": "5000"}, "fine": True})
+    diverging = told({"settings": {"step": "4", "beta": "1", "K": "5000"}, "bound": True})
     json.loads(json.dumps(diverging), parse_constant=refuse)
 
 

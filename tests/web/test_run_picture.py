@@ -55,9 +55,13 @@ def test_the_odd_function_has_its_exact_mean(sampling):
         assert abs(runs.mean() - drawn["exact mean"][2]) < 5 * error
 
 
-def test_the_bound_for_noise_comes_when_it_rests_and_moves_no_axis():
-    coarse = run_figure(View(K=50), LIGHT, fine=False)
-    fine = run_figure(View(K=50), LIGHT, fine=True)
+HIGH = View(Q=4.82, step=1.48, beta=0.53, sigma2=1.0, K=50)  # the bound is above all the rest
+
+
+@pytest.mark.parametrize("view", [View(K=50), HIGH])
+def test_the_bound_for_noise_comes_when_it_rests_and_moves_no_axis(view):
+    coarse = run_figure(view, LIGHT, bound=False)
+    fine = run_figure(view, LIGHT, bound=True)
     assert [trace["name"] for trace in fine["data"][len(coarse["data"]) :]] == ["bound"]
     assert fine["data"][: len(coarse["data"])] == coarse["data"]
     assert fine["layout"] == coarse["layout"]
@@ -79,7 +83,7 @@ def test_two_runs_have_one_key_exactly_when_they_are_the_same(example):
     }  # fmt: skip
     for name, value in changes.items():
         other = View(**({"example": example, "K": 20} | {name: value}))
-        same = run_key(usual, LIGHT, fine=True) == run_key(other, LIGHT, fine=True)
+        same = run_key(usual, LIGHT, bound=True) == run_key(other, LIGHT, bound=True)
         assert same == (run_figure(usual, LIGHT) == run_figure(other, LIGHT)), name
 
 

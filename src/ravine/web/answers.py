@@ -54,7 +54,8 @@ def told(wish: dict[str, Any]) -> dict[str, Any]:
     ``settings`` are what stands in the boxes; ``search`` instead begins with an address, and
     ``preset`` goes to a place by its name: both are told the settings that follow. ``cursor`` asks
     for the numbers at one point and nothing else. ``plane`` and ``run`` are the keys of the
-    pictures that the page shows already; ``fine`` asks for the plane at full resolution.
+    pictures that the page shows already. ``fine`` asks for the plane at full resolution, ``bound``
+    for the bound of a run with noise: both may take longer than all the rest.
     """
     settings = _settings(wish)
     view, complaints = parse(settings)
@@ -63,11 +64,14 @@ def told(wish: dict[str, Any]) -> dict[str, Any]:
 
     theme = THEMES.get(str(wish.get("theme")), THEMES["light"])
     fine = wish.get("fine") is True
+    bound = wish.get("bound") is True
     answer = {
         "query": view.query,
         "words": _words(view, complaints),
         "plane": _plane(view, theme, fine=fine, shown=wish.get("plane")),
-        "run": _run(view, theme, fine=fine, frame=_whole(wish.get("frame")), shown=wish.get("run")),
+        "run": _run(
+            view, theme, bound=bound, frame=_whole(wish.get("frame")), shown=wish.get("run")
+        ),
     }
     if "search" in wish or "preset" in wish:
         answer["settings"] = settings
@@ -123,7 +127,7 @@ def _plane(view: View, theme: Theme, *, fine: bool, shown: Any) -> dict[str, Any
     return {"key": key, "figure": figure, "legend": plane_legend(view), "fine": fine}
 
 
-def _run(view: View, theme: Theme, *, fine: bool, frame: int, shown: Any) -> dict[str, Any] | None:
+def _run(view: View, theme: Theme, *, bound: bool, frame: int, shown: Any) -> dict[str, Any] | None:
     if view.example is Example.TURNING:
         key = turning_key(view, theme, frame)
         if shown == key:
@@ -132,17 +136,17 @@ def _run(view: View, theme: Theme, *, fine: bool, frame: int, shown: Any) -> dic
         figure = turning_figure(view, theme, frame)
         return {"key": key, "figure": figure, "legend": [], "fine": True, "turning": True}
 
-    fine = fine or view.example is not Example.NOISE  # the sum's bound is there at once
-    key = run_key(view, theme, fine=fine)
-    if shown in (key, run_key(view, theme, fine=True)):
+    bound = bound or view.example is not Example.NOISE  # the sum's is there at once
+    key = run_key(view, theme, bound=bound)
+    if shown in (key, run_key(view, theme, bound=True)):
         return None
 
-    figure = run_figure(view, theme, fine=fine)
+    figure = run_figure(view, theme, bound=bound)
     return {
         "key": key,
         "figure": figure,
         "legend": run_legend(figure),
-        "fine": fine,
+        "fine": bound,
         "turning": False,
     }
 

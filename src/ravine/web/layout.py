@@ -242,9 +242,11 @@ def _short(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _picker(identity: str, label: str, options: dict[str, str], value: str) -> html.Div:
+def _picker(
+    identity: str, label: str, options: dict[str, str], value: str, *, narrow: bool = False
+) -> html.Div:
     return html.Div(
-        className="picker",
+        className="picker narrow" if narrow else "picker",
         id=f"{identity}-place",
         children=[
             html.Label(label, htmlFor=identity),
@@ -265,8 +267,8 @@ def _colour_picker(usual: View) -> html.Div:
 
 
 def _axis_picker(usual: View) -> html.Div:
-    names = {axis.value: f"{axis.value}: {axis.sentence}" for axis in Axis}
-    return _picker("pick-axis", "step sizes", names, usual.axis.value)
+    names = {axis.value: axis.value for axis in Axis}
+    return _picker("pick-axis", "step sizes", names, usual.axis.value, narrow=True)
 
 
 def _preset_picker() -> html.Div:

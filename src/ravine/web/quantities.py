@@ -109,14 +109,14 @@ def _odd_sum_rate(view: View, plane: Method) -> FloatArray:
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "regions": Quantity("regions of certain convergence", "", _spectral_radius),
+    "regions": Quantity("regions of convergence", "", _spectral_radius),
     "rate": Quantity("rate with exact gradients", "spectral radius ρ", _spectral_radius),
     "worst": Quantity("worst case over every sum", "worst-case rate r*", _worst_case_rate),
     "iid": Quantity("random batches, mean square", "iid rate r₂", _iid_rate),
     "commuting": Quantity("worst case, shared eigenvectors", "commuting rate", _commuting_rate),
     "contraction": Quantity("the paper's guarantee", "contraction R", _contraction),
     "sum": Quantity(
-        "mean-square rate of the odd sum",
+        "mean square of the odd sum",
         "√ growth of E‖y − x*‖²",
         _odd_sum_rate,
         needs=("n", "sampling"),

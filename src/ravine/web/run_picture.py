@@ -31,7 +31,7 @@ _POINTS = 160  # steps at which errors are kept, at most
 _CEILING = 1e12  # errors beyond are all the same to the eye; the axis ends there
 _FLOOR = 1e-16
 _LEAST = 2.0  # decades on the axis
-_ABOVE = 0.4  # and of room for a bound above the rest
+_ABOVE = 0.5  # and of room for a bound above the rest
 
 
 def visits(K: int) -> FloatArray:
@@ -39,16 +39,16 @@ def visits(K: int) -> FloatArray:
     return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
 
 
-def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]:
+def run_figure(view: View, theme: Theme, *, bound: bool = True) -> dict[str, Any]:
     """Errors of the chosen method on the chosen example, as plain data for Plotly.
 
-    ``fine`` adds the bound for additive noise, for when nothing moves any more: it may take longer
-    than all the rest. The axes are the same without it.
+    Without ``bound`` the one for additive noise is left out, which may take longer than all the
+    rest. The axes are the same without it.
     """
     make = _noisy if view.example is Example.NOISE else _odd
     # Runs that diverge overflow: they are drawn at the ceiling.
     with np.errstate(over="ignore", invalid="ignore"):
-        traces, label = make(view, theme, fine)
+        traces, label = make(view, theme, bound)
 
     layout = blank(
         theme,
@@ -62,16 +62,16 @@ def run_figure(view: View, theme: Theme, *, fine: bool = True) -> dict[str, Any]
         uirevision="run",
     )  # fmt: skip
 
-    layout["margin"] |= {"l": 72}  # for powers of ten
+    layout["margin"] |= {"l": 72, "r": 20}  # for powers of ten, and for half of the last step
     return {"data": traces, "layout": layout}
 
 
-def run_key(view: View, theme: Theme, *, fine: bool) -> str:
+def run_key(view: View, theme: Theme, *, bound: bool) -> str:
     """What two views with the same picture of the run have in common, and no others."""
     own = ("sigma2",) if view.example is Example.NOISE else ("n", "sampling")
     names = ("Q", "step", "beta", "gamma", "K", "seed", "example", *own)
     shown = View(**{name: getattr(view, name) for name in names})
-    return f"{theme.name} {'fine' if fine else 'coarse'} {shown.query}"
+    return f"{theme.name} {'bounded' if bound else 'unbounded'} {shown.query}"
 
 
 def run_legend(figure: dict[str, Any]) -> list[dict[str, str]]:
@@ -87,7 +87,7 @@ def run_legend(figure: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
+def _noisy(view: View, theme: Theme, bound: bool) -> tuple[list[dict[str, Any]], str]:
     """A quadratic with additive noise: runs, their mean, and the exact second moment."""
     problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
     at = visits(view.K)
@@ -113,20 +113,20 @@ def _noisy(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], 
         ends = np.array([0.0, view.K])
         traces.append(_line(ends, np.full(2, level), theme.green, "floor", dash="dot"))
 
-    if fine:
+    if bound:
         # The bound counts the noise of all coordinates together.
         envelope = additive_noise(view.curvature, view.method).envelope(
             steps=view.K,
             distance=float(np.linalg.norm(away)),
             sigma=float(np.sqrt(DIMENSION * view.sigma2)),
         )
-        traces += _bound(at, envelope.values[at], theme)
-        traces[-1].pop("_extent", None)
+        # It comes later than the rest, and moves no axis then.
+        traces += [line | {"_extent": ()} for line in _bound(at, envelope.values[at], theme)]
 
     return traces, "‖y − x*‖²"
 
 
-def _odd(view: View, theme: Theme, fine: bool) -> tuple[list[dict[str, Any]], str]:
+def _odd(view: View, theme: Theme, bound: bool) -> tuple[list[dict[str, Any]], str]:
     """The paper's sum: its third coordinate, in which the odd function pulls."""
     problem = counterexample(mu=1.0, L=view.Q, n=view.n)
     at = visits(view.K)
@@ -163,8 +163,7 @@ def _bound(at: FloatArray, values: FloatArray, theme: Theme) -> list[dict[str, A
 
 def _decades(traces: list[dict[str, Any]]) -> dict[str, Any]:
     """The range of the values, labelled at powers of ten, a handful of them."""
-    extents = [trace.pop("_extent") for trace in traces if "_extent" in trace]
-    heights = np.log10(np.concatenate(extents))
+    heights = np.log10(np.concatenate([trace.pop("_extent") for trace in traces]))
     low = float(heights.min())
     high = float(heights.max())
     # Two powers of ten are in sight at least: one label would say nothing of the scale.

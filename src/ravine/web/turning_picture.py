@@ -19,6 +19,7 @@ MOST_STEPS = 60
 _ANGLES = 4
 _WIDE = 1.8  # width of the picture in heights, at most
 _SIDE = 121  # points of a level line
+_BARE = {"showgrid": False, "showticklabels": False, "showline": False, "ticks": ""}
 _LINES = 7  # level lines of the valley in force
 
 
@@ -38,9 +39,8 @@ def turning_figure(view: View, theme: Theme, frame: int) -> dict[str, Any]:
     ]
     layout = blank(
         theme,
-        x={"range": [-reach, reach], "showgrid": False, "showticklabels": False, "ticks": ""},
-        y={"range": [-reach, reach], "showgrid": False, "showticklabels": False, "ticks": "",
-           "scaleanchor": "x"},
+        x={"range": [-reach, reach], **_BARE},
+        y={"range": [-reach, reach], **_BARE, "scaleanchor": "x"},
         uirevision="turning",
         annotations=[{
             "text": f"step {shown} of {steps}: distance {np.linalg.norm(path[-1]):.3g}",

@@ -39,7 +39,7 @@
   };
 
   // A question that is given up as soon as something else matters: its answer is never shown.
-  ravine.patient = function (wish, land, fail) {
+  ravine.patient = function (fail) {
     let under = null;
 
     function drop() {
@@ -47,11 +47,11 @@
       under = null;
     }
 
-    async function ask() {
+    async function ask(wish, land) {
       drop();
       const mine = (under = new AbortController());
       try {
-        const answer = await post(wish(), mine.signal);
+        const answer = await post(wish, mine.signal);
         if (under !== mine) return;
         under = null;
         land(answer);

@@ -225,7 +225,7 @@
           widest = Math.max(widest, width);
         }
       });
-      border(pen, line, inner, across);
+      if (line.showline !== false) border(pen, line, inner, across);
       if (line.title && line.title.text) title(pen, layout, line, inner, across, widest);
     }
   }

@@ -99,7 +99,8 @@
     }
   };
 
-  const PAUSE = 120; // milliseconds between two pictures, in which a move is heard
+  const LEAVE = 300; // milliseconds of rest before Plotly draws: that holds up whoever moves on
+  const PAUSE = 120; // and between two pictures, in which a move is heard
   let leaving = null;
 
   // One picture after the other, once nothing has moved for a while: Plotly takes longer than a move
@@ -111,9 +112,9 @@
     leaving = setTimeout(handOver, PAUSE);
   }
 
-  ravine.leave = function (milliseconds) {
+  ravine.leave = function () {
     clearTimeout(leaving);
-    leaving = setTimeout(handOver, milliseconds);
+    leaving = setTimeout(handOver, LEAVE);
   };
 
   ravine.stay = function () {
@@ -132,6 +133,7 @@
       }
       ravine.placePoint();
       ravine.placeCurtain();
+      ravine.leave();
     }, 60);
   };
 

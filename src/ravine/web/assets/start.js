@@ -110,10 +110,15 @@
       began = true;
       nameLight();
       if (dark) window.dash_clientside.set_props("theme", { data: "dark" });
-      first.then((answer) => {
-        ravine.adopt(answer.settings);
-        ravine.begin(answer);
-      });
+      first.then(
+        (answer) => {
+          ravine.adopt(answer.settings);
+          ravine.begin(answer);
+        },
+        (error) => {
+          byId("plane-wait").textContent = `The page's server does not answer (${error.message}).`;
+        }
+      );
     }
     nameControls();
     if (lists() >= LISTS) watch.disconnect();
