@@ -16,6 +16,7 @@ from ravine.engine.kernels.quadratic_lanes import (
     chunk_shared_by_two,
     modal_row,
     paged,
+    put_to_rest,
 )
 
 RNG = np.random.default_rng(4)
@@ -91,3 +92,20 @@ def test_two_coordinates_at_once_have_the_bits_of_one_after_the_other(dtype):
     at_once(own, row, same[0], shared, same[1])
     assert x.tobytes() == same[0].tobytes()
     assert squares.tobytes() == same[1].tobytes()
+
+
+def test_only_what_is_tiny_and_can_not_grow_is_put_to_rest():
+    x = np.full(2 * LANES, 1e-301)
+    row = np.zeros(3 * LANES)
+    row[:LANES] = 0.5  # c1; with c2 = 0 stable
+    row[1] = 1.2  # a root outside
+    row[2], row[LANES + 2] = 0.0, -1.1  # two of them
+    row[3], row[LANES + 3] = 1.9, -0.95  # complex, inside
+    x[4] = 1e-299
+    x[LANES + 5] = -1e-299
+    before = x.copy()
+    njit(lambda x, row: put_to_rest(x, row, 1e-300))(x, row)
+    moving = [1, 2, 4, 5]
+    assert np.flatnonzero(x[:LANES]).tolist() == moving
+    assert np.flatnonzero(x[LANES:]).tolist() == moving
+    assert (x[x != 0.0] == before[x != 0.0]).all()

@@ -28,6 +28,7 @@ from ravine.engine.kernels.quadratic_lanes import (
     chunk_shared_by_two,
     draw_shared,
     modal_row,
+    put_to_rest,
 )
 from ravine.engine.measures import Integers, record
 
@@ -213,6 +214,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         stride: int,
         noisy: bool,
         tiny: float,
+        least: float,
         edges: Integers,
         state: QuadraticBlock,
         eigenvectors: FloatArray,
@@ -250,10 +252,15 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                     modal_row(eigenvalues[i], own, row)
                     modal_row(eigenvalues[i + 1], own, row[SECOND:])
                     chunk_shared_by_two(four, row, drawn[i * CHUNK :], squares)
+                    if not noisy:
+                        put_to_rest(four, row, least)
+                        put_to_rest(four[2 * LANES :], row[SECOND:], least)
                 if d % 2 == 1:
                     both = x[2 * (d - 1) * LANES :]
                     modal_row(eigenvalues[d - 1], own, row)
                     chunk_shared(both, row, drawn[(d - 1) * CHUNK :], squares)
+                    if not noisy:
+                        put_to_rest(both, row, least)
 
             b = record_chunk(k, edges, b, state)
             k += CHUNK
