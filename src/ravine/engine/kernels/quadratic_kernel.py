@@ -101,7 +101,8 @@ def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     return QuadraticBlock(
         paged(5 * LANES, np.float64),
         paged(2 * d * LANES, kind),
-        paged(5 * LANES, kind),
+        paged(3 * LANES, kind),
+        paged(0 if plan.noise == INDEPENDENT else 2 * d * LANES, kind),
         paged(CHUNK * LANES, kind),
         paged(7 * LANES, np.float32),
         paged(4 * LANES, np.uint32),
