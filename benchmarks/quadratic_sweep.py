@@ -128,7 +128,7 @@ def workload(shared: bool) -> Workload:
     )
     if not shared:
         found += loops()
-    goals = {"C": 0.8, "JAX": 2.0, "optax": 5.0}
+    goals = {"C": 0.85, "JAX": 2.0, "optax": 5.0}
     if not shared:
         goals = {"C": 0.9, "JAX": 10.0, "NumPy": 15.0, "torch.optim": 1000.0}
     title = f"Worst-case quadratic, d = 100, 4096 pixels, {kind} noise"

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import reference
 
+from ravine.engine.kernels import quadratic_kernel
 from ravine.engine.kernels.quadratic_lanes import CHUNK
 from ravine.engine.sweep import sweep
 from ravine.problems.quadratic import Quadratic
@@ -161,3 +162,26 @@ def test_a_start_beyond_single_precision_is_refused():
         sweep(problem, [0.0, 1e-10], [0.5], start=1e9, sigma2=1.0, noise="shared", **common)
     found = sweep(problem, [0.0, 0.5], [0.5], start=1e15, sigma2=1.0, noise="shared", **common)
     assert np.isfinite(found.final_error.values).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_coordinates_put_to_rest_change_no_bit(dtype, monkeypatch):
+    # Directions that vanish a thousand steps before others, stable and not; gamma next to -1 too.
+    problem = Quadratic(np.diag([1e-3, 0.3, 0.9, 1.0]), start=np.array([1.0, 2.0, 3.0, 1e-250]))
+    betas = np.array([-1.0, -0.3, 0.0, 0.5, 0.9])
+
+    def run():
+        found = sweep(
+            problem, np.linspace(0.1, 2.4, 24), betas, steps=2000, dtype=dtype,
+            measure=["rate", "floor", "outcome", "diverged_at", "final_error"],
+        )  # fmt: skip
+        return {name: found[name].values.tobytes() for name in found}
+
+    resting = run()
+    for name in ("_LEAST_64", "_LEAST_32"):
+        monkeypatch.setattr(quadratic_kernel, name, 0.0)
+    assert run() == resting
+    # Where too much is left out, it shows.
+    for name in ("_LEAST_64", "_LEAST_32"):
+        monkeypatch.setattr(quadratic_kernel, name, 1e-3)
+    assert run() != resting

@@ -10,12 +10,12 @@ from ravine.engine.kernels.quadratic_lanes import (
     GAMMA,
     LANES,
     SECOND,
-    G,
     aligned,
     chunk_shared,
     chunk_shared_by_two,
     modal_row,
     paged,
+    put_to_rest,
 )
 
 RNG = np.random.default_rng(4)
@@ -36,24 +36,23 @@ def lanes_of_their_own():
     own[:LANES] = RNG.uniform(0.0, 1.0, LANES)
     own[BETA : BETA + LANES] = RNG.uniform(-0.5, 0.9, LANES)
     own[GAMMA : GAMMA + LANES] = own[BETA : BETA + LANES]
-    row = np.zeros(5 * LANES)
-    row[G:SECOND] = 0.25
-    return own, row
+    look = np.full(LANES, 0.25)
+    return own, np.zeros(4 * LANES), look
 
 
 def test_a_chunk_takes_the_steps_of_the_recurrence():
-    own, row = lanes_of_their_own()
+    own, row, look = lanes_of_their_own()
     x = RNG.standard_normal(2 * LANES)
     shared = RNG.standard_normal(CHUNK).astype(np.float32)
     squares = np.zeros(CHUNK * LANES)
     before = x[LANES:].copy()
     here = x[:LANES].copy()
 
-    def chunk(eigenvalue, own, row, x, shared, squares):
+    def chunk(eigenvalue, own, row, look, x, shared, squares):
         modal_row(eigenvalue, own, row)
-        chunk_shared(x, row, shared, squares)
+        chunk_shared(x, row, look, shared, squares)
 
-    njit(chunk)(0.7, own, row, x, shared, squares)
+    njit(chunk)(0.7, own, row, look, x, shared, squares)
 
     h = 0.7 * own[:LANES]
     beta = own[BETA : BETA + LANES]
@@ -68,26 +67,43 @@ def test_a_chunk_takes_the_steps_of_the_recurrence():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_two_coordinates_at_once_have_the_bits_of_one_after_the_other(dtype):
-    own, row = lanes_of_their_own()
-    row = row.astype(dtype)
+    own, row, look = lanes_of_their_own()
+    row, look = row.astype(dtype), look.astype(dtype)
     x = RNG.standard_normal(4 * LANES).astype(dtype)
     shared = RNG.standard_normal(2 * CHUNK).astype(np.float32)
     squares = RNG.uniform(0.0, 1.0, CHUNK * LANES).astype(dtype)
     same = x.copy(), squares.copy()
 
     @njit(fastmath={"contract"})
-    def in_turn(own, row, x, shared, squares):
+    def in_turn(own, row, look, x, shared, squares):
         for i in range(2):
             modal_row(0.7 - 0.3 * i, own, row)
-            chunk_shared(x[2 * i * LANES :], row, shared[i * CHUNK :], squares)
+            chunk_shared(x[2 * i * LANES :], row, look, shared[i * CHUNK :], squares)
 
     @njit(fastmath={"contract"})
-    def at_once(own, row, x, shared, squares):
+    def at_once(own, row, look, x, shared, squares):
         modal_row(0.7, own, row)
         modal_row(0.7 - 0.3, own, row[SECOND:])
-        chunk_shared_by_two(x, row, shared, squares)
+        chunk_shared_by_two(x, row, look, shared, squares)
 
-    in_turn(own, row, x, shared, squares)
-    at_once(own, row, same[0], shared, same[1])
+    in_turn(own, row, look, x, shared, squares)
+    at_once(own, row, look, same[0], shared, same[1])
     assert x.tobytes() == same[0].tobytes()
     assert squares.tobytes() == same[1].tobytes()
+
+
+def test_only_what_is_tiny_and_can_not_grow_is_put_to_rest():
+    x = np.full(2 * LANES, 1e-301)
+    row = np.zeros(3 * LANES)
+    row[:LANES] = 0.5  # c1; with c2 = 0 stable
+    row[1] = 1.2  # a root outside
+    row[2], row[LANES + 2] = 0.0, -1.1  # two of them
+    row[3], row[LANES + 3] = 1.9, -0.95  # complex, inside
+    x[4] = 1e-299
+    x[LANES + 5] = -1e-299
+    before = x.copy()
+    njit(lambda x, row: put_to_rest(x, row, 1e-300))(x, row)
+    moving = [1, 2, 4, 5]
+    assert np.flatnonzero(x[:LANES]).tolist() == moving
+    assert np.flatnonzero(x[LANES:]).tolist() == moving
+    assert (x[x != 0.0] == before[x != 0.0]).all()

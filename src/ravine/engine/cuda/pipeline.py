@@ -1,7 +1,8 @@
 """Running the tiles of a sweep on the GPU, one behind the other without a gap.
 
-Two queues take turns. While the tile of one is computed, the results of the other's travel back and
-are handed on, and its next tile is asked for: the GPU does not wait for this side.
+Queues take turns. While the tile of one is computed, the results of another's travel back and are
+handed on, and its next tile is asked for: the GPU does not wait for this side. With three, one tile
+is there to begin when this side takes longer than the GPU needs for one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ravine.engine.repeats import variable_names
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
-_QUEUES = 2
+_QUEUES = 3
 
 Tile = tuple[int, int]
 Part = dict[str, FloatArray]

@@ -28,6 +28,7 @@ from ravine.engine.kernels.quadratic_lanes import (
     chunk_shared_by_two,
     draw_shared,
     modal_row,
+    put_to_rest,
 )
 from ravine.engine.measures import Integers, record
 
@@ -53,7 +54,8 @@ class QuadraticBlock(NamedTuple):
 
     own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
     x: Floats  # two rows a coordinate: newest and the one before
-    row: Floats  # c1, c2 and g of a coordinate, and c1 and c2 of a second one
+    row: Floats  # c1, c2 and g of a coordinate
+    modal: Floats  # c1 and c2 of every coordinate, where noise is shared
     squares: Floats  # a row a step of the chunk
     noise: Singles  # four rows of normals, two of radii, one of scales
     words: Words
@@ -213,6 +215,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         stride: int,
         noisy: bool,
         tiny: float,
+        least: float,
         edges: Integers,
         state: QuadraticBlock,
         eigenvectors: FloatArray,
@@ -222,6 +225,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         own = state.own
         x = state.x
         row = state.row
+        modal = state.modal
         squares = state.squares
         noise = state.noise
         latest = state.latest
@@ -232,6 +236,10 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         k = 0
         running = LANES if fingerprint >= 0 else 0
         begin(lanes, at, start, state)
+        if independent == 0:
+            for i in range(d):
+                modal_row(eigenvalues[i], own, modal[2 * i * LANES :])
+
         while k < steps and running > 0:
             for entry in range(squares.size):
                 squares[entry] = 0.0
@@ -247,13 +255,17 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                 drawn = state.shared[k // CHUNK * stride :]
                 for i in range(0, d - 1, 2):
                     four = x[2 * i * LANES : 2 * (i + 2) * LANES]
-                    modal_row(eigenvalues[i], own, row)
-                    modal_row(eigenvalues[i + 1], own, row[SECOND:])
-                    chunk_shared_by_two(four, row, drawn[i * CHUNK :], squares)
+                    rows = modal[2 * i * LANES : 2 * (i + 2) * LANES]
+                    chunk_shared_by_two(four, rows, row[G:], drawn[i * CHUNK :], squares)
+                    if not noisy:
+                        put_to_rest(four, rows, least)
+                        put_to_rest(four[SECOND:], rows[SECOND:], least)
                 if d % 2 == 1:
                     both = x[2 * (d - 1) * LANES :]
-                    modal_row(eigenvalues[d - 1], own, row)
-                    chunk_shared(both, row, drawn[(d - 1) * CHUNK :], squares)
+                    rows = modal[2 * (d - 1) * LANES :]
+                    chunk_shared(both, rows, row[G:], drawn[(d - 1) * CHUNK :], squares)
+                    if not noisy:
+                        put_to_rest(both, rows, least)
 
             b = record_chunk(k, edges, b, state)
             k += CHUNK
@@ -269,6 +281,10 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
                             noise[SCALE + p] = np.float32(0.0)
                         for i in range(2 * d):
                             x[i * LANES + p] = 0.0
+                        if independent == 0:
+                            for i in range(d):  # the coefficients of alpha = beta = gamma = 0
+                                modal[2 * i * LANES + p] = 1.0
+                                modal[(2 * i + 1) * LANES + p] = 0.0
 
             if with_sup == 1 and running > 0 and takes_sup_norm(k, steps):
                 add_largest(eigenvectors, x, row[G:], own, room, sup)

@@ -54,6 +54,11 @@ _SUP = FIELDS.index("floor_sup")
 _FLOOR = FIELDS.index("floor_square")
 _FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
 _NOTHING = np.empty(0)
+# Errors of a coordinate at the end of their format. The square of such a one is zero, even times
+# the 1e17 (1e8 in single precision) that gamma next to -1 makes of it, and the 1e4 that a stable
+# direction can still grow by: to leave it out changes no bit of a sum of squares.
+_LEAST_64 = 1e-300
+_LEAST_32 = 1e-36
 _MOST_NOISE = 1 << 26  # bytes of shared noise that is drawn once for all blocks of a tile
 
 NO_NOISE, INDEPENDENT, SHARED = range(3)
@@ -72,6 +77,7 @@ class QuadraticPlan(NamedTuple):
     steps: int
     edges: Integers
     tiny: float  # squared error at which a noise-free lane has vanished
+    least: float  # error of a coordinate below which a noise-free lane counts it as zero
     eigenvectors: FloatArray  # (d, d), or (0, 0) where no sup-norm is wanted
 
 
@@ -95,7 +101,8 @@ def new_block(plan: QuadraticPlan) -> QuadraticBlock:
     return QuadraticBlock(
         paged(5 * LANES, np.float64),
         paged(2 * d * LANES, kind),
-        paged(5 * LANES, kind),
+        paged(3 * LANES, kind),
+        paged(0 if plan.noise == INDEPENDENT else 2 * d * LANES, kind),
         paged(CHUNK * LANES, kind),
         paged(7 * LANES, np.float32),
         paged(4 * LANES, np.uint32),
@@ -157,7 +164,7 @@ def run_block(
 
     drivers[int(mode == INDEPENDENT), int(with_sup)](
         lanes, block * LANES, plan.start, plan.eigenvalues, draws, stride, noisy, plan.tiny,
-        plan.edges, state, plan.eigenvectors, sup, room,
+        plan.least, plan.edges, state, plan.eigenvectors, sup, room,
     )  # fmt: skip
     if not noisy:
         state.latest[state.latest < plan.tiny] = 0.0
@@ -250,6 +257,10 @@ def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
     dtype = np.dtype(spec.dtype)
     start = problem.eigenvectors.T @ (spec.start - problem.minimiser)
     with_sup = "floor_sup" in spec.measures
+    least = _LEAST_64
+    if dtype == np.float32:
+        # Sup-norms are taken in double precision, where 1e-36 beside 1e-17 could be the last digit.
+        least = 0.0 if with_sup else _LEAST_32
 
     return QuadraticPlan(
         eigenvalues=problem.eigenvalues.astype(dtype),
@@ -261,6 +272,7 @@ def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
         steps=spec.steps,
         edges=bin_edges(spec.steps),
         tiny=vanished(dtype),
+        least=least,
         eigenvectors=np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
     )
 

@@ -22,7 +22,9 @@ LANES = 128
 CHUNK = 32
 """Steps of one coordinate in a row."""
 
-_C1, _C2, G, SECOND = 0, LANES, 2 * LANES, 3 * LANES  # rows of the coefficients
+_C1, _C2, G = 0, LANES, 2 * LANES  # rows of the coefficients
+SECOND = 2 * LANES
+"""Where the rows of a second coordinate begin, of its coefficients as of its state."""
 _R0, _R2, SCALE = 4 * LANES, 5 * LANES, 6 * LANES  # rows after the four of normals
 
 BETA, GAMMA, FACTOR, LIMIT = LANES, 2 * LANES, 3 * LANES, 4 * LANES
@@ -127,7 +129,9 @@ def draw_shared(states: Words, words: Words, noise: Singles, shared: Singles) ->
 
 
 @inner
-def chunk_shared(x: Floats, coefficients: Floats, shared: Singles, all_squares: Floats) -> None:
+def chunk_shared(
+    x: Floats, coefficients: Floats, look: Floats, shared: Singles, all_squares: Floats
+) -> None:
     """Take a chunk of steps in one coordinate, all lanes with the same noise, four at a time."""
     for j in range(0, CHUNK, 4):
         squares = all_squares[j * LANES : (j + 4) * LANES]
@@ -135,7 +139,7 @@ def chunk_shared(x: Floats, coefficients: Floats, shared: Singles, all_squares: 
         for p in range(LANES):
             c1 = coefficients[_C1 + p]
             c2 = coefficients[_C2 + p]
-            g = coefficients[G + p]
+            g = look[p]
             x0 = x[p]
             x1 = modal_step(x0, x[LANES + p], c1, c2, z1)
             y1 = x1 - g * x0
@@ -155,7 +159,7 @@ def chunk_shared(x: Floats, coefficients: Floats, shared: Singles, all_squares: 
 
 @inner
 def chunk_shared_by_two(
-    x: Floats, coefficients: Floats, shared: Singles, all_squares: Floats
+    x: Floats, coefficients: Floats, look: Floats, shared: Singles, all_squares: Floats
 ) -> None:
     """Take a chunk of steps in two coordinates, the bits of ``chunk_shared`` in each in turn.
 
@@ -169,13 +173,13 @@ def chunk_shared_by_two(
         for p in range(LANES):
             c1 = coefficients[_C1 + p]
             c2 = coefficients[_C2 + p]
-            g = coefficients[G + p]
+            g = look[p]
             d1 = coefficients[SECOND + _C1 + p]
             d2 = coefficients[SECOND + _C2 + p]
             x0 = x[p]
-            u0 = x[2 * LANES + p]
+            u0 = x[SECOND + p]
             x1 = modal_step(x0, x[LANES + p], c1, c2, z1)
-            u1 = modal_step(u0, x[3 * LANES + p], d1, d2, w1)
+            u1 = modal_step(u0, x[SECOND + LANES + p], d1, d2, w1)
             y1 = x1 - g * x0
             v1 = u1 - g * u0
             squares[p] = (squares[p] + y1 * y1) + v1 * v1
@@ -196,8 +200,25 @@ def chunk_shared_by_two(
             squares[3 * LANES + p] = (squares[3 * LANES + p] + y4 * y4) + v4 * v4
             x[p] = x4
             x[LANES + p] = x3
-            x[2 * LANES + p] = u4
-            x[3 * LANES + p] = u3
+            x[SECOND + p] = u4
+            x[SECOND + LANES + p] = u3
+
+
+@inner
+def put_to_rest(x: Floats, coefficients: Floats, least: float) -> None:
+    """Set to zero what is below ``least`` in a direction in which the lane is stable.
+
+    It can only fall further, into the numbers below the normal ones, in which some processors are
+    a hundred times slower. A direction is stable where z² = c1 z + c2 has both roots inside the
+    unit circle.
+    """
+    for p in range(LANES):
+        c1 = coefficients[_C1 + p]
+        c2 = coefficients[_C2 + p]
+        stable = (abs(c2) < 1.0) & (abs(c1) < 1.0 - c2)
+        gone = stable & (abs(x[p]) < least) & (abs(x[LANES + p]) < least)
+        x[p] = 0.0 if gone else x[p]
+        x[LANES + p] = 0.0 if gone else x[LANES + p]
 
 
 @inner
