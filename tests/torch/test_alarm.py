@@ -2,7 +2,15 @@ import math
 
 import pytest
 
-from ravine.torch.alarm import curvature_words, danger, loss_words, lowered, remedy_words, warns
+from ravine.torch.alarm import (
+    AT_REST,
+    curvature_words,
+    danger,
+    loss_words,
+    lowered,
+    remedy_words,
+    warns,
+)
 from ravine.torch.reading import Reading
 from ravine.torch.trend import LossTrend
 
@@ -45,6 +53,22 @@ def test_danger_is_the_formula():
     expected += 0.5 * (math.log(trend.over_start) + 2.0)
     assert danger(trend, 1.5) == pytest.approx(expected)
     assert danger(trend, 1.5, growth_of_lr=1.1) == pytest.approx(expected + 1.0)
+
+
+class Trend:
+    """What danger looks at, as given."""
+
+    count = 50
+    noise = 0.0
+    over_start = 1e9
+
+    def __init__(self, rise):
+        self.rise = rise
+
+
+def test_a_loss_at_rest_cannot_warn_while_lr_stays():
+    assert not warns(Trend(1.0), danger(Trend(0.999 * AT_REST), 1e9))
+    assert warns(Trend(1.0), danger(Trend(1.001 * AT_REST), 1e9))
 
 
 def test_noise_excuses_a_rise():

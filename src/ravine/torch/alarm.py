@@ -42,6 +42,13 @@ BEYOND = 1.8
 """It also warns, at once, when lr became so many times what it was 5 steps before, and the margin
 is now above this."""
 
+AT_REST = math.exp(
+    FLOOR
+    * (math.exp(WARNING - OF_MARGIN * math.log(MARGINS[1]) - OF_HEIGHT * math.log(HIGH / LOW)) - 1)
+)
+"""A rise below this cannot come to a warning while lr stays: the largest margin and height do not
+reach, even without noise. It saves a monitor from computing the danger at most steps."""
+
 FIRST_WARNING = 10
 """Losses before the first warning: the least of fewer says little."""
 

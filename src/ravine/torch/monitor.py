@@ -151,7 +151,7 @@ class Monitor:
             None between two checks, unless lr or the loss has come to a warning since.
         """
         self._lrs.append(float(self._optimizer.param_groups[0]["lr"]))
-        fresh = loss is not None and self._take(loss.detach())
+        fresh = loss is not None and self._take(loss)
 
         reading = None
         if self._due():
@@ -165,11 +165,11 @@ class Monitor:
 
     def _take(self, loss: Tensor) -> bool:
         """Add a loss to the trend; whether it, and those that waited, have been read."""
-        if loss.device.type == "cpu":
-            self._trend.add(float(loss))
+        if loss.is_cpu:
+            self._trend.add(loss.item())
             return True
 
-        self._unread.append(loss)
+        self._unread.append(loss.detach())
         if len(self._unread) < LOOK_ON_DEVICE:
             return False
 
@@ -206,6 +206,10 @@ class Monitor:
 
     def _look(self) -> Reading | None:
         """Between two checks: the limit of the last one with today's lr and losses; no gradient."""
+        growth, jump = self._changes_of_lr()
+        if self._trend.rise < alarm.AT_REST and growth < alarm.GROWN and jump < alarm.JUMP:
+            return None
+
         last = self.readings[-1]
         if self._moments is None or last.level == "warning":
             return None
@@ -220,11 +224,18 @@ class Monitor:
         return reading
 
     def _danger(self, margin: float) -> float:
-        now = self._lrs[-1]
-        growth = now / self._lrs[0] if self._lrs[0] > 0.0 else 1.0
-        before = self._lrs[max(len(self._lrs) - 1 - JUMP_OF_LR, 0)]
-        jump = now / before if before > 0.0 else 1.0
-        return alarm.danger(self._trend, margin, growth, jump)
+        return alarm.danger(self._trend, margin, *self._changes_of_lr())
+
+    def _changes_of_lr(self) -> tuple[float, float]:
+        """How many times lr became what it was 20 and 5 steps before."""
+        lrs = self._lrs
+        now = lrs[-1]
+        long_ago = lrs[0]
+        before = lrs[-1 - JUMP_OF_LR] if len(lrs) > JUMP_OF_LR else long_ago
+        return (
+            now / long_ago if long_ago > 0.0 else 1.0,
+            now / before if before > 0.0 else 1.0,
+        )
 
     def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
         self._read_losses()
