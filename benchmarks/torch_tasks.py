@@ -313,24 +313,6 @@ KEPT_BACK = [
     Task("digits, 10^6 parameters", "ce", _digits, lambda: _mlp(64, 960, 960, 10), _ce, (32,)),
 ]  # fmt: skip
 
-WATCHED = [
-    *(task for task in TUNED if task.kind in ("quadratic", "mse")),
-    Task("Friedman, tanh MLP", "mse", _friedman, lambda: _mlp(8, 32, 32, 1, act=nn.Tanh), _mse),
-    Task("teacher, ReLU MLP", "mse", _teacher, lambda: _mlp(10, 24, 4), _mse),
-    Task("linear map, deep linear", "mse", _linear_map,
-         lambda: _mlp(12, 16, 16, 4, act=nn.Identity), _mse),
-    Task("teacher, BatchNorm MLP", "mse", _teacher, lambda: _mlp(10, 24, 24, 4, norm=True), _mse),
-]  # fmt: skip
-"""Squared losses on which the rule of ``ravine.torch.Monitor`` was chosen."""
-
-UNWATCHED = [
-    *(task for task in KEPT_BACK if task.kind in ("quadratic", "mse")),
-    Task("diabetes, SiLU MLP", "mse", _diabetes, lambda: _mlp(10, 32, 1, act=nn.SiLU), _mse),
-    Task("wine autoencoder, linear", "mse", _wine_itself,
-         lambda: _mlp(13, 6, 13, act=nn.Identity), _mse, (8, 32)),
-]  # fmt: skip
-"""Squared losses on which it was measured alone."""
-
 WORKED_EXAMPLE = Task(
     "worked example", "mse", _standardised_digits, lambda: _mlp(64, 32, 10), _summed_square, (32,)
 )

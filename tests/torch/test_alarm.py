@@ -1,6 +1,16 @@
+import math
+
 import pytest
 
-from ravine.torch.alarm import curvature_words, loss_words, lowered, remedy_words, warns
+from ravine.torch.alarm import (
+    AT_REST,
+    curvature_words,
+    danger,
+    loss_words,
+    lowered,
+    remedy_words,
+    warns,
+)
 from ravine.torch.reading import Reading
 from ravine.torch.trend import LossTrend
 
@@ -18,25 +28,72 @@ def trend_of(growth, steps=14, calm=40):
 
 
 @pytest.mark.parametrize(
-    ("growth", "margin", "ratio", "warned"),
+    ("growth", "margin", "lrs", "warned"),
     [
-        (1.0, 2.0, 1.0, False),  # at the edge, loss at rest
-        (1.35, 0.5, 1.0, True),  # ten times its start in a few steps, whatever the margin
-        (1.2, 0.9, 1.0, False),  # slower
-        (1.2, 1.7, 1.0, True),  # and beyond the limit
-        (1.0, 3.0, 1.5, True),  # lr jumped far beyond the limit
-        (1.0, 3.0, 1.1, False),
+        (1.0, 3.0, (1.0, 1.0), False),  # beyond the limit, loss at rest
+        (1.35, 1.0, (1.0, 1.0), True),  # rising fast
+        (1.13, 0.8, (1.0, 1.0), False),  # slowly, within the limit
+        (1.13, 2.0, (1.0, 1.0), True),  # slowly, beyond it
+        (1.13, 0.8, (1.2, 1.05), True),  # slowly, and lr grows
+        (1.0, 2.0, (1.5, 1.5), True),  # lr jumped beyond the limit
+        (1.0, 2.0, (1.1, 1.1), False),
+        (1.0, 1.5, (1.5, 1.5), False),
     ],
 )  # fmt: skip
-def test_when_it_warns(growth, margin, ratio, warned):
-    assert warns(trend_of(growth), margin, ratio) == warned
+def test_when_it_warns(growth, margin, lrs, warned):
+    trend = trend_of(growth)
+    assert warns(trend, danger(trend, margin, *lrs)) == warned
 
 
-def test_a_loss_far_above_its_least_warns_beyond_the_limit_alone():
-    slow = trend_of(1.04, steps=64)
-    assert slow.rise > 7.5
-    assert not warns(slow, 0.9, 1.0)
-    assert warns(slow, 1.1, 1.0)
+def test_danger_is_the_formula():
+    trend = trend_of(1.05)
+    rise = math.log(trend.rise)
+    assert 0.0 < rise < 1.0
+    expected = math.log((rise + 0.1) / (0.5 * trend.noise + 0.1)) + 1.2 * math.log(1.5)
+    expected += 0.5 * (math.log(trend.over_start) + 2.0)
+    assert danger(trend, 1.5) == pytest.approx(expected)
+    assert danger(trend, 1.5, growth_of_lr=1.1) == pytest.approx(expected + 1.0)
+
+
+class Trend:
+    """What danger looks at, as given."""
+
+    count = 50
+    noise = 0.0
+    over_start = 1e9
+
+    def __init__(self, rise):
+        self.rise = rise
+
+
+def test_a_loss_at_rest_cannot_warn_while_lr_stays():
+    assert not warns(Trend(1.0), danger(Trend(0.999 * AT_REST), 1e9))
+    assert warns(Trend(1.0), danger(Trend(1.001 * AT_REST), 1e9))
+
+
+def test_noise_excuses_a_rise():
+    noisy = LossTrend()
+    for _ in range(5):
+        noisy.add(10.0)
+    for k in range(40):
+        noisy.add(1.5 ** (-1) ** k)
+    for k in range(14):
+        noisy.add(1.1**k)
+    calm = trend_of(1.1)
+    # Against batches that differ by ln 1.5² = 0.8 the same rise counts for a fifth.
+    assert danger(noisy, 2.0) < danger(calm, 2.0) - 1.0
+
+
+def test_what_is_not_a_number_is_danger_and_the_first_losses_are_not():
+    assert danger(trend_of(1.0), math.nan) == math.inf
+    lost = trend_of(1.0)
+    lost.add(math.inf)
+    assert warns(lost, danger(lost, 1.0))
+    young = LossTrend()
+    for k in range(9):
+        young.add(3.0**k)
+    assert danger(young, 4.0) > 3.45
+    assert not warns(young, danger(young, 4.0))
 
 
 def test_lr_goes_back_to_a_safe_margin():
@@ -49,7 +106,7 @@ def test_words_name_cause_and_remedy():
     words = loss_words(trend_of(1.35))
     assert "times its least and at its pace ten times its start in" in words
     assert loss_words(trend_of(1.0)) == ""
-    before = [Reading(40, 0.1, 0.9, 2.0, 1.0, 0.1, 1.0, 1.0, 0.0, "calm", "", "")]
+    before = [Reading(40, 0.1, 0.9, 2.0, 1.0, 0.1, 1.0, 1.0, 0.0, 0.0, "calm", "", "")]
     assert curvature_words(60, 8.0, before) == ", whose curvature grew 4 times in 20 steps"
     assert curvature_words(60, 2.0, before) == ""
     # Curvature 2, Nesterov: stable below 0.75 with momentum 0.5, below 1 with momentum 0.

@@ -48,3 +48,19 @@ def test_losses_that_are_not_positive_have_no_trend():
     assert trend.rise == 1.0
     assert trend.steps_left == math.inf
     assert LossTrend().rise == 1.0
+
+
+def test_noise_is_that_before_the_rise():
+    """Batches that differ by a factor 1.5: |ln 1.5| from one to the next, until 8 steps ago."""
+    noise = [1.5 ** (k % 2) for k in range(60)]
+    assert trend_of(noise).noise == pytest.approx(math.log(1.5))
+    assert trend_of(noise + [50.0] * 6).noise == pytest.approx(math.log(1.5))
+    assert trend_of([1.0] * 60).noise == 0.0
+    assert trend_of([1.0] * 4).noise == 0.3
+
+
+def test_height_over_the_start():
+    assert trend_of([2.0, 3.0, 4.0] + [6.0] * 40).over_start == pytest.approx(2.0)
+    assert trend_of([-1.0] * 9).over_start == 0.0
+    assert trend_of([1.0] * 9 + [math.nan]).over_start == math.inf
+    assert LossTrend().over_start == 0.0

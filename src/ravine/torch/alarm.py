@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ravine.torch.reading import Reading, stability_limit
 from ravine.torch.trend import LossTrend
 
@@ -11,28 +13,59 @@ EDGE = 0.8
 SAFE = 0.7
 """Margin to which a warning advises to go back."""
 
-RISEN = 1.65
-SOON = 7.0
-"""A warning is given when the smoothed loss is so many times its least, and at its pace blows up
-within so many steps."""
+OF_MARGIN = 1.2
+OF_HEIGHT = 0.5
+OF_GROWTH = 1.0
+"""Weights of ``danger``. These, ``WARNING`` and ``JUMP`` were chosen on the tasks
+``benchmarks.torch_monitor_tasks.WATCHED``; ``docs/torch.md`` has the counts."""
 
-LATER = 20.0
-BEYOND = 1.6
-"""Within so many steps is enough where the margin is above this as well."""
+MARGINS = (math.exp(-1.0), math.exp(0.8))
+RISES = math.exp(3.0)
+LOW = math.exp(-2.0)
+HIGH = math.exp(2.0)
+"""What is beyond these (of the margin, of the rise, of the loss over its start) counts no more:
+networks live far beyond the limit, and a loss far below its start is no merit."""
 
-FAR_RISEN = 7.5
-"""A smoothed loss that is so many times its least, rises, and has a margin above 1 is enough: with
-a loss far below its start the way to a blow-up is long at the pace of now, and the pace grows."""
+HALF_NOISE = 0.5
+FLOOR = 0.1
+"""The logarithm of the smoothed loss differs by about half the noise of a batch by itself, and by
+this much without any."""
+
+GROWN = 1.08
+"""lr that became so many times what it was 20 steps before is growing, and will go on."""
+
+WARNING = 3.45
+"""Danger from which it warns."""
 
 JUMP = 1.35
-FAR_BEYOND = 2.7
-"""Or at once, when lr became so many times what it was 5 steps before, and the margin is now above
-this. All these numbers were chosen on the tasks ``benchmarks.torch_tasks.WATCHED``, for most
-warnings of late blow-ups at a tenth of false alarms; ``docs/torch.md`` has the counts."""
+BEYOND = 1.8
+"""It also warns, at once, when lr became so many times what it was 5 steps before, and the margin
+is now above this."""
+
+AT_REST = math.exp(
+    FLOOR
+    * (math.exp(WARNING - OF_MARGIN * math.log(MARGINS[1]) - OF_HEIGHT * math.log(HIGH / LOW)) - 1)
+)
+"""A rise below this cannot come to a warning while lr stays: the largest margin and height do not
+reach, even without noise. It saves a monitor from computing the danger at most steps."""
+
+FIRST_WARNING = 10
+"""Losses before the first warning: the least of fewer says little."""
+
+RISEN = 1.2
+SOON = 20.0
+"""From such a rise the words of a warning name the loss, and what comes within so many steps."""
 
 
-def warns(trend: LossTrend, margin: float, lr_ratio: float) -> bool:
-    """Whether losses, margin and a change of lr say that a blow-up is near.
+def danger(
+    trend: LossTrend, margin: float, growth_of_lr: float = 1.0, jump_of_lr: float = 1.0
+) -> float:
+    """How near a blow-up is, from losses, margin and schedule.
+
+    The sum of four logarithms: the rise of the smoothed loss against what the noise of the batches
+    explains; 1.2 times the margin; half of the loss over its start; and 1 while lr grows. No one of
+    them makes a blow-up: networks live beyond the limit for long, and noisy losses rise by
+    themselves.
 
     Parameters
     ----------
@@ -40,21 +73,38 @@ def warns(trend: LossTrend, margin: float, lr_ratio: float) -> bool:
         The losses of the run.
     margin
         lr over its mean-square limit along the tracked direction.
-    lr_ratio
-        lr over what it was 5 steps before.
+    growth_of_lr, jump_of_lr
+        lr over what it was 20 and 5 steps before.
+
+    Examples
+    --------
+    >>> trend = LossTrend()
+    >>> for loss in [8.0] * 5 + [1.0] * 60:
+    ...     trend.add(loss)
+    >>> round(danger(trend, margin=2.0), 1)  # at rest
+    0.8
     """
-    if lr_ratio > JUMP and margin > FAR_BEYOND:
-        return True
+    if math.isnan(margin):
+        return math.inf
 
-    rise = trend.rise
-    if rise <= RISEN:
-        return False
+    # The first losses, which the least does not count, may be below it.
+    rise = math.log(min(max(trend.rise, 1.0), RISES))
+    result = (
+        math.log((rise + FLOOR) / (HALF_NOISE * trend.noise + FLOOR))
+        + OF_MARGIN * math.log(min(max(margin, MARGINS[0]), MARGINS[1]))
+        + OF_HEIGHT * math.log(min(max(trend.over_start, LOW), HIGH) / LOW)
+    )
+    if growth_of_lr > GROWN:
+        result += OF_GROWTH
+    if jump_of_lr > JUMP and margin > BEYOND:
+        result = max(result, WARNING)
 
-    left = trend.steps_left
-    if left < SOON or (left < LATER and margin > BEYOND):
-        return True
+    return result
 
-    return rise > FAR_RISEN and margin > 1.0 and trend.rising
+
+def warns(trend: LossTrend, danger: float) -> bool:
+    """Whether so much danger is worth a warning."""
+    return danger >= WARNING and trend.count > FIRST_WARNING
 
 
 def lowered(margin: float) -> float:
@@ -84,7 +134,7 @@ def loss_words(trend: LossTrend) -> str:
         return ""
 
     words = f", and the loss is {trend.rise:.2g} times its least"
-    if trend.steps_left < LATER:
+    if trend.steps_left < SOON:
         words += f" and at its pace ten times its start in {trend.steps_left:.0f} steps"
 
     return words

@@ -23,19 +23,22 @@ from ravine.torch.risk import blow_up_risk
 from ravine.torch.trend import LossTrend
 from ravine.torch.trial import lr_ratios
 
-MEMORY_OF_LR = 5
-"""Steps over which a change of lr counts as a jump."""
+JUMP_OF_LR = 5
+GROWTH_OF_LR = 20
+"""Steps over which a change of lr counts as a jump, and as growth."""
 
 STEP = 1e-3
 """Length of the step of a finite difference, relative to the weights: between rounding in single
 precision and the change of the Hessian along the step."""
 
 CALM = 0.4
-"""Below this margin every second check is left out, as a blow-up is far."""
+CALM_GAP = 3
+"""Below this margin, with the lr of now, a check comes every third time: a blow-up is far."""
 
 STILL = 1.1
-"""And where lr has changed by less than such a factor since the last check, and the loss has not
-risen by it: curvature that grows alone does so over hundreds of steps."""
+STILL_GAP = 2
+"""Where lr has changed by less than such a factor since the last check, and the loss has not risen
+by it, every second time: curvature that grows alone does so over hundreds of steps."""
 
 FIRST_TURNS = 4
 """Products at the first check, to turn a random direction towards the top of the Hessian."""
@@ -70,7 +73,8 @@ class Monitor:
     optimizer
         ``torch.optim.SGD`` or ``ravine.torch.ASG``.
     every
-        Steps between two checks; twice as many while the margin is below 0.4 or nothing changes.
+        Steps between two checks; twice as many while lr and loss are steady, three times as many
+        while the margin is below 0.4.
     model
         Given, it is kept free of dropout in the extra gradient and its BatchNorm averages are left
         alone. With dropout a check costs two gradients.
@@ -128,7 +132,7 @@ class Monitor:
         self._moments: tuple[float, float] | None = None
         self._trend = LossTrend()
         self._unread: list[Tensor] = []
-        self._lrs: deque[float] = deque(maxlen=MEMORY_OF_LR + 1)
+        self._lrs: deque[float] = deque(maxlen=GROWTH_OF_LR + 1)
         self._checks: list[Reading] = []
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
@@ -147,7 +151,7 @@ class Monitor:
             None between two checks, unless lr or the loss has come to a warning since.
         """
         self._lrs.append(float(self._optimizer.param_groups[0]["lr"]))
-        fresh = loss is not None and self._take(loss.detach())
+        fresh = loss is not None and self._take(loss)
 
         reading = None
         if self._due():
@@ -161,11 +165,11 @@ class Monitor:
 
     def _take(self, loss: Tensor) -> bool:
         """Add a loss to the trend; whether it, and those that waited, have been read."""
-        if loss.device.type == "cpu":
-            self._trend.add(float(loss))
+        if loss.is_cpu:
+            self._trend.add(loss.item())
             return True
 
-        self._unread.append(loss)
+        self._unread.append(loss.detach())
         if len(self._unread) < LOOK_ON_DEVICE:
             return False
 
@@ -179,36 +183,39 @@ class Monitor:
             self._unread.clear()
 
     def _due(self) -> bool:
-        """Whether a check is due: after ``every`` steps, twice as many where nothing changes."""
+        """Whether a check is due: after ``every`` steps, later where nothing changes."""
         if not self._checks:
             return True
 
         gap = self.steps - self._checks[-1].step
-        if gap < self.every:
-            return False
+        return gap >= self.every and gap >= self.every * self._patience()
 
-        return gap >= 2 * self.every or not self._is_still()
-
-    def _is_still(self) -> bool:
-        """Whether the next check can wait."""
+    def _patience(self) -> int:
+        """How many times ``every`` the next check can wait."""
         if len(self._checks) < 3:
-            return False
+            return 1
 
         last = self._checks[-1]
         lr = self._lrs[-1]
         if lr < CALM * last.limit:
-            return True
+            return CALM_GAP
+        if last.lr / STILL <= lr <= STILL * last.lr and self._trend.rise <= STILL:
+            return STILL_GAP
 
-        return last.lr / STILL <= lr <= STILL * last.lr and self._trend.rise <= STILL
+        return 1
 
     def _look(self) -> Reading | None:
         """Between two checks: the limit of the last one with today's lr and losses; no gradient."""
+        growth, jump = self._changes_of_lr()
+        if self._trend.rise < alarm.AT_REST and growth < alarm.GROWN and jump < alarm.JUMP:
+            return None
+
         last = self.readings[-1]
         if self._moments is None or last.level == "warning":
             return None
 
         margin = self._lrs[-1] / last.limit if last.limit > 0.0 else math.inf
-        if not self._warns(margin):
+        if not alarm.warns(self._trend, self._danger(margin)):
             return None
 
         reading = self._judge(*self._moments)
@@ -216,9 +223,19 @@ class Monitor:
         self._report(reading)
         return reading
 
-    def _warns(self, margin: float) -> bool:
-        ratio = self._lrs[-1] / self._lrs[0] if self._lrs[0] > 0.0 else 1.0
-        return alarm.warns(self._trend, margin, ratio)
+    def _danger(self, margin: float) -> float:
+        return alarm.danger(self._trend, margin, *self._changes_of_lr())
+
+    def _changes_of_lr(self) -> tuple[float, float]:
+        """How many times lr became what it was 20 and 5 steps before."""
+        lrs = self._lrs
+        now = lrs[-1]
+        long_ago = lrs[0]
+        before = lrs[-1 - JUMP_OF_LR] if len(lrs) > JUMP_OF_LR else long_ago
+        return (
+            now / long_ago if long_ago > 0.0 else 1.0,
+            now / before if before > 0.0 else 1.0,
+        )
 
     def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
         self._read_losses()
@@ -281,12 +298,13 @@ class Monitor:
         if use_its_loss:
             self._trend.add(float(loss))
 
-        image = (there - here) * (root / step)
+        # In place: these passes over the weights are a tenth of a check.
+        image = there.sub_(here).mul_(root / step)
         first, second = torch.stack([u @ image, image @ image]).tolist()
-        turned = image + abs(first) * u
+        turned = image.add_(u, alpha=abs(first))
         length = float(turned.norm())
         if math.isfinite(length) and length > 0.0:
-            self._direction = turned / length
+            self._direction = turned.div_(length)
 
         return first, second
 
@@ -306,15 +324,14 @@ class Monitor:
 
         try:
             with torch.no_grad():
-                for p, part in zip(params, parts, strict=True):
-                    p.add_(part.view_as(p))
+                shaped = [part.view_as(p) for p, part in zip(params, parts, strict=True)]
+                torch._foreach_add_(params, shaped)
             with torch.enable_grad(), still:
                 loss = closure()
                 return _gradient(params, loss), loss.detach()
         finally:
             with torch.no_grad():
-                for p, old in zip(params, kept, strict=True):
-                    p.copy_(old)
+                torch._foreach_copy_(params, kept)
 
     def _judge(self, first: float, second: float) -> Reading:
         group = self._optimizer.param_groups[0]
@@ -332,8 +349,9 @@ class Monitor:
 
         rise = self._trend.rise
         left = self._trend.steps_left
+        danger = self._danger(margin)
         level = "calm"
-        if self._warns(margin):
+        if alarm.warns(self._trend, danger):
             level = "warning"
         elif margin > alarm.EDGE:
             level = "edge"
@@ -353,11 +371,12 @@ class Monitor:
                 each["lr"] = each["lr"] * factor
             action = f"lr was lowered from {lr:.3g} to {lr * factor:.3g}"
 
-        risk = blow_up_risk(margin, rise, left, self._kind)
+        risk = blow_up_risk(danger, self._kind)
 
         return Reading(
-            self.steps, lr, momentum, first, limit, margin, rise, left, risk, level, message, action
-        )
+            self.steps, lr, momentum, first, limit, margin, rise, left, danger, risk, level,
+            message, action,
+        )  # fmt: skip
 
     def _report(self, reading: Reading) -> None:
         if reading.level == "warning" and callable(self._on_warning):

@@ -17,8 +17,18 @@ BLOWN_UP = 10.0
 SHORT = 6
 LONG = 16
 """Losses over which a pace is fitted. Six steps are the shortest in which the noise of a batch can
-be told from growth, sixteen tell growth from one bad batch; of 4 to 40 these two, together, saw
-most blow-ups at a tenth of false alarms on the tasks ``benchmarks.torch_tasks.WATCHED``."""
+be told from growth, sixteen tell growth from one bad batch."""
+
+CALM_BEFORE = 8
+NOISE_MEMORY = 0.98
+"""The noise is that of the losses before the last eight, which may be a rise already, with a memory
+of fifty steps."""
+
+USUAL_NOISE = 0.3
+"""Until there is any: that of batches of 8 to 128."""
+
+LARGEST_CHANGE = 1.0
+"""Of the logarithm of the loss, to the noise: one spike must not hide the next."""
 
 
 class LossTrend:
@@ -39,9 +49,13 @@ class LossTrend:
     """
 
     def __init__(self) -> None:
-        self._count = 0
+        self.count = 0
         self._sum = 0.0
         self._weight = 0.0
+        self._recent = 0.0
+        self._noise = 0.0
+        self._noise_weight = 0.0
+        self._changes: deque[float] = deque()
         self._first: list[float] = []
         self._last: deque[float] = deque(maxlen=LONG)
         self._least = math.inf
@@ -50,14 +64,47 @@ class LossTrend:
         """Take the next loss."""
         self._sum = SMOOTHING * self._sum + (1.0 - SMOOTHING) * loss
         self._weight = SMOOTHING * self._weight + 1.0 - SMOOTHING
+        self._recent = loss if self.count == 0 else 0.5 * (self._recent + loss)
+        if self._last:
+            self._add_change(self._last[-1], loss)
+
         self._last.append(loss)
         if len(self._first) < FIRST:
             self._first.append(loss)
 
         # The first losses are no mean yet.
-        self._count += 1
-        if self._count == 1 or self._count > 5:
+        self.count += 1
+        if self.count == 1 or self.count > 5:
             self._least = min(self._least, self.smoothed)
+
+    def _add_change(self, before: float, loss: float) -> None:
+        change = LARGEST_CHANGE
+        if before > 0.0 and 0.0 < loss < math.inf:
+            change = min(abs(math.log(loss / before)), LARGEST_CHANGE)
+
+        self._changes.append(change)
+        if len(self._changes) > CALM_BEFORE:
+            old = self._changes.popleft()
+            self._noise = NOISE_MEMORY * self._noise + (1.0 - NOISE_MEMORY) * old
+            self._noise_weight = NOISE_MEMORY * self._noise_weight + 1.0 - NOISE_MEMORY
+
+    @property
+    def noise(self) -> float:
+        """Mean change of the logarithm of the loss from a batch to the next, at most 1."""
+        return self._noise / self._noise_weight if self._noise_weight else USUAL_NOISE
+
+    @property
+    def over_start(self) -> float:
+        """The last losses, with a memory of two steps, over those of the start; 0 if not positive.
+
+        Infinite where the loss is not a number.
+        """
+        if self.count == 0 or min(self._first) <= 0.0:
+            return 0.0
+        if not math.isfinite(self._recent):
+            return math.inf
+
+        return self._recent * len(self._first) / sum(self._first)
 
     @property
     def smoothed(self) -> float:
@@ -67,7 +114,7 @@ class LossTrend:
     @property
     def rise(self) -> float:
         """Smoothed loss over its minimum; 1 before there is any, or where it is not positive."""
-        if self._count == 0:
+        if self.count == 0:
             return 1.0
         if not math.isfinite(self._sum):
             return math.inf
@@ -77,7 +124,7 @@ class LossTrend:
     @property
     def rising(self) -> bool:
         """Whether the loss rises over the last sixteen steps, by more than its standard error."""
-        if self._count and not math.isfinite(self._sum):
+        if self.count and not math.isfinite(self._sum):
             return True
         if len(self._last) < LONG or min(self._last) <= 0.0:
             return False
@@ -92,7 +139,7 @@ class LossTrend:
         not rise over the last six and the last sixteen steps, or is not positive; 0 where it has
         blown up.
         """
-        if self._count and not math.isfinite(self._sum):
+        if self.count and not math.isfinite(self._sum):
             return 0.0
         if not self.rising or min(self._first) <= 0.0:
             return math.inf
@@ -101,11 +148,7 @@ class LossTrend:
         if pace <= 0.0:
             return math.inf
 
-        # Of the last losses the later count double each: a memory of two steps.
-        recent = sum(loss * 2.0 ** (i - LONG) for i, loss in enumerate(self._last))
-        recent /= 1.0 - 2.0**-LONG
-        end = math.log(BLOWN_UP * sum(self._first) / len(self._first))
-        return max(end - math.log(recent), 0.0) / pace
+        return max(math.log(BLOWN_UP / self.over_start), 0.0) / pace
 
 
 def _pace(values: list[float]) -> float:
