@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.positive_map import Operator
@@ -20,14 +19,11 @@ TABLE = 48
 """Rows of P up to which the map is kept as a table of P ⊗ P, whose size is their fourth power."""
 _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
-_ROUNDS = 60
-"""Restarts after which the search for an eigenvector is ended, with what it has by then."""
-_BASIS = 24
-"""Vectors that are kept in it."""
+_BASIS = 30
+_CYCLES = 2
+"""Applications of the map in a search for an eigenvector, and how often it begins anew."""
 _LARGEST = 700.0
 """Logarithm of the largest growth that is told apart from others: beyond are no numbers."""
-_POWERS = 200
-"""Steps of the power method where the search gives nothing."""
 _PRODUCT = 0.06e-9
 _SMALL_PRODUCT = 1e-6
 _PASS = 0.5e-9
@@ -35,8 +31,6 @@ _ENTRY = 40e-9
 _APPLICATION = 4e-5
 """Seconds of a multiplication in a product of matrices, of a small product beside that, of a number
 of the table in one application, of its making, and of an application beside."""
-_APPLICATIONS = 50
-"""Applications of the map that a root takes."""
 _ROOTS = 4
 """Roots that are sought: of all epochs, of the adjoint, and of both halves."""
 
@@ -52,10 +46,10 @@ def root_work(epochs: int, size: int) -> float:
     """Seconds of :func:`mean_square_growth` for so many epochs of so many rows."""
     if _tabulated(epochs, size):
         table = size**4 * (epochs * _PRODUCT + _ENTRY)
-        return table + _ROOTS * _APPLICATIONS * (_APPLICATION + 0.25 * size**4 * _PASS)
+        return table + _ROOTS * _CYCLES * _BASIS * (_APPLICATION + 0.25 * size**4 * _PASS)
 
     once = epochs * (_SMALL_PRODUCT + 2.0 * size**3 * _PRODUCT)
-    return _ROOTS * _APPLICATIONS * once
+    return _ROOTS * _CYCLES * _BASIS * once
 
 
 def _tabulated(epochs: int, size: int) -> bool:
@@ -166,35 +160,46 @@ def _root(apply: Operator, first: FloatArray) -> tuple[float, FloatArray]:
     By Arnoldi's method from a positive definite matrix: usual parameters make a double eigenvalue,
     from which the power method is still 1 % away after two hundred steps.
     """
-    size = len(first)
-    free = size * (size + 1) // 2
-    operator = LinearOperator(
-        (free, free), matvec=lambda x: _upper(apply(_symmetric(x.ravel(), size))), dtype=np.float64
-    )
-    try:
-        values, vectors = eigs(
-            operator, k=1, v0=_upper(first), tol=_TOLERANCE, maxiter=_ROUNDS, ncv=min(free, _BASIS)
-        )
-    except ArpackError:
-        return _by_powers(apply, first)
-
-    root = float(values[0].real)
-    X = _symmetric(vectors[:, 0].real, size)
-    trace = float(np.trace(X))
-    if not (root > 0.0 and trace != 0.0):
-        return _by_powers(apply, first)
-
-    return root, X / trace
-
-
-def _by_powers(apply: Operator, X: FloatArray) -> tuple[float, FloatArray]:
+    X = first
     root = 0.0
-    for _ in range(_POWERS):
-        moved = apply(X)
-        root = float(np.trace(moved)) / float(np.trace(X))
-        if root <= 0.0:
-            return 0.0, X
+    for _ in range(_CYCLES):
+        root, X, residual = _arnoldi(apply, X)
+        if residual <= _TOLERANCE * root:
+            break
 
-        X = moved / np.trace(moved)
+    trace = float(np.trace(X))
+    return root, X / trace if trace != 0.0 else first
 
-    return root, X
+
+def _arnoldi(apply: Operator, first: FloatArray) -> tuple[float, FloatArray, float]:
+    """The largest eigenvalue on a Krylov space, its vector, and the size of the residual."""
+    size = len(first)
+    start = _upper(first)
+    V = [start / np.linalg.norm(start)]
+    most = min(_BASIS, len(start))
+    H = np.zeros((most + 1, most))
+    for j in range(most):
+        new = _upper(apply(_symmetric(V[j], size)))
+        basis = np.array(V)
+        for _ in range(2):  # the second time removes the rounding of the first
+            along = basis @ new
+            new = new - along @ basis
+            H[: j + 1, j] += along
+
+        H[j + 1, j] = np.linalg.norm(new)
+        if H[j + 1, j] <= 1e-14 * np.abs(H[: j + 1, j]).max(initial=0.0):
+            most = j + 1  # the space is invariant
+            H[most, most - 1] = 0.0
+            break
+        V.append(new / H[j + 1, j])
+
+    values, vectors = np.linalg.eig(H[:most, :most])
+    lead = int(np.argmax(np.abs(values)))
+    y = vectors[:, lead].real
+    norm = float(np.linalg.norm(y))
+    if norm == 0.0:
+        return 0.0, first, 0.0
+
+    y = y / norm
+    residual = abs(float(H[most, most - 1] * y[-1]))
+    return float(abs(values[lead])), _symmetric(y @ np.array(V[:most]), size), residual

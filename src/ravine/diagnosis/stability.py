@@ -21,6 +21,8 @@ from ravine.theory.ladder.rates import spectral_radius
 
 _CALM = 0.05
 """Batches hardly disagree where they change 1 - growth by less than this share."""
+_NOTICEABLE = 0.05
+"""Change of the mean square in an epoch that epochs drawn at random can tell."""
 _EPOCHS = (12288, 3072, 768, 256, 64, 24, 8)
 """Epochs that are drawn for an estimate: as many as the time allows, and none with fewer. Rates far
 below 1 are made by rare batches, which a few dozen epochs do not show."""
@@ -62,7 +64,9 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     if near and same_side:
         if rule is Sampling.IID:
             return _between(drawn, drawn, drawn, survey.exact, rule)
-        if 2 * survey.basis.shape[1] > TABLE:  # few directions cost little to know better
+        # A fast method in few directions costs little to know better.
+        slow = survey.cut.steps_per_epoch * abs(1.0 - alone) < _NOTICEABLE
+        if slow or 2 * survey.basis.shape[1] > TABLE:
             return _reshuffled(survey, alone, drawn)
 
     products = epoch_products(survey, method, seed=seed, seconds=seconds)
