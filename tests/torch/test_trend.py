@@ -57,6 +57,7 @@ def test_noise_is_that_before_the_rise():
     assert trend_of(noise + [50.0] * 6).noise == pytest.approx(math.log(1.5))
     assert trend_of([1.0] * 60).noise == 0.0
     assert trend_of([1.0] * 4).noise == 0.3
+    assert trend_of([1e300, 1e-300] * 20).noise == pytest.approx(1.0)
 
 
 def test_height_over_the_start():

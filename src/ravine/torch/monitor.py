@@ -206,8 +206,7 @@ class Monitor:
 
     def _look(self) -> Reading | None:
         """Between two checks: the limit of the last one with today's lr and losses; no gradient."""
-        growth, jump = self._changes_of_lr()
-        if self._trend.rise < alarm.AT_REST and growth < alarm.GROWN and jump < alarm.JUMP:
+        if self._trend.rise < alarm.AT_REST and max(self._changes_of_lr()) < alarm.GROWN:
             return None
 
         last = self.readings[-1]

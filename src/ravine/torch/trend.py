@@ -74,13 +74,13 @@ class LossTrend:
 
         # The first losses are no mean yet.
         self.count += 1
-        if self.count == 1 or self.count > 5:
-            self._least = min(self._least, self.smoothed)
+        if self.count > 5 or self.count == 1:
+            self._least = min(self._least, self._sum / self._weight)
 
     def _add_change(self, before: float, loss: float) -> None:
         change = LARGEST_CHANGE
         if before > 0.0 and 0.0 < loss < math.inf:
-            change = min(abs(math.log(loss / before)), LARGEST_CHANGE)
+            change = min(abs(math.log(loss) - math.log(before)), LARGEST_CHANGE)
 
         self._changes.append(change)
         if len(self._changes) > CALM_BEFORE:
