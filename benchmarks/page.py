@@ -235,14 +235,15 @@ def parts(address: str) -> dict[str, tuple[float, float]]:
     settings = first["settings"]
     shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
     out = {}
-    for name, change, fine in (
-        ("Q moved: coarse plane, run, words", "Q", False),
-        ("the fine plane when it rests", "Q", True),
-        ("point moved: run, words", "step", False),
+    for name, change, usual, fine in (
+        ("Q moved: coarse plane, run, words", "Q", 32.0, False),
+        ("the fine plane when it rests", "Q", 32.0, True),
+        ("point moved: run, words", "step", 1.0, False),
     ):
         times = []
-        for value in (1.21, 1.22, 1.23, 1.24, 1.25):
-            wish = {"settings": settings | {change: str(value)}, "fine": False, **shown}
+        for share in (0.81, 0.82, 0.83, 0.84, 0.85):
+            moved = settings | {change: str(share * usual)}
+            wish = {"settings": moved, "fine": False, **shown}
             if fine:  # the coarse answer has brought the run
                 wish |= {"run": json.loads(answer(address, wish))["run"]["key"], "fine": True}
             began = time.perf_counter()

@@ -158,9 +158,15 @@ def test_dash_knows_the_numbers_once_they_rest(page):
     page.execute_script(PUT, slider, 2.0)
     assert value(page, "K") == "100"
     until(page, lambda: "K=100" in page.current_url)
-    # A part of Dash that is drawn anew shows what Dash knows.
-    page.execute_script("document.getElementById('slide-K').focus()")
-    page.execute_script("document.getElementById('slide-K').blur()")
+    # A part of Dash that is drawn anew shows what Dash knows: so are those that lose the focus.
+    for name in ("slide-K", "box-K"):
+        for event in ("focusin", "focusout"):
+            script = (
+                "document.getElementById(arguments[0]).dispatchEvent("
+                "new FocusEvent(arguments[1], {bubbles: true}))"
+            )
+            page.execute_script(script, name, event)
+    page.execute_async_script("const done = arguments[0]; setTimeout(done, 200)")
     assert value(page, "K") == "100"
     assert float(slider.get_attribute("value")) == pytest.approx(2.0)
     put(page, "K", "200")
@@ -367,6 +373,9 @@ def test_a_room_that_was_hidden_has_its_pictures_when_it_is_shown(browser, addre
     size(browser, *WIDE)
     browser.get(address + "?room=data&Q=8.0")
     until(browser, lambda: text(browser, "rung-worst_case_rate"))
+    until(browser, lambda: browser.execute_script("return ravine.pictures.run.fine"))
+    # By then the pictures would have been handed to Plotly.
+    browser.execute_async_script("const done = arguments[0]; setTimeout(done, 600)")
     assert not browser.find_element(By.ID, "plane-wrap").is_displayed()
     room(browser, "plane")
     until(browser, lambda: browser.execute_script(DRAWN))

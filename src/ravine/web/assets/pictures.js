@@ -133,7 +133,6 @@
       }
       ravine.placePoint();
       ravine.placeCurtain();
-      ravine.leave();
     }, 60);
   };
 
