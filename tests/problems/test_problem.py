@@ -166,7 +166,9 @@ def test_bad_points_are_refused_in_one_line(call, message):
 
 
 def test_hessians_that_do_not_fit_are_refused():
-    X = sparse.random_array((50, 20_000), density=1e-3, rng=np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    shape = (50, 20_000)
+    X = sparse.csr_array(rng.random(shape) * (rng.random(shape) < 1e-3))
     problem = from_data(X.tocsr(), np.arange(50.0), l2=0.1, batch_size=10)
     with pytest.raises(ValueError, match=r"5 Hessians of 20000 x 20000, 14\.9 GiB: use hessian_p"):
         problem.batch_hessians()
