@@ -68,7 +68,10 @@ const where = ['point', 'step', 'beta', 'seed'].includes(kind) ? 'run' : 'plane'
 function there() {
   const [picture, now] = [told(where), ['run', 'plane'].map((id) => told(id).toString()).join()];
   if (kind === 'colour') return picture.get('colour') === window.shade;
-  return now !== before && names.every((name) => Number(picture.get(name)) === Number(box(name)));
+  // A number that stands nowhere in the name of a picture has its usual value.
+  const same = (name) => [null, box(name)].includes(picture.get(name))
+    || Number(picture.get(name)) === Number(box(name));
+  return now !== before && names.every(same);
 }
 const watch = new MutationObserver(() => {
   if (!there()) return;
@@ -168,8 +171,10 @@ def latencies(address: str, count: int, pid: int) -> Iterator[tuple[str, Measure
             until(driver, _TAKEN)
             times = []
             before = processor_time(driver, pid)
-            for _ in range(count):
-                times.append(driver.execute_async_script(_MOVE, kind, float(rng.uniform(0.1, 0.9))))
+            for number in range(count):
+                # To and fro, so that a slider with few places never stays where it is.
+                share = float(rng.uniform(0.1, 0.45)) + 0.45 * (number % 2)
+                times.append(driver.execute_async_script(_MOVE, kind, share))
                 if kind.endswith("from rest"):
                     until(driver, _TAKEN, pause=0.2)
                 elif not kind.endswith("dragged"):

@@ -35,6 +35,16 @@ def test_a_double_eigenvalue_is_found():
     assert (low, high) == pytest.approx((value, value), rel=1e-3)
 
 
+def test_what_the_search_cannot_settle_is_computed_in_full():
+    # A chain of 14 equal eigenvalues: the search stops far away from them.
+    P = np.tile(0.9 * np.eye(14) + np.eye(14, k=1), (40, 1, 1))
+    P += 0.01 * np.random.default_rng(0).standard_normal(P.shape)
+    P[1::2] = P[::2]
+    value, low, high = mean_square_growth(Products(P, np.zeros(40)), 1)
+    assert value == pytest.approx(growth_by_kronecker(P[::2]) ** STEPS, rel=1e-6)
+    assert low < value < high
+
+
 def test_scales_are_factors():
     P = products(64, 4)
     at_once = mean_square_growth(Products(P, np.zeros(64)), STEPS)

@@ -19,9 +19,13 @@ TABLE = 48
 """Rows of P up to which the map is kept as a table of P ⊗ P, whose size is their fourth power."""
 _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
-_BASIS = 30
-_CYCLES = 2
-"""Applications of the map in a search for an eigenvector, and how often it begins anew."""
+_BASIS = 72
+_LOOK = 24
+"""Applications of the map in a search for an eigenvector, and after how many it is looked at."""
+_DENSE = 320
+"""Unknowns up to which all eigenvalues are computed where the search has not settled: 0.1 s."""
+_ROUNDING = 1e-7
+"""How far the logarithm of a double eigenvalue may be off by rounding."""
 _LARGEST = 700.0
 """Logarithm of the largest growth that is told apart from others: beyond are no numbers."""
 _PRODUCT = 0.06e-9
@@ -46,10 +50,10 @@ def root_work(epochs: int, size: int) -> float:
     """Seconds of :func:`mean_square_growth` for so many epochs of so many rows."""
     if _tabulated(epochs, size):
         table = size**4 * (epochs * _PRODUCT + _ENTRY)
-        return table + _ROOTS * _CYCLES * _BASIS * (_APPLICATION + 0.25 * size**4 * _PASS)
+        return table + _ROOTS * _BASIS * (_APPLICATION + 0.25 * size**4 * _PASS)
 
     once = epochs * (_SMALL_PRODUCT + 2.0 * size**3 * _PRODUCT)
-    return _ROOTS * _CYCLES * _BASIS * once
+    return _ROOTS * _BASIS * once
 
 
 def _tabulated(epochs: int, size: int) -> bool:
@@ -63,8 +67,8 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
     halves = [_mean_map(P[part::2]) for part in (0, 1)]
     whole = _joined(*halves)
     start = np.eye(P.shape[1])
-    root, X = _root(whole.apply, start)
-    _, V = _root(whole.adjoint, start)
+    root, X, doubt = _root(whole.apply, start)
+    V = _root(whole.adjoint, start).X
     parts = np.einsum("sij,ji->s", P @ X @ np.swapaxes(P, 1, 2), V)
     mean = float(parts.mean())
     error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
@@ -72,7 +76,7 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
 
     # The root of a mean over few epochs is too large, by an amount that falls like one over their
     # number: half of them show it twice. It is taken out, and added to the limits.
-    apart = [_root(half.apply, start)[0] for half in halves]
+    apart = [_root(half.apply, start).value for half in halves]
     excess = 0.0
     if root > 0.0 and min(apart) > 0.0:
         excess = 0.5 * math.log(apart[0] * apart[1] / root**2)
@@ -82,7 +86,7 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
     # gradients: batches of one epoch exclude each other, which may make it slower or faster.
     slowest = float(np.abs(np.linalg.eigvals(P.mean(axis=0))).max())
     floor = 2.0 * (math.log(max(slowest, 1e-300)) + top)
-    reach = 2.0 * error + abs(excess)
+    reach = 2.0 * error + abs(excess) + doubt
     value = max(log, floor)
     limits = (value, max(log - reach, floor), max(log + reach, value))
 
@@ -154,25 +158,20 @@ def _joined(a: _Map, b: _Map) -> _Map:
     return _Map(P, share * a.table + (1.0 - share) * b.table)
 
 
-def _root(apply: Operator, first: FloatArray) -> tuple[float, FloatArray]:
+class _Root(NamedTuple):
+    """An eigenvalue, its eigenvector with trace 1, and how far the logarithm may be off."""
+
+    value: float
+    X: FloatArray
+    doubt: float
+
+
+def _root(apply: Operator, first: FloatArray) -> _Root:
     """The spectral radius of a positive map, and its eigenvector, which is positive semidefinite.
 
     By Arnoldi's method from a positive definite matrix: usual parameters make a double eigenvalue,
     from which the power method is still 1 % away after two hundred steps.
     """
-    X = first
-    root = 0.0
-    for _ in range(_CYCLES):
-        root, X, residual = _arnoldi(apply, X)
-        if residual <= _TOLERANCE * root:
-            break
-
-    trace = float(np.trace(X))
-    return root, X / trace if trace != 0.0 else first
-
-
-def _arnoldi(apply: Operator, first: FloatArray) -> tuple[float, FloatArray, float]:
-    """The largest eigenvalue on a Krylov space, its vector, and the size of the residual."""
     size = len(first)
     start = _upper(first)
     V = [start / np.linalg.norm(start)]
@@ -187,19 +186,49 @@ def _arnoldi(apply: Operator, first: FloatArray) -> tuple[float, FloatArray, flo
             H[: j + 1, j] += along
 
         H[j + 1, j] = np.linalg.norm(new)
-        if H[j + 1, j] <= 1e-14 * np.abs(H[: j + 1, j]).max(initial=0.0):
-            most = j + 1  # the space is invariant
-            H[most, most - 1] = 0.0
-            break
+        invariant = H[j + 1, j] <= 1e-14 * np.abs(H[: j + 1, j]).max(initial=0.0)
+        if invariant:
+            H[j + 1, j] = 0.0
+        if invariant or j + 1 == most or (j + 1) % _LOOK == 0:
+            value, y, residual = _leading(H[: j + 2, : j + 1])
+            if invariant or j + 1 == most or residual <= _TOLERANCE * value:
+                break
         V.append(new / H[j + 1, j])
 
-    values, vectors = np.linalg.eig(H[:most, :most])
+    settled = residual <= _TOLERANCE * value
+    if not settled and len(start) <= _DENSE:
+        value, upper = _by_matrix(apply, size)
+        settled = True
+    else:
+        upper = y @ np.array(V)
+
+    X = _symmetric(upper, size)
+    trace = float(np.trace(X))
+    if value == 0.0 or trace == 0.0:
+        return _Root(0.0, first / size, 0.0)
+
+    # A double eigenvalue is off by the root of what is left, or of rounding.
+    return _Root(value, X / trace, _ROUNDING if settled else math.sqrt(residual / value))
+
+
+def _by_matrix(apply: Operator, size: int) -> tuple[float, FloatArray]:
+    """The same from all eigenvalues of the map."""
+    units = np.eye(size * (size + 1) // 2)
+    columns = np.array([_upper(apply(_symmetric(unit, size))) for unit in units]).T
+    values, vectors = np.linalg.eig(columns)
+    lead = int(np.argmax(np.abs(values)))
+    return float(abs(values[lead])), np.asarray(vectors[:, lead].real)
+
+
+def _leading(H: FloatArray) -> tuple[float, FloatArray, float]:
+    """The largest eigenvalue of a Hessenberg matrix, its vector, and the size of the residual."""
+    count = H.shape[1]
+    values, vectors = np.linalg.eig(H[:count])
     lead = int(np.argmax(np.abs(values)))
     y = vectors[:, lead].real
     norm = float(np.linalg.norm(y))
     if norm == 0.0:
-        return 0.0, first, 0.0
+        return 0.0, y, 0.0
 
     y = y / norm
-    residual = abs(float(H[most, most - 1] * y[-1]))
-    return float(abs(values[lead])), _symmetric(y @ np.array(V[:most]), size), residual
+    return float(abs(values[lead])), y, abs(float(H[count, count - 1] * y[-1]))

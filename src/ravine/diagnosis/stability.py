@@ -61,13 +61,15 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     if rule is Sampling.IID and drawn < 1.0:
         return _between(drawn, drawn, drawn, survey.exact, rule)
 
+    # What changes little in an epoch is not told apart by epochs that are drawn at random.
+    slow = survey.cut.steps_per_epoch * abs(1.0 - alone) < _NOTICEABLE
     if near and same_side:
         if rule is Sampling.IID:
             return _between(drawn, drawn, drawn, survey.exact, rule)
-        # A fast method in few directions costs little to know better.
-        slow = survey.cut.steps_per_epoch * abs(1.0 - alone) < _NOTICEABLE
-        if slow or 2 * survey.basis.shape[1] > TABLE:
+        if slow or 2 * survey.basis.shape[1] > TABLE:  # few directions cost little to know better
             return _reshuffled(survey, alone, drawn)
+    elif slow and drawn < 1.0:
+        return _reshuffled(survey, alone, drawn)
 
     products = epoch_products(survey, method, seed=seed, seconds=seconds)
     if products is None:
