@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import LinAlgError, eigh
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.positive_map import Operator
@@ -50,10 +51,10 @@ def root_work(epochs: int, size: int) -> float:
     """Seconds of :func:`mean_square_growth` for so many epochs of so many rows."""
     if _tabulated(epochs, size):
         table = size**4 * (epochs * _PRODUCT + _ENTRY)
-        return table + _ROOTS * _BASIS * (_APPLICATION + 0.25 * size**4 * _PASS)
+        return table + _ROOTS * 2 * _BASIS * (_APPLICATION + 0.25 * size**4 * _PASS)
 
     once = epochs * (_SMALL_PRODUCT + 2.0 * size**3 * _PRODUCT)
-    return _ROOTS * _BASIS * once
+    return _ROOTS * 2 * _BASIS * once
 
 
 def _tabulated(epochs: int, size: int) -> bool:
@@ -195,29 +196,44 @@ def _root(apply: Operator, first: FloatArray) -> _Root:
                 break
         V.append(new / H[j + 1, j])
 
-    settled = residual <= _TOLERANCE * value
-    if not settled and len(start) <= _DENSE:
-        value, upper = _by_matrix(apply, size)
-        settled = True
+    if residual <= _TOLERANCE * value:
+        X = _symmetric(y @ np.array(V), size)
+    elif len(start) <= _DENSE:
+        value, X = _by_matrix(apply, size)
     else:
-        upper = y @ np.array(V)
+        return _by_powers(apply, first)
 
-    X = _symmetric(upper, size)
     trace = float(np.trace(X))
     if value == 0.0 or trace == 0.0:
         return _Root(0.0, first / size, 0.0)
 
-    # A double eigenvalue is off by the root of what is left, or of rounding.
-    return _Root(value, X / trace, _ROUNDING if settled else math.sqrt(residual / value))
+    return _Root(value, X / trace, _ROUNDING)
+
+
+def _by_powers(apply: Operator, X: FloatArray) -> _Root:
+    """The power method, with the limits of Collatz and Wielandt: they hold wherever it ends."""
+    moved = X
+    for _ in range(_BASIS):
+        X = moved / np.trace(moved)
+        moved = apply(X)
+
+    value = float(np.trace(moved))
+    try:
+        limits = eigh(moved, X, eigvals_only=True)
+    except LinAlgError:
+        return _Root(value, X, math.inf)
+
+    low, high = max(float(limits[0]), 1e-300), float(limits[-1])
+    return _Root(value, X, max(math.log(high / value), math.log(value / low)))
 
 
 def _by_matrix(apply: Operator, size: int) -> tuple[float, FloatArray]:
-    """The same from all eigenvalues of the map."""
+    """The largest eigenvalue of all, and its eigenvector."""
     units = np.eye(size * (size + 1) // 2)
     columns = np.array([_upper(apply(_symmetric(unit, size))) for unit in units]).T
     values, vectors = np.linalg.eig(columns)
     lead = int(np.argmax(np.abs(values)))
-    return float(abs(values[lead])), np.asarray(vectors[:, lead].real)
+    return float(abs(values[lead])), _symmetric(vectors[:, lead].real, size)
 
 
 def _leading(H: FloatArray) -> tuple[float, FloatArray, float]:

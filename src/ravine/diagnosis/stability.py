@@ -84,11 +84,10 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
         square = Growth(drawn, drawn, drawn, survey.exact, Sense.MEAN_SQUARE, rule)
     else:
         value, low, high = mean_square_growth(products, survey.cut.steps_per_epoch)
+        least, most = _ends(alone, drawn)
+        if high - low > most - least:
+            return _reshuffled(survey, alone, drawn)  # the ends know more than these epochs do
         if near and same_side:
-            # Where both ends are close they may know more than a few hundred epochs do.
-            least, most = _ends(alone, drawn)
-            if high - low > most - least:
-                return _reshuffled(survey, alone, drawn)
             return _between(min(value, most), min(low, most), min(high, most), False, rule)
 
         square = Growth(value, low, high, False, Sense.MEAN_SQUARE, rule)
