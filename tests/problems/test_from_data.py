@@ -145,3 +145,9 @@ def test_bad_input_is_one_line(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_that_does_not_fit_is_refused():
+    wide = np.broadcast_to(1.0, (10**6, 10**6))  # of one number in memory
+    with pytest.raises(ValueError, match="X must be small enough for the memory"):
+        from_data(wide, np.ones(10**6))

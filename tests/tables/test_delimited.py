@@ -107,3 +107,5 @@ def test_zero_bytes_and_unknown_encodings_are_refused(tmp_path):
         read(tmp_path / "t.csv", b"a,b\n1,\0\n")
     with pytest.raises(ValueError, match="encoding must be one that Python knows"):
         read(tmp_path / "t.csv", "a,b\n1,2\n", encoding="klingon")
+    with pytest.raises(ValueError, match="encoding must be one that Python knows"):
+        read(tmp_path / "t.csv", "a,b\n1,2\n", encoding="utf\0")

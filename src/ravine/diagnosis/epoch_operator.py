@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, eigh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.positive_map import Operator
@@ -23,10 +24,13 @@ _TOLERANCE = 1e-8
 _BASIS = 72
 _LOOK = 24
 """Applications of the map in a search for an eigenvector, and after how many it is looked at."""
+_RESTARTS = 60
+_KEPT = 24
+"""Restarts of the search for an eigenvector that needs more, and vectors that it keeps."""
 _DENSE = 320
 """Unknowns up to which all eigenvalues are computed where the search has not settled: 0.1 s."""
 _ROUNDING = 1e-7
-"""How far the logarithm of a double eigenvalue may be off by rounding."""
+"""How far the logarithm of a double eigenvalue may be too large by rounding."""
 _LARGEST = 700.0
 """Logarithm of the largest growth that is told apart from others: beyond are no numbers."""
 _PRODUCT = 0.06e-9
@@ -36,6 +40,8 @@ _ENTRY = 40e-9
 _APPLICATION = 4e-5
 """Seconds of a multiplication in a product of matrices, of a small product beside that, of a number
 of the table in one application, of its making, and of an application beside."""
+_APPLICATIONS = 50
+"""Applications of the map that most searches take."""
 _ROOTS = 4
 """Roots that are sought: of all epochs, of the adjoint, and of both halves."""
 
@@ -51,10 +57,10 @@ def root_work(epochs: int, size: int) -> float:
     """Seconds of :func:`mean_square_growth` for so many epochs of so many rows."""
     if _tabulated(epochs, size):
         table = size**4 * (epochs * _PRODUCT + _ENTRY)
-        return table + _ROOTS * 2 * _BASIS * (_APPLICATION + 0.25 * size**4 * _PASS)
+        return table + _ROOTS * _APPLICATIONS * (_APPLICATION + 0.25 * size**4 * _PASS)
 
     once = epochs * (_SMALL_PRODUCT + 2.0 * size**3 * _PRODUCT)
-    return _ROOTS * 2 * _BASIS * once
+    return _ROOTS * _APPLICATIONS * once
 
 
 def _tabulated(epochs: int, size: int) -> bool:
@@ -89,7 +95,8 @@ def mean_square_growth(products: Products, steps: int) -> tuple[float, float, fl
     floor = 2.0 * (math.log(max(slowest, 1e-300)) + top)
     reach = 2.0 * error + abs(excess) + doubt
     value = max(log, floor)
-    limits = (value, max(log - reach, floor), max(log + reach, value))
+    least = max(log - reach - _ROUNDING, floor - _ROUNDING)
+    limits = (value, least, max(log + reach, value))
 
     value, low, high = (math.exp(min(log / steps, _LARGEST)) for log in limits)
     return value, low, high
@@ -201,13 +208,35 @@ def _root(apply: Operator, first: FloatArray) -> _Root:
     elif len(start) <= _DENSE:
         value, X = _by_matrix(apply, size)
     else:
-        return _by_powers(apply, first)
+        return _by_restarts(apply, first)
 
     trace = float(np.trace(X))
     if value == 0.0 or trace == 0.0:
         return _Root(0.0, first / size, 0.0)
 
-    return _Root(value, X / trace, _ROUNDING)
+    return _Root(value, X / trace, 0.0)
+
+
+def _by_restarts(apply: Operator, first: FloatArray) -> _Root:
+    """The same search with restarts, which keep the best of what was found."""
+    size = len(first)
+    free = size * (size + 1) // 2
+    operator = LinearOperator(
+        (free, free), matvec=lambda x: _upper(apply(_symmetric(x.ravel(), size))), dtype=np.float64
+    )
+    try:
+        values, vectors = eigs(
+            operator, k=1, v0=_upper(first), tol=_TOLERANCE, maxiter=_RESTARTS, ncv=_KEPT
+        )
+    except ArpackError:
+        return _by_powers(apply, first)
+
+    X = _symmetric(vectors[:, 0].real, size)
+    trace = float(np.trace(X))
+    if trace == 0.0:
+        return _by_powers(apply, first)
+
+    return _Root(float(abs(values[0])), X / trace, 0.0)
 
 
 def _by_powers(apply: Operator, X: FloatArray) -> _Root:

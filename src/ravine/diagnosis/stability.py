@@ -85,7 +85,7 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     else:
         value, low, high = mean_square_growth(products, survey.cut.steps_per_epoch)
         least, most = _ends(alone, drawn)
-        if high - low > most - least:
+        if high - value > most - least:
             return _reshuffled(survey, alone, drawn)  # the ends know more than these epochs do
         if near and same_side:
             return _between(min(value, most), min(low, most), min(high, most), False, rule)

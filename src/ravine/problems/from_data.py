@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, WrongType, one_number, plain_array, seed_number, whole
+from ravine.arguments import (
+    Refusal,
+    WrongType,
+    one_number,
+    plain_array,
+    refuse_too_large,
+    seed_number,
+    whole,
+)
 from ravine.boundary import public
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.linear_model import LinearModel
@@ -106,6 +114,8 @@ def _table(X: Any) -> Any:
         if raw.dtype.kind not in "fiub":
             shown = f"values of type {raw.dtype}"
             raise WrongType("X", "a table of real numbers", shown, "encode the text")
+        if raw.dtype != np.float64 or not raw.flags.c_contiguous:  # then it is copied
+            refuse_too_large("X", 8.0 * raw.size, f"the shape {raw.shape}", "take fewer rows")
         table = values = np.ascontiguousarray(raw, dtype=np.float64)
 
     if table.ndim != 2 or 0 in table.shape:

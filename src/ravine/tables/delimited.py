@@ -63,7 +63,7 @@ def _known_encoding(encoding: str | None) -> str | None:
 
     try:
         "".encode(encoding)
-    except LookupError:
+    except (LookupError, ValueError):  # the second one for a zero in the name
         remedy = "e.g. utf-8, utf-16 or cp1252"
         raise Refusal("encoding", "one that Python knows", repr(encoding), remedy) from None
 
