@@ -11,24 +11,22 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.positive_map import Operator
+from ravine.theory.finite_sums.positive_map import Operator, matrix_limits
 
 TABLE = 48
 """Rows of P up to which the map is kept as a table of P ⊗ P, whose size is their fourth power."""
 _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
-_BASIS = 72
-_LOOK = 24
-"""Applications of the map in a search for an eigenvector, and after how many it is looked at."""
 _RESTARTS = 60
 _KEPT = 24
-"""Restarts of the search for an eigenvector that needs more, and vectors that it keeps."""
+"""Restarts of the search for an eigenvector, and vectors that it keeps."""
 _DENSE = 320
 """Unknowns up to which all eigenvalues are computed where the search has not settled: 0.1 s."""
+_POWERS = 72
+"""Steps of the power method where there are more."""
 _ROUNDING = 1e-7
 """How far the logarithm of a double eigenvalue may be too large by rounding."""
 _LARGEST = 700.0
@@ -178,102 +176,43 @@ def _root(apply: Operator, first: FloatArray) -> _Root:
     """The spectral radius of a positive map, and its eigenvector, which is positive semidefinite.
 
     By Arnoldi's method from a positive definite matrix: usual parameters make a double eigenvalue,
-    from which the power method is still 1 % away after two hundred steps.
+    from which the power method is still 1 % away after two hundred steps. Where it does not settle,
+    by all eigenvalues of a small map, or by powers with the limits of Collatz and Wielandt.
     """
     size = len(first)
-    start = _upper(first)
-    V = [start / np.linalg.norm(start)]
-    most = min(_BASIS, len(start))
-    H = np.zeros((most + 1, most))
-    for j in range(most):
-        new = _upper(apply(_symmetric(V[j], size)))
-        basis = np.array(V)
-        for _ in range(2):  # the second time removes the rounding of the first
-            along = basis @ new
-            new = new - along @ basis
-            H[: j + 1, j] += along
-
-        H[j + 1, j] = np.linalg.norm(new)
-        invariant = H[j + 1, j] <= 1e-14 * np.abs(H[: j + 1, j]).max(initial=0.0)
-        if invariant:
-            H[j + 1, j] = 0.0
-        if invariant or j + 1 == most or (j + 1) % _LOOK == 0:
-            value, y, residual = _leading(H[: j + 2, : j + 1])
-            if invariant or j + 1 == most or residual <= _TOLERANCE * value:
-                break
-        V.append(new / H[j + 1, j])
-
-    if residual <= _TOLERANCE * value:
-        X = _symmetric(y @ np.array(V), size)
-    elif len(start) <= _DENSE:
-        value, X = _by_matrix(apply, size)
-    else:
-        return _by_restarts(apply, first)
-
-    trace = float(np.trace(X))
-    if value == 0.0 or trace == 0.0:
-        return _Root(0.0, first / size, 0.0)
-
-    return _Root(value, X / trace, 0.0)
-
-
-def _by_restarts(apply: Operator, first: FloatArray) -> _Root:
-    """The same search with restarts, which keep the best of what was found."""
-    size = len(first)
     free = size * (size + 1) // 2
-    operator = LinearOperator(
-        (free, free), matvec=lambda x: _upper(apply(_symmetric(x.ravel(), size))), dtype=np.float64
-    )
+
+    def on_upper(x: FloatArray) -> FloatArray:
+        return _upper(apply(_symmetric(x.ravel(), size)))
+
+    operator = LinearOperator((free, free), matvec=on_upper, dtype=np.float64)
     try:
         values, vectors = eigs(
-            operator, k=1, v0=_upper(first), tol=_TOLERANCE, maxiter=_RESTARTS, ncv=_KEPT
+            operator, k=1, v0=_upper(first), tol=_TOLERANCE, maxiter=_RESTARTS, ncv=min(_KEPT, free)
         )
     except ArpackError:
-        return _by_powers(apply, first)
+        if free > _DENSE:
+            return _by_powers(apply, first)
+        values, vectors = np.linalg.eig(np.array([on_upper(unit) for unit in np.eye(free)]).T)
 
-    X = _symmetric(vectors[:, 0].real, size)
+    lead = int(np.argmax(np.abs(values)))
+    X = _symmetric(vectors[:, lead].real, size)
     trace = float(np.trace(X))
     if trace == 0.0:
-        return _by_powers(apply, first)
+        return _Root(0.0, first / size, 0.0)
 
-    return _Root(float(abs(values[0])), X / trace, 0.0)
+    return _Root(float(abs(values[lead])), X / trace, 0.0)
 
 
 def _by_powers(apply: Operator, X: FloatArray) -> _Root:
-    """The power method, with the limits of Collatz and Wielandt: they hold wherever it ends."""
-    moved = X
-    for _ in range(_BASIS):
-        X = moved / np.trace(moved)
-        moved = apply(X)
+    """The power method, with limits that hold wherever it ends."""
+    for _ in range(_POWERS):
+        X = apply(X)
+        X = X / np.trace(X)
 
-    value = float(np.trace(moved))
-    try:
-        limits = eigh(moved, X, eigvals_only=True)
-    except LinAlgError:
+    value = float(np.trace(apply(X)))
+    low, high = matrix_limits(apply, X)
+    if low <= 0.0:
         return _Root(value, X, math.inf)
 
-    low, high = max(float(limits[0]), 1e-300), float(limits[-1])
     return _Root(value, X, max(math.log(high / value), math.log(value / low)))
-
-
-def _by_matrix(apply: Operator, size: int) -> tuple[float, FloatArray]:
-    """The largest eigenvalue of all, and its eigenvector."""
-    units = np.eye(size * (size + 1) // 2)
-    columns = np.array([_upper(apply(_symmetric(unit, size))) for unit in units]).T
-    values, vectors = np.linalg.eig(columns)
-    lead = int(np.argmax(np.abs(values)))
-    return float(abs(values[lead])), _symmetric(vectors[:, lead].real, size)
-
-
-def _leading(H: FloatArray) -> tuple[float, FloatArray, float]:
-    """The largest eigenvalue of a Hessenberg matrix, its vector, and the size of the residual."""
-    count = H.shape[1]
-    values, vectors = np.linalg.eig(H[:count])
-    lead = int(np.argmax(np.abs(values)))
-    y = vectors[:, lead].real
-    norm = float(np.linalg.norm(y))
-    if norm == 0.0:
-        return 0.0, y, 0.0
-
-    y = y / norm
-    return float(abs(values[lead])), y, abs(float(H[count, count - 1] * y[-1]))

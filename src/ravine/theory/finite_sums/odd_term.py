@@ -71,8 +71,8 @@ def odd_term_moment(
     terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
     count = whole("steps", steps, 0, remedy="give the number of steps, e.g. steps=100")
     first = one_number("start", start, remedy=_REMEDY)
-    T_common = _lift(block(one_number("common", common, remedy=_REMEDY), method))
-    T_odd = _lift(block(one_number("odd", odd, remedy=_REMEDY), method))
+    T_common = lift(block(one_number("common", common, remedy=_REMEDY), method))
+    T_odd = lift(block(one_number("odd", odd, remedy=_REMEDY), method))
     rule = Sampling.parse(sampling)
 
     due = np.array([first * first, 0.0, 0.0])
@@ -120,13 +120,13 @@ def _chance(rule: Sampling, n: int, k: int) -> float:
             assert_never(rule)
 
 
-def _lift(B: FloatArray) -> FloatArray:
-    """The map of (r², rv, v²) by (r, v) ↦ B (r, v)."""
-    (a, b), (c, d) = B
-    return np.array(
-        [
-            [a * a, 2.0 * a * b, b * b],
-            [a * c, a * d + b * c, b * d],
-            [c * c, 2.0 * c * d, d * d],
-        ]
+def lift(B: FloatArray) -> FloatArray:
+    """The maps of (r², rv, v²) by (r, v) ↦ B (r, v), for blocks of shape (..., 2, 2)."""
+    a, b = B[..., 0, 0], B[..., 0, 1]
+    c, d = B[..., 1, 0], B[..., 1, 1]
+    rows = (
+        (a * a, 2.0 * a * b, b * b),
+        (a * c, a * d + b * c, b * d),
+        (c * c, 2.0 * c * d, d * d),
     )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -14,7 +14,8 @@ from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import coupling
+from ravine.theory.blocks import block
+from ravine.theory.finite_sums.odd_term import lift
 from ravine.theory.ladder.rates import spectral_radius
 
 _TINY = 1e-12
@@ -36,9 +37,8 @@ def odd_term_rate(
 
     and without repeats the same with two classes of histories. Arrays of methods broadcast.
     """
-    alpha, beta, gamma = np.broadcast_arrays(method.alpha, method.beta, method.gamma)
-    T_common = _lift(common, alpha, beta, gamma)
-    T_odd = _lift(odd, alpha, beta, gamma)
+    T_common = lift(block(common, method))
+    T_odd = lift(block(odd, method))
     scale = np.asarray(spectral_radius(Curvature(common, common), method)) ** 2
     scale = np.maximum(scale, _TINY * (np.abs(T_common).max(axis=(-2, -1)) + 1e-300))
     C = T_common / scale[..., None, None]
@@ -95,26 +95,6 @@ def _places(C: FloatArray, D: FloatArray, n: int) -> FloatArray:
             power = C @ power
 
     return total
-
-
-def _lift(curvature: float, alpha: FloatArray, beta: FloatArray, gamma: FloatArray) -> FloatArray:
-    """The map of (r², rv, v²) by the block of one curvature, shape (..., 3, 3)."""
-    a = 1.0 - alpha * (1.0 + gamma) * curvature
-    b = coupling(beta, gamma)
-    c = -alpha * curvature
-    d = beta
-    entries = (
-        (a * a, 2.0 * a * b, b * b),
-        (a * c, a * d + b * c, b * d),
-        (c * c, 2.0 * c * d, d * d),
-    )
-
-    T = np.empty((*np.shape(a), 3, 3))
-    for i, row in enumerate(entries):
-        for j, entry in enumerate(row):
-            T[..., i, j] = entry
-
-    return T
 
 
 def _radius(matrices: FloatArray) -> FloatArray:
