@@ -26,6 +26,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,10 @@ AFTER = 40
 LATE = 60
 """A blow-up before this step is no late one: nothing could have been learnt before it."""
 
+BLOWN_UP = 10.0
+RECENT = 3
+"""A run has blown up when its last three losses are so many times its first three."""
+
 PLAN: list[tuple[str, Task, int]] = [
     *(("tuned on", task, 25) for task in WATCHED),
     *(("kept back", task, 110) for task in UNWATCHED),
@@ -66,8 +71,29 @@ QUEUE = sorted(
 """All runs, every task in its proportion at any time."""
 
 
-def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]:
-    """One run with a monitor: its end, its first warning, its readings as (step, danger)."""
+@dataclass(frozen=True)
+class Setting:
+    """What a run is made with."""
+
+    batch: int
+    momentum: float
+    schedule: str
+    lr: float
+    growth: float
+    jump: int
+    seed: int
+
+    def scale(self, step: int) -> float:
+        """Of lr at a step, over that of the first."""
+        if self.schedule == "grows":
+            return self.growth ** (min(step, STEPS) / STEPS)
+        if self.schedule == "jumps" and step >= self.jump:
+            return self.growth / 4.0
+        return 1.0
+
+
+def drawn_setting(task: Task, top: float, draw: np.random.Generator) -> Setting:
+    """Batch size, momentum, schedule and lr; ``top`` is the top of the Hessian at the start."""
     batch = int(draw.choice(task.batches))
     momentum = float(draw.choice([0.0, 0.5, 0.9, 0.95]))
     schedule = str(draw.choice(["constant", "grows", "jumps"]))
@@ -76,13 +102,23 @@ def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]
     growth = float(draw.uniform(4.0, 40.0))
     jump = int(draw.integers(LATE, 200))
     lr = factor * stability_limit(top, momentum)
+    return Setting(batch, momentum, schedule, lr, growth, jump, seed)
 
-    model = task.model(seed % 5).to(DEVICE)
+
+def one_run(
+    task: Task, setting: Setting, before_step: Callable[..., None] | None = None
+) -> dict[str, Any]:
+    """One run with a monitor: its end, its first warning, its readings as (step, danger).
+
+    ``before_step`` is called with the step, the model, the optimizer and the losses so far.
+    """
+    model = task.model(setting.seed % 5).to(DEVICE)
     rule = torch.optim.SGD(
-        task.groups(model, lr), lr=lr, momentum=momentum, nesterov=momentum > 0.0
-    )
+        task.groups(model, setting.lr), lr=setting.lr, momentum=setting.momentum,
+        nesterov=setting.momentum > 0.0,
+    )  # fmt: skip
     monitor = Monitor(rule, model=model)
-    stream = batches_of(task, batch, seed)
+    stream = batches_of(task, setting.batch, setting.seed)
     base = [group["lr"] for group in rule.param_groups]
     losses: list[float] = []
     blow_up = None
@@ -94,13 +130,10 @@ def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]
         return task.loss(model(x), y)
 
     for step in range(STEPS + AFTER):
-        scale = 1.0
-        if schedule == "grows":
-            scale = growth ** (min(step, STEPS) / STEPS)
-        elif schedule == "jumps" and step >= jump:
-            scale = growth / 4.0
         for group, own in zip(rule.param_groups, base, strict=True):
-            group["lr"] = own * scale
+            group["lr"] = own * setting.scale(step)
+        if before_step is not None:
+            before_step(step, model, rule, losses)
         x, y = next(stream)
         rule.zero_grad()
         loss = task.loss(model(x), y)
@@ -108,15 +141,15 @@ def one_run(task: Task, top: float, draw: np.random.Generator) -> dict[str, Any]
         monitor.check(lambda x=x, y=y: again(x, y), loss)
         rule.step()
         losses.append(float(loss.detach()))
-        recent = float(np.mean(losses[-3:]))
-        if not recent <= 10.0 * float(np.mean(losses[:3])):
+        if not float(np.mean(losses[-RECENT:])) <= BLOWN_UP * float(np.mean(losses[:RECENT])):
             blow_up = step
             break
     smooth = smoothed(losses)
     warnings = [r.step for r in monitor.readings if r.level == "warning"]
     return {
-        "task": task.name, "kind": task.kind, "batch": batch, "momentum": momentum,
-        "schedule": schedule, "jump": jump if schedule == "jumps" else None, "blow_up": blow_up,
+        "task": task.name, "kind": task.kind, "batch": setting.batch,
+        "momentum": setting.momentum, "schedule": setting.schedule,
+        "jump": setting.jump if setting.schedule == "jumps" else None, "blow_up": blow_up,
         "spoilt": blow_up is None and float(np.mean(losses[-20:])) > 2.0 * min(smooth[5:]),
         "rising_for": None if blow_up is None or blow_up < LATE else rising_for(losses),
         "steps": len(losses), "gradients": gradients,
@@ -160,11 +193,12 @@ def numbered_run(number: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     _, split, name = QUEUE[number]
     draw = np.random.default_rng([2026, 3, number])
-    return {"split": split, **one_run(TASKS[name], _top(name), draw)}
+    task = TASKS[name]
+    return {"split": split, **one_run(task, drawn_setting(task, top_of(name), draw))}
 
 
 @cache
-def _top(name: str) -> float:
+def top_of(name: str) -> float:
     """Largest eigenvalue of the Hessian of a task's fresh model."""
     task = TASKS[name]
     model = task.model(0)

@@ -10,11 +10,10 @@ reliability diagram into ``docs/images/torch-risk.svg``.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +29,8 @@ WITHIN = 40
 SQUARES = ("mse", "quadratic")
 ENTROPIES = ("ce", "logistic")
 SPLITS = ("tuned on", "kept back", "worked example")
-CLASSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.01)
-"""Of the risk, in the reliability diagram."""
+FEWEST = 3
+"""Readings of a task that make a share."""
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "torch-risk.svg"
 
@@ -41,35 +40,33 @@ Row = dict[str, Any]
 def counts(rows: list[Row]) -> dict[str, float]:
     """Late blow-ups, the shares warned of in time, and false alarms."""
     late = [r for r in rows if r["blow_up"] is not None and r["blow_up"] >= LATE]
-    foreseeable = [r for r in late if not _sudden(r)]
+    foreseeable = [r for r in late if not sudden(r)]
     unsaid = [r for r in foreseeable if r["rising_for"] < AHEAD]
     ended = [r for r in rows if r["blow_up"] is None]
     well = [r for r in ended if not r["spoilt"]]
-    warned = [r for r in foreseeable if _warned_by(r, r["blow_up"] - AHEAD)]
+    warned = [r for r in foreseeable if warned_by(r, r["blow_up"] - AHEAD)]
 
     return {
         "runs": len(rows),
         "late blow-ups": len(late),
         "foreseeable": len(foreseeable),
         "warned": _share(foreseeable, warned),
-        "warned of all late": _share(
-            late, [r for r in late if _warned_by(r, r["blow_up"] - AHEAD)]
-        ),
+        "warned of all late": _share(late, [r for r in late if warned_by(r, r["blow_up"] - AHEAD)]),
         "median steps ahead": float(np.median([r["blow_up"] - r["warned"] for r in warned] or [0])),
         "loss said nothing in time": _share(foreseeable, unsaid),
         "did not blow up": len(ended),
-        "false, strict": _share(ended, [r for r in ended if _warned_by(r, STEPS - 1)]),
+        "false, strict": _share(ended, [r for r in ended if warned_by(r, STEPS - 1)]),
         "went well": len(well),
-        "false": _share(well, [r for r in well if _warned_by(r, STEPS - 1)]),
+        "false": _share(well, [r for r in well if warned_by(r, STEPS - 1)]),
     }
 
 
-def _sudden(row: Row) -> bool:
+def sudden(row: Row) -> bool:
     """Whether lr jumped so late that nothing could be known in time."""
     return row["jump"] is not None and 0 <= row["blow_up"] - row["jump"] < AHEAD
 
 
-def _warned_by(row: Row, step: int) -> bool:
+def warned_by(row: Row, step: int) -> bool:
     return row["warned"] is not None and row["warned"] <= step
 
 
@@ -77,29 +74,42 @@ def _share(whole: list[Row], part: list[Row]) -> float:
     return round(len(part) / len(whole), 3) if whole else 0.0
 
 
-def reliability(rows: list[Row]) -> list[tuple[float, float, int]]:
-    """(risk said, share that blew up within 40 steps, readings), by class of the risk."""
-    said: list[float] = []
-    came: list[bool] = []
+class Share(NamedTuple):
+    """What became of the readings that said one risk."""
+
+    said: float
+    came: float
+    """The mean over tasks of the share that blew up within 40 steps."""
+    error: float
+    """Standard error of that mean, from its scatter over tasks."""
+    pooled: float
+    """The share of all readings, in which a task counts as often as it said this risk."""
+    readings: int
+
+
+def reliability(rows: list[Row]) -> list[Share]:
+    """By risk said, what came; tasks with fewer than three such readings are left out."""
+    outcomes: dict[float, dict[str, list[bool]]] = {}
     for row in rows:
         kind = "mse" if row["kind"] in SQUARES else "cross-entropy"
         for step, danger in row["readings"]:
             # What became of the last readings was not seen.
             if row["blow_up"] is None and step + WITHIN > row["steps"]:
                 continue
-            said.append(blow_up_risk(danger, kind))
-            came.append(row["blow_up"] is not None and row["blow_up"] - step <= WITHIN)
+            said = outcomes.setdefault(blow_up_risk(danger, kind), {})
+            came = row["blow_up"] is not None and row["blow_up"] - step <= WITHIN
+            said.setdefault(row["task"], []).append(came)
 
-    risk = np.array(said)
-    share = np.array(came)
-    points = []
-    for low, high in itertools.pairwise(CLASSES):
-        inside = (risk >= low) & (risk < high)
-        if inside.any():
-            points.append(
-                (float(risk[inside].mean()), float(share[inside].mean()), int(inside.sum()))
+    shares = []
+    for risk, by_task in sorted(outcomes.items()):
+        means = [float(np.mean(came)) for came in by_task.values() if len(came) >= FEWEST]
+        if len(means) > 1:
+            every = [came for some in by_task.values() for came in some]
+            error = float(np.std(means, ddof=1) / np.sqrt(len(means)))
+            shares.append(
+                Share(risk, float(np.mean(means)), error, float(np.mean(every)), len(every))
             )
-    return points
+    return shares
 
 
 def select(rows: list[Row], split: str, kinds: tuple[str, ...]) -> list[Row]:
@@ -129,8 +139,12 @@ def show(data: dict[str, Any]) -> None:
                     f"false {of['false']:.2f} of {of['went well']}, "
                     f"strict {of['false, strict']:.2f} of {of['did not blow up']}"
                 )
-            for said, came, number in reliability(chosen):
-                print(f"  risk said {said:6.3f}  came {came:6.3f}  ({number} readings)")
+            for share in reliability(chosen):
+                print(
+                    f"  risk said {share.said:5.3f}  came {share.came:5.3f} "
+                    f"(error {share.error:5.3f}) in the mean over tasks, {share.pooled:5.3f} "
+                    f"of {share.readings} readings"
+                )
 
 
 def draw(data: dict[str, Any]) -> None:
@@ -144,17 +158,17 @@ def draw(data: dict[str, Any]) -> None:
     figure, axes = plt.subplots(figsize=(5.2, 4.2), layout="constrained")
     axes.plot([0.003, 1.0], [0.003, 1.0], color="0.6", linewidth=1, label="as said")
     for kinds, name, mark in ((SQUARES, "squared loss", "o"), (ENTROPIES, "cross-entropy", "s")):
-        points = reliability(select(data["rows"], "kept back", kinds))
-        said, came, numbers = (np.array(part) for part in zip(*points, strict=True))
-        # Two standard errors as if readings were independent; those of one run are not.
-        error = 2.0 * np.sqrt(np.maximum(came * (1.0 - came), 1e-4) / numbers)
+        said, came, error, _, _ = (
+            np.array(part)
+            for part in zip(*reliability(select(data["rows"], "kept back", kinds)), strict=True)
+        )
         axes.errorbar(
-            said, np.maximum(came, 0.003), yerr=[np.minimum(error, 0.999 * came), error],
+            said, came, yerr=[np.minimum(2.0 * error, 0.999 * came), 2.0 * error],
             marker=mark, capsize=2, linewidth=1, label=name,
         )  # fmt: skip
     axes.set(
         xscale="log", yscale="log", xlim=(0.004, 1.0), ylim=(0.003, 1.0),
-        xlabel="risk said", ylabel="share that blew up within 40 steps",
+        xlabel="risk said", ylabel="share that blew up within 40 steps, mean over tasks",
     )  # fmt: skip
     axes.legend(frameon=False)
     figure.savefig(PICTURE, metadata={"Date": None})

@@ -24,8 +24,8 @@ _SHARES = {
 }
 """Shares of readings that a blow-up followed within 40 steps, by class of the danger: the mean over
 tasks, as the next task is another one. A blow-up is a loss above ten times that of the start.
-Squared losses: 30000 readings of 2900 runs on ``benchmarks.torch_monitor_tasks.WATCHED``.
-Cross-entropies: 15000 readings of 1200 runs on ``JUDGED``."""
+Squared losses from ``benchmarks.torch_monitor_tasks.WATCHED``, cross-entropies from ``JUDGED``;
+``python -m benchmarks.torch_monitor_report`` counts the same shares, and those of other tasks."""
 
 
 def blow_up_risk(danger: float, loss_kind: str | None = None) -> float:
