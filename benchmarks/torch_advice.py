@@ -43,12 +43,17 @@ from benchmarks.torch_grid import (
     stability_limit,
     train_all,
 )
+from benchmarks.torch_monitor_unseen import UNJUDGED, UNWATCHED
 from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
 from ravine.torch import advise
 from ravine.torch.copies import Batches, batch_loss
 from ravine.torch.curvature import measure
 
 RESULTS = Path(__file__).with_name("torch_advice.json")
+SPLITS = {"tuned on": TUNED, "kept back": KEPT_BACK, "seen once": [*UNWATCHED, *UNJUDGED]}
+"""Tasks on which the rules were chosen; whose totals were seen while they were; and others, written
+for ``benchmarks.torch_monitor``, which were run once when the rules had been settled."""
+
 METHODS = ("race", "quick", "torch-lr-finder", "Lightning", "lr 0.1")
 
 
@@ -182,7 +187,7 @@ def one_study(work: tuple[str, str, int, str]) -> tuple[float, list[dict[str, An
             logging.getLogger(logger).setLevel(logging.ERROR)
     torch.set_num_threads(1)
     split, name, batch, state = work
-    task = next(t for t in (*TUNED, *KEPT_BACK) if t.name == name)
+    task = next(t for t in SPLITS[split] if t.name == name)
     began = time.perf_counter()
     rows = study(task, batch, state)
     return time.perf_counter() - began, [{"split": split, **row} for row in rows]
@@ -190,13 +195,13 @@ def one_study(work: tuple[str, str, int, str]) -> tuple[float, list[dict[str, An
 
 def run(workers: int) -> None:
     """Go on where the results stop, so many studies at a time."""
-    data: dict[str, Any] = {"rows": []}
+    data: dict[str, Any] = {"rows": [], "machines": {}}
     if RESULTS.exists():
         data = json.loads(RESULTS.read_text())
     done = {(r["task"], r["batch"], r["state"]) for r in data["rows"]}
     todo = [
         (split, task.name, batch, state)
-        for split, tasks in (("tuned on", TUNED), ("kept back", KEPT_BACK))
+        for split, tasks in SPLITS.items()
         for task in tasks
         for batch in task.batches
         for state in ("fresh", "partly trained")
@@ -207,7 +212,7 @@ def run(workers: int) -> None:
         for seconds, rows in pool.imap_unordered(one_study, todo):
             data["rows"] += rows
             data["date"] = datetime.date.today().isoformat()
-            data["machine"] = (
+            data["machines"][rows[0]["split"]] = (
                 f"{chip}, {platform.machine()}, Python {platform.python_version()}, "
                 f"torch {torch.__version__}"
             )
@@ -239,11 +244,12 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def show() -> None:
-    """Print the tables: all, tuned on, kept back."""
+    """Print the tables: all, and by split."""
     data = json.loads(RESULTS.read_text())
-    print(f"{data['date']}, {data['machine']}")
-    for split in ("tuned on", "kept back"):
-        print(f"\n{split}\n{table([r for r in data['rows'] if r['split'] == split])}")
+    print(data["date"])
+    for split, machine in data["machines"].items():
+        rows = [r for r in data["rows"] if r["split"] == split]
+        print(f"\n{split} ({machine})\n{table(rows)}")
     print(f"\nall\n{table(data['rows'])}")
 
 
