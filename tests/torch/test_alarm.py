@@ -4,8 +4,10 @@ import pytest
 
 from ravine.torch.alarm import (
     AT_REST,
+    WARNING,
     curvature_words,
     danger,
+    growth_words,
     loss_words,
     lowered,
     remedy_words,
@@ -33,11 +35,15 @@ def trend_of(growth, steps=14, calm=40):
         (1.0, 3.0, (1.0, 1.0), False),  # beyond the limit, loss at rest
         (1.35, 1.0, (1.0, 1.0), True),  # rising fast
         (1.13, 0.8, (1.0, 1.0), False),  # slowly, within the limit
-        (1.13, 2.0, (1.0, 1.0), True),  # slowly, beyond it
-        (1.13, 0.8, (1.2, 1.05), True),  # slowly, and lr grows
+        (1.14, 2.0, (1.0, 1.0), True),  # slowly, beyond it
+        (1.15, 0.8, (1.2, 1.05), True),  # slowly, and lr grows
         (1.0, 2.0, (1.5, 1.5), True),  # lr jumped beyond the limit
         (1.0, 2.0, (1.1, 1.1), False),
         (1.0, 1.5, (1.5, 1.5), False),
+        (1.0, 1.0, (1.02**20, 1.02**5), True),  # lr grows on, to 1.49 times the limit
+        (1.0, 0.9, (1.02**20, 1.02**5), False),  # to 1.34 times
+        (1.0, 1.0, (1.5, 60 / 55), False),  # a warm-up of 60 steps
+        (1.0, 1.2, (1.009**20, 1.009**5), False),  # too slow to tell
     ],
 )  # fmt: skip
 def test_when_it_warns(growth, margin, lrs, warned):
@@ -92,7 +98,7 @@ def test_what_is_not_a_number_is_danger_and_the_first_losses_are_not():
     young = LossTrend()
     for k in range(9):
         young.add(3.0**k)
-    assert danger(young, 4.0) > 3.45
+    assert danger(young, 4.0) > WARNING
     assert not warns(young, danger(young, 4.0))
 
 
@@ -106,6 +112,8 @@ def test_words_name_cause_and_remedy():
     words = loss_words(trend_of(1.35))
     assert "times its least and at its pace ten times its start in" in words
     assert loss_words(trend_of(1.0)) == ""
+    assert growth_words(1.49) == ", and will be 1.5 times it in 20 steps"
+    assert growth_words(1.3) == ""
     before = [Reading(40, 0.1, 0.9, 2.0, 1.0, 0.1, 1.0, 1.0, 0.0, 0.0, "calm", "", "")]
     assert curvature_words(60, 8.0, before) == ", whose curvature grew 4 times in 20 steps"
     assert curvature_words(60, 2.0, before) == ""

@@ -34,13 +34,20 @@ this much without any."""
 GROWN = 1.08
 """lr that became so many times what it was 20 steps before is growing, and will go on."""
 
-WARNING = 3.45
+WARNING = 3.6
 """Danger from which it warns."""
 
 JUMP = 1.35
 BEYOND = 1.8
 """It also warns, at once, when lr became so many times what it was 5 steps before, and the margin
 is now above this."""
+
+A_PERCENT_A_STEP = 1.01**20
+IN_PROPORTION = (0.95, 1.1)
+TOO_FAR = 1.4
+"""It also warns when lr grows so fast over 20 steps, and as fast over the last 5 (the logarithms of
+both growths, for as many steps, in such a proportion), and will be so many times its limit in 20
+steps. Such growth does not end by itself; that of a warm-up, in equal steps, is slower at last."""
 
 AT_REST = math.exp(
     FLOOR
@@ -98,8 +105,28 @@ def danger(
         result += OF_GROWTH
     if jump_of_lr > JUMP and margin > BEYOND:
         result = max(result, WARNING)
+    if margin_to_come(margin, growth_of_lr, jump_of_lr) > TOO_FAR:
+        result = max(result, WARNING)
 
     return result
+
+
+def margin_to_come(margin: float, growth_of_lr: float, jump_of_lr: float) -> float:
+    """The margin in 20 steps where lr grows in proportion, by a percent a step or more; else 0.
+
+    Examples
+    --------
+    >>> round(margin_to_come(1.0, 1.02**20, 1.02**5), 2)
+    1.49
+    >>> margin_to_come(1.0, 60 / 40, 60 / 55)  # a warm-up, in equal steps
+    0.0
+    """
+    if growth_of_lr <= A_PERCENT_A_STEP or jump_of_lr <= 0.0:
+        return 0.0
+
+    low, high = IN_PROPORTION
+    lately = 4.0 * math.log(jump_of_lr) / math.log(growth_of_lr)
+    return margin * growth_of_lr if low < lately < high else 0.0
 
 
 def warns(trend: LossTrend, danger: float) -> bool:
@@ -117,6 +144,11 @@ def margin_words(step: int, margin: float, momentum: float) -> str:
     return (
         f"step {step}: lr is {margin:.2g} times the limit of momentum {momentum:g} on these batches"
     )
+
+
+def growth_words(to_come: float) -> str:
+    """What the margin will be; empty where that is no cause of a warning."""
+    return f", and will be {to_come:.2g} times it in 20 steps" if to_come > TOO_FAR else ""
 
 
 def curvature_words(step: int, curvature: float, before: list[Reading]) -> str:

@@ -359,6 +359,7 @@ class Monitor:
         message = ""
         if level != "calm":
             message = alarm.margin_words(self.steps, margin, momentum)
+            message += alarm.growth_words(alarm.margin_to_come(margin, *self._changes_of_lr()))
             message += alarm.curvature_words(self.steps, first, before)
             message += alarm.loss_words(self._trend) if level == "warning" else ""
             message += alarm.remedy_words(lr, margin, first, second, momentum, gamma)
