@@ -3,8 +3,8 @@ import math
 import pytest
 
 from ravine.torch.alarm import (
-    AT_REST,
     WARNING,
+    at_rest,
     curvature_words,
     danger,
     growth_words,
@@ -34,16 +34,16 @@ def trend_of(growth, steps=14, calm=40):
     [
         (1.0, 3.0, (1.0, 1.0), False),  # beyond the limit, loss at rest
         (1.35, 1.0, (1.0, 1.0), True),  # rising fast
-        (1.13, 0.8, (1.0, 1.0), False),  # slowly, within the limit
-        (1.14, 2.0, (1.0, 1.0), True),  # slowly, beyond it
-        (1.15, 0.8, (1.2, 1.05), True),  # slowly, and lr grows
+        (1.18, 0.8, (1.0, 1.0), False),  # within the limit
+        (1.15, 2.0, (1.0, 1.0), True),  # slowly, beyond it
+        (1.18, 0.8, (1.2, 1.05), True),  # within the limit, and lr grows
         (1.0, 2.0, (1.5, 1.5), True),  # lr jumped beyond the limit
         (1.0, 2.0, (1.1, 1.1), False),
         (1.0, 1.5, (1.5, 1.5), False),
         (1.0, 1.0, (1.02**20, 1.02**5), True),  # lr grows on, to 1.49 times the limit
         (1.0, 0.9, (1.02**20, 1.02**5), False),  # to 1.34 times
         (1.0, 1.0, (1.5, 60 / 55), False),  # a warm-up of 60 steps
-        (1.0, 1.2, (1.009**20, 1.009**5), False),  # too slow to tell
+        (1.0, 1.2, (1.01**20, 1.01**5), False),  # too slow to tell
     ],
 )  # fmt: skip
 def test_when_it_warns(growth, margin, lrs, warned):
@@ -58,7 +58,9 @@ def test_danger_is_the_formula():
     expected = math.log((rise + 0.1) / (0.5 * trend.noise + 0.1)) + 1.2 * math.log(1.5)
     expected += 0.5 * (math.log(trend.over_start) + 2.0)
     assert danger(trend, 1.5) == pytest.approx(expected)
-    assert danger(trend, 1.5, growth_of_lr=1.1) == pytest.approx(expected + 1.0)
+    assert danger(trend, 1.5, growth_of_lr=1.1) == pytest.approx(expected + 0.5)
+    assert danger(trend, 1.5, momentum=0.9) == pytest.approx(expected + 0.2 * math.log(10.0))
+    assert danger(trend, 1.5, momentum=-0.9) == pytest.approx(expected)
 
 
 class Trend:
@@ -72,9 +74,14 @@ class Trend:
         self.rise = rise
 
 
-def test_a_loss_at_rest_cannot_warn_while_lr_stays():
-    assert not warns(Trend(1.0), danger(Trend(0.999 * AT_REST), 1e9))
-    assert warns(Trend(1.0), danger(Trend(1.001 * AT_REST), 1e9))
+@pytest.mark.parametrize("momentum", [0.0, 0.9, 0.99, -0.5])
+def test_a_loss_at_rest_cannot_warn_while_lr_stays(momentum):
+    rise = at_rest(momentum)
+    above = Trend(max(1.001 * rise, 1.001))
+    assert warns(above, danger(above, 1e9, momentum=momentum))
+    if rise > 1.0:
+        below = Trend(0.999 * rise)
+        assert not warns(below, danger(below, 1e9, momentum=momentum))
 
 
 def test_noise_excuses_a_rise():

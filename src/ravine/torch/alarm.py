@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from ravine.torch.reading import Reading, stability_limit
 from ravine.torch.trend import LossTrend
@@ -15,16 +16,18 @@ SAFE = 0.7
 
 OF_MARGIN = 1.2
 OF_HEIGHT = 0.5
-OF_GROWTH = 1.0
+OF_GROWTH = 0.5
+OF_MOMENTUM = 0.2
 """Weights of ``danger``. These, ``WARNING`` and ``JUMP`` were chosen on the tasks
 ``benchmarks.torch_monitor_tasks.WATCHED``; ``docs/torch.md`` has the counts."""
 
 MARGINS = (math.exp(-1.0), math.exp(0.8))
 RISES = math.exp(3.0)
+HIGHEST_MOMENTUM = 0.99
 LOW = math.exp(-2.0)
 HIGH = math.exp(2.0)
-"""What is beyond these (of the margin, of the rise, of the loss over its start) counts no more:
-networks live far beyond the limit, and a loss far below its start is no merit."""
+"""What is beyond these (of the margin, of the rise, of momentum, of the loss over its start) counts
+no more: networks live far beyond the limit, and a loss far below its start is no merit."""
 
 HALF_NOISE = 0.5
 FLOOR = 0.1
@@ -34,7 +37,7 @@ this much without any."""
 GROWN = 1.08
 """lr that became so many times what it was 20 steps before is growing, and will go on."""
 
-WARNING = 3.6
+WARNING = 3.55
 """Danger from which it warns."""
 
 JUMP = 1.35
@@ -42,19 +45,12 @@ BEYOND = 1.8
 """It also warns, at once, when lr became so many times what it was 5 steps before, and the margin
 is now above this."""
 
-A_PERCENT_A_STEP = 1.01**20
+A_QUARTER = 1.25
 IN_PROPORTION = (0.95, 1.1)
 TOO_FAR = 1.4
-"""It also warns when lr grows so fast over 20 steps, and as fast over the last 5 (the logarithms of
+"""It also warns when lr grew by so much in 20 steps, and as fast in the last 5 (the logarithms of
 both growths, for as many steps, in such a proportion), and will be so many times its limit in 20
 steps. Such growth does not end by itself; that of a warm-up, in equal steps, is slower at last."""
-
-AT_REST = math.exp(
-    FLOOR
-    * (math.exp(WARNING - OF_MARGIN * math.log(MARGINS[1]) - OF_HEIGHT * math.log(HIGH / LOW)) - 1)
-)
-"""A rise below this cannot come to a warning while lr stays: the largest margin and height do not
-reach, even without noise. It saves a monitor from computing the danger at most steps."""
 
 FIRST_WARNING = 10
 """Losses before the first warning: the least of fewer says little."""
@@ -65,14 +61,18 @@ SOON = 20.0
 
 
 def danger(
-    trend: LossTrend, margin: float, growth_of_lr: float = 1.0, jump_of_lr: float = 1.0
+    trend: LossTrend,
+    margin: float,
+    growth_of_lr: float = 1.0,
+    jump_of_lr: float = 1.0,
+    momentum: float = 0.0,
 ) -> float:
-    """How near a blow-up is, from losses, margin and schedule.
+    """How near a blow-up is, from losses, margin, schedule and momentum.
 
-    The sum of four logarithms: the rise of the smoothed loss against what the noise of the batches
-    explains; 1.2 times the margin; half of the loss over its start; and 1 while lr grows. No one of
-    them makes a blow-up: networks live beyond the limit for long, and noisy losses rise by
-    themselves.
+    The sum of the logarithms of the rise of the smoothed loss against what the noise of the batches
+    explains; 1.2 times of the margin; half of the loss over its start; a fifth of the steps that
+    momentum remembers; and a half while lr grows. No one of them makes a blow-up: networks live
+    beyond the limit for long, and noisy losses rise by themselves.
 
     Parameters
     ----------
@@ -82,6 +82,8 @@ def danger(
         lr over its mean-square limit along the tracked direction.
     growth_of_lr, jump_of_lr
         lr over what it was 20 and 5 steps before.
+    momentum
+        Of the optimizer; a negative one counts as none.
 
     Examples
     --------
@@ -100,6 +102,7 @@ def danger(
         math.log((rise + FLOOR) / (HALF_NOISE * trend.noise + FLOOR))
         + OF_MARGIN * math.log(min(max(margin, MARGINS[0]), MARGINS[1]))
         + OF_HEIGHT * math.log(min(max(trend.over_start, LOW), HIGH) / LOW)
+        - OF_MOMENTUM * math.log(1.0 - min(max(momentum, 0.0), HIGHEST_MOMENTUM))
     )
     if growth_of_lr > GROWN:
         result += OF_GROWTH
@@ -112,7 +115,7 @@ def danger(
 
 
 def margin_to_come(margin: float, growth_of_lr: float, jump_of_lr: float) -> float:
-    """The margin in 20 steps where lr grows in proportion, by a percent a step or more; else 0.
+    """The margin in 20 steps where lr grows in proportion, by a quarter or more; else 0.
 
     Examples
     --------
@@ -121,12 +124,27 @@ def margin_to_come(margin: float, growth_of_lr: float, jump_of_lr: float) -> flo
     >>> margin_to_come(1.0, 60 / 40, 60 / 55)  # a warm-up, in equal steps
     0.0
     """
-    if growth_of_lr <= A_PERCENT_A_STEP or jump_of_lr <= 0.0:
+    if growth_of_lr <= A_QUARTER or jump_of_lr <= 0.0:
         return 0.0
 
     low, high = IN_PROPORTION
     lately = 4.0 * math.log(jump_of_lr) / math.log(growth_of_lr)
     return margin * growth_of_lr if low < lately < high else 0.0
+
+
+@lru_cache(maxsize=8)
+def at_rest(momentum: float) -> float:
+    """The rise below which nothing can come to a warning while lr stays.
+
+    The largest margin and height do not reach, even without noise. It saves a monitor from
+    computing the danger at most steps.
+    """
+    others = (
+        OF_MARGIN * math.log(MARGINS[1])
+        + OF_HEIGHT * math.log(HIGH / LOW)
+        - OF_MOMENTUM * math.log(1.0 - min(max(momentum, 0.0), HIGHEST_MOMENTUM))
+    )
+    return math.exp(FLOOR * (math.exp(WARNING - others) - 1.0))
 
 
 def warns(trend: LossTrend, danger: float) -> bool:

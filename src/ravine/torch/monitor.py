@@ -206,10 +206,11 @@ class Monitor:
 
     def _look(self) -> Reading | None:
         """Between two checks: the limit of the last one with today's lr and losses; no gradient."""
-        if self._trend.rise < alarm.AT_REST and max(self._changes_of_lr()) < alarm.GROWN:
+        last = self.readings[-1]
+        steady = max(self._changes_of_lr()) < alarm.GROWN
+        if steady and self._trend.rise < alarm.at_rest(last.momentum):
             return None
 
-        last = self.readings[-1]
         if self._moments is None or last.level == "warning":
             return None
 
@@ -223,7 +224,8 @@ class Monitor:
         return reading
 
     def _danger(self, margin: float) -> float:
-        return alarm.danger(self._trend, margin, *self._changes_of_lr())
+        momentum = float(self._optimizer.param_groups[0]["momentum"])
+        return alarm.danger(self._trend, margin, *self._changes_of_lr(), momentum)
 
     def _changes_of_lr(self) -> tuple[float, float]:
         """How many times lr became what it was 20 and 5 steps before."""

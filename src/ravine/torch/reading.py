@@ -24,7 +24,7 @@ class Reading:
     steps_left: float
     """Until the loss is ten times its start, at the pace of the last six; infinite: not rising."""
     danger: float
-    """Margin, rise and height of the loss against its noise in one number; it warns above 3.6."""
+    """Margin, rise and height of the loss against its noise in one number; it warns above 3.55."""
     risk: float
     """Calibrated probability of a blow-up within 40 steps."""
     level: str
