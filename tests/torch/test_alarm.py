@@ -34,9 +34,9 @@ def trend_of(growth, steps=14, calm=40):
     [
         (1.0, 3.0, (1.0, 1.0), False),  # beyond the limit, loss at rest
         (1.35, 1.0, (1.0, 1.0), True),  # rising fast
-        (1.18, 0.8, (1.0, 1.0), False),  # within the limit
+        (1.2, 0.8, (1.0, 1.0), False),  # within the limit
         (1.15, 2.0, (1.0, 1.0), True),  # slowly, beyond it
-        (1.18, 0.8, (1.2, 1.05), True),  # within the limit, and lr grows
+        (1.2, 0.8, (1.2, 1.05), True),  # within the limit, and lr grows
         (1.0, 2.0, (1.5, 1.5), True),  # lr jumped beyond the limit
         (1.0, 2.0, (1.1, 1.1), False),
         (1.0, 1.5, (1.5, 1.5), False),

@@ -14,12 +14,12 @@ class _Shares(NamedTuple):
 
 _SHARES = {
     "mse": _Shares(
-        (-1.0, 0.0, 1.0, 2.0, 3.0, 3.45, 5.0),
-        (0.03, 0.065, 0.125, 0.22, 0.32, 0.44, 0.67, 0.84),
+        (-1.0, 0.0, 1.0, 2.0, 3.0, 3.55, 4.5),
+        (0.025, 0.045, 0.125, 0.245, 0.34, 0.42, 0.59, 0.855),
     ),
     "cross-entropy": _Shares(
-        (-1.0, 0.0, 1.0, 3.0, 3.45, 4.5, 5.0),
-        (0.018, 0.03, 0.055, 0.085, 0.115, 0.215, 0.29, 0.46),
+        (-1.0, 0.0, 1.0, 2.5, 3.55, 4.5, 5.0),
+        (0.013, 0.025, 0.05, 0.08, 0.11, 0.175, 0.25, 0.5),
     ),
 }
 """Shares of readings that a blow-up followed within 40 steps, by class of the danger: the mean over
@@ -41,7 +41,7 @@ def blow_up_risk(danger: float, loss_kind: str | None = None) -> float:
     Examples
     --------
     >>> blow_up_risk(-0.5, "mse"), blow_up_risk(4.0, "mse"), blow_up_risk(4.0, "cross-entropy")
-    (0.065, 0.67, 0.215)
+    (0.045, 0.59, 0.175)
     """
     if math.isnan(danger) or danger == math.inf:
         return 1.0
