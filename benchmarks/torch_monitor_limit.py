@@ -163,7 +163,7 @@ def main() -> None:
     """Run, and count."""
     if sys.argv[1:2] == ["run"]:
         numbers = [int(word) for word in sys.argv[2:]]
-        run(*(numbers + [1, 1200][len(numbers) :]))
+        run(*(numbers + [1, 600][len(numbers) :]))
 
     show(json.loads(RESULTS.read_text()))
 

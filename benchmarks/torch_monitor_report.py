@@ -156,7 +156,7 @@ def draw(data: dict[str, Any]) -> None:
 
     matplotlib.rcParams["svg.hashsalt"] = "torch-risk"
     figure, axes = plt.subplots(figsize=(5.2, 4.2), layout="constrained")
-    axes.plot([0.003, 1.0], [0.003, 1.0], color="0.6", linewidth=1, label="as said")
+    axes.plot([0.001, 1.0], [0.001, 1.0], color="0.6", linewidth=1, label="as said")
     for kinds, name, mark in ((SQUARES, "squared loss", "o"), (ENTROPIES, "cross-entropy", "s")):
         said, came, error, _, _ = (
             np.array(part)
@@ -167,7 +167,7 @@ def draw(data: dict[str, Any]) -> None:
             marker=mark, capsize=2, linewidth=1, label=name,
         )  # fmt: skip
     axes.set(
-        xscale="log", yscale="log", xlim=(0.004, 1.0), ylim=(0.003, 1.0),
+        xscale="log", yscale="log", xlim=(0.004, 1.0), ylim=(0.001, 1.0),
         xlabel="risk said", ylabel="share that blew up within 40 steps, mean over tasks",
     )  # fmt: skip
     axes.legend(frameon=False)
