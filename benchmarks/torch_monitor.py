@@ -19,9 +19,6 @@ they come; started again it goes on where it stopped.
 
 from __future__ import annotations
 
-import datetime
-import json
-import multiprocessing
 import platform
 import sys
 import time
@@ -34,7 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.results import write_rows
+from benchmarks.results import go_on
 from benchmarks.torch_grid import DEVICE, stability_limit
 from benchmarks.torch_monitor_tasks import JUDGED, WATCHED
 from benchmarks.torch_monitor_unseen import UNJUDGED, UNWATCHED
@@ -121,7 +118,6 @@ def one_run(
     stream = batches_of(task, setting.batch, setting.seed)
     base = [group["lr"] for group in rule.param_groups]
     losses: list[float] = []
-    blow_up = None
     gradients = 0
 
     def again(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -141,21 +137,32 @@ def one_run(
         monitor.check(lambda x=x, y=y: again(x, y), loss)
         rule.step()
         losses.append(float(loss.detach()))
-        if not float(np.mean(losses[-RECENT:])) <= BLOWN_UP * float(np.mean(losses[:RECENT])):
-            blow_up = step
+        if blown_up(losses):
             break
-    smooth = smoothed(losses)
-    warnings = [r.step for r in monitor.readings if r.level == "warning"]
     return {
         "task": task.name, "kind": task.kind, "batch": setting.batch,
         "momentum": setting.momentum, "schedule": setting.schedule,
-        "jump": setting.jump if setting.schedule == "jumps" else None, "blow_up": blow_up,
-        "spoilt": blow_up is None and float(np.mean(losses[-20:])) > 2.0 * min(smooth[5:]),
-        "rising_for": None if blow_up is None or blow_up < LATE else rising_for(losses),
-        "steps": len(losses), "gradients": gradients,
-        "warned": warnings[0] if warnings else None,
+        "jump": setting.jump if setting.schedule == "jumps" else None,
+        **end_of(losses, monitor), "steps": len(losses), "gradients": gradients,
         "readings": [[r.step, round(min(r.danger, 99.0), 2)] for r in monitor.readings],
     }  # fmt: skip
+
+
+def blown_up(losses: list[float]) -> bool:
+    """Whether the last loss, smoothed, is no number or far above the first."""
+    return not float(np.mean(losses[-RECENT:])) <= BLOWN_UP * float(np.mean(losses[:RECENT]))
+
+
+def end_of(losses: list[float], monitor: Monitor) -> dict[str, Any]:
+    """How a run ended that was stopped where it blew up, and when it was first warned of."""
+    blow_up = len(losses) - 1 if blown_up(losses) else None
+    far_up = float(np.mean(losses[-20:])) > 2.0 * min(smoothed(losses)[5:], default=np.inf)
+    return {
+        "blow_up": blow_up,
+        "spoilt": blow_up is None and far_up,
+        "rising_for": None if blow_up is None or blow_up < LATE else rising_for(losses),
+        "warned": next((r.step for r in monitor.readings if r.level == "warning"), None),
+    }
 
 
 def rising_for(losses: list[float]) -> int:
@@ -209,20 +216,9 @@ def top_of(name: str) -> float:
 
 def run(workers: int) -> None:
     """Go on where the results stop, so many runs at a time."""
-    data: dict[str, Any] = {"rows": []}
-    if RESULTS.exists():
-        data = json.loads(RESULTS.read_text())
-    todo = range(len(data["rows"]), len(QUEUE))
     chip = torch.cuda.get_device_name() if DEVICE.type == "cuda" else "one core"
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        for row in pool.imap(numbered_run, todo):
-            data["rows"].append(row)
-            count = len(data["rows"])
-            if count % 50 == 0 or count == len(QUEUE):
-                data["date"] = datetime.date.today().isoformat()
-                data["machine"] = f"{chip}, {platform.machine()}, torch {torch.__version__}"
-                write_rows(RESULTS, data)
-                print(f"{count} runs", flush=True)
+    machine = f"{chip}, {platform.machine()}, torch {torch.__version__}"
+    go_on(RESULTS, numbered_run, len(QUEUE), workers, machine=machine)
 
 
 def overhead(rounds: int = 60) -> None:

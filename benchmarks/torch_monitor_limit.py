@@ -1,6 +1,6 @@
 """What any monitor could know: the share of blow-ups among futures drawn again.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor_limit [run [WORKERS [RUNS]]]
+    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor_limit [run [WORKERS]]
 
 Runs of the worked example as in ``benchmarks.torch_monitor``. Every five steps the next 25 are run
 48 times from the weights and velocity of that step, with batches drawn anew from the whole data:
@@ -13,10 +13,8 @@ Results go to ``benchmarks/torch_monitor_limit.json``; without ``run`` what is t
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import json
-import multiprocessing
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,10 +24,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, stack_module_state, vmap
 
-from benchmarks.results import write_rows
+from benchmarks.results import go_on
 from benchmarks.torch_monitor import (
     BLOWN_UP,
-    LATE,
     RECENT,
     STEPS,
     Setting,
@@ -37,10 +34,17 @@ from benchmarks.torch_monitor import (
     one_run,
     top_of,
 )
-from benchmarks.torch_monitor_report import AHEAD, sudden, warned_by
+from benchmarks.torch_monitor_report import (
+    AHEAD,
+    late_blow_ups,
+    sudden,
+    warned_by,
+    went_well,
+)
 from benchmarks.torch_tasks import WORKED_EXAMPLE
 
 RESULTS = Path(__file__).with_name("torch_monitor_limit.json")
+RUNS = 600
 TASK = WORKED_EXAMPLE
 FUTURES = 48
 HORIZON = 25
@@ -125,26 +129,11 @@ def numbered_run(number: int) -> dict[str, Any]:
     }
 
 
-def run(workers: int, count: int) -> None:
-    """Make the runs, so many at a time; what is there stays."""
-    data: dict[str, Any] = {"rows": []}
-    if RESULTS.exists():
-        data = json.loads(RESULTS.read_text())
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        for row in pool.imap(numbered_run, range(len(data["rows"]), count)):
-            data["rows"].append(row)
-            if len(data["rows"]) % 20 == 0 or len(data["rows"]) == count:
-                data["date"] = datetime.date.today().isoformat()
-                write_rows(RESULTS, data)
-                print(f"{len(data['rows'])} runs", flush=True)
-
-
 def show(data: dict[str, Any]) -> None:
     """Warnings and false alarms by threshold, beside those of the monitor in the same runs."""
     rows = data["rows"]
-    late = [r for r in rows if r["blow_up"] is not None and r["blow_up"] >= LATE]
-    foreseeable = [r for r in late if not sudden(r)]
-    well = [r for r in rows if r["blow_up"] is None and not r["spoilt"]]
+    foreseeable = [r for r in late_blow_ups(rows) if not sudden(r)]
+    well = went_well(rows)
     print(
         f"{data['date']}, {len(rows)} runs: {len(foreseeable)} foreseeable late blow-ups, "
         f"{len(well)} went well"
@@ -162,8 +151,7 @@ def show(data: dict[str, Any]) -> None:
 def main() -> None:
     """Run, and count."""
     if sys.argv[1:2] == ["run"]:
-        numbers = [int(word) for word in sys.argv[2:]]
-        run(*(numbers + [1, 600][len(numbers) :]))
+        go_on(RESULTS, numbered_run, RUNS, int(sys.argv[2]) if len(sys.argv) > 2 else 1)
 
     show(json.loads(RESULTS.read_text()))
 

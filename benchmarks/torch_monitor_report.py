@@ -21,7 +21,8 @@ from benchmarks.torch_monitor import LATE, RESULTS, STEPS
 from ravine.torch.risk import blow_up_risk
 
 AHEAD = 5
-"""Steps that a warning must come before the blow-up to be of use."""
+BARELY = 3
+"""Steps that a warning must come before the blow-up to be of use, and barely."""
 
 WITHIN = 40
 """Steps that the risk speaks of."""
@@ -39,26 +40,41 @@ Row = dict[str, Any]
 
 def counts(rows: list[Row]) -> dict[str, float]:
     """Late blow-ups, the shares warned of in time, and false alarms."""
-    late = [r for r in rows if r["blow_up"] is not None and r["blow_up"] >= LATE]
+    late = late_blow_ups(rows)
     foreseeable = [r for r in late if not sudden(r)]
     unsaid = [r for r in foreseeable if r["rising_for"] < AHEAD]
     ended = [r for r in rows if r["blow_up"] is None]
-    well = [r for r in ended if not r["spoilt"]]
+    well = went_well(rows)
+    spoilt = [r for r in ended if r["spoilt"]]
     warned = [r for r in foreseeable if warned_by(r, r["blow_up"] - AHEAD)]
+    barely = [r for r in foreseeable if warned_by(r, r["blow_up"] - BARELY)]
 
     return {
         "runs": len(rows),
         "late blow-ups": len(late),
         "foreseeable": len(foreseeable),
         "warned": _share(foreseeable, warned),
+        "warned three steps ahead": _share(foreseeable, barely),
         "warned of all late": _share(late, [r for r in late if warned_by(r, r["blow_up"] - AHEAD)]),
         "median steps ahead": float(np.median([r["blow_up"] - r["warned"] for r in warned] or [0])),
         "loss said nothing in time": _share(foreseeable, unsaid),
         "did not blow up": len(ended),
         "false, strict": _share(ended, [r for r in ended if warned_by(r, STEPS - 1)]),
+        "spoilt": len(spoilt),
+        "spoilt, warned": len([r for r in spoilt if warned_by(r, STEPS - 1)]),
         "went well": len(well),
         "false": _share(well, [r for r in well if warned_by(r, STEPS - 1)]),
     }
+
+
+def late_blow_ups(rows: list[Row]) -> list[Row]:
+    """Runs that blew up after enough steps to learn from."""
+    return [r for r in rows if r["blow_up"] is not None and r["blow_up"] >= LATE]
+
+
+def went_well(rows: list[Row]) -> list[Row]:
+    """Runs that neither blew up nor were spoilt."""
+    return [r for r in rows if r["blow_up"] is None and not r["spoilt"]]
 
 
 def sudden(row: Row) -> bool:
@@ -138,6 +154,12 @@ def show(data: dict[str, Any]) -> None:
                     f"  lr {schedule:9s} warned {of['warned']:.2f} of {of['foreseeable']}, "
                     f"false {of['false']:.2f} of {of['went well']}, "
                     f"strict {of['false, strict']:.2f} of {of['did not blow up']}"
+                )
+            for task in sorted({row["task"] for row in chosen}):
+                of = counts([row for row in chosen if row["task"] == task])
+                print(
+                    f"  {task:35s} warned {of['warned']:.2f} of {of['foreseeable']}, "
+                    f"false {of['false']:.2f} of {of['went well']}"
                 )
             for share in reliability(chosen):
                 print(

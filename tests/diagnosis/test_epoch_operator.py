@@ -81,7 +81,7 @@ def test_the_limits_hold_the_growth_of_all_epochs():
 def test_it_is_never_below_the_mean_product():
     P = np.stack([np.diag([1.4, 0.1]), np.diag([0.6, 0.1])])  # no spread in what lasts, but noise
     value, low, _ = mean_square_growth(Products(P, np.zeros(2)), 1)
-    assert low >= 1.0 - 1e-6  # rounding
+    assert low >= 1.0 - 1e-7  # what is left for rounding, of the logarithm
     assert value >= low
 
 

@@ -8,6 +8,10 @@ from functools import lru_cache
 from ravine.torch.reading import Reading, stability_limit
 from ravine.torch.trend import LossTrend
 
+JUMP_OF_LR = 5
+GROWTH_OF_LR = 20
+"""Steps over which a change of lr counts as a jump, and as growth."""
+
 EDGE = 0.8
 """Margin from which a run is at the edge of stability."""
 
@@ -45,7 +49,7 @@ BEYOND = 1.8
 """It also warns, at once, when lr became so many times what it was 5 steps before, and the margin
 is now above this."""
 
-A_QUARTER = 1.25
+FAST = 1.25
 IN_PROPORTION = (0.95, 1.1)
 TOO_FAR = 1.4
 """It also warns when lr grew by so much in 20 steps, and as fast in the last 5 (the logarithms of
@@ -102,7 +106,7 @@ def danger(
         math.log((rise + FLOOR) / (HALF_NOISE * trend.noise + FLOOR))
         + OF_MARGIN * math.log(min(max(margin, MARGINS[0]), MARGINS[1]))
         + OF_HEIGHT * math.log(min(max(trend.over_start, LOW), HIGH) / LOW)
-        - OF_MOMENTUM * math.log(1.0 - min(max(momentum, 0.0), HIGHEST_MOMENTUM))
+        + OF_MOMENTUM * _memory(momentum)
     )
     if growth_of_lr > GROWN:
         result += OF_GROWTH
@@ -112,6 +116,11 @@ def danger(
         result = max(result, WARNING)
 
     return result
+
+
+def _memory(momentum: float) -> float:
+    """Logarithm of the steps that momentum remembers."""
+    return -math.log(1.0 - min(max(momentum, 0.0), HIGHEST_MOMENTUM))
 
 
 def margin_to_come(margin: float, growth_of_lr: float, jump_of_lr: float) -> float:
@@ -124,11 +133,11 @@ def margin_to_come(margin: float, growth_of_lr: float, jump_of_lr: float) -> flo
     >>> margin_to_come(1.0, 60 / 40, 60 / 55)  # a warm-up, in equal steps
     0.0
     """
-    if growth_of_lr <= A_QUARTER or jump_of_lr <= 0.0:
+    if growth_of_lr <= FAST or jump_of_lr <= 0.0:
         return 0.0
 
     low, high = IN_PROPORTION
-    lately = 4.0 * math.log(jump_of_lr) / math.log(growth_of_lr)
+    lately = GROWTH_OF_LR / JUMP_OF_LR * math.log(jump_of_lr) / math.log(growth_of_lr)
     return margin * growth_of_lr if low < lately < high else 0.0
 
 
@@ -142,7 +151,7 @@ def at_rest(momentum: float) -> float:
     others = (
         OF_MARGIN * math.log(MARGINS[1])
         + OF_HEIGHT * math.log(HIGH / LOW)
-        - OF_MOMENTUM * math.log(1.0 - min(max(momentum, 0.0), HIGHEST_MOMENTUM))
+        + OF_MOMENTUM * _memory(momentum)
     )
     return math.exp(FLOOR * (math.exp(WARNING - others) - 1.0))
 
@@ -166,7 +175,10 @@ def margin_words(step: int, margin: float, momentum: float) -> str:
 
 def growth_words(to_come: float) -> str:
     """What the margin will be; empty where that is no cause of a warning."""
-    return f", and will be {to_come:.2g} times it in 20 steps" if to_come > TOO_FAR else ""
+    if to_come <= TOO_FAR:
+        return ""
+
+    return f", and will be {to_come:.2g} times it in {GROWTH_OF_LR} steps"
 
 
 def curvature_words(step: int, curvature: float, before: list[Reading]) -> str:

@@ -23,10 +23,6 @@ from ravine.torch.risk import blow_up_risk
 from ravine.torch.trend import LossTrend
 from ravine.torch.trial import lr_ratios
 
-JUMP_OF_LR = 5
-GROWTH_OF_LR = 20
-"""Steps over which a change of lr counts as a jump, and as growth."""
-
 STEP = 1e-3
 """Length of the step of a finite difference, relative to the weights: between rounding in single
 precision and the change of the Hessian along the step."""
@@ -132,7 +128,7 @@ class Monitor:
         self._moments: tuple[float, float] | None = None
         self._trend = LossTrend()
         self._unread: list[Tensor] = []
-        self._lrs: deque[float] = deque(maxlen=GROWTH_OF_LR + 1)
+        self._lrs: deque[float] = deque(maxlen=alarm.GROWTH_OF_LR + 1)
         self._checks: list[Reading] = []
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
@@ -232,7 +228,7 @@ class Monitor:
         lrs = self._lrs
         now = lrs[-1]
         long_ago = lrs[0]
-        before = lrs[-1 - JUMP_OF_LR] if len(lrs) > JUMP_OF_LR else long_ago
+        before = lrs[-1 - alarm.JUMP_OF_LR] if len(lrs) > alarm.JUMP_OF_LR else long_ago
         return (
             now / long_ago if long_ago > 0.0 else 1.0,
             now / before if before > 0.0 else 1.0,

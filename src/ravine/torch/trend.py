@@ -75,7 +75,7 @@ class LossTrend:
         # The first losses are no mean yet.
         self.count += 1
         if self.count > 5 or self.count == 1:
-            self._least = min(self._least, self._sum / self._weight)
+            self._least = min(self._least, self.smoothed)
 
     def _add_change(self, before: float, loss: float) -> None:
         change = LARGEST_CHANGE

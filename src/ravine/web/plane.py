@@ -34,8 +34,6 @@ _LINES = {"-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted"}  # the ne
 _DASHES = {"-": "solid", "--": "9px,5px", "-.": "9px,3px,2px,3px", ":": "2px,3px"}
 _CIVIDIS = sequential.Cividis[::-1]  # even in lightness, and told apart with any colour vision
 _SHADES = [[place / (len(_CIVIDIS) - 1), colour] for place, colour in enumerate(_CIVIDIS)]
-_BESIDE = np.ones((3, 3), dtype=bool)  # a pixel and its neighbours
-_MANY = 64  # pixels from which on the commuting rate runs as machine code
 _BAR = 100  # pixels to the right of the plane for the bar of colours, its labels and its title
 _BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the borders of the regions depend on
 
@@ -150,10 +148,7 @@ def _all_rungs(view: View, pixels: int) -> dict[str, FloatArray]:
     above = known["worst_case_rate"]
 
     open_ = (below < 1.0) & (above >= 1.0)
-    near = binary_dilation(open_, _BESIDE)
-    while 0 < near.sum() <= _MANY:  # a handful is left to the interpreter, which takes longer
-        near = binary_dilation(near, _BESIDE)
-
+    near = binary_dilation(open_, np.ones((3, 3), dtype=bool))
     values = np.where(above < 1.0, above, below)
     alpha, beta, gamma = np.broadcast_arrays(plane.alpha, plane.beta, plane.gamma)
     if near.any():

@@ -23,7 +23,8 @@ from ravine.theory.ladder.rates import check_shapes, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 _FEW = 64
-"""Up to this many pairs the interpreter is done before compiled code would be loaded."""
+"""Up to this many pairs the interpreter is done before compiled code would be loaded, if it is not
+loaded already. Both give the same bits."""
 _CHUNK = 256
 """Pairs that a thread takes at a time: hard and easy ones are dealt out evenly."""
 
@@ -106,7 +107,7 @@ def _brackets(
     lower = np.empty(len(pairs))
     upper = np.empty(len(pairs))
     ones = np.ones(len(pairs))
-    if len(pairs) <= _FEW:
+    if len(pairs) <= _FEW and not compiled_sweep.cache_info().currsize:
         room = workspace(list_room)
         for n, pair in enumerate(scaled.tolist()):
             lower[n], upper[n], _ = bracket_pair(pair, 1.0, tolerance, room)
