@@ -1,8 +1,8 @@
 """Every public function and method, with one or two arguments replaced by what nobody should pass.
 
-A call answers, or refuses in ravine's own line (``Refusal``). Everything else is a failure: an
-exception of Python, NumPy or another library, any warning, a NaN in an answer of the theory, an
-answer that cannot be printed, copied or pickled.
+A call answers, or refuses: a value in ravine's own line (``Refusal``), an object of the wrong type
+with Python's ``TypeError`` or ``AttributeError``. Everything else is a failure: another exception,
+any warning, a NaN in an answer of the theory, an answer that cannot be printed, copied or pickled.
 """
 
 from __future__ import annotations
@@ -311,6 +311,9 @@ def attempt(seed: int, number: int) -> Result:
             except Refusal as error:
                 outcome = REFUSED
                 detail = _bad_line(str(error))
+            except (TypeError, AttributeError):
+                outcome = REFUSED  # Python's own words for an object of another kind
+                detail = ""
             except Exception as error:
                 outcome = REFUSED
                 detail = f"{type(error).__name__}: {traceback.format_exc()[-1500:]}"

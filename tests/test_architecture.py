@@ -11,9 +11,8 @@ import pytest
 import ravine
 
 SOURCE = Path(ravine.__file__).parent
-TESTS = Path(__file__).parent
 ROOTS = {
-    "arguments", "boundary", "choices", "compilation", "conventions", "curvature", "files",
+    "arguments", "choices", "compilation", "conventions", "curvature", "files",
     "markup", "memory", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
@@ -39,10 +38,6 @@ OPTIONAL = {"torch": "torch", "dash": "web", "plotly": "web", "flask": "web", "w
 """The one room that may import a package."""
 DEPTH = {"theory": 3, "engine": 3}
 """Levels of folders and files in a room, 2 elsewhere."""
-UNMIRRORED = {
-    "__main__.py",
-}
-"""Files without a mirrored test: what they do is tested with the files that use them."""
 FILES = [
     path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE
 ]
@@ -83,22 +78,6 @@ def test_rooms_are_shallow():
         assert len(path.relative_to(SOURCE).parts) <= DEPTH.get(room_of(path), 2), path
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_every_file_has_a_mirrored_test(path):
-    """``theory/noise/moments.py`` is tested in ``tests/theory/noise/test_moments.py``."""
-    name = path.relative_to(SOURCE)
-    if path.name == "__init__.py" or str(name) in UNMIRRORED:
-        return
-    assert (TESTS / name.parent / f"test_{path.name}").exists()
-
-
-def test_exceptions_from_mirroring_are_needed():
-    for name in UNMIRRORED:
-        path = Path(name)
-        assert (SOURCE / path).exists(), name
-        assert not (TESTS / path.parent / f"test_{path.name}").exists(), name
-
-
 def test_import_is_light():
     """Nothing that draws, compiles, learns or distributes is loaded by ``import ravine``."""
     heavy = ["numba", "matplotlib", "torch", "dash", "dask", "sklearn", "xarray", "pandas", "scipy"]
@@ -117,66 +96,6 @@ def test_without_torch_its_room_says_how_to_install_it():
         "ImportError: torch must be installed for ravine.torch, got none: "
         "pip install 'ravine[torch]'"
     )
-
-
-NAMES_OF_0_1_0 = [
-    "Bracket",
-    "Certificate",
-    "Curvature",
-    "Diagnosis",
-    "Envelope",
-    "Growth",
-    "JointSpectralRadius",
-    "Ladder",
-    "Method",
-    "Outcome",
-    "Recommendation",
-    "Restart",
-    "Sampling",
-    "Sense",
-    "Setting",
-    "StationaryCovariance",
-    "StationaryVariance",
-    "Tail",
-    "Trace",
-    "TransientPeak",
-    "certificate",
-    "commuting_rate",
-    "contraction",
-    "counterexample_growth",
-    "diagnose",
-    "exact_noise_coefficient",
-    "gradient_descent",
-    "growth",
-    "heavy_ball",
-    "joint_spectral_radius",
-    "ladder",
-    "nesterov",
-    "noise_floor",
-    "paper_noise_coefficient",
-    "problems",
-    "read_table",
-    "recommend",
-    "run",
-    "safe_momentum",
-    "safe_step",
-    "second_moment",
-    "sgd",
-    "spectral_radius",
-    "stable",
-    "stationary_covariance",
-    "stationary_variance",
-    "sweep",
-    "transient_peak",
-    "triple_momentum",
-    "turning_angle",
-    "worst_case_rate",
-]
-
-
-@pytest.mark.parametrize("name", NAMES_OF_0_1_0)
-def test_names_that_programs_use_stay(name):
-    assert getattr(ravine, name).__doc__
 
 
 def test_a_newcomer_sees_few_names():

@@ -64,7 +64,7 @@ def warn():
     [
         (lambda: 1.0, ANSWERED),
         (refuse, REFUSED),
-        (lambda: None.mu, "AttributeError"),
+        (lambda: None.mu, REFUSED),
         (lambda: 1 // 0, "ZeroDivisionError"),
         (lambda: np.array([1.0, np.nan]), "nan"),
         (lambda: lambda: 1, "unhandy answer"),

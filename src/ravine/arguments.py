@@ -50,6 +50,10 @@ _LINE = 240
 """Characters that a description of a value takes in a message at most."""
 
 
+overflow_allowed = np.errstate(all="ignore")
+"""Decorates functions in which a number that overflows is infinite: divergence is a result."""
+
+
 class Refusal(ValueError):
     """An argument that cannot be used, in one line.
 

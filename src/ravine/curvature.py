@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, real
-from ravine.boundary import public
+from ravine.arguments import Real, Refusal, broadcast, overflow_allowed, real
 from ravine.values import Value
 
 
@@ -37,7 +36,7 @@ class Curvature(Value):
     mu: Real
     L: Real
 
-    @public
+    @overflow_allowed
     def __init__(self, mu: npt.ArrayLike, L: npt.ArrayLike) -> None:
         low = real("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=0.05")
         high = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, real
-from ravine.boundary import public
+from ravine.arguments import Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.values import Value
 
@@ -47,7 +46,7 @@ class Method(Value):
     beta: Real
     gamma: Real
 
-    @public
+    @overflow_allowed
     def __init__(
         self, alpha: npt.ArrayLike, beta: npt.ArrayLike = 0.0, gamma: npt.ArrayLike | None = None
     ) -> None:
@@ -70,7 +69,7 @@ class Method(Value):
         return self.gamma is self.beta or bool(np.all(self.gamma == self.beta))
 
 
-@public
+@overflow_allowed
 def nesterov(curvature: Curvature) -> Method:
     """Nesterov's usual parameters: alpha = 1/L, beta = (√Q - 1)/(√Q + 1).
 
@@ -84,7 +83,7 @@ def nesterov(curvature: Curvature) -> Method:
     return Method(1.0 / curvature.L, (s - 1.0) / (s + 1.0))
 
 
-@public
+@overflow_allowed
 def sgd(curvature: Curvature) -> Method:
     """Gradient descent at its best fixed step, alpha = 2/(mu + L), without momentum.
 
@@ -96,7 +95,7 @@ def sgd(curvature: Curvature) -> Method:
     return Method(2.0 / (curvature.mu + curvature.L))
 
 
-@public
+@overflow_allowed
 def gradient_descent(curvature: Curvature) -> Method:
     """Gradient descent at the step alpha = 1/L, without momentum.
 
@@ -108,7 +107,7 @@ def gradient_descent(curvature: Curvature) -> Method:
     return Method(1.0 / curvature.L)
 
 
-@public
+@overflow_allowed
 def heavy_ball(curvature: Curvature) -> Method:
     """Polyak's heavy ball: alpha = 4/(√L + √mu)², beta = ((√Q - 1)/(√Q + 1))², gamma = 0.
 
@@ -123,7 +122,7 @@ def heavy_ball(curvature: Curvature) -> Method:
     return Method(step, ((s - 1.0) / (s + 1.0)) ** 2, np.zeros_like(s)[()])
 
 
-@public
+@overflow_allowed
 def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLike) -> Method:
     """Quasi-hyperbolic momentum (QHM) as a member of the family.
 
@@ -158,7 +157,7 @@ def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLik
     return Method(step * fresh, momentum, momentum * (1.0 - weight) / fresh)
 
 
-@public
+@overflow_allowed
 def triple_momentum(curvature: Curvature) -> Method:
     """The triple momentum method's state recursion, with r = 1 - 1/√Q.
 

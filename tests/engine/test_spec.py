@@ -95,8 +95,6 @@ def test_refusals_carry_the_name_of_the_argument():
         ({"restart": "full"}, "restart must be left out for a quadratic"),
         ({"restart": "often"}, "restart must be one of gradient, sampled, full, a number of"),
         ({"schedule": [0.1, 0.2]}, "schedule must be 10 momenta"),
-        ({"warp": 9}, "warp must be an argument of sweep, got warp: it takes problem"),
-        ({"bacth": 2}, "bacth must be an argument of sweep, got bacth: did you mean batch"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(change, message):

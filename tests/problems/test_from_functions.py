@@ -57,7 +57,6 @@ def test_values_are_integrated_where_none_are_given():
         ({"gradient": np.sin, "terms": 2}, "terms must be left out for one function"),
         ({"gradient": lambda x: 1.0}, "gradient must be a function that returns 2 numbers"),
         ({"gradient": np.sin, "start": [1.0]}, "start must be a vector of 2, got 1 coordinates"),
-        ({"gradient": np.sin, "curvature": 3}, "curvature must be a Curvature, got int"),
         ({"gradients": [np.sin], "objective": np.sin}, "objectives must be given in the form"),
         ({"gradients": [np.sin], "objectives": [np.sin] * 2}, "objectives must be 1 functions, go"),
     ],

@@ -8,8 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    LEAST,
+    MOST,
+    FloatArray,
+    Refusal,
+    one_number,
+    overflow_allowed,
+    seed_number,
+    whole,
+)
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.comparison import compare
@@ -59,7 +67,7 @@ _LENGTH_SEEDS = 2
 """Runs whose steps decide how many epochs there is time for."""
 
 
-@public
+@overflow_allowed
 def diagnose(
     X: Any,
     y: Any = None,

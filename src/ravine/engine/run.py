@@ -14,8 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real, refuse_too_large, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    one_number,
+    overflow_allowed,
+    real,
+    refuse_too_large,
+    whole,
+)
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
 from ravine.engine.draws.random import NOISE, advance, key_of_seed, output, stream
@@ -143,7 +150,7 @@ class Trace(Value):
         return card("One run", rows, picture=curve(errors, "‖y - x*‖ over the steps"))
 
 
-@public
+@overflow_allowed
 def run(
     problem: Problem,
     method: Method,

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, real, whole
-from ravine.boundary import public
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,6 @@ class Tail:
         whole("steps", self.steps, 0, remedy="give the length of the tail, e.g. 100")
         one_number("beta", self.beta, remedy="give the momentum of the tail, e.g. -0.5")
 
-
-# What dataclasses write themselves stands at the boundary like every other constructor.
-Tail.__init__ = public(Tail.__init__)  # type: ignore[method-assign]
 
 Schedule: TypeAlias = float | npt.ArrayLike | Callable[[int], float] | Tail
 """A number, a table with an entry for each step, a function of the step from 0, or a ``Tail``."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 import xarray as xr
 
-from ravine.arguments import refuse_too_large, whole
-from ravine.boundary import public
+from ravine.arguments import overflow_allowed, refuse_too_large, whole
 from ravine.engine.dataset import Assembly
 from ravine.engine.device import choose_device
 from ravine.engine.kernels.blas import one_blas_thread
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-@public
+@overflow_allowed
 def sweep(
     problem: Any,
     alphas: npt.ArrayLike,

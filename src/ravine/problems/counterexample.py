@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, seed_number, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    one_number,
+    overflow_allowed,
+    refuse_too_large,
+    seed_number,
+    whole,
+)
 from ravine.curvature import Curvature
 from ravine.problems.orthogonal import reflection_between
 from ravine.problems.problem import vector
 from ravine.problems.quadratic_sum import QuadraticSum
 
 
-@public
+@overflow_allowed
 def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     """The paper's example in three dimensions: n - 1 equal quadratics and one that is not.
 
@@ -51,7 +58,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     )
 
 
-@public
+@overflow_allowed
 def divergent_sum(
     x0: npt.ArrayLike,
     mu: float,
@@ -137,7 +144,7 @@ def divergent_sum(
     )
 
 
-@public
+@overflow_allowed
 def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """Quadratics in the plane whose axes turn by a fixed angle from one to the next.
 

@@ -11,18 +11,18 @@ from ravine.arguments import (
     Refusal,
     WrongType,
     one_number,
+    overflow_allowed,
     plain_array,
     refuse_too_large,
     seed_number,
     whole,
 )
-from ravine.boundary import public
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.losses import make_loss
 
 
-@public
+@overflow_allowed
 def from_data(
     X: Any,
     y: npt.ArrayLike,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, whole
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, overflow_allowed, whole
 from ravine.curvature import Curvature
 from ravine.problems.newton import newton
 from ravine.problems.problem import Problem, vector
@@ -105,7 +104,7 @@ class FunctionSum(Problem):
         return np.asarray((H + H.T) / 2)
 
 
-@public
+@overflow_allowed
 def from_functions(
     gradient: Gradient | None = None,
     *,

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, seed_number, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    one_number,
+    overflow_allowed,
+    refuse_too_large,
+    seed_number,
+    whole,
+)
 from ravine.curvature import Curvature
 from ravine.problems.orthogonal import random_orthogonal
 from ravine.problems.quadratic import Quadratic
@@ -13,7 +20,7 @@ from ravine.problems.quadratic_sum import QuadraticSum
 from ravine.problems.worst_case import condition_number
 
 
-@public
+@overflow_allowed
 def least_squares(
     samples: int = 500,
     features: int = 10,
@@ -77,7 +84,7 @@ def least_squares(
     )
 
 
-@public
+@overflow_allowed
 def partitioned_least_squares(
     samples: int = 25000,
     features: int = 2,

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import Refusal, one_number, refuse_too_large, seed_number, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    Refusal,
+    one_number,
+    overflow_allowed,
+    refuse_too_large,
+    seed_number,
+    whole,
+)
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.losses import Multinomial
 
 
-@public
+@overflow_allowed
 def multinomial_logistic(
     samples: int = 100,
     features: int = 10,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
 
@@ -41,7 +40,7 @@ class Quadratic(Problem):
     [0.0, 0.0]
     """
 
-    @public
+    @overflow_allowed
     def __init__(
         self,
         hessian: npt.ArrayLike,

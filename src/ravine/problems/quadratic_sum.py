@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, real
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
 from ravine.problems.quadratic import enclosing_curvature
@@ -45,7 +44,7 @@ class QuadraticSum(Problem):
     False
     """
 
-    @public
+    @overflow_allowed
     def __init__(
         self,
         hessians: npt.ArrayLike,

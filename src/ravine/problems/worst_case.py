@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.arguments import Refusal, one_number, refuse_too_large, whole
-from ravine.boundary import public
+from ravine.arguments import Refusal, one_number, overflow_allowed, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.problems.quadratic import Quadratic
 
 
-@public
+@overflow_allowed
 def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadratic:
     """Nesterov's tridiagonal quadratic, behind the lower bound for first-order methods.
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, whole
-from ravine.boundary import public
+from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, overflow_allowed, whole
 from ravine.tables.arrays import array_columns, table_of_arrays
 from ravine.tables.arrow_files import read_feather, read_parquet
 from ravine.tables.delimited import read_delimited
@@ -31,7 +30,7 @@ _ARROW = {b"PAR1": read_parquet, b"ARROW1": read_feather}
 
 
 @quietly
-@public
+@overflow_allowed
 def read_table(
     source: str | Path,
     *,

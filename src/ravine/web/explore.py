@@ -9,8 +9,7 @@ import threading
 import webbrowser
 from typing import Any
 
-from ravine.arguments import Refusal, whole
-from ravine.boundary import public
+from ravine.arguments import Refusal, overflow_allowed, whole
 
 HOST = "127.0.0.1"
 PORT = 8057
@@ -18,7 +17,7 @@ _TRIES = 50  # ports that are tried before giving up
 _THREADS = 8  # of the server: a picture being computed does not hold up the next question
 
 
-@public
+@overflow_allowed
 def explore(
     *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
 ) -> Any:

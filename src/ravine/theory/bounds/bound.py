@@ -19,8 +19,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    one_number,
+    overflow_allowed,
+    refuse_too_large,
+    whole,
+)
 from ravine.curvature import Curvature
 from ravine.values import Value
 
@@ -92,12 +98,12 @@ class Bound(Value):
     holds: bool = True
     """Whether the statement applies; where it does not, its curve is infinite."""
 
-    @public
+    @overflow_allowed
     def floor(self, sigma: float = 0.0) -> float:
         """What remains as k grows: the noise gain times sigma^p, infinite where nothing holds."""
         return self._floor(self._noise_level(sigma))
 
-    @public
+    @overflow_allowed
     def envelope(self, *, steps: int, distance: float = 1.0, sigma: float = 0.0) -> Envelope:
         """The curve of the bound for k = 0, ..., steps.
 

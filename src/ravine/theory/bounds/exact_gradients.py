@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.boundary import public
+from ravine.arguments import overflow_allowed
 from ravine.curvature import Curvature
 from ravine.theory.bounds.bound import (
     EXACT_OBJECTIVE,
@@ -31,7 +31,7 @@ def _noiseless(first: float, rate: float, statement: str, kind: Kind = "upper") 
     )
 
 
-@public
+@overflow_allowed
 def gradient_descent(curvature: Curvature) -> Bound:
     """Equation (4): gradient descent with alpha = 2/(mu+L) and exact gradients.
 
@@ -48,7 +48,7 @@ def gradient_descent(curvature: Curvature) -> Bound:
     return _noiseless(0.5 * L, ((L - mu) / (L + mu)) ** 2, statement)
 
 
-@public
+@overflow_allowed
 def nesterov(curvature: Curvature) -> Bound:
     """Equation (5): Nesterov's method at its usual parameters with exact gradients.
 
@@ -65,7 +65,7 @@ def nesterov(curvature: Curvature) -> Bound:
     return _noiseless(L, 1.0 - np.sqrt(mu / L), statement)
 
 
-@public
+@overflow_allowed
 def first_order(curvature: Curvature) -> Bound:
     """Equation (6): what no first-order method can beat on every problem; a lower bound.
 

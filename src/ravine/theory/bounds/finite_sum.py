@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
 from ravine.theory.bounds.bound import ITERATE, Bound, constant, geometric, one_curvature
@@ -36,7 +35,7 @@ def _distance(statement: str, *, rate: float, first: float, kick: float) -> Boun
     )
 
 
-@public
+@overflow_allowed
 def contraction(curvature: Curvature, method: Method) -> Bound:
     """Theorem 4: the contraction R = max ‖B(λ)‖ over [mu, L].
 
@@ -61,7 +60,7 @@ def contraction(curvature: Curvature, method: Method) -> Bound:
     )
 
 
-@public
+@overflow_allowed
 def sgd_finite_sum(curvature: Curvature, method: Method) -> Bound:
     """First corollary of Theorem 4: SGD with any step alpha < 2/L on a finite sum.
 
@@ -92,7 +91,7 @@ def sgd_finite_sum(curvature: Curvature, method: Method) -> Bound:
     )
 
 
-@public
+@overflow_allowed
 def best_sgd_finite_sum(curvature: Curvature) -> Bound:
     """Second corollary of Theorem 4: SGD with alpha = 2/(mu+L) on a finite sum.
 
@@ -113,7 +112,7 @@ def best_sgd_finite_sum(curvature: Curvature) -> Bound:
     )
 
 
-@public
+@overflow_allowed
 def lyapunov(method: Method, rate: float, P: npt.ArrayLike) -> Bound:
     """From a quadratic Lyapunov function: B(λ)ᵀ P B(λ) <= r² P at mu and at L.
 
@@ -149,7 +148,7 @@ def lyapunov(method: Method, rate: float, P: npt.ArrayLike) -> Bound:
     )
 
 
-@public
+@overflow_allowed
 def worst_case(curvature: Curvature, method: Method) -> Bound:
     """From the exact worst-case rate: :func:`lyapunov` with a proven certificate of it.
 

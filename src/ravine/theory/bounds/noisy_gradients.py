@@ -9,8 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ravine.arguments import FloatArray, one_number
-from ravine.boundary import public
+from ravine.arguments import FloatArray, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.methods import nesterov as usual_nesterov
@@ -38,7 +37,7 @@ __all__ = [
 ]
 
 
-@public
+@overflow_allowed
 def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: float = 0.0) -> Bound:
     """Theorem 1 with the constant that the paper puts for C_ε: an estimate, not a bound.
 
@@ -88,7 +87,7 @@ def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: fl
     )
 
 
-@public
+@overflow_allowed
 def additive_noise(
     curvature: Curvature,
     method: Method,
@@ -150,7 +149,7 @@ def additive_noise(
     )
 
 
-@public
+@overflow_allowed
 def accelerated_estimate(curvature: Curvature) -> Bound:
     """Corollary 1 as the paper states it, usual parameters: an estimate, not a bound.
 
@@ -188,7 +187,7 @@ def _stated_transient(L: float, rho: float, steps: int) -> FloatArray:
     return curve
 
 
-@public
+@overflow_allowed
 def accelerated(curvature: Curvature) -> Bound:
     """Corollary 1 corrected, usual parameters: a bound for every quadratic.
 
@@ -219,7 +218,7 @@ def accelerated(curvature: Curvature) -> Bound:
     )
 
 
-@public
+@overflow_allowed
 def sgd_additive_noise(curvature: Curvature) -> Bound:
     """Theorem 2: SGD with alpha = 2/(mu+L) under additive noise; f need not be quadratic.
 

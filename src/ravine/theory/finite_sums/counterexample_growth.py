@@ -15,15 +15,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, real
-from ravine.boundary import public
+from ravine.arguments import Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.rules import counterexample_factor
 from ravine.theory.finite_sums.sense import Sense
 
 
-@public
+@overflow_allowed
 def counterexample_growth(
     curvature: Curvature, n: npt.ArrayLike, *, sampling: Sampling | str, sense: Sense | str
 ) -> Real:

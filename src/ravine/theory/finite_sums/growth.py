@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number, seed_number, whole
-from ravine.boundary import public
+from ravine.arguments import Refusal, one_number, overflow_allowed, seed_number, whole
 from ravine.markup import Span, card, number_line
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -90,7 +89,7 @@ class Growth:
         )
 
 
-@public
+@overflow_allowed
 def growth(
     hessians: npt.ArrayLike,
     method: Method,

@@ -12,8 +12,7 @@ from typing import assert_never
 
 import numpy as np
 
-from ravine.arguments import FloatArray, one_number, whole
-from ravine.boundary import public
+from ravine.arguments import FloatArray, one_number, overflow_allowed, whole
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block
@@ -21,7 +20,7 @@ from ravine.theory.blocks import block
 _REMEDY = "give one direction and one method at a time"
 
 
-@public
+@overflow_allowed
 def odd_term_moment(
     common: float,
     odd: float,

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, real
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
@@ -65,7 +64,7 @@ class StationaryCovariance(Value):
         return float(np.trace(self.y))
 
 
-@public
+@overflow_allowed
 def stationary_covariance(
     hessians: npt.ArrayLike,
     gradients: npt.ArrayLike,

@@ -8,8 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, one_number, real, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    WrongType,
+    kind_in_words,
+    one_number,
+    overflow_allowed,
+    real,
+    whole,
+)
 from ravine.theory.bracket import Bracket
 from ravine.theory.joint_spectral_radius.balancing import balanced_units, in_units
 from ravine.theory.joint_spectral_radius.irreducible import (
@@ -85,7 +93,7 @@ class JointSpectralRadius(Bracket):
         return f"{what}."
 
 
-@public
+@overflow_allowed
 def joint_spectral_radius(
     matrices: npt.ArrayLike | Sequence[npt.ArrayLike],
     *,

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.markup import card, curve
 from ravine.methods import Method
@@ -145,7 +144,7 @@ def norm_gains(P: FloatArray, gamma: float) -> tuple[float, float]:
     return float(np.sqrt(P[0, 0] / schur)), float(np.sqrt(g @ P @ g / schur))
 
 
-@public
+@overflow_allowed
 def certificate(
     curvature: Curvature, method: Method, *, rate: float | None = None, margin: float = 1e-9
 ) -> Certificate:

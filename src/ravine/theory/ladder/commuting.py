@@ -6,8 +6,7 @@ import os
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block
@@ -29,7 +28,7 @@ _CHUNK = 256
 """Pairs that a thread takes at a time: hard and easy ones are dealt out evenly."""
 
 
-@public
+@overflow_allowed
 def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1e-4) -> Bracket:
     """Bracket of the rate when all quadratics of the finite sum share their eigenvectors.
 

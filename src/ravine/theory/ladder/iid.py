@@ -13,8 +13,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, broadcast, real
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
@@ -30,7 +29,7 @@ _CHUNK = 16384
 """Problems that a thread takes at a time: a few milliseconds."""
 
 
-@public
+@overflow_allowed
 def iid_rate(
     curvature: Curvature,
     method: Method,
@@ -141,7 +140,7 @@ def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
         list(pool.map(work, range(0, out.size, _CHUNK)))
 
 
-@public
+@overflow_allowed
 def critical_batch_size(
     curvature: Curvature,
     method: Method,
@@ -209,7 +208,7 @@ def is_mean_square_safe(
     return np.asarray(_safety_ratio(curvature, method, noise) < 1.0)
 
 
-@public
+@overflow_allowed
 def iid_noise_floor(
     curvature: Curvature,
     method: Method,

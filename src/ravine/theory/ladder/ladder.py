@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ravine.arguments import one_number
-from ravine.boundary import public
+from ravine.arguments import one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.markup import Span, card, number_line
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
@@ -178,7 +177,7 @@ class Ladder(Value):
         return advice + "."
 
 
-@public
+@overflow_allowed
 def ladder(
     curvature: Curvature,
     method: Method,

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, broadcast
-from ravine.boundary import public
+from ravine.arguments import Real, broadcast, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
@@ -95,7 +94,7 @@ def _largest_norm(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tu
     return (np.maximum(_norm(mu, *rest), _norm(L, *rest)),)
 
 
-@public
+@overflow_allowed
 def spectral_radius(curvature: Curvature, method: Method) -> Real:
     """Rate ρ of the method on deterministic quadratics, or under additive noise (Theorem 1).
 
@@ -121,7 +120,7 @@ def spectral_radius(curvature: Curvature, method: Method) -> Real:
     return _evaluate(_radius, curvature, method)
 
 
-@public
+@overflow_allowed
 def stable(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_] | np.bool_:
     """Whether the deterministic method converges: Jury's conditions at mu and at L.
 
@@ -146,7 +145,7 @@ def stable(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_] | np.b
     return holds
 
 
-@public
+@overflow_allowed
 def contraction(curvature: Curvature, method: Method) -> Real:
     """The paper's sufficient rate R: the largest norm ‖B(λ)‖ over λ in [mu, L] (Theorem 4).
 

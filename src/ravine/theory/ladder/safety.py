@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, Refusal, broadcast, real
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
@@ -24,7 +23,7 @@ _REFINEMENTS = 60
 """Rounds of the refinement, which converges quadratically: four or five are usual."""
 
 
-@public
+@overflow_allowed
 def safe_step(
     L: npt.ArrayLike,
     beta: npt.ArrayLike,
@@ -154,7 +153,7 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
     return step[()]
 
 
-@public
+@overflow_allowed
 def safe_momentum(
     curvature: Curvature,
     alpha: npt.ArrayLike,

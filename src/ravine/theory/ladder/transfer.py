@@ -25,8 +25,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real, refuse_too_large, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Refusal,
+    one_number,
+    overflow_allowed,
+    real,
+    refuse_too_large,
+    whole,
+)
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.bracket import Bracket
@@ -71,7 +78,7 @@ class LinearMethod(Value):
     numerator: FloatArray
     denominator: FloatArray
 
-    @public
+    @overflow_allowed
     def __init__(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> None:
         above = _coefficients("numerator", numerator)
         below = _coefficients("denominator", denominator)
@@ -249,7 +256,7 @@ class CircleRate(Bracket):
         return hessians
 
 
-@public
+@overflow_allowed
 def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRate:
     """Worst-case rate r* of a linear method of any memory over every sum of the class, any order.
 

@@ -15,9 +15,9 @@ from ravine.arguments import (
     broadcast,
     in_words,
     kind_in_words,
+    overflow_allowed,
     real,
 )
-from ravine.boundary import public
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
@@ -27,7 +27,7 @@ from ravine.theory.ladder.transfer import LinearMethod, circle_rate
 Where: TypeAlias = npt.NDArray[np.bool_]
 
 
-@public
+@overflow_allowed
 def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real:
     """Exact rate r* over all finite sums of L-smooth mu-strongly convex functions, in any order.
 
@@ -65,7 +65,7 @@ def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real
     return _solve(curvature, method)[0][()]
 
 
-@public
+@overflow_allowed
 def turning_angle(curvature: Curvature, method: Method) -> Real:
     """Angle ω in radians by which the axes turn each step in the worst finite sum; 0 where none.
 
@@ -84,7 +84,7 @@ def turning_angle(curvature: Curvature, method: Method) -> Real:
     return _solve(curvature, method)[1][()]
 
 
-@public
+@overflow_allowed
 def schedule_rate(
     curvature: Curvature, beta: npt.ArrayLike, steps: tuple[npt.ArrayLike, npt.ArrayLike]
 ) -> Real:

@@ -16,8 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, broadcast, real, refuse_too_large, whole
-from ravine.boundary import public
+from ravine.arguments import (
+    FloatArray,
+    Real,
+    broadcast,
+    overflow_allowed,
+    real,
+    refuse_too_large,
+    whole,
+)
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
@@ -79,7 +86,7 @@ def _stationary_law(
     )
 
 
-@public
+@overflow_allowed
 def stationary_variance(
     eigenvalues: npt.ArrayLike, method: Method, *, sigma2: npt.ArrayLike = 1.0
 ) -> StationaryVariance:
@@ -127,7 +134,7 @@ def stationary_variance(
     return StationaryVariance(x, y, velocity, covariance, objective)
 
 
-@public
+@overflow_allowed
 def noise_floor(
     eigenvalues: npt.ArrayLike,
     method: Method,
@@ -184,7 +191,7 @@ def noise_floor(
     return total[()]
 
 
-@public
+@overflow_allowed
 def second_moment(
     eigenvalues: npt.ArrayLike,
     method: Method,
@@ -269,7 +276,7 @@ def second_moment(
     return out
 
 
-@public
+@overflow_allowed
 def paper_noise_coefficient(
     curvature: Curvature, method: Method, *, c_epsilon: bool = False
 ) -> Real:
@@ -311,7 +318,7 @@ def paper_noise_coefficient(
     return np.where(stable(curvature, method) & (rho2 < 1.0), value, np.inf)[()]
 
 
-@public
+@overflow_allowed
 def exact_noise_coefficient(
     curvature: Curvature,
     method: Method,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray
-from ravine.boundary import public
+from ravine.arguments import FloatArray, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block
@@ -50,7 +49,7 @@ def spectral_norms(matrices: FloatArray) -> FloatArray:
     return norms
 
 
-@public
+@overflow_allowed
 def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
     """Transient growth of the deterministic method: sup_k ‖A^k‖₂ in the state (r, v).
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
@@ -147,7 +146,7 @@ _NOTICEABLE = 1.05
 """A gain of less than a twentieth is called nothing."""
 
 
-@public
+@overflow_allowed
 def batch_gain(
     curvature: Curvature,
     *,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, in_words, one_number
-from ravine.boundary import public
+from ravine.arguments import FloatArray, Refusal, in_words, one_number, overflow_allowed
 from ravine.choices import Choice
 from ravine.curvature import Curvature
 from ravine.markup import Span, card, number_line
@@ -113,7 +112,7 @@ class Recommendation(Value):
         )
 
 
-@public
+@overflow_allowed
 def recommend(
     curvature: Curvature,
     *,
