@@ -61,7 +61,7 @@ def test_a_damaged_store_is_one_line_with_the_remedy(refused, store, tmp_path):
     (store / "rate" / "c" / "1" / "0").write_bytes(b"")
     line = refused("plot", store, "--out", tmp_path / "a.png")
     assert "where tile 1 was changed: ravine sweep SPEC --out" in line
-    assert line.rstrip().endswith("--resume mends it")
+    assert line.rstrip().endswith("--resume computes it again")
 
 
 def test_bad_input_is_one_line_and_leaves_no_file(refused, store, tmp_path):
