@@ -86,7 +86,7 @@ RUNGS = (
         symbol="ρ",
         holds_for="exact gradients, or additive noise",
         region="additive noise",
-        colour="#cfe3f1",
+        colour="#ffffcc",
         contour=("#c1272d", "-"),
     ),
     Rung(
@@ -96,7 +96,7 @@ RUNGS = (
         symbol="r₂",
         holds_for="batches drawn independently, mean square",
         region="random batches, mean square",
-        colour="#afd1e8",
+        colour="#a1dab4",
         contour=("#009e73", "-."),
     ),
     Rung(
@@ -106,7 +106,7 @@ RUNGS = (
         symbol="JSR",
         holds_for="sums with shared eigenvectors, any order",
         region="sums with shared eigenvectors",
-        colour="#8fbfdf",
+        colour="#41b6c4",
         contour=("#e69f00", "--"),
         bracketed=True,
     ),
@@ -117,7 +117,7 @@ RUNGS = (
         symbol="r*",
         holds_for="every finite sum, any order; exact",
         region="every finite sum, any order",
-        colour="#3d85bd",
+        colour="#2c7fb8",
         contour=("#ffffff", "-"),
     ),
     Rung(
@@ -127,7 +127,7 @@ RUNGS = (
         symbol="R",
         holds_for="the same; the paper's sufficient bound",
         region="the paper's guarantee",
-        colour="#0b3c66",
+        colour="#253494",
         contour=("#ffffff", ":"),
     ),
 )
