@@ -21,14 +21,12 @@ from ravine.figures.plane_labels import Ground, Label, place_labels
 from ravine.figures.style import METHODS, OUTSIDE, ink_on
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
 from ravine.theory.ladder.rungs import RUNGS, Rung
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-OUTSIDE_WORDS = "diverges even with exact gradients"
-"""Written where no region is."""
 
 _HALVINGS = 5
 """Bisections of a border between two grid points: to a thirtieth of their distance."""
