@@ -130,7 +130,7 @@ def read_column(
     if pd.api.types.is_timedelta64_dtype(dtype):
         return _numbers(name, series.dt.total_seconds().to_numpy(), codes)
 
-    nested = list | dict | tuple | np.ndarray
+    nested = (list, dict, tuple, np.ndarray)
     if pd.api.types.is_object_dtype(dtype) and any(isinstance(v, nested) for v in series):
         return Column(name, ColumnKind.NESTED, np.full(len(series), np.nan)), []
 

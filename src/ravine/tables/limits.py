@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ravine.arguments import Refusal, whole
-from ravine.memory import bytes_in_words
 
 _MEBIBYTE = 2**20
 
@@ -81,13 +80,13 @@ class Limits:
     def check_bytes(self, size: int, *, packed: int | None = None, what: str = "unpacked") -> None:
         """Refuse a size in bytes, and one that is suspiciously larger than the ``packed`` one."""
         if size > self.bytes:
-            rule = f"at most {bytes_in_words(self.bytes)} {what}"
+            rule = f"at most {amount(self.bytes)} {what}"
             remedy = "raise the limit with --max-bytes (max_bytes=) if the memory is there"
-            raise Refusal("DATA", rule, bytes_in_words(size), remedy)
+            raise Refusal("DATA", rule, amount(size), remedy)
 
         if packed is not None and size > max(_SMALL, MAX_RATIO * packed) and not self.trusted:
             rule = f"at most {MAX_RATIO} times its packed size"
-            value = f"{bytes_in_words(size)} or more from {bytes_in_words(packed)}"
+            value = f"{amount(size)} or more from {amount(packed)}"
             remedy = f"use --max-bytes {self.bytes} to allow it"
             raise Refusal("DATA", rule, value, remedy)
 
@@ -110,3 +109,12 @@ def _limit(name: str, value: int | None, default: int) -> int:
         return default
 
     return whole(name, value, 1, remedy=f"give a count, e.g. {default}")
+
+
+def amount(size: int) -> str:
+    """A number of bytes in words."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+
+    return f"{size} bytes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import zipfile
 from collections.abc import Callable
@@ -58,10 +59,9 @@ def read_npz(source: Source, limits: Limits) -> Arrays:
         for key in _choose(members.keys(), name):
             info = members[key]
             packed = info.compress_size if info.compress_type != zipfile.ZIP_STORED else None
-            loaded[key] = _load(
-                lambda info=info: archive.open(info), f"{info.filename} in {name}", "NPZ", limits,
-                packed,
-            )  # fmt: skip
+            member = f"{info.filename} in {name}"
+            opened = functools.partial(archive.open, info)
+            loaded[key] = _load(opened, member, "NPZ", limits, packed)
 
     if len(loaded) == 1:
         return next(iter(loaded.values())), None, "y"

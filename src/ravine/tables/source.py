@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ravine.arguments import Refusal
-from ravine.memory import bytes_in_words
-from ravine.tables.limits import MAX_LINE, Limits
+from ravine.tables.limits import MAX_LINE, Limits, amount
 
 _PACKED: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
@@ -152,7 +151,7 @@ class _Guarded(io.RawIOBase):
             end = max(part.rfind(b"\n"), part.rfind(b"\r"))
             self._line = len(part) - end - 1 + (self._line if end < 0 else 0)
             if self._line > MAX_LINE:
-                rule = f"text in lines of at most {bytes_in_words(MAX_LINE)}"
+                rule = f"text in lines of at most {amount(MAX_LINE)}"
                 remedy = "write one row on each line"
                 raise Refusal("DATA", rule, f"a longer line in {self._name}", remedy)
 

@@ -86,7 +86,7 @@ def make_table(
         notes.extend(said)
         return column
 
-    _check_size(*frame.shape, y is None)
+    _check_size(len(frame), frame.shape[1], y is None)
     names = _distinct([_joined(name) for name in frame.columns])
     dropped = {pick(names, wanted, "drop") for wanted in options.drop}
     left = [k for k in range(len(names)) if k not in dropped]
@@ -344,11 +344,11 @@ def _target_values(target: Column, limits: Limits, notes: list[Finding]) -> npt.
 
     if target.is_text:
         used = np.count_nonzero(target.counts)
-        limits.check_classes(used)
+        limits.check_classes(int(used))
         longest = max(len(text) for text in target.values.categories)
         # NumPy keeps 4 bytes for each character of the longest text.
         limits.check_bytes(4 * longest * target.rows, what="of labels")
-        return np.array(target.values.categories, dtype=str)[target.plain]
+        return np.asarray(np.array(target.values.categories, dtype=str)[target.plain])
 
     count = len(np.unique(target.values))
     whole = bool((target.values == np.floor(target.values)).all())
