@@ -68,5 +68,3 @@ def test_reshuffled_draws_hit_zero_at_the_seams_alone(n, epochs):
     ]
     share = figure.hit_zero(n, Sampling.RESHUFFLE, epochs * n)
     assert share == pytest.approx(np.mean(hits), rel=1e-12)
-        np.mean(hits), rel=1e-12
-    )
