@@ -122,7 +122,12 @@ def name_panels(axes: npt.NDArray[Any]) -> None:
 
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **options: Any) -> None:
     """Put one legend for all panels below them."""
-    look = {"loc": "outside lower center", "frameon": False, "fontsize": 7.5, "columnspacing": 1.2}
+    look: dict[str, Any] = {
+        "loc": "outside lower center",
+        "frameon": False,
+        "fontsize": 7.5,
+        "columnspacing": 1.2,
+    }
     figure.legend(handles=handles, ncols=columns, **look | options)
 
 
