@@ -50,7 +50,8 @@ def test_terminal_notebook_and_json_show_one_table(calm):
     assert cells == [list(row.cells) for row in calm.answer.methods.rows]
     html = calm._repr_html_()
     assert all(row.cells[0] in html for row in calm.answer.methods.rows)
-    assert all(row.cells[0] in calm.to_html() for row in calm.answer.methods.rows)
+    report = calm.to_html()
+    assert all(row.cells[0] in report for row in calm.answer.methods.rows)
 
 
 def test_held_out_rows_have_their_column(data):

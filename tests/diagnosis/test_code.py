@@ -1,4 +1,5 @@
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -51,6 +52,20 @@ def cases():
     }  # fmt: skip
 
 
+@cache
+def diagnosed(name):
+    X, y, options = cases()[name]
+    return diagnose(X, y, standardise=True, intercept=True, epochs=8, seeds=16, batch_size=16,
+                    time=5.0, try_remedies=False, **options)  # fmt: skip
+
+
+@cache
+def whole(name):
+    X, y, _ = cases()[name]
+    return diagnose(X, y, standardise=True, intercept=True, batch_size=320, epochs=40, l2=0.01,
+                    alpha=0.02, beta=0.9, seeds=2, time=5.0, try_remedies=False)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", list(cases()))
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_code_gets_the_promised_loss(name, framework):
@@ -58,9 +73,8 @@ def test_the_code_gets_the_promised_loss(name, framework):
     if framework == "torch":
         torch = pytest.importorskip("torch")
         torch.manual_seed(0)
-    X, y, options = cases()[name]
-    result = diagnose(X, y, standardise=True, intercept=True, epochs=8, seeds=16, batch_size=16,
-                      try_remedies=False, **options)  # fmt: skip
+    X, y, _ = cases()[name]
+    result = diagnosed(name)
     share = excess(result, trained(result.code(framework), X=X, y=y))
     which = result.predictions.index(result.recommendation)
     runs = result.runs.last_excess([p.candidate.recipe for p in result.predictions])[:, which]
@@ -85,8 +99,7 @@ def test_one_batch_of_all_rows_is_the_same_to_rounding(framework, recipe):
     if framework == "torch":
         pytest.importorskip("torch")
     X, y, _ = cases()["squared"]
-    result = diagnose(X, y, standardise=True, intercept=True, batch_size=320, epochs=40, l2=0.01,
-                      alpha=0.02, beta=0.9, seeds=2, try_remedies=False)  # fmt: skip
+    result = whole("squared")
     candidate = dataclasses.replace(result.subject.candidate, recipe=recipe)
     only = dataclasses.replace(result.subject, candidate=candidate)
     alone = dataclasses.replace(result, predictions=(only,))
@@ -102,7 +115,7 @@ def test_weights_and_sparse_rows_are_trained_on_as_they_were_diagnosed():
     X, y, _ = cases()["squared"]
     heavy = np.where(np.arange(len(X)) % 3 == 0, 4.0, 1.0)
     table = dataclasses.replace(as_table(X, y), weights=heavy)
-    options = {"batch_size": 320, "epochs": 40, "seeds": 2, "try_remedies": False}
+    options = {"batch_size": 320, "epochs": 40, "seeds": 2, "time": 5.0, "try_remedies": False}
     weighted = diagnose(table, **options)
     for framework in ("numpy", "sklearn"):
         W = trained(weighted.code(framework), X=X, y=y, weights=heavy)

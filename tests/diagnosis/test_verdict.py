@@ -25,7 +25,7 @@ def test_the_second_line_names_the_heavy_row_and_its_columns(broken):
     assert broken.subject.outcome in (Outcome.ERRATIC, Outcome.DIVERGES)
     assert "The textbook setting" in broken.answer.why
     assert "Row 37 causes" in broken.answer.why
-    assert "mostly along 'd'" in broken.answer.why
+    assert "mostly along 'b'" in broken.answer.why
 
 
 def test_the_winner_is_compared_with_the_judged_setting(calm):

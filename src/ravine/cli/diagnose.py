@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ravine.cli.extras import needs_matplotlib
-from ravine.cli.options import one_of, print_json
+from ravine.cli.options import one_of
+from ravine.cli.output import print_json
+from ravine.cli.pictures import needs_matplotlib
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 
@@ -143,8 +144,8 @@ def diagnose_command(
         int | None, _option(_BUDGET, "--epochs", "Length of the runs. Default: 30.", "N")
     ] = None,
     time: Annotated[
-        float | None, _option(_BUDGET, "--time", "Most seconds after reading. Default: 60.", "N")
-    ] = None,
+        float, _option(_BUDGET, "--time", "Most seconds after reading. Default: 60.", "N")
+    ] = 60.0,
     no_remedies: Annotated[
         bool, _option(_BUDGET, "--no-remedies", "Do not try changes that would help.")
     ] = False,
@@ -194,7 +195,7 @@ def diagnose_command(
             alpha=step, beta=inertia, gamma=gamma, shuffle=None if in_order else 0,
             standardise=not (raw or no_standardise), intercept=not (raw or no_intercept),
             validation=validation, epochs=epochs, seed=seed, try_remedies=not no_remedies,
-            tell=tell, **({} if time is None else {"time": time}),
+            tell=tell, time=time,
         )  # fmt: skip
 
     if out is not None:

@@ -297,13 +297,14 @@ def _batches(result: Diagnosis, torch: bool = False) -> list[str]:
     permutation = "torch.randperm(n)" if torch else "rng.permutation(n)"
     split = f"order.split({m})" if torch else f"np.split(order, range({m}, n, {m}))"
     rule = cut.sampling
+    before: list[str] = []
 
     if cut.recut and rule is Sampling.IID:
         shape = f"({cut.steps_per_epoch}, {m})"
         draw = f"torch.randint(n, {shape})" if torch else f"rng.integers(n, size={shape})"
-        before, epoch = [], [f"batches = {draw}"]
+        epoch = [f"batches = {draw}"]
     elif cut.recut:
-        before, epoch = [], [f"order = {permutation}", f"batches = {split}"]
+        epoch = [f"order = {permutation}", f"batches = {split}"]
     else:
         shuffle = result.setup.shuffle
         order = f"np.random.default_rng({shuffle}).permutation(n)"

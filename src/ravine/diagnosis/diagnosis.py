@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ravine.arguments import FloatArray
 from ravine.diagnosis.answer import Answer, make_answer
 from ravine.diagnosis.code import training_code
 from ravine.diagnosis.disagreement import Disagreement
@@ -18,7 +15,7 @@ from ravine.diagnosis.prediction import Outcome, Prediction
 from ravine.diagnosis.remedies import Remedy, Scaling
 from ravine.diagnosis.setup import Setup
 from ravine.diagnosis.survey import Survey
-from ravine.markup import card, curve
+from ravine.markup import card
 from ravine.sampling import Sampling
 from ravine.tables import Finding
 from ravine.values import Value
@@ -168,32 +165,16 @@ class Diagnosis(Value):
         return str(page.html())
 
     def _repr_html_(self) -> str:
-        """The answer, the methods, and the loss of the best of them, for notebooks."""
+        """The answer and the methods, for notebooks."""
         answer = self.answer
         table = answer.methods.short()
-        shown = self.subject if self.recommendation is None else self.recommendation
 
         return card(
             f"Diagnosis of {self.name}",
             [row.cells for row in table.rows],
             head=[column.title for column in table.columns],
             sentences=(*answer.lines, *answer.notes),
-            picture=curve(self._losses(shown), f"f(y) - f* over the steps: {shown.candidate.name}"),
         )
-
-    def _losses(self, prediction: Prediction) -> FloatArray:
-        """Median of f(y) - f* over the runs of a recipe at every step, from where it was taken."""
-        which = self.predictions.index(prediction)
-        taken = self.runs.watched
-        medians = np.median(self.runs.excess[taken, :, which], axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            heights = np.log(medians)
-        finite = np.isfinite(heights)
-        if not finite.any():
-            return np.zeros(1)
-
-        marks = self.runs.steps[taken][finite]
-        return np.asarray(np.exp(np.interp(np.arange(marks[-1] + 1), marks, heights[finite])))
 
 
 def safe(prediction: Prediction) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ravine.diagnosis import Diagnosis
 from ravine.diagnosis.verdict import digits
+from ravine.markup import Cell
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
-from ravine.report.page import Cell, Page
+from ravine.report.page import Page
 
 _FRAMEWORKS = {"torch": "PyTorch", "sklearn": "scikit-learn", "numpy": "NumPy"}
 
