@@ -78,7 +78,7 @@ def spoil(tmp_path, case):
         ("only names", "two rows or more, got 0"),
         ("one row", "two rows or more, got 1"),
         ("one column", "two columns or more, got 1"),
-        ("ragged", "rows of one length, got 4 fields instead of 3 in the line '1,2,3,4'"),
+        ("ragged", "rows of equal length, got 4 fields instead of 3 in line 42"),
         ("constant", "the target must be more than one value"),
         ("parquet", "a readable Parquet file"),
         ("folder", "a file, got the folder"),
@@ -94,8 +94,8 @@ def test_bad_files_get_one_line(refused, tmp_path, case, words):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("oops,1,2.5", "1 entries are no numbers and count as missing ('oops')"),
-        (",1,2.5", "1 of 40 rows were left out, as values are missing there"),
+        ("oops,1,2.5", "1 entries are not numbers and count as missing ('oops')"),
+        (",1,2.5", "1 of 40 rows were left out because of missing values in"),
         ("inf,1,2.5", "1 infinite values count as missing"),
     ],
 )
