@@ -36,11 +36,17 @@ figure { margin: 1.1rem 0; }
 figure svg, figure img { max-width: 100%; height: auto; display: block; }
 figcaption { font-size: .9rem; max-width: 46rem; }
 ul { padding-left: 1.2rem; max-width: 46rem; }
+details { margin: .3rem 0; max-width: 62rem; } summary { cursor: pointer; color: #2a6592; }
+details button { float: right; margin: .5rem; }
+pre { background: #f6f8fa; padding: .8rem 1rem; border-radius: 6px; overflow-x: auto;
+  font-size: .82rem; line-height: 1.45; }
 footer { margin-top: 3rem; font-size: .85rem; }
 @media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
 """
 """What a page has beside the stylesheet of tables and cards."""
 
+_COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
+"""What the button beside a piece of code does."""
 
 @dataclass
 class Page:
@@ -79,6 +85,14 @@ class Page:
         """Add a list."""
         inner = "".join(f"<li>{_words(item, formulas)}</li>" for item in items)
         self._parts.append(f"<ul>{inner}</ul>")
+
+    def code(self, text: str, summary: str) -> None:
+        """Add code that unfolds under its summary, with a button that copies it."""
+        self._parts.append(
+            f"<details><summary>{escape(summary)}</summary>"
+            f'<button type="button" onclick="{_COPY}">copy</button>'
+            f"<pre>{escape(text)}</pre></details>"
+        )
 
     def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
         """Add a table."""
