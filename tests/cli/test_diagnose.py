@@ -18,7 +18,9 @@ def test_the_verdict_is_printed_first_within_80_columns(ravine, table):
     shown = ravine("diagnose", table, "--batch-size", 8, "--l2", 0.1, "--sampling", "iid",
                    "--epochs", 5, "--no-remedies")  # fmt: skip
     assert shown.code == 0
-    assert shown.out.startswith("With batch size 8 and batches of rows drawn with")
+    assert shown.out.startswith("Use lr = ")
+    assert "\nThe textbook setting (lr = " in shown.out
+    assert shown.out.index("\n\nmethod ") <= 8 * 81
     assert max(len(line) for line in shown.out.splitlines()) <= 80
     assert "certified" in shown.out
 
@@ -114,7 +116,7 @@ def test_reading_options_reach_the_table(ravine, tmp_path):
         "\n".join([f"{rows[0]}|extra", *(f"{row}|{i * i}" for i, row in enumerate(rows[1:]))])
     )
     shown = ravine("diagnose", path, "--sep", "|", "--drop", "extra", "--target", "y", "--l2", 0.1,
-                   "--batch-size", 8, "--epochs", 3, "--json", "--no-remedies")  # fmt: skip
+                   "--batch-size", 8, "--epochs", 3, "--json", "--no-remedies", "--raw")  # fmt: skip
     assert json.loads(shown.out)["data"]["features"] == 2
 
 
