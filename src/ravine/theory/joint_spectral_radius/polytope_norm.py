@@ -35,6 +35,10 @@ class Hull(ABC):
     columns: FloatArray
     costs: FloatArray
 
+    @abstractmethod
+    def __init__(self, vertices: FloatArray) -> None:
+        """Make the columns."""
+
     def norms(self, points: FloatArray, stop: float = 0.0) -> FloatArray:
         """Upper bounds of the norms of the columns of ``points``, least ones when converged.
 
@@ -47,7 +51,9 @@ class Hull(ABC):
         """Weights of the columns ``basis[k]`` that make point k, solved afresh."""
         columns = self.columns[:, basis].transpose(1, 0, 2)
         try:
-            weights: FloatArray = np.linalg.solve(columns, points.T[:, :, None])[:, :, 0]
+            weights: FloatArray = np.asarray(
+                np.linalg.solve(columns, points.T[:, :, None])[:, :, 0], np.float64
+            )
         except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
             weights = np.einsum("kij,jk->ki", np.linalg.pinv(columns), points)
 
@@ -56,7 +62,9 @@ class Hull(ABC):
     def bases(self, points: FloatArray, stop: float = 0.0) -> Indices:
         """For each point the n columns of its cheapest representation, by the simplex method."""
         basis = self._start(points)
-        inverse = np.linalg.inv(self.columns[:, basis].transpose(1, 0, 2))
+        inverse: FloatArray = np.asarray(
+            np.linalg.inv(self.columns[:, basis].transpose(1, 0, 2)), np.float64
+        )
         weights = np.maximum(np.einsum("kij,jk->ki", inverse, points), 0.0)
         active = np.arange(points.shape[1])
 
