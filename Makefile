@@ -41,7 +41,7 @@ bench-peers: $(VENV)/installed  ## compare with other software, each in an envir
 
 docs: $(VENV)/installed-dev man  ## build the site, strictly, after running the heavy code blocks
 	cd docs && ../$(BIN)/python -m making.code_blocks
-	$(BIN)/python docs/making/rooms.py
+	$(BIN)/python docs/making/packages.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	$(BIN)/python docs/making/check.py
 	@echo "Open build/site/index.html; with a server (python -m http.server -d build/site) it can be searched."

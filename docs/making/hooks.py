@@ -56,8 +56,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def inside_links(text: str) -> str:
     """Links of a file beside docs/, as a page in it has to write them.
 
-    >>> inside_links("see [the rooms](docs/architecture.md) and [this](CONTRIBUTING.md)")
-    'see [the rooms](architecture.md) and [this](contributing.md)'
+    >>> inside_links("see [the packages](docs/architecture.md) and [this](CONTRIBUTING.md)")
+    'see [the packages](architecture.md) and [this](contributing.md)'
     """
     text = re.sub(r"\]\(docs/", "](", text)
     for source, target in REPOSITORY_FILES.items():

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from making import python_reference, rooms
+from making import packages, python_reference
 from making.code_blocks import ROOT, pages
 
 import ravine
@@ -50,10 +50,10 @@ def test_every_public_name_is_in_the_reference():
         assert f"::: {thing.__module__}.{thing.__qualname__}\n" in shown, name
 
 
-def test_the_picture_of_the_rooms_shows_the_imports_of_today():
-    pairs = rooms.imports()
+def test_the_picture_of_the_packages_shows_the_imports_of_today():
+    pairs = packages.imports()
     assert ("cli", "web") in pairs
     assert ("theory", "engine") not in pairs
     assert ("engine", "theory") not in pairs
-    drawn = (rooms.IMAGES / "rooms.svg").read_text(encoding="utf-8")
-    assert drawn == rooms.rooms()
+    drawn = (packages.IMAGES / "packages.svg").read_text(encoding="utf-8")
+    assert drawn == packages.drawing()
