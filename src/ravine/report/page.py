@@ -47,8 +47,6 @@ footer { margin-top: 3rem; font-size: .85rem; }
 
 _COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
 """What the button beside a piece of code does."""
-_DOTS = 160
-"""Dots an inch of a PNG: sharp at the width of the page on a screen of two dots a pixel."""
 
 
 @dataclass
@@ -101,11 +99,14 @@ class Page:
         """Add a table."""
         self._parts.append(table(header, rows))
 
-    def picture(
-        self, figure: Figure, caption: str, *, vector: bool = True, formulas: bool = False
-    ) -> None:
-        """Add a matplotlib figure, as SVG, or as PNG where it has very many marks."""
-        image = _svg(figure, len(self._parts)) if vector else _png(figure, caption)
+    def picture(self, picture: Figure | Path, caption: str, *, formulas: bool = False) -> None:
+        """Add a matplotlib figure as SVG, or a PNG file."""
+        if isinstance(picture, Path):
+            code = base64.b64encode(picture.read_bytes()).decode("ascii")
+            image = f'<img alt="{escape(caption)}" src="data:image/png;base64,{code}">'
+        else:
+            image = _svg(picture, len(self._parts))
+
         words = _words(caption, formulas)
         self._parts.append(f"<figure>{image}<figcaption>{words}</figcaption></figure>")
 
@@ -146,11 +147,3 @@ def _svg(figure: Figure, place: int) -> str:
 
     text = buffer.getvalue()
     return text[text.index("<svg") :]
-
-
-def _png(figure: Figure, caption: str) -> str:
-    """The figure as an embedded PNG."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DOTS)
-    code = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return f'<img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{code}">'
