@@ -81,7 +81,7 @@ class Race:
     quick
         First at 1 % of the loss at the start, one for each level; empty where nothing gets there.
     entries
-        All that ran in the last round.
+        All that ran in the last round of the widest level.
     """
 
     constant: list[Recipe]
@@ -136,7 +136,7 @@ def _united(races: list[Race]) -> Race:
         _unique([recipe for r in wide for recipe in r.decayed[:FINALISTS]]),
         _unique([recipe for r in wide for recipe in r.averaged[:FINALISTS]]),
         _unique([recipe for r in wide for recipe in r.quick]),
-        [entry for r in wide for entry in r.entries],
+        races[-1].entries,
     )
 
 

@@ -174,8 +174,8 @@ def make_setup(
     if chosen.quadratic:
         largest = float(np.abs(table.y).max())
         if largest > _LARGEST_TARGET:
-            rule = f"at most {_LARGEST_TARGET:g} in size"
-            raise Refusal("the target", rule, f"{largest:.3g}", "measure it in another unit")
+            allowed = f"at most {_LARGEST_TARGET:g} in size"
+            raise Refusal("the target", allowed, f"{largest:.3g}", "measure it in another unit")
     table.limits.check_classes(chosen.outputs)
     quadratic = chosen.quadratic
     if l2 is None:
