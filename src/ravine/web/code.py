@@ -47,7 +47,7 @@ def _batches(view: View) -> str:
 def _problem(view: View) -> list[str]:
     if view.example is Example.NOISE:
         return [f"problem = ravine.problems.worst_case_quadratic(Q={view.Q!r}, d=8)"]
-    if view.example is Example.ODD:
+    if view.example is Example.INCONSISTENT:
         return [f"problem = ravine.problems.counterexample(mu=1.0, L={view.Q!r}, n={view.n})"]
 
     return [f"problem = ravine.problems.turning_quadratics(1.0, {view.Q!r})"]

@@ -1,140 +1,97 @@
-"""Pictures of a diagnosis on the page: its regions with the methods as points, and their runs."""
+"""A diagnosis as the page shows it: the answer, the plane of the data, and the measured losses."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.web.theme import Theme, blank
-from ravine.web.typed_arrays import typed
+from ravine.figures.style import METHODS
+from ravine.report.diagnosis_pictures import plane
+from ravine.web.picture import Axis, Dot, Fill, Line, Picture, decades
 
-_SHADES = ("#efe9dd", "#cfe3f1", "#3d85bd")  # diverges, exact gradients converge, batches do too
-_SHADOW = "0 0 3px #000, 0 0 2px #000"  # white words can then be read on any region
-_NIGHT = ("#241f1a", "#35566e", "#3d85bd")
+if TYPE_CHECKING:
+    from ravine.diagnosis import Diagnosis
 
-
-def data_plane_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
-    """Where the batches of this table converge in mean square, with every method as a point."""
-    plane = result["plane"]
-    record = result["record"]
-    exact = _numbers(plane["exact_gradients"]).T
-    square = _numbers(plane["mean_square"]).T
-    count = (exact < 0.0).astype(np.uint8) + (square < 0.0).astype(np.uint8)
-    shades = _NIGHT if theme.name == "dark" else _SHADES
-    scale: list[list[Any]] = []
-    for place, colour in enumerate(shades):
-        scale += [[place / 3.0, colour], [(place + 1) / 3.0, colour]]
-
-    heat = {
-        "type": "heatmap",
-        "x": plane["steps"],
-        "y": plane["momenta"],
-        "z": typed(count, "uint8"),
-        "colorscale": scale,
-        "zmin": -0.5,
-        "zmax": 2.5,
-        "showscale": False,
-        "hovertemplate": "αL %{x:.3g}, β %{y:.3g}<extra></extra>",
-    }
-
-    asked = _points([], [], theme.red, "the point that you asked about") | {"text": [""]}
-    layout = blank(
-        theme,
-        x={"title": {"text": "step size αL"}, "type": "log",
-           "range": [np.log10(plane["steps"][0]), np.log10(plane["steps"][-1])], "dtick": 1},
-        y={"title": {"text": "momentum β"}, "range": [plane["momenta"][0], 1.0]},
-        hovermode="closest",
-        uirevision="data-plane",
-    )  # fmt: skip
-
-    return {"data": [heat, _candidates(record, theme), asked], "layout": layout}
+_MOST = 6  # methods whose losses are drawn
 
 
-def _candidates(record: dict[str, Any], theme: Theme) -> dict[str, Any]:
-    """Every method as a point: the recommended one in colour, the names of a few beside them."""
-    L = record["curvature"]["L"]
-    methods = record["methods"]
-    named = {record["recommended"], record["quick"], methods[0]["key"]}
-    points = _points(
-        [method["alpha"] * L for method in methods],
-        [method["beta"] for method in methods],
-        [
-            theme.orange if method["key"] == record["recommended"] else "#ffffff"
-            for method in methods
-        ],
-        [method["name"] for method in methods],
+def diagnosis_result(result: Diagnosis) -> dict[str, Any]:
+    """Everything that the page shows of a diagnosis, as plain values that JSON can hold."""
+    record = result.to_dict()
+    return finite(
+        {
+            "answer": _answer(record),
+            "L": record["curvature"]["L"],
+            "plane": _plane_picture(result, record).as_json(),
+            "curves": _curves(record).as_json(),
+        }
     )
 
-    return points | {
-        "mode": "markers+text",
-        "text": [method["name"] if method["key"] in named else "" for method in methods],
-        "textposition": "bottom right",
-        "textfont": {"size": 12, "color": "#ffffff", "shadow": _SHADOW},
-    }
+
+def _answer(record: dict[str, Any]) -> dict[str, Any]:
+    first, _, rest = record["verdict"].partition(". ")
+    return {"do": first + ".", "why": rest, "certain": "", "data": [], "notes": [], "tone": ""}
 
 
-def _points(
-    x: list[float], y: list[float], colour: str | list[str], names: str | list[str]
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x,
-        "y": y,
-        "marker": {"size": 11, "color": colour, "line": {"width": 1.5, "color": "#000000"}},
-        "customdata": names,
-        "hovertemplate": "%{customdata}<br>αL %{x:.3g}, β %{y:.3g}<extra></extra>",
-    }
+def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> Picture:
+    data = plane(result)
+    from ravine.figures.plane import Plane, Region
+
+    def region(rate: Any, colour: str, words: str) -> Region:
+        return Region(words, words, words, colour, ("#ffffff", "-"), words, np.exp(rate.T))
+
+    regions = [
+        region(data.exact_gradients, "#ffffcc", "converges with exact gradients"),
+        region(data.mean_square, "#41b6c4", "converges with these batches"),
+    ]
+    plain = Plane(data.steps, data.momenta, tuple(regions), log=True)
+    layers: list[Any] = [Fill(plain.borders(one), one.colour, one.words) for one in regions]
+    L = record["curvature"]["L"]
+    named = {record["recommended"], record["methods"][0]["key"]}
+    layers += [
+        Dot(one["alpha"] * L, one["beta"], one["key"], one["name"], one["key"] in named)
+        for one in record["methods"]
+    ]
+    x = Axis("step size αL", float(data.steps[0]), float(data.steps[-1]), log=True)
+    return Picture(x, Axis("momentum β", float(data.momenta[0]), 1.0), layers)
 
 
-def curves_figure(result: dict[str, Any], theme: Theme) -> dict[str, Any]:
+def _curves(record: dict[str, Any]) -> Picture:
     """Measured loss of the methods that matter most, with the floor predicted for each."""
-    colours = (theme.orange, theme.blue, theme.green, theme.red, theme.sky, theme.faint)
-    record = result["record"]
-    traces = []
-    for colour, method in zip(colours, _foremost(record), strict=False):
+    lines = []
+    for method in _foremost(record)[:_MOST]:
         measured = method["measured"]
-        line = {
-            "type": "scatter",
-            "mode": "lines",
-            "x": measured["loss_steps"],
-            "y": measured["excess"],
-            "name": method["name"],
-            "line": {"width": 2.2, "color": colour},
-            "hoverinfo": "skip",
-        }
-        traces.append(line)
-
+        steps = np.asarray(measured["loss_steps"], dtype=np.float64)
+        values = np.asarray(measured["excess"], dtype=np.float64)
+        shown = np.where(np.isfinite(values) & (values > 0.0), values, np.nan)
+        if not np.isfinite(shown).any():
+            continue
+        colour = METHODS[method["key"]].colour
+        lines.append(Line(steps, shown, colour, method["name"]))
         floor = method["excess_floor"]
-        if floor and floor["value"] and measured["loss_steps"]:
-            ends = [measured["loss_steps"][0], measured["loss_steps"][-1]]
-            dotted = {"width": 1.4, "color": colour, "dash": "dot"}
-            level = [floor["value"]] * 2
-            traces.append(line | {"x": ends, "y": level, "line": dotted, "showlegend": False})
+        if floor and floor["value"]:
+            ends = steps[[0, -1]]
+            lines.append(Line(ends, np.full(2, floor["value"]), colour, width=1.4, dash=":"))
 
-    layout = blank(
-        theme,
-        x={"title": {"text": "step"}},
-        y={"title": {"text": "f(y) − f*, mean of the runs"}, "type": "log", "dtick": 1,
-           "exponentformat": "power"},
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 12},
-                "bgcolor": "rgba(0,0,0,0)", "itemclick": False, "itemdoubleclick": False},
-    )  # fmt: skip
-
-    layout["margin"] |= {"t": 44, "l": 72}  # two lines of legend; powers of ten
-    return {"data": traces, "layout": layout}
+    last = max((float(line.x[-1]) for line in lines), default=1.0)
+    return Picture(Axis("step", 0, last), decades(lines, "f(y) − f*, mean of the runs"), lines)
 
 
 def _foremost(record: dict[str, Any]) -> list[dict[str, Any]]:
     """The recommended method, the one that was asked about, the quick one; then the others."""
     methods = record["methods"]
     first = [record["recommended"], methods[0]["key"], record["quick"]]
-    place = {key: first.index(key) for key in first}
-    return sorted(methods, key=lambda method: place.get(method["key"], len(first)))
+    return sorted(methods, key=lambda one: first.index(one["key"]) if one["key"] in first else 3)
 
 
-def _numbers(rows: list[list[float | None]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A table from JSON, in which infinite numbers are None."""
-    return np.array([[np.inf if value is None else value for value in row] for row in rows])
+def finite(value: Any) -> Any:
+    """A value with numbers that JSON can hold: infinite ones become None."""
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+
+    return value

@@ -84,7 +84,7 @@ def _serve(app: Any, listener: socket.socket) -> None:
     """Answer until interrupted."""
     from waitress import create_server
 
-    server = create_server(app.server, sockets=[listener], threads=_THREADS, ident=None)
+    server = create_server(app, sockets=[listener], threads=_THREADS, ident=None)
 
     try:
         server.run()

@@ -1,8 +1,9 @@
-"""Long work in processes of its own: started, watched, cancelled; nothing of it touches the disk.
+"""Long work in processes of its own: started, watched, cancelled.
 
-A job is a child process that reads one question from its standard input and writes a line of JSON
-for everything that happens: ``{"progress": words}``, ``{"part": {...}}``, ``{"result": {...}}`` or
-``{"refusal": line}``. It may then be asked more. Its memory and time are limited by the system.
+A job is a child process that reads one request from its standard input and writes a line of JSON
+for everything that happens: ``{"progress": words, "share": 0.5}``, ``{"part": {...}}``,
+``{"result": {...}}`` or ``{"refusal": line}``. It may then be asked more. Its memory and time are
+limited by the system.
 """
 
 from __future__ import annotations
@@ -33,15 +34,29 @@ class Job:
 
     process: subprocess.Popen[bytes]
     progress: str = "starting"
+    share: float = 0.0
+    """How much of the work is done, as far as that is known."""
     parts: list[dict[str, Any]] = field(default_factory=list)
     result: dict[str, Any] | None = None
     refusal: str | None = None
     answers: dict[int, Any] = field(default_factory=dict)
+    asked: int = 0
 
     @property
     def finished(self) -> bool:
         """Whether the result, or a refusal, is there."""
         return self.result is not None or self.refusal is not None
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything that the page shows of it."""
+        return {
+            "progress": self.progress,
+            "share": 1.0 if self.finished else self.share,
+            "parts": self.parts,
+            "result": self.result,
+            "refusal": self.refusal,
+            "answers": self.answers,
+        }
 
     def listen(self) -> None:
         """Take in lines until the process ends."""
@@ -49,6 +64,7 @@ class Job:
         for line in self.process.stdout:
             said = json.loads(line)
             self.progress = said.get("progress", self.progress)
+            self.share = said.get("share", self.share)
             if "part" in said:
                 self.parts.append(said["part"])
             if "answer" in said:
@@ -87,14 +103,14 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
 
-    def start(self, question: dict[str, Any], content: bytes = b"") -> str:
+    def start(self, request: dict[str, Any], content: bytes = b"") -> str:
         """Begin a job and return its name."""
         command = [sys.executable, "-m", "ravine.web.worker", str(MEMORY), str(SECONDS)]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         job = Job(process)
-        head = json.dumps(question | {"bytes": len(content)}).encode() + b"\n"
+        head = json.dumps(request | {"bytes": len(content)}).encode() + b"\n"
         threading.Thread(target=self._feed, args=(process, head + content), daemon=True).start()
         threading.Thread(target=job.listen, daemon=True).start()
         name = secrets.token_urlsafe(16)
@@ -114,14 +130,16 @@ class Jobs:
             process.stdin.write(content)
             process.stdin.flush()
 
-    def ask(self, name: str, number: int, question: dict[str, Any]) -> None:
-        """Ask a job that has its result something more; the answer comes under ``number``."""
+    def ask(self, name: str, request: dict[str, Any]) -> int | None:
+        """Ask a job that has its result something more; returns the number of the answer."""
         job = self.get(name)
         if job is None or job.process.poll() is not None:
-            return
+            return None
 
-        line = json.dumps(question | {"number": number}).encode() + b"\n"
+        job.asked += 1
+        line = json.dumps(request | {"number": job.asked}).encode() + b"\n"
         self._feed(job.process, line)
+        return job.asked
 
     def get(self, name: str | None) -> Job | None:
         """The job of that name, or None."""

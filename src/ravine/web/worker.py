@@ -30,18 +30,18 @@ def say(out: BinaryIO, **words: Any) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Read the question, answer it, then answer what is asked about the answer."""
+    """Read the request, answer it, then answer what is asked about the answer."""
     limit(int(arguments[0]), int(arguments[1]))
     out = sys.stdout.buffer
     sys.stdout = sys.stderr
-    question = json.loads(sys.stdin.buffer.readline())
-    content = sys.stdin.buffer.read(int(question["bytes"]))
-    task = TASKS[question["task"]]
+    request = json.loads(sys.stdin.buffer.readline())
+    content = sys.stdin.buffer.read(int(request["bytes"]))
+    task = TASKS[request["task"]]
 
     try:
-        more = task(question, content, lambda **words: say(out, **words))
+        more = task(request, content, lambda **words: say(out, **words))
     except MemoryError:
-        say(out, refusal="it needs more memory than the page allows: use the command line")
+        say(out, refusal="This needs more memory than the page allows: use ravine diagnose.")
         return
     except (ValueError, TypeError, ImportError, OSError) as error:
         say(out, refusal=" ".join(str(error).split()))
