@@ -13,16 +13,11 @@ from ravine.tables.reading import NAMED
 from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.code import command_line, python_code
-from ravine.web.explore_pictures import (
-    plane_key,
-    plane_picture,
-    run_key,
-    run_picture,
-    turning_path,
-)
+from ravine.web.plane_picture import plane_key, plane_picture
 from ravine.web.presets import PRESETS, preset_of
+from ravine.web.run_picture import run_key, run_picture, turning_path
 from ravine.web.view import SETTINGS, Example, View, described, from_query, parse
-from ravine.web.words import NOTES, STORIES, TOUR, WORST_CASE, at_cursor, readout
+from ravine.web.words import at_cursor, readout
 
 COLOURS = {"chosen": "#e69f00", "sgd": METHODS["sgd"].colour, "outside": OUTSIDE}
 """Colours of methods and of the ground of the plane, for the page's style."""
@@ -51,7 +46,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "query": view.query,
         "active": view.active,
-        "words": readout(view) | {"story": STORIES[view.example], "note": NOTES[view.example]},
+        "words": readout(view),
         "plane": _plane(view, fine=fine, shown=request.get("plane")),
         "run": _run(view, fine=fine, shown=request.get("run")),
     }
@@ -88,7 +83,7 @@ def _plane(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
     if shown in (key, plane_key(view, fine=True)):
         return None
 
-    return {"key": key, "fine": fine, "picture": plane_picture(view, fine=fine).as_json()}
+    return {"key": key, "fine": fine, "picture": plane_picture(view, fine=fine)}
 
 
 def _run(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
@@ -97,7 +92,7 @@ def _run(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
     if shown in (key, run_key(view, fine=True)):
         return None
 
-    told = {"key": key, "fine": fine, "picture": run_picture(view, bound=fine).as_json()}
+    told = {"key": key, "fine": fine, "picture": run_picture(view, bound=fine)}
     if view.example is Example.TURNING:
         told["path"] = turning_path(view)
 
@@ -114,6 +109,4 @@ def page() -> dict[str, Any]:
         "shades": SHADES,
         "marks": {key: [look.colour, look.marker] for key, look in METHODS.items()},
         "datasets": NAMED,
-        "tour": TOUR,
-        "worst_case": WORST_CASE,
     }

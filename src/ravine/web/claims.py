@@ -10,32 +10,33 @@ from typing import Any
 from ravine.claims.catalogue import CLAIMS
 from ravine.claims.claim import Judgement
 from ravine.figures.catalogue import FIGURES
-from ravine.report.formulas import with_formulas
+from ravine.markup import with_formulas
 
-TONES = {Judgement.HOLDS: "good", Judgement.CORRECTED: "unsure", Judgement.FAILS: "bad"}
+TONES = {Judgement.FAILS: "bad", Judgement.CORRECTED: "unsure", Judgement.HOLDS: "good"}
 
 
 @cache
 def claim_list() -> dict[str, Any]:
-    """All claims with their verdicts, and the figures that can be run; formulas are MathML."""
+    """All claims as HTML with their verdicts, those that fail first, and the figures."""
     text = files("ravine.web").joinpath("verdicts.json").read_text(encoding="utf-8")
     known = {one["id"]: one for one in json.loads(text)}
+    claims = [
+        {
+            "place": with_formulas(claim.place),
+            "statement": with_formulas(claim.statement),
+            **typeset(known.get(claim.id, {"id": claim.id})),
+        }
+        for claim in CLAIMS
+    ]
+    order = ["", *TONES.values()]
     return {
-        "claims": [
-            {
-                "place": with_formulas(claim.place),
-                "statement": with_formulas(claim.statement),
-                "needs": claim.needs,
-                **typeset(known.get(claim.id, {"id": claim.id})),
-            }
-            for claim in CLAIMS
-        ],
+        "claims": sorted(claims, key=lambda claim: order.index(claim["tone"])),
         "figures": [[name, entry.title] for name, entry in FIGURES.items()],
     }
 
 
-def typeset(judged: dict[str, Any]) -> dict[str, Any]:
-    """What was measured of a claim, with its formulas set, and the tone of its verdict."""
+def typeset(judged: dict[str, Any]) -> dict[str, str]:
+    """What was measured of a claim as HTML, and the tone of its verdict."""
     verdict = judged.get("verdict", "")
     return {
         "id": judged["id"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ravine.web.run_picture import TURNS
 from ravine.web.view import Example, View
 
 
@@ -18,7 +19,7 @@ def python_code(view: View) -> str:
         "",
         *_problem(view),
         "trace = ravine.run(",
-        f"    problem, method, {view.K}, sampling={_sampling(view)}, sigma2={_sigma2(view)!r}, "
+        f"    problem, method, {_steps(view)}, sampling={_sampling(view)}, sigma2={_sigma2(view)!r}, "
         f"seed={view.seed}",
         ")",
         "print(trace.outcome.sentence, trace.errors[-1])",
@@ -42,6 +43,10 @@ def _batches(view: View) -> str:
     """The keywords for what the batches are like, where that is not the usual."""
     largest = "" if view.ratio == 1.0 else f", L_max={view.batches.L_max!r}"
     return largest + ("" if view.batch == 1 else f", batch_size={view.batch}")
+
+
+def _steps(view: View) -> int:
+    return TURNS if view.example is Example.TURNING else view.K
 
 
 def _problem(view: View) -> list[str]:

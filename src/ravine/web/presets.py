@@ -34,12 +34,9 @@ class Preset:
 
 
 def preset_of(view: View) -> str:
-    """The first preset that leads to this view, or an empty name."""
-    for key, preset in PRESETS.items():
-        if preset.applied(view).typed == view.typed:
-            return key
-
-    return ""
+    """The preset that sets most of this view, or an empty name."""
+    own = [key for key, preset in PRESETS.items() if preset.applied(view).typed == view.typed]
+    return max(own, key=lambda key: len(PRESETS[key].settings), default="")
 
 
 def _figure1(Q: float) -> Preset:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import atexit
 import io
-import json
 import threading
 from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, abort, request
 
-from ravine.web.answers import COLOURS, answer
+from ravine.web.answers import answer
 from ravine.web.claims import claim_list
-from ravine.web.explore_pictures import plane_csv, plane_picture, run_picture, warm_up
 from ravine.web.jobs import Jobs
-from ravine.web.picture import draw_picture
+from ravine.web.picture import as_json
+from ravine.web.plane_picture import draw_plane_figure, plane_csv
+from ravine.web.run_picture import warm_up
 from ravine.web.tasks import OPTIONS, TASKS
 from ravine.web.view import from_query
 
 UPLOAD_BYTES = 64 << 20
 """Largest table that may be dropped on the page."""
+
+FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
+"""Forms in which the plane is given away."""
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _POLICY = (
@@ -54,9 +57,11 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         return response
 
+    index = (assets / "index.html").read_bytes()
+
     @app.get("/")
-    def index() -> Response:
-        return app.send_static_file("index.html")
+    def first() -> Response:
+        return Response(index, mimetype="text/html")
 
     _connect_explore(app)
     jobs = Jobs()
@@ -75,8 +80,8 @@ def _prepare() -> None:
 
 
 def _json(value: Any) -> Response:
-    words = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    return Response(words, mimetype="application/json", headers={"Cache-Control": "no-store"})
+    fresh = {"Cache-Control": "no-store"}
+    return Response(as_json(value), mimetype="application/json", headers=fresh)
 
 
 def _connect_explore(app: Flask) -> None:
@@ -87,21 +92,18 @@ def _connect_explore(app: Flask) -> None:
             abort(400)
         return _json(answer(wanted))
 
-    @app.get("/picture/<what>.<form>")
-    def picture(what: str, form: str) -> Response:
-        """The plane or the run as a file to take away."""
+    @app.get("/ravine-plane.<form>")
+    def plane(form: str) -> Response:
+        """The plane as a file to take away."""
         view = from_query(request.query_string.decode("ascii", "replace"))
-        head = {"Content-Disposition": f"attachment; filename=ravine-{what}.{form}"}
-        if (what, form) == ("plane", "csv"):
-            return Response(plane_csv(view), mimetype="text/csv", headers=head)
-        if what not in ("plane", "run") or form not in ("svg", "png", "pdf"):
+        if form not in FILES:
             abort(404)
+        if form == "csv":
+            return Response(plane_csv(view), mimetype=FILES[form])
 
-        drawn = plane_picture(view, fine=True) if what == "plane" else run_picture(view)
         buffer = io.BytesIO()
-        draw_picture(drawn, COLOURS).savefig(buffer, format=form, dpi=160)
-        kind = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}[form]
-        return Response(buffer.getvalue(), mimetype=kind, headers=head)
+        draw_plane_figure(view).savefig(buffer, format=form)
+        return Response(buffer.getvalue(), mimetype=FILES[form])
 
     @app.get("/claims")
     def claims() -> Response:
@@ -120,13 +122,15 @@ def _connect_jobs(app: Flask, jobs: Jobs) -> None:
     @app.get("/jobs/<name>")
     def look(name: str) -> Response:
         job = jobs.get(name)
-        return _json({"gone": True} if job is None else job.as_json())
+        return _json({"gone": True} if job is None else job.told)
 
     @app.post("/jobs/<name>")
     def ask(name: str) -> Response:
+        job = jobs.get(name)
         wanted = request.get_json(silent=True)
-        number = jobs.ask(name, wanted if isinstance(wanted, dict) else {})
-        return _json({"number": number})
+        if not isinstance(wanted, dict):
+            abort(400)
+        return _json({"number": None if job is None else job.ask(wanted)})
 
     @app.delete("/jobs/<name>")
     def cancel(name: str) -> Response:

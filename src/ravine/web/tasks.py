@@ -1,16 +1,19 @@
-"""What a worker can do: run a figure of the reproduction, judge claims, diagnose a table."""
+"""Long work that the page asks for: run a figure, judge claims, diagnose a table.
+
+``python -m ravine.web.tasks`` does one of them: see ``ravine.web.jobs`` for what is said over its
+standard input and output.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from ravine.web.claims import typeset
 
 Say: TypeAlias = Callable[..., None]
 More: TypeAlias = Callable[[dict[str, Any]], Any] | None
@@ -21,13 +24,16 @@ OPTIONS = (
 )  # fmt: skip
 """What a request for a task may say."""
 
-SECONDS = 30.0
-"""For a diagnosis on the page: people are waiting."""
+MEMORY = 4 << 30
+"""Bytes of address space that a job may have."""
+SECONDS = 600
+"""Processor time that it may take."""
+WAIT = 30.0
+"""Seconds for a diagnosis on the page: people are waiting."""
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
 """What a table on the page may have; larger ones are for the command line."""
 
 _RESOLUTION = 24  # pixels along an axis of a figure that is run live
-_DPI = 130
 _AGAIN = 4.0  # seconds to judge another point
 
 
@@ -36,36 +42,28 @@ def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
     from ravine.claims.catalogue import CLAIMS
     from ravine.claims.claim import Evidence, judge, judgeable
     from ravine.figures.catalogue import FIGURES
+    from ravine.web.claims import typeset
 
     name = request["figure"]
     if name not in FIGURES:
         raise ValueError(f"there is no figure {name!r}")
 
     entry = FIGURES[name]
-    options = dict(entry.quick)
-    if entry.mapped:
-        options["resolution"] = _RESOLUTION
-
+    options = dict(entry.quick) | ({"resolution": _RESOLUTION} if entry.mapped else {})
     say(progress=f"running {entry.title}", share=0.1)
     data = entry.compute(**options)
     say(progress="drawing", share=0.7)
     buffer = io.BytesIO()
-    entry.draw(data).savefig(buffer, format="png", dpi=_DPI)
+    entry.draw(data).savefig(buffer, format="png", dpi=130)
     say(progress="judging its claims", share=0.9)
     evidence = Evidence({name: data})
-    own = [claim for claim in judgeable(CLAIMS, evidence) if claim.needs]
-    for claim in own:
-        say(part=typeset(judge(claim, evidence).as_json()))
+    for claim in judgeable(CLAIMS, evidence):
+        if claim.needs:
+            say(parts=[typeset(judge(claim, evidence).as_json())])
 
     picture = base64.b64encode(buffer.getvalue()).decode("ascii")
-    say(
-        result={
-            "title": entry.title,
-            "caption": entry.caption,
-            "picture": picture,
-            "words": entry.findings(data),
-        }
-    )
+    words = [entry.title, entry.caption, *entry.findings(data)]
+    say(result={"picture": picture, "words": words}, share=1.0)
     return None
 
 
@@ -73,14 +71,14 @@ def judge_claims(request: dict[str, Any], content: bytes, say: Say) -> More:
     """Measure every claim that needs no figure, one after the other."""
     from ravine.claims.catalogue import CLAIMS
     from ravine.claims.claim import Evidence, judge
+    from ravine.web.claims import typeset
 
-    nothing = Evidence()
     alone = [claim for claim in CLAIMS if not claim.needs]
     for place, claim in enumerate(alone):
         say(progress=f"claim {place + 1} of {len(alone)}", share=place / len(alone))
-        say(part=typeset(judge(claim, nothing).as_json()))
+        say(parts=[typeset(judge(claim, Evidence()).as_json())])
 
-    say(result={})
+    say(result={"words": []}, share=1.0)
     return None
 
 
@@ -88,36 +86,31 @@ def diagnose_table(request: dict[str, Any], content: bytes, say: Say) -> More:
     """Read a table, diagnose it, and stay to judge other points of the plane."""
     from ravine.diagnosis import diagnose
     from ravine.tables import read_table
-    from ravine.web.data_pictures import diagnosis_result
+    from ravine.web.data import shown
 
     say(progress="reading the table", share=0.02)
-
     with source_of(request, content) as source:
         table = read_table(source, target=request["target"] or None, **LIMITS)
 
-    name = request["name"] or table.name
     options: dict[str, Any] = {
-        "name": name,
+        "name": request["name"] or table.name,
         "batch_size": int(request["batch_size"]) if request["batch_size"] else None,
         "standardise": bool(request["standardise"]),
         "intercept": bool(request["intercept"]),
     }
     rows, columns = table.X.shape
-    say(part={"data": [f"{name}: {rows} rows, {columns} columns; to predict: {table.target}"]})
+    say(parts=[f"{options['name']}: {rows} rows, {columns} columns; to predict: {table.target}"])
 
     def tell(stage: str, share: float) -> None:
-        say(progress=stage, share=share)
+        say(progress=stage, share=0.98 * share)
 
-    result = diagnose(table, time=SECONDS, tell=tell, **options)
-    say(progress="drawing", share=0.98)
-    say(result=diagnosis_result(result))
+    result = diagnose(table, time=WAIT, tell=tell, **options)
+    say(result=shown(result), share=1.0)
 
     def judge(asked: dict[str, Any]) -> Any:
-        again = diagnose(
-            table, alpha=float(asked["alpha"]), beta=float(asked["beta"]),
-            time=_AGAIN, try_remedies=False, epochs=result.epochs, **options,
-        )  # fmt: skip
-        return {"verdict": again.verdict}
+        point = {name: float(asked[name]) for name in ("alpha", "beta")}
+        short: dict[str, Any] = {"time": _AGAIN, "try_remedies": False, "epochs": result.epochs}
+        return diagnose(table, **point, **short, **options).verdict
 
     return judge
 
@@ -141,3 +134,42 @@ TASKS: dict[str, Task] = {
     "claims": judge_claims,
     "diagnose": diagnose_table,
 }
+
+
+def main() -> None:
+    """Read a request, answer it, then answer what is asked about the answer."""
+    import json
+
+    from ravine.web.picture import as_json
+
+    with suppress(ImportError):  # not on this system; the server still ends jobs that are too many
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+    out = sys.stdout
+    sys.stdout = sys.stderr
+
+    def say(**words: Any) -> None:
+        print(as_json(words), file=out, flush=True)
+
+    request = json.loads(sys.stdin.buffer.readline())
+    content = sys.stdin.buffer.read(int(request["bytes"]))
+    try:
+        more = TASKS[request["task"]](request, content, say)
+        for text in sys.stdin.buffer if more is not None else ():
+            asked = json.loads(text)
+            try:
+                said = more(asked)
+            except ValueError as error:
+                said = str(error)
+            say(answers={asked["number"]: said})
+    except MemoryError:
+        say(refusal="This needs more memory than the page allows: use ravine diagnose.")
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        say(refusal=" ".join(str(error).split()))
+
+
+if __name__ == "__main__":
+    main()

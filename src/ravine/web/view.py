@@ -160,9 +160,14 @@ class View:
         return Batches(L_max=largest, batch_size=self.batch)
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """Settings that the quantity in colour depends on, besides those of the regions."""
+        return () if self.colour == "regions" else QUANTITIES[self.colour].needs
+
+    @property
     def active(self) -> list[str]:
         """Settings that change something in this view: the others are hidden."""
-        needs = QUANTITIES[self.colour].needs if self.colour in QUANTITIES else ()
+        needs = self.needs
         names = [
             name
             for name, control in CONTROLS.items()

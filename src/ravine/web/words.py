@@ -10,55 +10,7 @@ from ravine.arguments import Refusal
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.web.view import RIGHT, Example, View
-
-STORIES = {
-    Example.TURNING: "Four quadratics. Plain SGD converges on them. Nesterov's method, with the "
-    "textbook parameters, does not. Drag the point to see where it does.",
-    Example.NOISE: "One quadratic, and noise in every gradient. Momentum makes the start faster "
-    "and the end noisier. Drag the point to trade one for the other.",
-    Example.INCONSISTENT: "A finite sum in which one term disagrees with all others. Whether the "
-    "error grows depends on momentum, and on the order of the terms.",
-}
-"""One sentence or two above each example."""
-
-TOUR = (
-    (
-        "plane-card",
-        "Each point of this plane is a method: its step size and its momentum. The colours say "
-        "how much you can rely on it, from dark blue (converges in any order of the terms) to "
-        "beige (diverges even with exact gradients). Drag the ring, or move it with the arrow "
-        "keys.",
-    ),
-    (
-        "run-card",
-        "Here your method runs, in orange, beside plain SGD. On the first example each step uses "
-        "one of four quadratics. Each of them alone is harmless; taken in turn they throw the "
-        "point out.",
-    ),
-    (
-        "controls-card",
-        "The condition number says how narrow the ravine is. Raise it and the region in which "
-        "the textbook parameters are safe shrinks away from them. Everything that you set is in "
-        "the address of the page.",
-    ),
-)
-"""The id of a part of the page, and what the tour says of it."""
-
-NOTES = {
-    Example.TURNING: "Loss of the whole sum while single terms are used in turn. Dotted: the flat "
-    "direction of each of the four.",
-    Example.NOISE: "The noise floor is the error at which noise and progress balance: with a fixed "
-    "step size the mean does not get below it.",
-    Example.INCONSISTENT: "All terms but one agree on the third coordinate. How often, and after "
-    "what, the one comes decides whether the error grows.",
-}
-"""What the run shows, one sentence or two for each example."""
-
-WORST_CASE = (
-    "Worst case: whatever smooth, strongly convex terms the sum has and in whatever order they "
-    "are used, the error grows by no more than this factor per step. Below 1 it shrinks."
-)
+from ravine.web.view import RIGHT, View
 
 
 def digits(value: float) -> str:

@@ -65,7 +65,7 @@ function cancel() {
   byId("claims-work").hidden = true;
 }
 
-function live({ title, caption, picture, words }) {
+function live({ picture, words: [title, caption, ...words] }) {
   const head = document.createElement("h2");
   const image = new Image();
   const list = document.createElement("ul");
@@ -88,8 +88,6 @@ function button(words, action) {
 export async function open() {
   if (known) return;
   known = await ask("claims");
-  const order = ["bad", "unsure", "good"]; // what does not hold is what readers come for
-  known.claims.sort((one, other) => order.indexOf(one.tone) - order.indexOf(other.tone));
   write();
   byId("figures").replaceChildren(
     button("All claims that need no figure", () => start("claims")),

@@ -120,4 +120,7 @@ export function arrange(active) {
   }
   byId("sampling").parentElement.hidden = !active.includes("sampling");
   byId("reseed").hidden = settings.example === "turning";
+  for (const part of document.querySelectorAll("[data-example]")) {
+    part.hidden = part.dataset.example !== settings.example;
+  }
 }

@@ -73,8 +73,7 @@ function progress({ progress: words, share, parts: told }) {
   byId("data-work").hidden = byId("data-cancel").hidden = false;
   byId("data-bar").value = share;
   byId("data-progress").textContent = `${words} (${Math.round(100 * share)} %)`;
-  const read = told.find(({ data }) => data);
-  if (read) showRead(read.data);
+  if (told.length) showRead(told);
 }
 
 async function watch() {
@@ -97,68 +96,21 @@ async function watch() {
 
 // --- the answer -------------------------------------------------------------------------
 
-function part(tag, words, kind = "") {
-  const out = document.createElement(tag);
-  out.className = kind;
-  out.textContent = words;
-  return out;
-}
-
 function showRead(lines) {
-  const list = part("ul", "", "read");
-  list.append(...lines.map((line) => part("li", line)));
-  byId("data-answer").replaceChildren(part("h2", "What was read"), list);
+  const item = (words) => Object.assign(document.createElement("li"), { textContent: words });
+  byId("data-read").replaceChildren(...lines.map(item));
+  byId("data-html").replaceChildren();
   byId("data-answer").hidden = false;
 }
 
-function codeBlock(name, text) {
-  const head = part("div", "", "row code-head");
-  const button = part("button", "Copy", "quiet small");
-  button.dataset.copy = `code-${name}`;
-  head.append(part("span", name, "hint"), button);
-  const code = part("pre", text);
-  code.id = `code-${name}`;
-  code.tabIndex = 0;
-  return [head, code];
-}
-
-function table({ columns, rows, caption }) {
-  const whole = part("div", "", "scroll");
-  const out = document.createElement("table");
-  const head = out.createTHead().insertRow();
-  const kept = columns.map((column, i) => [column, i]).filter(([column]) => !column.detail);
-  for (const [{ title, number }] of kept) head.append(part("th", title, number ? "number" : ""));
-  const body = out.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    line.className = row.recommended ? "best" : "";
-    for (const [{ number, key }, i] of kept) {
-      line.append(part("td", row.cells[i], `${number ? "number" : ""} ${key === "outcome" ? row.tone : ""}`));
-    }
-  }
-  whole.append(out, part("p", caption, "hint"));
-  return whole;
-}
-
-function show({ answer, code, plane, curves, L }) {
+function show({ read, html, plane, curves, L }) {
   scale = L;
-  showRead(answer.data);
-  const lead = part("div", "", `lead ${answer.tone}`);
-  lead.append(part("p", answer.do, "do"), part("p", answer.why), part("p", answer.certain));
-  const host = byId("data-answer");
-  host.append(part("h2", "What to do"), lead);
-  for (const note of answer.notes) host.append(part("p", note, "hint"));
-  const names = Object.keys(code || {});
-  if (names.length) {
-    const whole = part("details", "");
-    whole.append(part("summary", "Code to copy"), ...names.flatMap((name) => codeBlock(name, code[name])));
-    host.append(whole);
-  }
-  if (answer.methods) host.append(part("h2", "All methods that were tried"), table(answer.methods));
+  showRead(read);
+  byId("data-html").innerHTML = html; // made by Python, which escapes what comes from the table
   for (const [name, picture] of [["data-plane", plane], ["data-curves", curves]]) {
     byId(`${name}-card`).hidden = false;
     pictures[name] = pictures[name] || new Picture(byId(name));
-    if (name === "data-plane") pictures[name].ready = ({ over }) => over.addEventListener("click", onClick);
+    if (name === "data-plane") pictures[name].ready = ({ over }) => over.addEventListener("click", judgeClick);
     pictures[name].show(picture);
     legend(byId(`${name}-legend`), picture);
   }
@@ -166,7 +118,7 @@ function show({ answer, code, plane, curves, L }) {
 
 // --- another point ----------------------------------------------------------------------
 
-function onClick(event) {
+function judgeClick(event) {
   const box = pictures["data-plane"].plot.over.getBoundingClientRect();
   const [step, beta] = pictures["data-plane"].back(event.clientX - box.left, event.clientY - box.top);
   byId("judge-step").value = Number(step.toPrecision(3));
@@ -187,15 +139,11 @@ async function judge() {
   pictures["data-plane"].redraw();
   words.textContent = `Judging step size ${(step / scale).toPrecision(3)}, momentum ${beta} …`;
   const { number } = await post(`jobs/${job}`, { alpha: step / scale, beta });
-  if (number === null) {
-    words.textContent = "This table is not kept any more: drop it again.";
-    return;
-  }
   for (;;) {
-    const { answers } = await ask(`jobs/${job}`);
-    const said = answers && answers[number];
-    if (said || !answers) {
-      words.textContent = said ? said.verdict || said.refusal : "This table is not kept any more.";
+    const { answers = {}, gone, refusal } = await ask(`jobs/${job}`);
+    const said = answers[number] || refusal;
+    if (said || gone || number === null) {
+      words.textContent = said || "This table is not kept any more: drop it again.";
       return;
     }
     await new Promise((done) => setTimeout(done, 300));

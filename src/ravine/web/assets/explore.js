@@ -42,8 +42,6 @@ function land(answer) {
 function write({ words, preset, python, command }) {
   byId("verdict").textContent = words.verdict;
   byId("verdict").className = words.tone;
-  byId("story").textContent = words.story;
-  byId("note").textContent = words.note;
   for (const [key, [number, tone]] of Object.entries(words.rungs)) {
     byId(`rung-${key}`).textContent = number;
     byId(`rung-${key}`).className = `number ${tone}`;
@@ -194,7 +192,6 @@ export function begin(answer) {
   learn(page);
   document.documentElement.style.setProperty("--chosen", colourOf("chosen"));
   outside = page.outside;
-  byId("worst-case").textContent = page.worst_case;
   build(page, changed);
   buildRungs(page);
   plane = new Picture(byId("plane"));

@@ -66,28 +66,24 @@ function buildTabs(pairs) {
 
 // --- the tour ---------------------------------------------------------------------------
 
-function tour(steps) {
-  let place = 0;
-  const end = () => {
-    byId("tour").hidden = true;
-    document.querySelector(".toured")?.classList.remove("toured");
+let place = -1;
+
+function tour(next) {
+  const words = [...document.querySelectorAll("[data-about]")];
+  place = next < words.length ? next : -1;
+  document.querySelector(".toured")?.classList.remove("toured");
+  byId("tour").hidden = place < 0;
+  if (place < 0) {
     byId("start-tour").focus();
-  };
-  const show = () => {
-    const [id, words] = steps[place];
-    document.querySelector(".toured")?.classList.remove("toured");
-    byId(id).classList.add("toured");
-    byId(id).scrollIntoView({ block: "nearest" });
-    byId("tour-words").textContent = words;
-    byId("tour-place").textContent = `${place + 1} of ${steps.length}`;
-    byId("tour-next").textContent = place + 1 === steps.length ? "Done" : "Next";
-    byId("tour").hidden = false;
-    byId("tour-next").focus();
-  };
-  byId("start-tour").addEventListener("click", () => { place = 0; show(); });
-  byId("tour-next").addEventListener("click", () => (++place < steps.length ? show() : end()));
-  byId("tour-end").addEventListener("click", end);
-  byId("tour").addEventListener("keydown", ({ key }) => key === "Escape" && end());
+    return;
+  }
+  words.forEach((one, i) => (one.hidden = i !== place));
+  const about = byId(words[place].dataset.about);
+  about.classList.add("toured");
+  about.scrollIntoView({ block: "nearest" });
+  byId("tour-place").textContent = `${place + 1} of ${words.length}`;
+  byId("tour-next").textContent = place + 1 === words.length ? "Done" : "Next";
+  byId("tour-next").focus();
 }
 
 // --- code and pictures ------------------------------------------------------------------
@@ -99,26 +95,32 @@ async function copy(button, words) {
   setTimeout(() => (button.textContent = label), 1500);
 }
 
-const FILES = [["plane", "svg"], ["plane", "png"], ["plane", "csv"], ["run", "svg"], ["run", "png"]];
-
 function openShare() {
-  byId("downloads").replaceChildren(...FILES.map(([what, form]) => Object.assign(document.createElement("a"), {
-    id: `${what}-${form}`,
-    className: "button",
-    textContent: `${what} as ${form.toUpperCase()}`,
-    href: `picture/${what}.${form}?${explore.state.query}`,
-    download: `ravine-${what}.${form}`,
-  })));
+  for (const link of document.querySelectorAll("[data-form]")) {
+    link.download = `ravine-plane.${link.dataset.form}`;
+    link.href = `${link.download}?${explore.state.query}`;
+  }
   byId("share").showModal();
+}
+
+function save(name) {
+  const link = document.createElement("a");
+  Object.assign(link, { download: `ravine-${name}.png`, href: byId(name).querySelector("canvas").toDataURL() });
+  link.click();
 }
 
 function connectButtons() {
   byId("toggle-theme").addEventListener("click", turnTheme);
+  byId("start-tour").addEventListener("click", () => tour(0));
+  byId("tour-next").addEventListener("click", () => tour(place + 1));
+  byId("tour-end").addEventListener("click", () => tour(Infinity));
+  byId("tour").addEventListener("keydown", ({ key }) => key === "Escape" && tour(Infinity));
   byId("open-share").addEventListener("click", openShare);
   byId("close-share").addEventListener("click", () => byId("share").close());
   byId("copy-address").addEventListener("click", (event) => copy(event.target, window.location.href));
   document.addEventListener("click", ({ target }) => {
     if (target.dataset.copy) copy(target, byId(target.dataset.copy).textContent);
+    if (target.dataset.save) save(target.dataset.save);
   });
 }
 
@@ -132,7 +134,6 @@ async function begin() {
   const answer = await post("answer", { search: window.location.search, fine: true });
   buildTabs(answer.page.choices.tab);
   explore.begin(answer);
-  tour(answer.page.tour);
   showTab(answer.settings.tab);
   data.begin(answer.page);
 }

@@ -1,0 +1,190 @@
+"""The chosen method at work beside SGD: errors over the steps, and paths over four quadratics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.engine.kernels.finite_sum import ensemble
+from ravine.engine.run import run
+from ravine.figures.style import METHODS
+from ravine.methods import Method, sgd
+from ravine.problems.counterexample import counterexample, turning_quadratics
+from ravine.problems.worst_case import worst_case_quadratic
+from ravine.theory.bounds.finite_sum import worst_case
+from ravine.theory.bounds.noisy_gradients import additive_noise
+from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.noise.moments import noise_floor, second_moment
+from ravine.web.picture import Layer, axis, decades, drawable, joined, line
+from ravine.web.view import Example, View
+
+TURNS = 60
+"""Steps on the four quadratics: beyond, the picture would only shrink."""
+RUNS = 40
+"""Runs with random draws: enough to see their range, few enough to draw at once."""
+DIMENSION = 8
+"""Of the quadratic with additive noise: a few directions between mu and L."""
+
+_POINTS = 160  # steps at which errors are kept, at most
+_FARTHEST = 1e30  # of a path that diverges
+
+
+def run_key(view: View, *, fine: bool) -> str:
+    """What two views with the same run have in common, and no others."""
+    own = set(view.only("example").active) & {"sigma2", "K", "n", "sampling"}
+    shown = view.only("Q", "step", "beta", "gamma", "seed", "example", *sorted(own))
+    return f"{'fine' if fine else 'coarse'} {shown.query}"
+
+
+def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
+    """Errors of the chosen method and of SGD over the steps.
+
+    Without ``bound`` the one for additive noise is left out, which may take longer than all the
+    rest. The axes are the same without it.
+    """
+    make = {
+        Example.TURNING: _turning,
+        Example.NOISE: _noisy,
+        Example.INCONSISTENT: _inconsistent,
+    }[view.example]
+    # Runs that diverge overflow: they are drawn at the ceiling.
+    with np.errstate(over="ignore", invalid="ignore"):
+        lines, label = make(view)
+        more = _noise_bound(view) if bound and view.example is Example.NOISE else []
+
+    last = TURNS if view.example is Example.TURNING else view.K
+    return {"x": axis("step k", 0, last), "y": decades(lines, label), "layers": [*lines, *more]}
+
+
+def _paths(view: View) -> dict[str, FloatArray]:
+    """Points of the chosen method and of SGD on the four quadratics."""
+    problem = turning_quadratics(1.0, view.Q)
+    both = {"chosen": view.method, "sgd": sgd(view.curvature)}
+    return {
+        key: np.asarray(run(problem, method, TURNS, sampling="cyclic").y)
+        for key, method in both.items()
+    }
+
+
+def _turning(view: View) -> tuple[list[Layer], str]:
+    """The loss of the whole sum, whose mean is perfectly conditioned."""
+    mean = turning_quadratics(1.0, view.Q).hessian()
+    words = {"chosen": "your method", "sgd": METHODS["sgd"].words}
+    lines = []
+    for key, path in _paths(view).items():
+        loss = drawable(0.5 * np.einsum("ki,ij,kj->k", path, mean, path))
+        lines.append(line(np.arange(len(path)), loss, key, words[key]))
+
+    return lines, "loss f(y) − f*"
+
+
+def turning_path(view: View) -> dict[str, Any]:
+    """Paths in the plane of the two unknowns, and a level line of each quadratic.
+
+    The steepest direction of a level line has length 1: the page scales it to the path.
+    """
+    problem = turning_quadratics(1.0, view.Q)
+    turn = np.linspace(0.0, 2.0 * np.pi, 97)
+    levels = []
+    for term in range(problem.terms):
+        values, vectors = np.linalg.eigh(problem.batch_hessian(term))
+        lengths = np.sqrt(view.Q / values)[:, None]
+        levels.append((vectors @ (lengths * np.stack([np.cos(turn), np.sin(turn)]))).T)
+
+    paths = {key: np.clip(path, -_FARTHEST, _FARTHEST) for key, path in _paths(view).items()}
+    return {"paths": paths, "levels": levels}
+
+
+def _visits(K: int) -> FloatArray:
+    """Steps at which errors are taken: all of a short run, evenly spaced over a long one."""
+    return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
+
+
+def _noisy(view: View) -> tuple[list[Layer], str]:
+    """A quadratic with additive noise: runs, their mean, and the exact second moment."""
+    problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
+    at = _visits(view.K)
+    noise: dict[str, Any] = {"sigma2": view.sigma2}
+    runs = ensemble(
+        problem, view.method, at, trajectories=RUNS, sampling=None, seed=view.seed, **noise
+    )
+    away = problem.eigenvectors.T @ (problem.start - problem.minimiser)
+    exact, plain = (
+        second_moment(problem.eigenvalues, method, start=np.abs(away), steps=view.K, **noise).sum(
+            axis=-1
+        )[at]
+        for method in (view.method, sgd(view.curvature))
+    )
+    lines = _runs_and_means(at, runs.norms**2, exact, plain)
+    level = noise_floor(problem.eigenvalues, view.method, quantity="distance", **noise)
+    if np.isfinite(level) and level > 0.0:
+        ends = np.array([0.0, view.K])
+        lines.append(line(ends, np.full(2, level), "good", "noise floor", 1.8, dash=":"))
+
+    return lines, "‖y − x*‖²"
+
+
+def _noise_bound(view: View) -> list[Layer]:
+    """The bound for additive noise, which counts the noise of all coordinates together."""
+    problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
+    bound = additive_noise(view.curvature, view.method).envelope(
+        steps=view.K,
+        distance=float(np.linalg.norm(problem.start - problem.minimiser)),
+        sigma=float(np.sqrt(DIMENSION * view.sigma2)),
+    )
+    return _bound(_visits(view.K), bound.values)
+
+
+def _inconsistent(view: View) -> tuple[list[Layer], str]:
+    """The third coordinate of the sum, in which one term disagrees with all others."""
+    problem = counterexample(mu=1.0, L=view.Q, n=view.n)
+    at = _visits(view.K)
+    order: dict[str, Any] = {"sampling": view.sampling}
+    runs = ensemble(problem, view.method, at, trajectories=RUNS, seed=view.seed, **order)
+    exact, plain = (
+        odd_term_moment(1.0, view.Q, method, n=view.n, steps=view.K, **order)[at]
+        for method in (view.method, sgd(view.curvature))
+    )
+    lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, exact, plain)
+    if float(worst_case_rate(view.curvature, view.method)) < 1.0:
+        # All terms have their minimum at x*: the bound holds along every path, squared too.
+        envelope = worst_case(view.curvature, view.method).envelope(steps=view.K)
+        lines += _bound(at, envelope.values**2)
+
+    return lines, "(third coordinate)²"
+
+
+def _runs_and_means(
+    at: FloatArray, squares: FloatArray, exact: FloatArray, plain: FloatArray
+) -> list[Layer]:
+    """Thin lines for the runs, thick ones for their mean, for the expected one, and for SGD's."""
+    kept = drawable(squares)
+    runs = joined(np.stack([at, one], axis=1) for one in kept.T)
+    return [
+        line(**runs, colour="runs", words=f"{RUNS} runs", width=0.8, opacity=0.45),
+        line(at, kept.mean(axis=1), "chosen", "their mean"),
+        line(at, drawable(exact), "exact", "exact mean", 1.8, dash="--"),
+        line(at, drawable(plain), "sgd", f"{METHODS['sgd'].words}, exact mean", 1.8),
+    ]
+
+
+def _bound(at: FloatArray, values: FloatArray) -> list[Layer]:
+    """The bound as a dashed line, where there is one."""
+    if not np.isfinite(values).any():
+        return []
+
+    return [line(at, drawable(values[at]), "ink", "proven bound", 1.4, dash="--")]
+
+
+def warm_up() -> None:
+    """Compile, or load from disk, what the pictures need."""
+    usual = Method(0.01, 0.5)
+    problem = worst_case_quadratic(Q=4, d=2)
+    for noise in (0.0, 1.0):
+        ensemble(problem, usual, [1], trajectories=1, sampling=None, sigma2=noise)
+    inconsistent = counterexample(mu=1.0, L=4.0, n=3)
+    for sampling in ("iid", "cyclic", "reshuffle"):
+        ensemble(inconsistent, usual, [1], trajectories=1, sampling=sampling)
