@@ -9,12 +9,14 @@ import numpy as np
 
 from ravine.figures.plane import Plane, Region
 from ravine.figures.style import METHODS
+from ravine.markup import Cell, table
 from ravine.report.diagnosis_pictures import plane
 from ravine.web.picture import Layer, axis, decades, joined, line
 
 if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
 
+FRAMEWORKS = ("torch", "sklearn", "numpy")
 _MOST = 6  # methods whose losses are drawn
 
 
@@ -22,24 +24,39 @@ def shown(result: Diagnosis) -> dict[str, Any]:
     """Everything that the page shows of a diagnosis, as plain values that JSON can hold."""
     record = result.to_dict()
     return {
-        "read": _read(result),
-        "html": _answer(result, record),
+        "read": result.answer.data,
+        "html": _html(result),
         "L": record["curvature"]["L"],
         "plane": _plane_picture(result, record),
         "curves": _curves(record),
     }
 
 
-def _read(result: Diagnosis) -> list[str]:
-    """What was read, and what was done with it."""
-    model = result.survey.model
-    first = f"{result.name}: {result.survey.cut.rows} rows, {model.features} columns"
-    return [first, *(finding.message for finding in result.findings)]
-
-
-def _answer(result: Diagnosis, record: dict[str, Any]) -> str:
-    first, _, rest = record["verdict"].partition(". ")
-    return f"<h2>What to do</h2><p class='do'>{escape(first)}.</p><p>{escape(rest)}</p>"
+def _html(result: Diagnosis) -> str:
+    """What to do, with code to copy, and all methods; what comes from the table is escaped."""
+    answer = result.answer
+    lines = "".join(f"<p>{escape(words)}</p>" for words in answer.lines)
+    notes = "".join(f'<p class="hint">{escape(words)}</p>' for words in answer.notes)
+    codes = "".join(
+        f'<div class="row code-head"><span class="hint">{name}</span>'
+        f'<button class="quiet small" data-copy="code-{name}">Copy</button></div>'
+        f'<pre id="code-{name}" tabindex="0">{escape(result.code(name))}</pre>'
+        for name in FRAMEWORKS
+    )
+    methods = answer.methods.short()
+    header = [Cell(column.title, number=column.number) for column in methods.columns]
+    rows = [
+        [
+            Cell(text, row.tone if column.key == "outcome" else "", column.number)
+            for column, text in zip(methods.columns, row.cells, strict=True)
+        ]
+        for row in methods.rows
+    ]
+    return (
+        f'<h2>What to do</h2><div class="lead {answer.tone}">{lines}</div>{notes}'
+        f"<details><summary>Code to copy</summary>{codes}</details>"
+        f'<h2>All methods</h2>{table(header, rows)}<p class="hint">{escape(methods.caption)}</p>'
+    )
 
 
 def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> dict[str, Any]:

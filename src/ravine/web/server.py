@@ -22,6 +22,8 @@ from ravine.web.view import from_query
 UPLOAD_BYTES = 64 << 20
 """Largest table that may be dropped on the page."""
 
+SECONDS = 30.0
+"""For a diagnosis: people are waiting."""
 FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
 """Forms in which the plane is given away."""
 
@@ -114,7 +116,7 @@ def _connect_jobs(app: Flask, jobs: Jobs) -> None:
     @app.post("/jobs")
     def start() -> Response:
         """Begin long work; a table to diagnose is the body of the request."""
-        options = {name: request.args.get(name, "") for name in OPTIONS}
+        options = {name: request.args.get(name, "") for name in OPTIONS} | {"seconds": SECONDS}
         if options["task"] not in TASKS:
             abort(400)
         return _json({"job": jobs.start(options, request.get_data())})

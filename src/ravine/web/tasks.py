@@ -21,6 +21,7 @@ Task: TypeAlias = Callable[[dict[str, Any], bytes, Say], More]
 
 OPTIONS = (
     "task", "figure", "dataset", "name", "target", "batch_size", "standardise", "intercept",
+    "seconds",
 )  # fmt: skip
 """What a request for a task may say."""
 
@@ -28,8 +29,6 @@ MEMORY = 4 << 30
 """Bytes of address space that a job may have."""
 SECONDS = 600
 """Processor time that it may take."""
-WAIT = 30.0
-"""Seconds for a diagnosis on the page: people are waiting."""
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
 """What a table on the page may have; larger ones are for the command line."""
 
@@ -104,13 +103,13 @@ def diagnose_table(request: dict[str, Any], content: bytes, say: Say) -> More:
     def tell(stage: str, share: float) -> None:
         say(progress=stage, share=0.98 * share)
 
-    result = diagnose(table, time=WAIT, tell=tell, **options)
+    result = diagnose(table, time=float(request["seconds"]), tell=tell, **options)
     say(result=shown(result), share=1.0)
 
     def judge(asked: dict[str, Any]) -> Any:
         point = {name: float(asked[name]) for name in ("alpha", "beta")}
         short: dict[str, Any] = {"time": _AGAIN, "try_remedies": False, "epochs": result.epochs}
-        return diagnose(table, **point, **short, **options).verdict
+        return diagnose(table, **point, **short, **options).answer.why
 
     return judge
 
