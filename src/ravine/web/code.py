@@ -19,8 +19,8 @@ def python_code(view: View) -> str:
         "",
         *_problem(view),
         "trace = ravine.run(",
-        f"    problem, method, {_steps(view)}, sampling={_sampling(view)}, sigma2={_sigma2(view)!r}, "
-        f"seed={view.seed}",
+        f"    problem, method, {_steps(view)}, sampling={_sampling(view)}, "
+        f"sigma2={_sigma2(view)!r}, seed={view.seed}",
         ")",
         "print(trace.outcome.sentence, trace.errors[-1])",
         "",

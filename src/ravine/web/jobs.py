@@ -25,7 +25,7 @@ class Job:
 
     def __init__(self, request: dict[str, Any], content: bytes) -> None:
         command = [sys.executable, "-m", "ravine.web.tasks"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process: Any = subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes)
         self.told: dict[str, Any] = {
             "progress": "starting", "share": 0.0, "parts": [], "answers": {},

@@ -60,7 +60,7 @@ def line(
     return {**usual, "x": x, "y": y, "colour": colour, "words": words, "width": width, **more}
 
 
-def joined(lines: Iterable[FloatArray]) -> dict[str, FloatArray]:
+def joined(lines: Iterable[FloatArray]) -> dict[str, Any]:
     """Lines of (x, y) one behind the other, with a gap after each."""
     gap = np.full((1, 2), np.nan)
     points = np.concatenate([part for line in lines for part in (line, gap)] or [gap])

@@ -49,9 +49,9 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     else:
         layers.append(_heat(view, QUANTITIES[view.colour], PIXELS[fine]))
         for one in plane.regions:
-            look = dict(zip(("colour", "dash"), one.contour, strict=True))
             border = joined(plane.contour(one))
-            layers.append(line(**border, **look, words=one.contour_label, width=1.6, rim=True))
+            look: dict[str, Any] = {"words": one.contour_label, "width": 1.6, "rim": True}
+            layers.append(line(**border, colour=one.contour[0], dash=one.contour[1], **look))
 
     for mark in plane.marks:
         dot = {"kind": "dot", "key": mark.key, "words": mark.words, "named": True}
@@ -81,10 +81,16 @@ def _steps(view: View, share: FloatArray) -> FloatArray:
     return _LEFT + (RIGHT - _LEFT) * share
 
 
+def middles(view: View, pixels: int) -> tuple[FloatArray, FloatArray]:
+    """Step sizes αL and momenta at the middles of all pixels."""
+    share = (np.arange(pixels) + 0.5) / pixels
+    return _steps(view, share), 2.0 * share - 1.0
+
+
 def methods(view: View, pixels: int) -> Method:
     """The methods at the middles of all pixels, momentum along the first axis."""
-    share = (np.arange(pixels) + 0.5) / pixels
-    return Method(_steps(view, share)[None, :] / view.Q, (2.0 * share - 1.0)[:, None], view.gamma)
+    steps, momenta = middles(view, pixels)
+    return Method(steps[None, :] / view.Q, momenta[:, None], view.gamma)
 
 
 def _heat(view: View, quantity: Quantity, pixels: int) -> Layer:
@@ -116,10 +122,9 @@ def draw_plane_figure(view: View) -> Any:
     axes = figure.add_subplot()
     if view.colour != "regions":
         heat = _heat(view, QUANTITIES[view.colour], PIXELS[True])
-        grid = methods(view, PIXELS[True])
         look: dict[str, Any] = {"vmin": heat["low"], "vmax": heat["high"], "cmap": "cividis_r"}
         mesh = axes.pcolormesh(
-            grid.alpha[0] * view.Q, grid.beta[:, 0], heat["values"], rasterized=True, **look
+            *middles(view, PIXELS[True]), heat["values"], rasterized=True, **look
         )
         figure.colorbar(mesh, ax=axes, label=("log₁₀ " if heat["log"] else "") + heat["words"])
 
@@ -131,12 +136,12 @@ def draw_plane_figure(view: View) -> Any:
 
 def plane_csv(view: View) -> str:
     """The plane as a table: step, momentum, every rung, and the quantity in colour."""
-    grid = methods(view, PIXELS[True])
     look: dict[str, Any] = {"gamma": view.gamma, "batches": view.batches}
-    plane = ladder_plane(view.curvature, grid.alpha[0] * view.Q, grid.beta[:, 0], **look)
+    plane = ladder_plane(view.curvature, *middles(view, PIXELS[True]), **look)
     columns = dict(zip(("alpha_L", "beta"), np.meshgrid(plane.steps, plane.momenta), strict=True))
     columns |= {region.key: region.rate for region in plane.regions}
     if view.colour != "regions":
+        grid = methods(view, PIXELS[True])
         columns[view.colour] = QUANTITIES[view.colour].values(view, grid)
 
     rows = np.stack([column.ravel() for column in columns.values()], axis=1)

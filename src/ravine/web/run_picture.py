@@ -76,7 +76,7 @@ def _turning(view: View) -> tuple[list[Layer], str]:
     lines = []
     for key, path in _paths(view).items():
         loss = drawable(0.5 * np.einsum("ki,ij,kj->k", path, mean, path))
-        lines.append(line(np.arange(len(path)), loss, key, words[key]))
+        lines.append(line(np.arange(len(path), dtype=np.float64), loss, key, words[key]))
 
     return lines, "loss f(y) − f*"
 

@@ -107,9 +107,9 @@ def diagnose_table(request: dict[str, Any], content: bytes, say: Say) -> More:
     say(result=shown(result), share=1.0)
 
     def judge(asked: dict[str, Any]) -> Any:
-        point = {name: float(asked[name]) for name in ("alpha", "beta")}
         short: dict[str, Any] = {"time": _AGAIN, "try_remedies": False, "epochs": result.epochs}
-        return diagnose(table, **point, **short, **options).answer.why
+        point = float(asked["alpha"]), float(asked["beta"])
+        return diagnose(table, alpha=point[0], beta=point[1], **short, **options).answer.why
 
     return judge
 
@@ -157,7 +157,9 @@ def main() -> None:
     content = sys.stdin.buffer.read(int(request["bytes"]))
     try:
         more = TASKS[request["task"]](request, content, say)
-        for text in sys.stdin.buffer if more is not None else ():
+        if more is None:
+            return
+        for text in sys.stdin.buffer:
             asked = json.loads(text)
             try:
                 said = more(asked)
