@@ -13,7 +13,7 @@ from ravine.web.words import digits
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-WAIT = 45  # seconds at most; a busy machine may need them, a quiet one needs one
+WAIT = 300  # seconds at most; a busy machine may need them, a quiet one needs one
 WIDE = (1280, 1000)
 PHONE = (390, 844)
 PUT = """const [e, value] = arguments;
