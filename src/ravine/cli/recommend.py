@@ -23,7 +23,7 @@ from ravine.cli.options import (
     print_json,
 )
 from ravine.cli.rate import rate_json
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 

@@ -24,7 +24,7 @@ from ravine.theory.bounds.bound import (
 )
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.worst_direction import worst_powers
 

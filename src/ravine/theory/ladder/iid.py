@@ -20,7 +20,7 @@ from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
 from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
 from ravine.theory.ladder.rates import spectral_radius, stable
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 
 _ZERO = np.float64(0.0)
 _FEW = 64
@@ -46,7 +46,7 @@ def iid_rate(
     with h of mean alpha λ and variance alpha² V(λ), V(λ) = (λ - mu_min)(L_max - λ)/b: exact, and
     attained by a sum in one dimension whose terms have curvature mu_min or L_max. Below 1 iff V(λ)
     Var y(λ) < 1 for all λ, with Var y of unit noise. It lies between :func:`spectral_radius` and
-    the :func:`worst_case_rate` of terms with curvature in [mu, L_max].
+    the :func:`worst_case_rate` of terms with curvature in [mu_min, L_max].
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ravine.markup import Span, card, number_line
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batches import Batches
-from ravine.theory.ladder.iid import critical_batch_size
+from ravine.theory.ladder.iid import iid_noise_floor, smallest_stable_batch
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -203,9 +203,6 @@ def ladder(
     >>> print(ladder(c, nesterov(c)).verdict[:88])
     Usual Nesterov parameters: converges for additive noise at 0.9776 a step; can diverge wh
     """
-    # Here, because the moments stand on the rates: neither room could be loaded first otherwise.
-    from ravine.theory.noise.moments import exact_noise_coefficient
-
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
     for name in ("mu", "L"):
         one_number(name, getattr(curvature, name), remedy=remedy)
@@ -219,7 +216,7 @@ def ladder(
         mu_min=None if mu_min is None else one_number("mu_min", mu_min, remedy=remedy),
     )
 
-    limit = critical_batch_size(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
+    limit = smallest_stable_batch(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
 
     return Ladder(
         curvature,
@@ -227,8 +224,8 @@ def ladder(
         batches=batches,
         critical_batch_size=float(limit),
         rates={rung.key: rung.rate(curvature, method, batches) for rung in RUNGS},
-        noise_coefficient=float(exact_noise_coefficient(curvature, method)),
-        sgd_noise_coefficient=float(exact_noise_coefficient(curvature, sgd(curvature))),
+        noise_coefficient=float(iid_noise_floor(curvature, method, variance=0.0)),
+        sgd_noise_coefficient=float(iid_noise_floor(curvature, sgd(curvature), variance=0.0)),
     )
 
 

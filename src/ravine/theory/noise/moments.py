@@ -30,7 +30,7 @@ from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.rates import check_shapes, contraction, spectral_radius, stable
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.values import Value
 
 _EIGENVALUES = "give eigenvalues of the Hessian, e.g. [0.05, 100]"
@@ -140,9 +140,9 @@ def noise_floor(
     method: Method,
     *,
     sigma2: npt.ArrayLike = 1.0,
-    quantity: ErrorQuantity | str = ErrorQuantity.OBJECTIVE,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> Real:
-    """Where the error stops: the stationary E f(y) - f* = ½ sum_i λ_i Var y_i, or sum_i Var y_i.
+    """Where the error stops: the stationary E‖y - x*‖² = sum_i Var y_i, or E f(y) - f*.
 
     Parameters
     ----------
@@ -155,7 +155,8 @@ def noise_floor(
         Noise variance in each direction, zero or more: a scalar, or an array whose last axis
         runs over the directions, like that of ``eigenvalues``.
     quantity
-        ``"objective"`` for E f(y) - f*, ``"distance"`` for E‖y - x*‖².
+        ``"distance"`` for E‖y - x*‖², the default of every function that takes a quantity, or
+        ``"objective"`` for E f(y) - f* = ½ sum_i λ_i Var y_i.
 
     Returns
     -------
@@ -164,12 +165,10 @@ def noise_floor(
 
     Examples
     --------
-    >>> float(noise_floor([0.5, 1.0], Method(1.0)))
-    0.8333333333333333
-    >>> noise_floor([0.5, 1.0], Method([0.5, 1.0, 2.0])).round(4).tolist()
-    [0.3095, 0.8333, inf]
-    >>> round(float(noise_floor([0.5, 1.0], Method(1.0), quantity="distance")), 12)
+    >>> round(float(noise_floor([0.5, 1.0], Method(1.0))), 12)
     2.333333333333
+    >>> noise_floor([0.5, 1.0], Method([0.5, 1.0, 2.0]), quantity="objective").round(4).tolist()
+    [0.3095, 0.8333, inf]
     """
     lam = np.atleast_1d(real("eigenvalues", eigenvalues, "positive", remedy=_EIGENVALUES))
     noise = np.atleast_1d(real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2))

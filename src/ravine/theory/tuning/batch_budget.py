@@ -9,7 +9,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.tuning.grid_zoom import zoom
 
 _CURVATURES = 33

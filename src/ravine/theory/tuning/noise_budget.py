@@ -12,7 +12,7 @@ from ravine.arguments import FloatArray, Real, Refusal, broadcast, one_number, r
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.tuning.plane_search import (
     Least,
     Objective,

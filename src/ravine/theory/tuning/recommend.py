@@ -22,7 +22,7 @@ from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
 from ravine.theory.tuning.batch_budget import fastest_batch_budget
 from ravine.theory.tuning.batch_gain import fastest_pair
