@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ravine.cli.extras import needs_matplotlib
-from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of, print_json
+from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of
+from ravine.cli.output import print_json
+from ravine.cli.pictures import needs_matplotlib
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
 

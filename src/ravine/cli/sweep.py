@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.options import Json, print_json
+from ravine.cli.options import Json
+from ravine.cli.output import print_json
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -89,7 +89,7 @@ RUNGS = (
         symbol="ρ",
         holds_for="exact gradients, or additive noise",
         region="safe with exact gradients",
-        colour="#cfe3f1",
+        colour="#ffffcc",
         contour=("#c1272d", "-"),
     ),
     Rung(
@@ -99,7 +99,7 @@ RUNGS = (
         symbol="r₂",
         holds_for="batches drawn independently, mean square",
         region="safe for independent batches",
-        colour="#afd1e8",
+        colour="#a1dab4",
         contour=("#009e73", "-."),
     ),
     Rung(
@@ -109,7 +109,7 @@ RUNGS = (
         symbol="JSR",
         holds_for="sums with shared eigenvectors, any order",
         region="safe in any order, shared eigenvectors",
-        colour="#8fbfdf",
+        colour="#41b6c4",
         contour=("#e69f00", "--"),
         bracketed=True,
     ),
@@ -120,7 +120,7 @@ RUNGS = (
         symbol="r*",
         holds_for="every finite sum, any order; exact",
         region="safe in any order",
-        colour="#3d85bd",
+        colour="#2c7fb8",
         contour=("#ffffff", "-"),
     ),
     Rung(
@@ -130,7 +130,7 @@ RUNGS = (
         symbol="R",
         holds_for="the same; the paper's sufficient bound",
         region="covered by the paper's bound",
-        colour="#0b3c66",
+        colour="#253494",
         contour=("#ffffff", ":"),
     ),
 )

@@ -1,11 +1,11 @@
 import pytest
 
-from ravine.cli import extras
+from ravine.cli import pictures
 
 
 @pytest.fixture
 def without_matplotlib(monkeypatch):
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
 
 
 @pytest.mark.parametrize(
