@@ -10,8 +10,8 @@ from scipy.optimize import brentq, minimize_scalar
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, nesterov, sgd
 from ravine.theory.blocks import block, noise_gain_vector
-from ravine.theory.ladder.rates import contraction
 from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.ladder.rates import contraction
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     noise_floor,

@@ -22,9 +22,9 @@ from ravine.theory.bounds.bound import (
     one_curvature,
     scaled,
 )
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
-from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.worst_direction import worst_powers
 

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.methods import Method
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
 from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
 from ravine.theory.ladder.rates import spectral_radius, stable
-from ravine.theory.error_quantity import ErrorQuantity
 
 _ZERO = np.float64(0.0)
 _FEW = 64

@@ -29,8 +29,8 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.chunks import by_chunks
-from ravine.theory.ladder.rates import check_shapes, contraction, spectral_radius, stable
 from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.ladder.rates import check_shapes, contraction, spectral_radius, stable
 from ravine.values import Value
 
 _EIGENVALUES = "give eigenvalues of the Hessian, e.g. [0.05, 100]"
