@@ -68,6 +68,7 @@ _SUBJECTS = {
 """Modules that are shown under a name of their own."""
 
 _HOMES = {
+    "ravine.catalogue": ("CATALOGUE", "NamedMethod", "named_method"),
     "ravine.curvature": ("Curvature",),
     "ravine.diagnosis": ("Diagnosis", "diagnose"),
     "ravine.engine.measures": ("Outcome",),
@@ -75,6 +76,7 @@ _HOMES = {
     "ravine.engine.run": ("Trace", "run"),
     "ravine.engine.schedule": ("Tail",),
     "ravine.engine.sweep": ("sweep",),
+    "ravine.linear_method": ("LinearMethod",),
     "ravine.methods": (
         "Method",
         "gradient_descent",
@@ -103,7 +105,6 @@ _HOMES = {
         "Certificate",
         "CircleRate",
         "Ladder",
-        "LinearMethod",
         "adam_limit",
         "certificate",
         "circle_rate",

@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
 from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
@@ -32,7 +34,7 @@ _CHUNK = 16384
 @overflow_allowed
 def iid_rate(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     L_max: npt.ArrayLike | None = None,
     batch_size: npt.ArrayLike = 1,
@@ -53,7 +55,8 @@ def iid_rate(
     curvature
         Curvature of the whole objective, the mean over the terms.
     method
-        The whole family; arrays broadcast.
+        The whole family; arrays broadcast. Or one ``LinearMethod`` of any memory, with single
+        values of everything else.
     L_max
         Largest curvature of a single term or sample, at least L. L unless given.
     batch_size
@@ -87,6 +90,8 @@ def iid_rate(
         mu_min=mu_min,
         rows=rows,
     )
+    if isinstance(method, LinearMethod):
+        return np.float64(Loop(curvature, method, noise).growth())
 
     return _rate(curvature, method, noise)
 
@@ -143,7 +148,7 @@ def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
 @overflow_allowed
 def smallest_stable_batch(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     L_max: npt.ArrayLike | None = None,
     mu_min: npt.ArrayLike | None = None,
@@ -181,7 +186,12 @@ def smallest_stable_batch(
     >>> round(float(smallest_stable_batch(c, nesterov(c), L_max=100_000)), 3)
     251.309
     """
-    size = _safety_ratio(curvature, method, batch_noise(curvature, L_max=L_max, mu_min=mu_min))
+    noise = batch_noise(curvature, L_max=L_max, mu_min=mu_min)
+    if isinstance(method, LinearMethod):
+        size: Real = np.float64(Loop(curvature, method, noise).stable_batch())
+    else:
+        size = _safety_ratio(curvature, method, noise)
+
     if rows is None:
         return size
 
@@ -218,7 +228,7 @@ def is_mean_square_safe(
 @overflow_allowed
 def iid_noise_floor(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     sigma2: npt.ArrayLike = 1.0,
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
@@ -265,6 +275,10 @@ def iid_noise_floor(
         mu_min=mu_min,
         rows=rows,
     )
+
+    if isinstance(method, LinearMethod):
+        objective = kind is ErrorQuantity.OBJECTIVE
+        return (level * Loop(curvature, method, noise).noise_floor(objective=objective))[()]
 
     safe = is_mean_square_safe(curvature, method, noise)
     low, high, denominator, gain, spread = _at_one(curvature, method, noise)

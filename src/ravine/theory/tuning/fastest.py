@@ -139,7 +139,9 @@ def fastest_on(
         for one in follow
     ]
     best = min([*ends, *tops], key=lambda one: one.value)
-    return FastestMeanSquare(_method(*best.point), float(np.exp(0.5 * best.value)))
+    # The search prefers points whose unchecked growth is a little too low: check the last one.
+    method = _method(*best.point)
+    return FastestMeanSquare(method, float(np.sqrt(moments.growth(method, tolerance=precision))))
 
 
 def _method(log_step: Real | float, s: Real | float) -> Method:
