@@ -118,9 +118,10 @@ def search_growth(
 
         radius, M = loop.radius(kappa, M, sharpness)
         excess = math.log(radius) if radius > 0.0 else -1e3
-        if excess > 0.0:
+        # A radius that may be on either side of 1 is no limit: the search would end beside it.
+        if excess > sharpness:
             low = t
-        else:
+        elif excess < -sharpness:
             high = t
 
         trail.append((t, excess))

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal, one_number
+from ravine.arguments import FloatArray, one_number
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.theory.ladder.batch_noise import BatchNoise
@@ -107,10 +107,12 @@ class Loop:
         return self._largest(value, crossings)
 
     def variance_of_y(self, lam: float) -> float:
-        """Stationary variance of y under unit noise, for a stable λ."""
-        return float(
-            self.seen @ np.linalg.solve(np.eye(self.seen.size) - self._lift(lam), self.kick)
-        )
+        """Stationary variance of y under unit noise; infinite where λ is not stable."""
+        if np.abs(np.linalg.eigvals(self._loop(lam))).max() >= 1.0:
+            return float("inf")
+
+        moments = np.linalg.solve(np.eye(self.seen.size) - self._lift(lam), self.kick)
+        return float(self.seen @ moments)
 
     def _loop(self, lam: float) -> FloatArray:
         return self.A + lam * np.outer(self.B, self.C)
@@ -156,8 +158,3 @@ class Loop:
             best = top
 
         return best
-
-
-def only_for_the_family(function: str) -> Refusal:
-    """The refusal of a LinearMethod by a function that has only closed forms of the family."""
-    return Refusal("method", f"a Method for {function}", "a LinearMethod", "use circle_rate or run")

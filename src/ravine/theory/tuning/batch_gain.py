@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp, inf, log, tanh
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
-from ravine.theory.tuning.search import least
+from ravine.theory.ladder.mean_square_kernel import largest_growth
+from ravine.theory.tuning import search
 from ravine.values import Value
 
 _SHORTEST = 1e-3
@@ -85,16 +87,28 @@ def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, 
     whole = Curvature(mu, L)
     plain = fastest_sgd(whole, options)
 
-    def slowness(log_step: FloatArray, s: FloatArray) -> FloatArray:
+    noise = batch_noise(whole, **options)
+    known, share, least, most = (
+        float(v) for v in (noise.known, noise.share, noise.least, noise.most)
+    )
+
+    # The logarithm of the number of steps, on a grid and at one point.
+    def on_grid(log_step: FloatArray, s: FloatArray) -> FloatArray:
         rate = iid_rate(whole, Method(np.exp(log_step), np.tanh(s)), **options)
-        # Logarithm of the number of steps; not a number where the rate is 1 or more.
-        return np.asarray(-np.log(-np.log(rate)))
+        with np.errstate(all="ignore"):
+            return np.asarray(-np.log(-np.log(rate)))
+
+    def at(log_step: float, s: float) -> float:
+        a = exp(log_step)
+        beta = tanh(s)
+        rate = largest_growth(a * mu, a * L, a * a * known, share, a * least, a * most, beta, beta)
+        return -log(-log(rate)) if 0.0 < rate < 1.0 else inf if rate > 0.0 else -inf
 
     # beta = tanh s: 1 - beta is about 2 exp(-2s), and no good momentum is nearer to 1 than 1/(4√Q).
-    most = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
+    last = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
     shortest = np.log(_SHORTEST * float(plain.method.alpha))
-    axes = [np.linspace(shortest, np.log(_LONGEST / L), 65), np.linspace(-1.0, most, 65)]
-    log_step, s = least(slowness, axes).point
+    axes = [np.linspace(shortest, np.log(_LONGEST / L), 65), np.linspace(-1.0, last, 65)]
+    log_step, s = search.least(on_grid, axes, at=at).point
     method = Method(np.exp(log_step), np.tanh(s))
     rate = float(iid_rate(whole, method, **options))
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.

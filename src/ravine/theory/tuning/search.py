@@ -21,24 +21,27 @@ def least(
     function: Callable[..., FloatArray],
     axes: Sequence[FloatArray],
     *,
+    at: Callable[..., float] | None = None,
     starts: int = 6,
     precision: float = 1e-10,
 ) -> Least:
     """Return the least value over the box that the axes span.
 
     ``function`` takes one array per axis, all of one shape, and may be infinite or NaN where it is
-    not defined. The lowest ``starts`` valleys of the grid are followed down.
+    not defined. The lowest ``starts`` valleys of the grid are followed down. ``at`` is the same
+    function of single numbers, where that is cheaper.
     """
     spacing = [float(axis[1] - axis[0]) for axis in axes]
     lowest = [float(axis[0]) for axis in axes]
     highest = [float(axis[-1]) for axis in axes]
 
-    def at(*point: float) -> float:
-        inside = np.clip(point, lowest, highest)
-        return float(function(*(np.array([x]) for x in inside))[0])
+    def inside(*point: float) -> float:
+        place = np.clip(point, lowest, highest).tolist()
+        value = float(function(*(np.array([x]) for x in place))[0]) if at is None else at(*place)
+        return value if value == value else np.inf
 
     found = valleys(function, axes)[:starts]
-    ends = [descend(at, one, spacing, precision=precision) for one in found]
+    ends = [descend(inside, one, spacing, precision=precision) for one in found]
     best = min(ends, key=lambda one: one.value)
     return Least(tuple(np.clip(best.point, lowest, highest).tolist()), best.value)
 
