@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ravine.arguments import Refusal
+from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method, nesterov
 
 PROBLEM = "Problem"
@@ -50,6 +52,14 @@ Alpha = Annotated[float | None, typer.Option("--alpha", help="Step size.", rich_
 Beta = Annotated[
     float | None,
     typer.Option("--beta", help="Momentum; may be negative.", rich_help_panel=METHOD),
+]
+Named = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help=f"A method at its published parameters: {', '.join(CATALOGUE)}.",
+        rich_help_panel=METHOD,
+    ),
 ]
 Gamma = Annotated[
     float | None,
@@ -107,8 +117,11 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
     return b if a is None else a
 
 
-def method_json(method: Method) -> dict[str, float]:
+def method_json(method: Method | LinearMethod) -> dict[str, Any]:
     """The keys of a method in every JSON output."""
+    if isinstance(method, LinearMethod):
+        return {"numerator": method.numerator.tolist(), "denominator": method.denominator.tolist()}
+
     return {name: float(getattr(method, name)) for name in ("alpha", "beta", "gamma")}
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ravine.arguments import Refusal
+from ravine.catalogue import named_method
 from ravine.cli.options import (
     Alpha,
     BatchSize,
@@ -12,6 +16,7 @@ from ravine.cli.options import (
     LargestTerm,
     LeastTerm,
     Mu,
+    Named,
     Smoothness,
     curvature_from,
     curvature_json,
@@ -19,6 +24,8 @@ from ravine.cli.options import (
     method_json,
 )
 from ravine.cli.output import print_json
+from ravine.linear_method import LinearMethod
+from ravine.methods import Method
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder
@@ -32,6 +39,7 @@ def rate_command(
     alpha: Alpha = None,
     beta: Beta = None,
     gamma: Gamma = None,
+    method: Named = None,
     L_max: LargestTerm = None,
     batch_size: BatchSize = None,
     mu_min: LeastTerm = None,
@@ -39,8 +47,8 @@ def rate_command(
 ) -> None:
     """Say how fast a method converges, and whether mini-batches can make it diverge.
 
-    Without --alpha the usual Nesterov parameters are judged. Without --L-max every sample has the
-    given curvature; with it, the curvature is that of the whole objective.
+    Without --alpha or --method the standard Nesterov parameters are judged. Without --L-max every
+    sample has the given curvature; with it, the curvature is that of the whole objective.
 
     For example:
 
@@ -50,16 +58,23 @@ def rate_command(
 
     - `ravine rate --Q 1000 --L-max 10000 --batch-size 64`
 
+    - `ravine rate --Q 1000 --method triple-momentum`
+
     - `ravine rate --mu 1 --L 8 --alpha 0.1 --beta 0.9 --gamma 0 --json`
     """
     curvature = curvature_from(mu, L, Q)
-    rungs = ladder(
-        curvature,
-        method_from(curvature, alpha, beta, gamma),
-        L_max=L_max,
-        batch_size=1.0 if batch_size is None else batch_size,
-        mu_min=mu_min,
-    )
+    size = 1.0 if batch_size is None else batch_size
+    if method is None:
+        judged: Method | LinearMethod = method_from(curvature, alpha, beta, gamma)
+    elif alpha is not None or beta is not None or gamma is not None:
+        remedy = "drop --method, or --alpha, --beta and --gamma"
+        raise Refusal("method", "given without parameters", method, remedy)
+    else:
+        judged = named_method(method)(curvature, L_max=L_max, batch_size=size)
+
+    rungs = ladder(curvature, judged, L_max=L_max, batch_size=size, mu_min=mu_min)
+    if method is not None:
+        rungs = replace(rungs, called=named_method(method).title)
 
     if json:
         print_json(rate_json(rungs))
@@ -72,7 +87,11 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
     return {
         "curvature": curvature_json(rungs.curvature),
         "method": {"name": rungs.name, **method_json(rungs.method)},
-        **{rung.key: _rate_json(rung, rungs.rates[rung.key]) for rung in RUNGS},
+        **{
+            rung.key: _rate_json(rung, rungs.rates[rung.key])
+            for rung in RUNGS
+            if rung.key in rungs.rates
+        },
         "batches": batches_json(rungs),
         "critical_batch_size": rungs.critical_batch_size,
         "noise_coefficient": rungs.noise_coefficient,
@@ -111,15 +130,14 @@ def _show(rungs: Ladder) -> None:
     out = Console(highlight=False)
     c = rungs.curvature
     m = rungs.method
-    look_ahead = "" if m.is_nesterov else f", gamma = {m.gamma:g}"
-    out.print(f"[bold]{rungs.name}[/]: alpha = {m.alpha:g}, beta = {m.beta:g}{look_ahead}")
+    out.print(f"[bold]{rungs.name}[/]: {parameters_in_words(m)}")
     out.print(f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}\n")
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("rung")
-    table.add_column("growth a step", justify="right")
+    table.add_column("rate per step", justify="right")
     table.add_column("holds for")
 
-    for rung in RUNGS:
+    for rung in (one for one in RUNGS if one.key in rungs.rates):
         rate = rungs.rates[rung.key]
         colour = "green" if rate.upper < 1.0 else "red"
         table.add_row(rung.title, f"[{colour}]{_digits(rate)}[/]", rung.holds_for)
@@ -128,6 +146,18 @@ def _show(rungs: Ladder) -> None:
     out.print(f"\n{_noise(rungs)}")
     out.print(f"{_batch(rungs)}\n")
     out.print(rungs.verdict)
+
+
+def parameters_in_words(method: Method | LinearMethod) -> str:
+    """The parameters in one line: alpha, beta, gamma, or the coefficients of G(z)."""
+    if isinstance(method, LinearMethod):
+        above, below = (
+            ", ".join(f"{v:.6g}" for v in side) for side in (method.numerator, method.denominator)
+        )
+        return f"G = [{above}] / [{below}] in powers of z"
+
+    look_ahead = "" if method.is_nesterov else f", gamma = {method.gamma:g}"
+    return f"alpha = {method.alpha:g}, beta = {method.beta:g}{look_ahead}"
 
 
 def _samples(rungs: Ladder) -> str:

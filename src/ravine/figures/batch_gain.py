@@ -75,7 +75,7 @@ def draw_batch_gain(data: xr.Dataset) -> Figure:
     for axis in (left, right):
         axis.set_xlabel("batch size", fontsize=8.0)
         axis.axvline(
-            critical, color=RED, linestyle="--", label="usual Nesterov parameters are safe beyond"
+            critical, color=RED, linestyle="--", label="textbook Nesterov is stable beyond"
         )
         axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
 

@@ -18,8 +18,8 @@ def test_rungs_are_in_order():
     [
         (2000, nesterov, ["Usual Nesterov", "can diverge", "Sharing eigenvectors does not help"]),
         (14, nesterov, ["can diverge", "While they share eigenvectors it converges"]),
-        (8, nesterov, ["certain to converge on every finite sum", "0.9142 a step"]),
-        (32, sgd, ["SGD at 2/(mu + L)", "certain to converge", "0.9394 a step"]),
+        (8, nesterov, ["certain to converge on every finite sum", "0.9142 per step"]),
+        (32, sgd, ["SGD at 2/(mu + L)", "certain to converge", "0.9394 per step"]),
         (32, heavy_ball, ["Polyak's heavy ball", "can diverge"]),
         (8, triple_momentum, ["Triple momentum", "certain"]),
         (8, lambda c: Method(3 / c.L, 0.9), ["diverges even with exact gradients", "4.226"]),

@@ -59,7 +59,7 @@ def test_a_step_for_every_mu_keeps_below_the_safe_one(beta):
 def test_a_rate_close_to_one_is_certified(Q):
     advice = recommend(Curvature(1, Q))
     assert 1.0 - advice.value == pytest.approx(2.0 / Q, rel=0.02)
-    assert f"1 - {1.0 - advice.value:.4g} a step" in advice.guarantee
+    assert f"1 - {1.0 - advice.value:.4g} per step" in advice.guarantee
 
 
 def test_batches_get_the_least_guaranteed_mean_square_rate():

@@ -161,7 +161,7 @@ def smallest_stable_batch(
 
     b* = max over λ in [mu, L] of (λ - mu_min)(L_max - λ) Var y(λ), with Var y the stationary
     variance of unit noise: every larger batch converges in mean square, and for every smaller one
-    some sum in one dimension with this curvature diverges. At the usual Nesterov parameters of
+    some sum in one dimension with this curvature diverges. At the standard Nesterov parameters of
     the whole objective b* is about (L_max/L) √Q/4.
 
     Parameters

@@ -106,8 +106,8 @@ def spectral_radius(curvature: Curvature, method: Method | LinearMethod) -> Real
 
     Near critical damping (t² = 4d) the block has nearly a double eigenvalue: there the result is
     conditioned like a square root, and about 1e-8 of relative error is all that float64 allows.
-    A discriminant below its own rounding counts as zero, so at the usual parameters of Nesterov's
-    method and of heavy ball the rate is right to the last digits.
+    A discriminant below its own rounding counts as zero, so at the standard parameters of
+    Nesterov's method and of heavy ball the rate is right to the last digits.
 
     Of a ``LinearMethod`` it is the largest radius over all λ in [mu, L], for single values: with
     more memory than two points the worst λ may lie inside.

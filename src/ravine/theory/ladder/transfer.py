@@ -144,7 +144,7 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     >>> round(float(circle_rate(c, late).upper), 6)
     0.979598
     """
-    mu = one_number("mu", curvature.mu, "positive", remedy=_ONE_METHOD)
+    mu = one_number("mu", curvature.mu, "of any size", remedy=_ONE_METHOD)
     L = one_number("L", curvature.L, "positive", remedy=_ONE_METHOD)
     linear = LinearMethod.of(method) if isinstance(method, Method) else method
 

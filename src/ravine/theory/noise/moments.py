@@ -297,7 +297,7 @@ def paper_noise_coefficient(
     """The coefficient of sigma² that Theorem 1 states; an estimate, not a bound.
 
     alpha² ((1+gamma)² + 1) / (1 - ρ²), and with ``c_epsilon=True`` times the estimate
-    1 + (1 - ρ²)(‖A‖² - ρ²) that the paper puts for its constant C_ε. At the usual parameters
+    1 + (1 - ρ²)(‖A‖² - ρ²) that the paper puts for its constant C_ε. At the standard parameters
     the true variance of the worst direction is larger for Q > 9.107470, even with it: see
     :func:`exact_noise_coefficient`.
 

@@ -135,7 +135,7 @@ class BatchGain(Value):
     momentum: tuple[Tuned, ...]
     """The fastest Nesterov parameters at each batch size."""
     critical: float
-    """The critical batch size of the usual Nesterov parameters of the whole objective."""
+    """The critical batch size of the standard Nesterov parameters of the whole objective."""
 
     @property
     def gain(self) -> FloatArray:
@@ -164,7 +164,7 @@ class BatchGain(Value):
         gains = [f"{gain[self.batch_sizes.index(b)]:.2g} times at {b:g}" for b in ends]
 
         return (
-            f"{where} momentum gains {nothing}{' and '.join(gains)}; the usual Nesterov "
+            f"{where} momentum gains {nothing}{' and '.join(gains)}; the standard Nesterov "
             f"parameters are safe in mean square only for batches larger than {self.critical:.4g}."
         )
 

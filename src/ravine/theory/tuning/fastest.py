@@ -141,7 +141,7 @@ def fastest_on(
     best = min([*ends, *tops], key=lambda one: one.value)
     # The search prefers points whose unchecked growth is a little too low: check the last one.
     method = _method(*best.point)
-    return FastestMeanSquare(method, float(np.sqrt(moments.growth(method, tolerance=precision))))
+    return FastestMeanSquare(method, float(np.sqrt(moments.growth(method))))
 
 
 def _method(log_step: Real | float, s: Real | float) -> Method:

@@ -243,12 +243,12 @@ def _for_any_sampling(
     proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {_digits(rungs.worst_case_rate)} a step, from at most "
+        f"a factor {_digits(rungs.worst_case_rate)} per step, from at most "
         f"{proof.transient_gain:.4g} times its start, to at most {proof.noise_gain:.4g} times the "
         "mean gradient norm at the minimiser"
     )
 
-    quantity = "worst-case rate a step"
+    quantity = "worst-case rate per step"
 
     return Recommendation(
         Setting.ANY_SAMPLING, method, rungs.worst_case_rate, quantity, reason, guarantee, rungs
@@ -308,12 +308,12 @@ def _for_mini_batches(
     )
     guarantee = (
         f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
-        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} a step or faster in the long run, "
+        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} per step or faster in the long run, "
         f"and E‖y - x*‖² ends at no more than {floor:.4g} times the variance of a batch's gradient "
         "at the minimiser"
     )
 
-    quantity = "guaranteed root-mean-square rate a step"
+    quantity = "guaranteed root-mean-square rate per step"
 
     return Recommendation(
         Setting.MINI_BATCHES, best.method, best.rate, quantity, reason, guarantee, rungs, gain
@@ -400,7 +400,7 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     )
     guarantee = (
         f"under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor {rate:.6g} "
-        "a step; another sampling or another sum is not covered"
+        "per step; another sampling or another sum is not covered"
     )
-    quantity = "root-mean-square rate a step"
+    quantity = "root-mean-square rate per step"
     return Recommendation(Setting.FINITE_SUM, method, rate, quantity, reason, guarantee, rungs)
