@@ -20,7 +20,7 @@ def loop(name, h, steps):
     """The points y of the method on ½ h y², as its paper writes it; None where it has no loop."""
     c, L, mu = CURVATURE, 40.0, 1.0
     y, out = 1.0, []
-    if name == "aggregated-momentum":
+    if name == "aggmo":
         speeds = np.zeros(3)
         for _ in range(steps):
             out.append(y)
@@ -101,7 +101,7 @@ def test_it_rests_at_the_minimiser_and_keeps_its_memory(name):
     rest = method.at_rest(3.0)[:, 0]
     np.testing.assert_allclose(A @ rest, rest, rtol=1e-9)
     assert C @ rest == pytest.approx(3.0)
-    assert method.memory == {"aggregated-momentum": 4, "stale-gradient": 3}.get(name, 2)
+    assert method.memory == {"aggmo": 4, "stale-gradient": 3}.get(name, 2)
 
 
 @EVERY

@@ -135,6 +135,14 @@ _HOMES = {
         "transient_peak",
     ),
     "ravine.theory.tuning.batch_gain": ("BatchGain", "batch_gain"),
+    "ravine.theory.tuning.league": ("league",),
+    "ravine.theory.tuning.rescale": ("Rescaled", "rescale"),
+    "ravine.theory.tuning.useful_batch": (
+        "BatchSizes",
+        "UsefulBatch",
+        "batch_sizes",
+        "useful_batch_size",
+    ),
     "ravine.theory.tuning.recommend": ("Recommendation", "Setting", "recommend"),
 }
 """Where every public name lives. It is loaded when it is first asked for: ``import ravine`` stays

@@ -188,7 +188,7 @@ CATALOGUE: dict[str, NamedMethod] = {
         "RMSprop, fixed preconditioner", "Tieleman and Hinton 2012",
         "lr = 1/L in preconditioned units", "lr", lambda c, _: gradient_descent(c),
     ),
-    "aggregated-momentum": NamedMethod(
+    "aggmo": NamedMethod(
         "aggregated momentum", "Lucas, Sun, Zemel and Grosse 2019",
         "lr = 1/L, dampings 0, 0.9, 0.99", "lr", _aggregated,
     ),

@@ -89,7 +89,7 @@ def test_a_named_method_is_judged_at_its_published_parameters(ravine):
     data = json.loads(shown.out)
     assert data["method"]["name"] == "triple momentum"
     assert data["spectral_radius"] == pytest.approx(0.9)
-    shown = ravine("rate", "--Q", "100", "--method", "aggregated-momentum")
+    shown = ravine("rate", "--Q", "100", "--method", "aggmo")
     assert "aggregated momentum: G = [0.01, -0.0126" in shown.out
 
 

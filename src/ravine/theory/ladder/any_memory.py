@@ -119,7 +119,8 @@ class Loop:
 
     def _lift(self, lam: float) -> FloatArray:
         loop = self._loop(lam)
-        return np.kron(loop, loop)
+        lift: FloatArray = np.kron(loop, loop)
+        return lift
 
     @staticmethod
     def _at(coefficients: tuple[float, float, float], lam: float) -> float:

@@ -278,7 +278,7 @@ def iid_noise_floor(
 
     if isinstance(method, LinearMethod):
         objective = kind is ErrorQuantity.OBJECTIVE
-        return (level * Loop(curvature, method, noise).noise_floor(objective=objective))[()]
+        return level * Loop(curvature, method, noise).noise_floor(objective=objective)
 
     safe = is_mean_square_safe(curvature, method, noise)
     low, high, denominator, gain, spread = _at_one(curvature, method, noise)

@@ -151,7 +151,7 @@ class BatchGain(Value):
     def sentence(self) -> str:
         """The result in one sentence."""
         gain = self.gain
-        useful = [b for b, g in zip(self.batch_sizes, gain, strict=True) if g >= _NOTICEABLE]
+        useful = [b for b, g in zip(self.batch_sizes, gain, strict=True) if g >= NOTICEABLE]
         last = self.batch_sizes[-1]
         share = f"L_max/L = {self.L_max / float(self.curvature.L):g}"
         where = f"With Q = {float(self.curvature.Q):g} and {share}"
@@ -169,7 +169,7 @@ class BatchGain(Value):
         )
 
 
-_NOTICEABLE = 1.05
+NOTICEABLE = 1.05
 """A gain of less than a twentieth is called nothing."""
 
 

@@ -92,7 +92,8 @@ class _Adversary:
         self.half = 0.5 * (L - mu)
         self.ends = (mu, L)
         self.noise = noise
-        self.given = {"sigma2": sigma2, "distance": distance, "steps": steps}
+        self.given = {"sigma2": sigma2, "distance": distance}
+        self.steps = steps
         self.weighted = kind is ErrorQuantity.OBJECTIVE
         # E r² is a polynomial of degree 2 steps in λ, and λ E r² of one more.
         self.degree = 2 * steps + (1 if self.weighted else 0)
@@ -100,7 +101,7 @@ class _Adversary:
     def errors(self, log_step: FloatArray, s: FloatArray, lam: FloatArray) -> FloatArray:
         """Errors at (alpha, beta) = (exp log_step, tanh s), curvatures as a last axis."""
         method = Method(np.exp(log_step)[..., None], np.tanh(s)[..., None])
-        moments = moment_after(lam, method, self.noise, **self.given)
+        moments = moment_after(lam, method, self.noise, steps=self.steps, **self.given)
         return 0.5 * lam * moments if self.weighted else moments
 
     def worst(self, log_step: float, s: float) -> tuple[float, FloatArray]:
@@ -218,7 +219,8 @@ def _least(
     spacing = [float(axis[1] - axis[0]) for axis in axes]
 
     def logarithm(lam: FloatArray, log_step: FloatArray, s: FloatArray) -> FloatArray:
-        return np.log(np.maximum(adversary.errors(log_step, s, lam).max(axis=-1), 1e-300))
+        worst = adversary.errors(log_step, s, lam).max(axis=-1)
+        return np.asarray(np.log(np.maximum(worst, 1e-300)))
 
     def at(lam: FloatArray, log_step: float, s: float) -> float:
         return float(logarithm(lam, np.array(log_step), np.array(s)))
