@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import typer
 
+from ravine.arguments import Real
 from ravine.cli.options import (
+    OUTPUT,
+    PROBLEM,
     Condition,
     Json,
     LargestTerm,
@@ -17,9 +19,11 @@ from ravine.cli.options import (
     Smoothness,
     curvature_from,
     curvature_json,
+    curvature_options,
     method_json,
+    option,
 )
-from ravine.cli.output import digits, print_json, say, table
+from ravine.cli.output import digits, print_json, say, suggest, table
 from ravine.cli.pictures import check_out, save_picture
 
 if TYPE_CHECKING:
@@ -35,10 +39,10 @@ def batch_command(
     mu_min: LeastTerm = None,
     sizes: Annotated[
         list[float] | None,
-        typer.Option("--batch-size", help="Batch size of the table; may be repeated."),
+        option(PROBLEM, "--batch-size", "Batch size to compute. Can be repeated.", "N"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")
+        Path | None, option(OUTPUT, "--out", "Picture to write: .png, .svg or .pdf.", "FILE")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -121,21 +125,31 @@ def _show(result: BatchGain, three: BatchSizes, out: Path | None) -> None:
     rows = [
         (
             f"{size:g}",
-            f"{float(plain.method.alpha) * L:.4g}",
+            _step(plain.method.alpha * L),
             _steps(plain.steps_per_digit),
-            f"{float(fast.method.alpha) * L:.4g}",
-            f"{float(fast.method.beta):.4g}",
+            _step(fast.method.alpha * L),
+            digits(fast.method.beta),
             _steps(fast.steps_per_digit),
-            f"{gain:.3g}",
+            digits(gain),
         )
         for size, plain, fast, gain in zip(
             result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True
         )
     ]
     table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows)
-    say("\nSteps take √E‖y - x*‖² down to a tenth, guaranteed for every such problem.")
+    say("\nSteps: to a tenth of √E‖y - x*‖², guaranteed for every such problem.")
     if out is not None:
-        say(f"wrote {out}")
+        say(f"Wrote {out}.")
+
+    size = result.batch_sizes[-1]
+    options = f"{curvature_options(c)} --L-max {result.L_max:g} --batch-size {size:g}"
+    suggest(f"ravine recommend {options}", f"exact settings for batches of {size:g}")
+
+
+def _step(size: Real) -> str:
+    """A step size rounded down: rounded up, it could lose the guarantee."""
+    unit = 10.0 ** (np.floor(np.log10(size)) - 2.0)
+    return digits(unit * np.floor(size / unit * (1.0 + 1e-12)))
 
 
 def _steps(count: float) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ravine.cli.options import (
+    OUTPUT,
+    PROBLEM,
     BatchSize,
     Condition,
     Json,
@@ -19,6 +19,7 @@ from ravine.cli.options import (
     curvature_json,
     method_json,
     one_of,
+    option,
 )
 from ravine.cli.output import coloured, digits, print_json, say, table
 from ravine.cli.pictures import check_out, save_picture
@@ -34,12 +35,12 @@ def compare_command(
     L_max: LargestTerm = None,
     ratio: Annotated[
         float | None,
-        typer.Option("--L-max-ratio", help="L_max/L, instead of --L-max; at least 1."),
+        option(PROBLEM, "--L-max-ratio", "L_max/L, instead of --L-max; at least 1.", "N"),
     ] = None,
     mu_min: LeastTerm = None,
     batch_size: BatchSize = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")
+        Path | None, option(OUTPUT, "--out", "Picture to write: .png, .svg or .pdf.", "FILE")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -109,9 +110,9 @@ def compare_command(
     table(head, rows)
     say(
         "\nRates per step at the published parameters: exact gradients, independent batches, worst "
-        "order. batch: smallest batch that is stable in mean square. noise: worst E‖y - x*‖² per unit of gradient "
-        "variance. best iid: rate with the best parameters at this batch size; steps: to a tenth "
-        "of the error."
+        "order. batch: smallest batch that is stable in mean square. noise: worst E‖y - x*‖² per "
+        "unit of gradient variance. best iid: rate with the best parameters at this batch size; "
+        "steps: to a tenth of the error."
     )
     if out is not None:
         say(f"wrote {out}")

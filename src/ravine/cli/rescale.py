@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
-
-from ravine.cli.options import Condition, Json, LargestTerm, Mu, Smoothness, curvature_from
+from ravine.cli.options import (
+    METHOD,
+    Condition,
+    Json,
+    LargestTerm,
+    Mu,
+    Smoothness,
+    curvature_from,
+    option,
+)
 from ravine.cli.output import digits, print_json, say, table
 from ravine.theory.tuning.rescale import rescale
 
 
 def rescale_command(
-    lr: Annotated[float, typer.Option("--lr", help="Learning rate at the old batch size.")],
-    from_batch: Annotated[float, typer.Option("--from-batch", help="Old batch size.")],
-    to_batch: Annotated[float, typer.Option("--to-batch", help="New batch size.")],
-    momentum: Annotated[float, typer.Option("--momentum", help="Momentum; beta1 for AdamW.")] = 0.0,
-    nesterov: Annotated[bool, typer.Option("--nesterov", help="SGD with nesterov=True.")] = False,
-    optimizer: Annotated[str, typer.Option("--optimizer", help="sgd or adamw.")] = "sgd",
+    lr: Annotated[float, option(METHOD, "--lr", "Learning rate at the old batch size.", "N")],
+    from_batch: Annotated[float, option(METHOD, "--from-batch", "Old batch size.", "N")],
+    to_batch: Annotated[float, option(METHOD, "--to-batch", "New batch size.", "N")],
+    momentum: Annotated[
+        float, option(METHOD, "--momentum", "Momentum; beta1 for AdamW.", "N")
+    ] = 0.0,
+    nesterov: Annotated[bool, option(METHOD, "--nesterov", "SGD with nesterov=True.")] = False,
+    optimizer: Annotated[str, option(METHOD, "--optimizer", "sgd or adamw.", "NAME")] = "sgd",
     mu: Mu = None,
     L: Smoothness = None,
     Q: Condition = None,
