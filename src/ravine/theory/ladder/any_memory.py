@@ -119,8 +119,7 @@ class Loop:
 
     def _lift(self, lam: float) -> FloatArray:
         loop = self._loop(lam)
-        lift: FloatArray = np.kron(loop, loop)
-        return lift
+        return np.asarray(np.kron(loop, loop), dtype=np.float64)
 
     @staticmethod
     def _at(coefficients: tuple[float, float, float], lam: float) -> float:

@@ -102,7 +102,7 @@ def _law(curvature: Curvature, L_max: float | None, method: str, share: float) -
     """The batch size of an efficiency for Q → ∞ and mu_min = 0."""
     steepness = 1.0 if L_max is None else float(L_max) / float(curvature.L)
     if method == "sgd":
-        return 1.0 + steepness * (2.0 - share + 2.0 * np.sqrt(1.0 - share)) / share
+        return 1.0 + steepness * (2.0 - share + 2.0 * float(np.sqrt(1.0 - share))) / share
 
     x = share**-0.5
     return steepness * float(np.sqrt(16.0 / 3.0 * x**3 * (x - 1.0) * float(curvature.Q)))
