@@ -123,8 +123,8 @@ def test_what_the_command_line_gave_is_not_blamed_on_the_file(read):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="there is no such file"):
         read_spec_file(tmp_path / "none.toml")
+    (tmp_path / "a.toml").write_bytes(bytes([255]))
     with pytest.raises(ValueError, match="not text in UTF-8"):
-        (tmp_path / "a.toml").write_bytes(bytes([255]))
         read_spec_file(tmp_path / "a.toml")
 
 

@@ -45,9 +45,10 @@ def test_the_problem_and_its_sampling_decide_the_kernel(spec):
         assert measured["final_error"][0, 0] == pytest.approx(trace.errors[-1], rel=1e-10)
 
 
-def test_a_loss_without_compiled_code_runs_step_by_step(spec, monkeypatch):
+@pytest.mark.parametrize("code", [None, 99])
+def test_a_loss_without_compiled_code_runs_step_by_step(spec, monkeypatch, code):
     plane = spec(LOGISTIC, steps=8, repeats=1)
     compiled = kernel_for(plane).run(plane, 0, 2)["final_error"]
-    monkeypatch.setattr(Logistic, "kernel_code", None)
+    monkeypatch.setattr(Logistic, "kernel_code", code)
     assert kernel_for(plane) is ANYTHING
     np.testing.assert_allclose(kernel_for(plane).run(plane, 0, 2)["final_error"], compiled, 1e-10)
