@@ -25,7 +25,7 @@ _DPI = 200  # dots an inch, for print
 def plot_command(
     store: Annotated[Path, typer.Argument(help="Store of a sweep, or a NetCDF file of one.")],
     measure: Annotated[
-        str | None, typer.Option("--measure", help="Variable to show; left out: the first.")
+        str | None, typer.Option("--measure", help="Variable to show. Default: the first.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")] = Path(
         "sweep.png"
@@ -34,8 +34,7 @@ def plot_command(
 ) -> None:
     """Draw a measure of a sweep in colour, with the contours of the ladder's rungs on top.
 
-    Inside a contour that rung guarantees convergence. A store that is not finished is drawn as
-    far as it is.
+    Inside a contour that rung guarantees convergence. Pixels that are not computed yet stay empty.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""``ravine sweep``: run a specification file, keep the result in a store, go on with it."""
+"""``ravine sweep``: run a specification file, keep the result in a store, resume it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def sweep_command(
         int | None, typer.Option("--threads", help="Threads, here or of each worker.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a store that is there already.")
+        bool, typer.Option("--resume", help="Resume a store that already exists.")
     ] = False,
     status: Annotated[
-        Path | None, typer.Option("--status", help="Say how far this store is, and stop.")
+        Path | None, typer.Option("--status", help="Show the progress of this store and exit.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a method over a plane of parameters, as a file says, into a store that can be resumed.
+    """Run the sweep that a TOML file describes, and keep the result in a store.
 
-    Killed at any moment, the run goes on where it stopped with --resume, and ends with the same
-    bits. Open the store with xarray.open_zarr, or draw it with ravine plot.
+    A run that was killed at any time continues with --resume and ends with the same bits. Open the
+    store with xarray.open_zarr, or draw it with ravine plot.
 
     For example:
 
@@ -78,7 +78,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
         before = store_status(store).done
         if not resume:
             shown = f"{store}, where {before} tiles are finished"
-            remedy = "add --resume to go on with it, or give another path"
+            remedy = "add --resume to continue it, or give another path"
             raise Refusal("out", "new", shown, remedy)
 
     given = {name: value for name, value in others.items() if value is not None}
@@ -127,7 +127,7 @@ def _show_status(store: Path, json: bool) -> None:
         )
         return
 
-    end = "complete" if state.is_complete else "go on with --resume"
+    end = "complete" if state.is_complete else "continue with --resume"
     damaged = f", {len(state.damages)} damaged ({state.damages[0]})" if state.damages else ""
     share = state.done / state.total
     typer.echo(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")

@@ -236,7 +236,7 @@ def test_interrupted_it_says_how_far_it_came_and_can_go_on(whole, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "sweep.zarr")
     monkeypatch.undo()
-    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to go on\n"
+    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to continue\n"
     assert capsys.readouterr().err.endswith(line)
     same_bits(run(tmp_path / "sweep.zarr").load(), whole[1])
 
