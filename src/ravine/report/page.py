@@ -48,6 +48,7 @@ footer { margin-top: 3rem; font-size: .85rem; }
 _COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
 """What the button beside a piece of code does."""
 
+
 @dataclass
 class Page:
     """A page that is filled from top to bottom and then written.
