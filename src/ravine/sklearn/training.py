@@ -109,7 +109,7 @@ def _race(
     falling = LINEAR.factors(len(order))
     W = mini_batches(objective, P, W[chosen], lr, momentum[chosen], larger, order, falling)[0]
 
-    # Weights at which the loss is no less than at the start are of no use.
+    # Weights with no less loss than at the start are discarded.
     pair = np.stack([training.W, W])
     if np.diff(objective.value(pair, objective.scores(pair, judged), judged))[0] < 0.0:
         training.W = W
