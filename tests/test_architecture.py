@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "report": ROOTS | {"theory", "problems", "engine", "figures", "tables", "diagnosis"},
     "reproduction": ROOTS | {"theory", "problems", "engine", "figures", "claims", "report"},
     "torch": ROOTS | {"theory"},
+    "sklearn": ROOTS | {"theory", "problems", "engine", "tables", "diagnosis"},
     "cli": ROOTS
     | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
     | {"reproduction", "web"},
