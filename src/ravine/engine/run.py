@@ -7,7 +7,7 @@ trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from ravine.arguments import (
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
 from ravine.engine.draws.random import NOISE, advance, key_of_seed, output, stream
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled
+from ravine.engine.kernels.compiled import compiled
 from ravine.engine.measures import (
     FIELDS,
     Outcome,
@@ -399,24 +399,18 @@ def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
     return x0
 
 
-def _new_normals(fingerprint: int) -> Callable[..., None]:
-    @compiled
-    def normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
-        for j in range(out.shape[1] if fingerprint >= 0 else 0):
-            s0, s1, s2, s3 = stream(seed, identity, np.uint32(j), NOISE)
-            for k in range(0, out.shape[0], 2):
-                first = output(s0, s3)
-                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-                even, odd = normal_pair(first, output(s0, s3))
-                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-                out[k, j] = even
-                if k + 1 < out.shape[0]:
-                    out[k + 1, j] = odd
-
-    return normals
-
-
-_normals = _new_normals(FINGERPRINT)
+@compiled
+def _normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
+    for j in range(out.shape[1]):
+        s0, s1, s2, s3 = stream(seed, identity, np.uint32(j), NOISE)
+        for k in range(0, out.shape[0], 2):
+            first = output(s0, s3)
+            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+            even, odd = normal_pair(first, output(s0, s3))
+            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+            out[k, j] = even
+            if k + 1 < out.shape[0]:
+                out[k + 1, j] = odd
 
 
 def _noise(
