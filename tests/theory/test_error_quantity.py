@@ -1,6 +1,6 @@
 import pytest
 
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 
 
 def test_each_quantity_says_what_it_is():
