@@ -24,10 +24,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from ravine.torch.copies import Batches, batch_loss
 
 import ravine
 from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
-from ravine.torch.copies import Batches, batch_loss
 from ravine.torch.curvature import SAMPLES, measure
 
 RUNS = 64
