@@ -51,7 +51,7 @@ class Command:
 def commands() -> list[Command]:
     """All commands, in the order of ``ravine --help``."""
     group: Any = typer.main.get_command(app)
-    return [_command(name, command) for name, command in group.commands.items()]
+    return [_command(name, group.get_command(None, name)) for name in group.list_commands(None)]
 
 
 def _command(name: str, command: Any) -> Command:
@@ -78,7 +78,7 @@ def _option(parameter: Any) -> Option:
     default = parameter.default
     if takes and isinstance(default, (int, float, str)) and not isinstance(default, bool):
         shown = default.value if isinstance(default, Enum) else default
-        meaning += f" Usually {shown}."
+        meaning += f" Default: {shown}."
     return Option(written, takes, meaning)
 
 

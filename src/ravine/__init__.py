@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ravine.theory import ladder as rates
     from ravine.theory.finite_sums.growth import growth
     from ravine.theory.ladder.certificate import certificate
-    from ravine.theory.ladder.iid import critical_batch_size, iid_rate
+    from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
     from ravine.theory.ladder.ladder import ladder
     from ravine.theory.ladder.rates import spectral_radius
     from ravine.theory.ladder.safety import safe_momentum, safe_step
@@ -36,7 +36,6 @@ __all__ = [
     "Sampling",
     "bounds",
     "certificate",
-    "critical_batch_size",
     "diagnose",
     "finite_sums",
     "growth",
@@ -52,6 +51,7 @@ __all__ = [
     "safe_momentum",
     "safe_step",
     "sgd",
+    "smallest_stable_batch",
     "spectral_radius",
     "sweep",
     "worst_case_rate",
@@ -104,6 +104,7 @@ _HOMES = {
         "CircleRate",
         "Ladder",
         "LinearMethod",
+        "adam_limit",
         "certificate",
         "circle_rate",
         "commuting_rate",
@@ -112,9 +113,11 @@ _HOMES = {
         "iid_noise_floor",
         "iid_rate",
         "ladder",
+        "largest_step",
         "safe_momentum",
         "safe_step",
         "schedule_rate",
+        "smallest_stable_batch",
         "spectral_radius",
         "stable",
         "turning_angle",

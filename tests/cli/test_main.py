@@ -1,16 +1,47 @@
+import ast
 import os
 import subprocess
 import sys
+
+import pytest
 
 import ravine as package
 from ravine.cli import COMMANDS
 
 
-def test_without_arguments_the_help_is_shown(ravine):
+def test_alone_it_shows_four_questions_and_every_command(ravine):
     shown = ravine()
     assert shown.code == 0
-    for command in COMMANDS:
-        assert f"│ {command} " in shown.out
+    assert ravine("--help").out == shown.out
+    questions = {command.question for command in COMMANDS.values()}
+    assert len(questions) == 4
+    assert {line for line in shown.out.splitlines() if line.endswith("?")} == questions
+    for name, command in COMMANDS.items():
+        assert f"  {name:10} {command.answer}\n" in shown.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("columns", "limit"), [("80", 80), ("140", 100)])
+def test_help_has_examples_and_fits(ravine, monkeypatch, name, columns, limit):
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = ravine(name, "--help").out.splitlines()
+    assert max(map(len, lines)) <= limit
+    assert sum(line.startswith(f"  • ravine {name}") for line in lines) >= 2
+    assert not any("…" in line for line in lines)
+
+
+def test_a_command_loads_its_own_modules_only():
+    code = (
+        "import sys; from ravine.cli import main\n"
+        "try: main(['rate', '--Q', '100', '--json'])\n"
+        "except SystemExit: pass\n"
+        "print([n for n in sys.modules if n.startswith('ravine.')], file=sys.stderr)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = ast.literal_eval(shown.stderr)
+    assert len(loaded) <= 55
+    for part in ("engine", "figures", "problems", "diagnosis", "cli.batch"):
+        assert not any(name.startswith(f"ravine.{part}") for name in loaded)
 
 
 def test_version(ravine):

@@ -11,8 +11,8 @@ from ravine.cli.options import (
     method_from,
     method_json,
     one_of,
-    print_json,
 )
+from ravine.cli.output import print_json, rate_digits, table
 
 
 def test_a_curvature_from_its_ends_or_its_ratio():
@@ -65,3 +65,22 @@ def test_infinite_numbers_become_null(capsys):
 def test_keys_of_methods_and_curvatures():
     assert method_json(Method(0.1, 0.5)) == {"alpha": 0.1, "beta": 0.5, "gamma": 0.5}
     assert curvature_json(Curvature(2.0, 8.0)) == {"mu": 2.0, "L": 8.0, "Q": 4.0}
+
+
+def test_a_table_wraps_its_cells_and_cuts_nothing(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    words = "a sentence that is much longer than the terminal is wide"
+    table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert lines[1].startswith("[bold]   0.9")
+    assert " ".join(" ".join(lines[1:]).split()).endswith("terminal is wide")
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [(0.9, "0.900"), (1.0, "1"), (1.2728, "1.27"), (0.99996, "0.99996"), (1.0001, "1.0001"),
+     (0.4, "0.400"), (12345.0, "12300"), (float("inf"), "inf"), (1.0 - 1e-12, "1.000000000")],
+)  # fmt: skip
+def test_a_rate_is_told_from_one(rate, shown):
+    assert rate_digits(rate) == shown

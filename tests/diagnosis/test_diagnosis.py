@@ -1,18 +1,17 @@
 import dataclasses
 
 import numpy as np
-import pytest
 
 from ravine.diagnosis.diagnosis import best_of, safe
 from ravine.diagnosis.estimate import Estimate
-from ravine.diagnosis.prediction import Fate
+from ravine.diagnosis.prediction import Outcome
 
 
 def test_the_recommendation_is_the_least_loss_of_what_is_safe(calm):
     best = calm.recommendation
     good = [p for p in calm.predictions if safe(p)]
     assert best.loss <= 1.02 * min(p.loss for p in good)
-    spoilt = tuple(dataclasses.replace(p, fate=Fate.ERRATIC) for p in calm.predictions)
+    spoilt = tuple(dataclasses.replace(p, outcome=Outcome.ERRATIC) for p in calm.predictions)
     assert best_of(spoilt) is None
 
 
@@ -37,16 +36,7 @@ def test_it_shows_itself_shortly_and_in_notebooks(calm):
     html = calm._repr_html_()
     assert "<table" in html
     assert "schedule" in html
-    assert html.count("(recommended)") == 1
-    # The curve begins at the loss of the start, which all runs share, and ends with the last step.
-    losses = calm._losses(calm.recommendation)
-    assert losses[0] == pytest.approx(calm.survey.start_excess, rel=1e-6)
-    assert len(losses) == calm.steps + 1
-    for place, prediction in enumerate(calm.predictions):
-        last = np.median(calm.runs.excess[calm.runs.watched[-1], :, place])
-        if np.isfinite(last) and last > 0.0:
-            assert calm._losses(prediction)[-1] == pytest.approx(last)
-    assert f"step {calm.steps}<" in html
+    assert html.count(" *<") == 1
 
 
 def test_a_frame_has_one_row_for_each_recipe(calm):

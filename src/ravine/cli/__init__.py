@@ -1,60 +1,87 @@
-"""The ``ravine`` command: one file a subcommand."""
+"""The ``ravine`` command: one file per subcommand, which is imported when it is called."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ravine.arguments import Refusal
-from ravine.cli.batch import batch_command
-from ravine.cli.convert import convert_command
-from ravine.cli.diagnose import diagnose_command
-from ravine.cli.explore import explore_command
-from ravine.cli.map import map_command
-from ravine.cli.plot import plot_command
-from ravine.cli.rate import rate_command
-from ravine.cli.recommend import recommend_command
-from ravine.cli.reproduce import reproduce
-from ravine.cli.sweep import sweep_command
+
+_NO_READER = 141
+"""Exit code of a program whose pipe was closed, as in a shell."""
+_LINE = 600
+"""Longest error message in characters: an option of five thousand is not repeated in full."""
+_SAFE = "Do this step size and momentum converge, and how fast?"
+_CHOOSE = "Which step size, momentum and batch size should I use?"
+_DATA = "What happens on my data?"
+_PICTURE = "What does the whole picture look like?"
+
+
+class Listed(NamedTuple):
+    """A command in the overview: where it is, which question it answers, and how."""
+
+    function: str
+    question: str
+    answer: str
+
+
+COMMANDS = {
+    "rate": Listed("rate.rate_command", _SAFE, "rates with exact gradients, noise and batches"),
+    "recommend": Listed("recommend.recommend_command", _CHOOSE, "settings with a guarantee"),
+    "batch": Listed("batch.batch_command", _CHOOSE, "how large batches must be, and what they buy"),
+    "convert": Listed("convert.convert_command", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
+    "diagnose": Listed("diagnose.diagnose_command", _DATA, "a table: what works, what fails, why"),
+    "explore": Listed("explore.explore_command", _PICTURE, "a local page with sliders"),
+    "map": Listed("map.map_command", _PICTURE, "the plane of step size and momentum"),
+    "sweep": Listed("sweep.sweep_command", _PICTURE, "run a method on every point of that plane"),
+    "plot": Listed("plot.plot_command", _PICTURE, "draw a sweep beside the theory"),
+    "reproduce": Listed("reproduce.reproduce_command", _PICTURE, "the paper's figures and claims"),
+}
+"""Every command in the order of the overview, by the question that it answers."""
+
+
+class _Commands(TyperGroup):
+    """The group of all commands; only the one that is called is imported."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Unknown names are compared with these; the values are loaded by get_command.
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+
+        if self.commands[cmd_name] is None:
+            module, function = COMMANDS[cmd_name].function.split(".")
+            one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+            one.command(cmd_name)(getattr(import_module(f"ravine.cli.{module}"), function))
+            self.commands[cmd_name] = typer.main.get_command(one)
+
+        return self.commands[cmd_name]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from ravine.cli.output import print_overview
+
+        print_overview()
+
 
 app = typer.Typer(
-    name="ravine",
-    help="Will Nesterov's method converge here, how fast, to what error, and which step size and "
-    "momentum are certain to work?",
-    add_completion=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+    name="ravine", cls=_Commands, rich_markup_mode="markdown", pretty_exceptions_enable=False
 )
-_NO_READER = 141
-"""Exit code of a program whose pipe was closed, as shells have it."""
-_LINE = 600
-"""Characters of a refusal at most: an option of five thousand is not repeated in full."""
-COMMANDS: dict[str, Callable[..., None]] = {
-    "rate": rate_command,
-    "recommend": recommend_command,
-    "batch": batch_command,
-    "map": map_command,
-    "diagnose": diagnose_command,
-    "explore": explore_command,
-    "reproduce": reproduce,
-    "sweep": sweep_command,
-    "plot": plot_command,
-    "convert": convert_command,
-}
-for name, command in COMMANDS.items():
-    app.command(name)(command)
 
 
 @app.callback(invoke_without_command=True)
 def _version(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
         from ravine import __version__
@@ -66,18 +93,19 @@ def _version(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input prints one line to stderr and exits with 2.
 
-    Interrupted it exits with 130, and with 141 where nobody reads what it prints, as in a shell.
+    The exit code is 130 after an interrupt and 141 after a closed pipe, as in a shell.
     """
-    wished = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        # A letter that the terminal does not know is shown as a question mark.
+        # Characters that the terminal cannot show become question marks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
     try:
         command: Any = typer.main.get_command(app)
-        _refuse_swallowed(command.commands, wished)
-        code = command(wished or ["--help"], prog_name="ravine", standalone_mode=False)
+        _limit_help_width(words)
+        _refuse_swallowed(command, words)
+        code = command(words or ["--help"], prog_name="ravine", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.TyperException as error:
@@ -85,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         _end(None, _NO_READER)
     except SystemExit as stop:
-        # rich has met the closed pipe before: it stops with 1, as nothing else here does.
+        # rich turns a closed pipe into exit code 1, which nothing else here uses.
         _end(None, _NO_READER if stop.code == 1 else stop.code)
     except MemoryError as error:
         _end(f"there is not enough memory: {error or 'ask for less'}", 2)
@@ -97,9 +125,19 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _refuse_swallowed(commands: dict[str, Any], words: list[str]) -> None:
+def _limit_help_width(words: list[str]) -> None:
+    """Keep the help of a command to the width of every other output."""
+    if "--help" in words:
+        from typer import rich_utils
+
+        from ravine.cli.output import width
+
+        rich_utils.MAX_WIDTH = width()
+
+
+def _refuse_swallowed(group: Any, words: list[str]) -> None:
     """Refuse an option that would take the next option for its value: a file called --json."""
-    chosen = commands.get(words[0]) if words else None
+    chosen = group.get_command(None, words[0]) if words else None
     if chosen is None:
         return
 
@@ -111,7 +149,7 @@ def _refuse_swallowed(commands: dict[str, Any], words: list[str]) -> None:
 
 
 def _end(message: str | None, code: int | str | None) -> NoReturn:
-    """Say one line on stderr and stop; what could not be printed is dropped."""
+    """Print one line to stderr and exit; output that cannot be written is dropped."""
     if message is not None:
         line = " ".join(message.split())
         if len(line) > _LINE:
@@ -122,13 +160,8 @@ def _end(message: str | None, code: int | str | None) -> NoReturn:
     try:
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):
-        # Python flushes once more as it ends, and would tell of it in several lines.
-        _drop_stdout()
+        # Python flushes again at exit and would report the failure in several lines.
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     sys.exit(code)
-
-
-def _drop_stdout() -> None:
-    """Let what is still to be printed go nowhere."""
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

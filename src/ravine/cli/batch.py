@@ -9,7 +9,6 @@ import numpy as np
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.extras import needs_matplotlib
 from ravine.cli.options import (
     Condition,
     Json,
@@ -20,8 +19,9 @@ from ravine.cli.options import (
     curvature_from,
     curvature_json,
     method_json,
-    print_json,
 )
+from ravine.cli.output import print_json
+from ravine.cli.pictures import needs_matplotlib
 
 if TYPE_CHECKING:
     from ravine.theory.tuning.batch_gain import BatchGain

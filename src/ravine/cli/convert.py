@@ -1,4 +1,4 @@
-"""``ravine convert``: a momentum method in the words of another library."""
+"""``ravine convert``: optimizer settings in the terms of another library."""
 
 from __future__ import annotations
 
@@ -6,31 +6,50 @@ from typing import Annotated
 
 import typer
 
-from ravine.cli.options import Alpha, Beta, Gamma, Json, method_json, print_json
+from ravine.cli.options import METHOD, Alpha, Beta, Gamma, Json, method_json
+from ravine.cli.output import copyable, digits, print_json, say, suggest
 from ravine.conventions import Conversion, convert
 
 _NAMES = "paper, torch, optax, keras or qhm"
 
 
 def convert_command(
-    source: Annotated[str, typer.Option("--from", help=f"Its words: {_NAMES}.")] = "torch",
-    target: Annotated[str, typer.Option("--to", help=f"Wanted words: {_NAMES}.")] = "paper",
-    lr: Annotated[float | None, typer.Option("--lr", help="Learning rate.")] = None,
-    momentum: Annotated[float | None, typer.Option("--momentum", help="Momentum.")] = None,
-    dampening: Annotated[float | None, typer.Option("--dampening", help="Torch's.")] = None,
-    nesterov: Annotated[bool, typer.Option("--nesterov", help="Nesterov's look-ahead.")] = False,
-    weight_decay: Annotated[float | None, typer.Option("--weight-decay", help="Decay.")] = None,
-    nu: Annotated[float | None, typer.Option("--nu", help="QHM's share of the buffer.")] = None,
+    source: Annotated[str, typer.Option("--from", help=f"Library: {_NAMES}.")] = "torch",
+    target: Annotated[str, typer.Option("--to", help=f"Library: {_NAMES}.")] = "paper",
+    lr: Annotated[
+        float | None, typer.Option("--lr", help="Learning rate.", rich_help_panel=METHOD)
+    ] = None,
+    momentum: Annotated[
+        float | None, typer.Option("--momentum", help="Momentum.", rich_help_panel=METHOD)
+    ] = None,
+    dampening: Annotated[
+        float | None,
+        typer.Option("--dampening", help="Dampening; torch only.", rich_help_panel=METHOD),
+    ] = None,
+    nesterov: Annotated[
+        bool, typer.Option("--nesterov", help="Nesterov momentum.", rich_help_panel=METHOD)
+    ] = False,
+    weight_decay: Annotated[
+        float | None, typer.Option("--weight-decay", help="Weight decay.", rich_help_panel=METHOD)
+    ] = None,
+    nu: Annotated[
+        float | None,
+        typer.Option(
+            "--nu", help="Weight of the momentum buffer; qhm only.", rich_help_panel=METHOD
+        ),
+    ] = None,
     alpha: Alpha = None,
     beta: Beta = None,
     gamma: Gamma = None,
     json: Json = False,
 ) -> None:
-    """Say a method in the words of PyTorch, optax, Keras, QHM or the paper.
+    """Translate optimizer settings between PyTorch, optax, Keras, QHM and the paper.
 
     For example:
 
-    - `ravine convert --from torch --to paper --lr 0.1 --momentum 0.9 --nesterov`
+    - `ravine convert --lr 0.1 --momentum 0.9 --nesterov`
+
+    - `ravine convert --from torch --to optax --lr 0.1 --momentum 0.9`
 
     - `ravine convert --from paper --to qhm --alpha 0.1 --beta 0.9 --gamma 0.3`
     """
@@ -46,8 +65,8 @@ def convert_command(
         "gamma": gamma,
     }
 
-    words = {name: value for name, value in given.items() if value is not None}
-    same = convert(source, target, **words)
+    settings = {name: value for name, value in given.items() if value is not None}
+    same = convert(source, target, **settings)
     if json:
         print_json(convert_json(same))
     else:
@@ -69,16 +88,14 @@ def convert_json(same: Conversion) -> dict[str, object]:
 
 
 def _show(same: Conversion) -> None:
-    from rich.console import Console
-
-    out = Console(highlight=False, soft_wrap=True)
     m = same.method
-    out.print(same.code, style="bold", markup=False)
-    out.print(
-        f"in the paper's family: alpha = {m.alpha:g}, beta = {m.beta:g}, gamma = {m.gamma:g}; "
-        f"the parameters are its {same.sequence}",
-        markup=False,
+    copyable(same.code)
+    say(
+        f"In the paper's terms: alpha = {digits(m.alpha)}, beta = {digits(m.beta)}, "
+        f"gamma = {digits(m.gamma)}."
     )
-
     for note in same.notes:
-        out.print(f"- {note}", markup=False)
+        say(f"- {note}")
+
+    values = f"--alpha {m.alpha:.6g} --beta {m.beta:.6g} --gamma {m.gamma:.6g}"
+    suggest(f"ravine rate --Q 100 {values}", "its rates at a condition number of 100")

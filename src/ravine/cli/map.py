@@ -1,4 +1,4 @@
-"""``ravine map``: an (alpha, beta) map of any rung, or of all of them."""
+"""``ravine map``: every rate on the plane of step size and momentum."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.extras import needs_matplotlib
-from ravine.cli.options import BatchSize, Json, LargestTerm, LeastTerm, print_json
+from ravine.cli.options import (
+    OUTPUT,
+    PROBLEM,
+    BatchSize,
+    Json,
+    LargestTerm,
+    LeastTerm,
+)
+from ravine.cli.output import print_json, say, suggest, table
+from ravine.cli.pictures import PICTURES, check_out, save_picture
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
 from ravine.files import written_whole
 from ravine.theory.ladder.batches import Batches
@@ -18,14 +26,19 @@ from ravine.theory.ladder.rungs import RUNGS
 if TYPE_CHECKING:
     import xarray as xr
 
-_PICTURES = (".png", ".svg", ".pdf")
-_TABLES = (".nc", ".csv")
-
 
 def map_command(
-    Q: Annotated[float, typer.Option("--Q", help="Condition number L/mu, at least 1.")],
+    Q: Annotated[
+        float,
+        typer.Option("--Q", help="Condition number L/mu, at least 1.", rich_help_panel=PROBLEM),
+    ],
     out: Annotated[
-        Path, typer.Option("--out", help="File to write: .png, .svg, .pdf, .nc or .csv.")
+        Path,
+        typer.Option(
+            "--out",
+            help="File to write: .png, .svg, .pdf, .nc or .csv.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = Path("map.png"),
     quantity: Annotated[
         str, typer.Option("--quantity", help=f"What a picture shows: {', '.join(QUANTITIES)}.")
@@ -42,11 +55,11 @@ def map_command(
     mu_min: LeastTerm = None,
     json: Json = False,
 ) -> None:
-    """Map the (alpha, beta) plane of Nesterov's method for a condition number.
+    """Map where Nesterov's method converges, for every step size and momentum.
 
-    A picture shows the nested regions in which each rung guarantees convergence, or one rung or
-    the noise floor in colour. A .nc (NetCDF) or .csv file holds all of them. The map is in units of
-    L = 1: --L-max and --mu-min are shares of L.
+    A picture shows the nested regions in which each rung guarantees convergence, or one quantity
+    in colour. A .nc (NetCDF) or .csv file holds all quantities. The map is in units of L = 1:
+    give --L-max and --mu-min as multiples of L.
 
     For example:
 
@@ -56,15 +69,10 @@ def map_command(
 
     - `ravine map --Q 8 --resolution 1000 --out map.nc`
     """
-    ending = out.suffix.lower()
-    if ending not in _PICTURES + _TABLES:
-        names = ", ".join(_PICTURES + _TABLES)
-        raise ValueError(f"out must be a file ending in {names}, got {out}: change its ending")
+    check_out(out, (*PICTURES, ".nc", ".csv"))
     if quantity not in QUANTITIES:
         rule = f"one of {', '.join(QUANTITIES)}"
         raise Refusal("quantity", rule, quantity, "pick one of these names")
-    if ending in _PICTURES:
-        needs_matplotlib("a picture")
 
     batches = Batches(
         L_max=L_max, batch_size=1.0 if batch_size is None else batch_size, mu_min=mu_min
@@ -77,26 +85,30 @@ def map_command(
         batches=batches,
     )
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     _write(data, out, quantity)
     shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}
     if json:
         print_json({"Q": Q, "out": str(out), "resolution": resolution, "share_below_1": shares})
     else:
-        typer.echo(f"wrote {out}: {resolution} x {resolution} pixels, Q = {Q:g}")
-        typer.echo(
-            f"of this plane {shares['spectral_radius']:.1%} converges for additive noise, "
-            f"{shares['iid_rate']:.1%} for random batches in mean square, "
-            f"{shares['worst_case_rate']:.1%} for every finite sum in any order"
-        )
+        _show(shares, Q, resolution, out)
 
 
 def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
-    """Write the map: an interrupted run leaves no half-written file."""
+    """Write the map as a picture or as a table."""
+    if out.suffix.lower() in PICTURES:
+        save_picture(draw_parameter_map(data, quantity), out)
+        return
+
+    out.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(out) as part:
         if out.suffix.lower() == ".nc":
             data.to_netcdf(part, engine="scipy")
-        elif out.suffix.lower() == ".csv":
-            data.to_dataframe().to_csv(part)
         else:
-            draw_parameter_map(data, quantity).savefig(part, dpi=200)
+            data.to_dataframe().to_csv(part)
+
+
+def _show(shares: dict[str, float], Q: float, resolution: int, out: Path) -> None:
+    say(f"Wrote {out}: {resolution} x {resolution} pixels, Q = {Q:g}.\n")
+    rows = [(rung.title, f"{shares[rung.key]:.1%}", rung.holds_for) for rung in RUNGS]
+    table(("rung", "converges on", "with"), rows, words=["with"])
+    suggest(f"ravine recommend --Q {Q:g}", "settings with a guarantee")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,28 +10,61 @@ from ravine.arguments import Refusal
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 
-Mu = Annotated[float | None, typer.Option("--mu", help="Strong convexity, positive.")]
-Smoothness = Annotated[float | None, typer.Option("--L", help="Smoothness, at least mu.")]
-Condition = Annotated[
-    float | None, typer.Option("--Q", help="Condition number, instead of --mu and --L: L = Q.")
+PROBLEM = "Problem"
+METHOD = "Method"
+OUTPUT = "Output"
+"""Groups of options in the help of every command."""
+
+Mu = Annotated[
+    float | None,
+    typer.Option("--mu", help="Strong convexity, positive.", rich_help_panel=PROBLEM),
 ]
-Alpha = Annotated[float | None, typer.Option("--alpha", help="Step size.")]
-Beta = Annotated[float | None, typer.Option("--beta", help="Momentum; may be negative.")]
-Gamma = Annotated[
-    float | None, typer.Option("--gamma", help="Look-ahead; left out: Nesterov's, gamma = beta.")
+Smoothness = Annotated[
+    float | None, typer.Option("--L", help="Smoothness, at least mu.", rich_help_panel=PROBLEM)
+]
+Condition = Annotated[
+    float | None,
+    typer.Option("--Q", help="Condition number; short for --mu 1 --L Q.", rich_help_panel=PROBLEM),
 ]
 LargestTerm = Annotated[
     float | None,
-    typer.Option("--L-max", help="Largest curvature of a single sample, at least L."),
+    typer.Option(
+        "--L-max",
+        help="Largest curvature of a single sample, at least L.",
+        rich_help_panel=PROBLEM,
+    ),
 ]
 LeastTerm = Annotated[
     float | None,
-    typer.Option("--mu-min", help="Least curvature of a single sample; 0 unless given."),
+    typer.Option(
+        "--mu-min",
+        help="Smallest curvature of a single sample. Default: 0.",
+        rich_help_panel=PROBLEM,
+    ),
 ]
 BatchSize = Annotated[
-    float | None, typer.Option("--batch-size", help="Samples in a mini-batch, at least 1.")
+    float | None,
+    typer.Option("--batch-size", help="Samples in a batch, at least 1.", rich_help_panel=PROBLEM),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON with documented keys.")]
+Alpha = Annotated[float | None, typer.Option("--alpha", help="Step size.", rich_help_panel=METHOD)]
+Beta = Annotated[
+    float | None,
+    typer.Option("--beta", help="Momentum; may be negative.", rich_help_panel=METHOD),
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option(
+        "--gamma",
+        help="Look-ahead. Default: gamma = beta, Nesterov's method.",
+        rich_help_panel=METHOD,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print exact values as JSON (docs/json.md).", rich_help_panel=OUTPUT
+    ),
+]
 
 
 def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvature:
@@ -40,7 +72,9 @@ def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvat
     if Q is not None:
         if mu is not None or L is not None:
             raise ValueError("Q must be given alone, got --Q with --mu or --L: drop one of them")
-        return Curvature(1.0, Q) if Q >= 1.0 else _refuse_condition(Q)
+        if not Q >= 1.0:
+            raise ValueError(f"Q must be at least 1, got {Q:g}: it is L/mu")
+        return Curvature(1.0, Q)
 
     if mu is None or L is None:
         missing = "mu" if mu is None else "L"
@@ -49,19 +83,15 @@ def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvat
     return Curvature(mu, L)
 
 
-def _refuse_condition(Q: float) -> Curvature:
-    raise ValueError(f"Q must be at least 1, got {Q:g}: it is L/mu")
-
-
 def method_from(
     curvature: Curvature, alpha: float | None, beta: float | None, gamma: float | None
 ) -> Method:
-    """The method given by --alpha, --beta, --gamma; without any, the usual Nesterov parameters."""
+    """The method given by --alpha, --beta, --gamma; by default textbook Nesterov."""
     if alpha is None:
         if beta is not None or gamma is not None:
             raise ValueError(
                 "alpha must be given with beta or gamma, got none: add --alpha, "
-                "or drop the others for the usual Nesterov parameters"
+                "or drop the others for the standard Nesterov parameters"
             )
 
         return nesterov(curvature)
@@ -75,22 +105,6 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
         raise Refusal(second, f"left out beside {first}", f"{b:g}", "they mean the same")
 
     return b if a is None else a
-
-
-def print_json(data: dict[str, Any]) -> None:
-    """Print a result as JSON; infinite numbers become null."""
-    typer.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else None
-
-    return value
 
 
 def method_json(method: Method) -> dict[str, float]:

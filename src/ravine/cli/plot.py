@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.extras import needs_matplotlib
-from ravine.cli.options import Json, print_json
+from ravine.cli.options import Json
+from ravine.cli.output import print_json
+from ravine.cli.pictures import needs_matplotlib
 from ravine.figures.sweep_map import draw_sweep_map, sweep_map
 from ravine.files import written_whole
 

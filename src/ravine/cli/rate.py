@@ -17,8 +17,8 @@ from ravine.cli.options import (
     curvature_json,
     method_from,
     method_json,
-    print_json,
 )
+from ravine.cli.output import print_json
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder

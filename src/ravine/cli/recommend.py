@@ -20,8 +20,8 @@ from ravine.cli.options import (
     curvature_from,
     curvature_json,
     method_json,
-    print_json,
 )
+from ravine.cli.output import print_json
 from ravine.cli.rate import rate_json
 from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ravine.cli.extras import needs_matplotlib
-from ravine.cli.options import Json, print_json
-
-if TYPE_CHECKING:
-    from ravine.reproduction.plan import ReproductionPlan
+from ravine.cli.options import OUTPUT, Json
+from ravine.cli.output import print_json, say, suggest, table
+from ravine.cli.pictures import needs_matplotlib
 
 
-def reproduce(
+def reproduce_command(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[FIGURE]...", help="Figures to make; all of them if none is named."
-        ),
+        typer.Argument(metavar="[FIGURE]...", help="Figures to make. Default: all."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Directory for all files.")] = Path(
-        "reproduction"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", help="Directory for all files.", rich_help_panel=OUTPUT)
+    ] = Path("reproduction"),
     resolution: Annotated[
         int, typer.Option("--resolution", help="Pixels along each axis of a map.")
     ] = 100,
@@ -35,19 +31,19 @@ def reproduce(
         bool, typer.Option("--quick", help="Few pixels and runs: seconds instead of minutes.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run again what is there already.")
+        bool, typer.Option("--fresh", help="Run again what is already there.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of every random draw.")] = 0,
-    names: Annotated[bool, typer.Option("--list", help="Name the figures and stop.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of every random draw.")] = 0,
+    names: Annotated[
+        bool, typer.Option("--list", help="List the figures and exit.", rich_help_panel=OUTPUT)
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Reproduce the paper: every figure, every claim, with a verdict computed from the data.
+    """Reproduce the paper: make every figure and judge every claim from the data.
 
-    Writes for each figure its data (NetCDF) and its picture (PNG and SVG), then `report.html`,
-    which needs no other file, `claims.json` and `manifest.json`. Figures that are there already,
-    made with the same settings, are not run again.
-
-    `ravine reproduce --list` names the figures.
+    Writes the data (NetCDF) and the picture (PNG and SVG) of each figure, `report.html`, which
+    needs no other file, `claims.json` and `manifest.json`. Figures that are already there, made
+    with the same settings, are not run again.
 
     For example:
 
@@ -57,6 +53,7 @@ def reproduce(
 
     - `ravine reproduce --quick --out look/`
     """
+    from ravine.figures.catalogue import FIGURES
     from ravine.reproduction.page import reproduction_page
     from ravine.reproduction.plan import counted, plan_reproduction
     from ravine.reproduction.run import carry_out
@@ -72,17 +69,21 @@ def reproduce(
     )
 
     if names:
-        _print_names(plan)
+        table(
+            ("figure", "shows"),
+            [(name, FIGURES[name].title) for name in plan.arguments],
+            words=["shows"],
+        )
         return
     needs_matplotlib("a reproduction")
 
-    _say(plan.sentence)
+    _progress(plan.sentence)
 
     try:
-        done = carry_out(plan, _say)
+        done = carry_out(plan, _progress)
         reproduction_page(done).write(out / "report.html")
     except KeyboardInterrupt:
-        _say("stopped: finished figures are kept, run the same command to go on")
+        _progress("stopped; finished figures are kept, and the same command continues")
         raise
 
     if json:
@@ -98,22 +99,13 @@ def reproduce(
         )
         return
 
-    counts = ", ".join(f"{judgement} {count}" for judgement, count in done.counts.items())
     made = counted(len(done.data), "figure")
     judged = counted(len(done.judged), "claim")
-    typer.echo(f"{made} and {judged} in {done.total_seconds:.0f} s")
-    typer.echo(f"claims: {counts}")
-    typer.echo(f"read {out / 'report.html'}")
+    say(f"{made} and {judged} in {done.total_seconds:.0f} s\n")
+    table(("verdict", "claims"), [(name, str(count)) for name, count in done.counts.items()])
+    say(f"\nRead {out / 'report.html'}")
+    suggest("ravine explore", "the same planes with sliders")
 
 
-def _print_names(plan: ReproductionPlan) -> None:
-    """A line for each figure: its name and its title."""
-    from ravine.figures.catalogue import FIGURES
-
-    width = max(len(name) for name in plan.arguments)
-    for name in plan.arguments:
-        typer.echo(f"{name:{width}}  {FIGURES[name].title}")
-
-
-def _say(line: str) -> None:
+def _progress(line: str) -> None:
     print(f"ravine: {line}", file=sys.stderr, flush=True)

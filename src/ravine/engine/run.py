@@ -7,7 +7,7 @@ trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,16 +35,10 @@ from ravine.engine.measures import (
     summarise,
     vanished,
 )
-from ravine.engine.restart import (
-    EVERY,
-    NEVER,
-    ON_GRADIENT,
-    ON_SAMPLED,
-    Restart,
-    restart_rule,
-)
+from ravine.engine.recursion import State, iterate
+from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED, Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
-from ravine.markup import card, curve
+from ravine.markup import card
 from ravine.methods import Method
 from ravine.problems.problem import Problem
 from ravine.problems.quadratic import Quadratic
@@ -128,13 +122,13 @@ class Trace(Value):
     def opposed(self) -> npt.NDArray[np.bool_]:
         """Where momentum carries a coordinate up the gradient of the step, shape (K, d).
 
-        Velocity and gradient have the same sign: the step's gradient and its momentum, the sum of
-        past descents, pull in opposite directions.
+        Velocity and gradient have the same sign: the step's descent and its momentum, the sum of
+        past descents, point in opposite directions.
         """
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
     def _repr_html_(self) -> str:
-        """How it ended, and the error over the steps, for notebooks."""
+        """How it ended, for notebooks."""
         errors = self.errors
         rows = [
             ("steps", f"{self.steps}", ""),
@@ -142,12 +136,12 @@ class Trace(Value):
             ("‖y - x*‖ at the start", f"{errors[0]:.6g}", ""),
             ("‖y - x*‖ at the end", f"{errors[-1]:.6g}", ""),
             ("f(y) - f* at the end", f"{self.objective[-1] - self.minimum:.6g}", ""),
-            ("fitted growth a step", f"{self.rate:.6g}", ""),
+            ("fitted rate per step", f"{self.rate:.6g}", ""),
         ]
         if self.diverged_at >= 0:
             rows.insert(2, ("diverged after step", f"{self.diverged_at}", ""))
 
-        return card("One run", rows, picture=curve(errors, "‖y - x*‖ over the steps"))
+        return card("One run", rows)
 
 
 @overflow_allowed
@@ -223,13 +217,16 @@ def run(
         )
 
     noise = _noise(problem, rule, count, variance, key, trajectory)
-    loop = _Loop(problem, _start(problem, start), rule is not None, alpha, kind, period)
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        for k in range(count):
-            drawn = indices[k]
-            if not loop.step(k, drawn[drawn >= 0], betas[k], gammas[k + 1], noise[k]):
-                break
+    steps_of = _Steps(problem, indices, noise, sampled=rule is not None, kind=kind, period=period)
+    states = iterate(
+        steps_of.gradient,
+        _start(problem, start),
+        steps=count,
+        alpha=alpha,
+        betas=betas,
+        gammas=gammas,
+        restarts=None if kind == NEVER else steps_of.restarts,
+    )
 
     made_by = {
         "problem": problem.name,
@@ -248,116 +245,100 @@ def run(
     }
 
     noisy = variance > 0.0 or (rule is not None and not problem.interpolates)
-    return loop.trace(indices, betas, noisy, alpha * np.sqrt(variance * problem.dimension), made_by)
+    force = alpha * np.sqrt(variance * problem.dimension)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _trace(problem, states, indices, betas, noisy, force, made_by)
 
 
-class _Loop:
-    """The state of a run and what it has left behind."""
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """What each step of a run draws: terms and noise."""
 
-    def __init__(
-        self, problem: Problem, x0: FloatArray, sampled: bool, alpha: float, kind: int, period: int
-    ) -> None:
-        self.problem = problem
-        self.sampled = sampled
-        self.alpha = alpha
-        self.kind = kind
-        self.period = period
-        self.x = self.x_prev = self.y = x0
-        self.ys = [x0]
-        self.velocities = [np.zeros_like(x0)]
-        self.gradients: list[FloatArray] = []
-        self.objectives = [problem.objective(x0)]
-        self.restarted: list[bool] = []
+    problem: Problem
+    indices: npt.NDArray[np.int64]
+    noise: FloatArray
+    sampled: bool
+    kind: int
+    period: int
 
-    def step(
-        self, k: int, drawn: npt.NDArray[np.int64], beta: float, gamma: float, noise: FloatArray
-    ) -> bool:
-        """Take step k, and look ahead with ``gamma``; False where the numbers end."""
-        g = self._gradient(drawn) + noise
-        ahead = self.x + beta * (self.x - self.x_prev) - self.alpha * g
-        if not np.isfinite(ahead).all():
-            return False
+    def _drawn(self, k: int) -> list[int]:
+        """The terms of step k; -1 fills up shorter batches."""
+        return [int(i) for i in self.indices[k] if i >= 0]
 
-        again = self._restarts(k, drawn, ahead, g)
-        self.x_prev = ahead if again else self.x
-        self.x = ahead
-        y = self.x + gamma * (self.x - self.x_prev)
-        value = self.problem.objective(y) if np.isfinite(y).all() else np.inf
-        if not np.isfinite(value):
-            return False
-
-        self.y = y
-        self.ys.append(y)
-        self.velocities.append(self.x - self.x_prev)
-        self.gradients.append(g)
-        self.objectives.append(value)
-        self.restarted.append(again)
-        return True
-
-    def _gradient(self, drawn: npt.NDArray[np.int64]) -> FloatArray:
+    def gradient(self, k: int, y: FloatArray) -> FloatArray:
+        """The mean gradient of the drawn terms, and the noise."""
         if not self.sampled:
-            return self.problem.gradient(self.y)
+            return np.asarray(self.problem.gradient(y) + self.noise[k])
 
-        parts = [self.problem.batch_gradient(int(i), self.y) for i in drawn]
-        return parts[0] if len(parts) == 1 else np.asarray(np.mean(parts, axis=0))
+        parts = [self.problem.batch_gradient(i, y) for i in self._drawn(k)]
+        mean = parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
+        return np.asarray(mean + self.noise[k])
 
-    def _restarts(
-        self, k: int, drawn: npt.NDArray[np.int64], ahead: FloatArray, g: FloatArray
-    ) -> bool:
-        if self.kind == NEVER:
-            return False
+    def restarts(self, k: int, x: FloatArray, ahead: FloatArray, g: FloatArray) -> bool:
+        """Whether the momentum is set to zero after step k, which went from x to ``ahead``."""
         if self.kind == EVERY:
             return (k + 1) % self.period == 0
+        if not np.isfinite(ahead).all():
+            return False
         if self.kind == ON_GRADIENT:
-            return bool(g @ (ahead - self.x) > 0.0)
-
+            return bool(g @ (ahead - x) > 0.0)
         if self.kind == ON_SAMPLED and self.sampled:
             rise = [
-                self.problem.batch_objective(int(i), ahead)
-                - self.problem.batch_objective(int(i), self.x)
-                for i in drawn
+                self.problem.batch_objective(i, ahead) - self.problem.batch_objective(i, x)
+                for i in self._drawn(k)
             ]
             return bool(np.mean(rise) > 0.0)
 
-        return bool(self.problem.objective(ahead) > self.problem.objective(self.x))
+        return bool(self.problem.objective(ahead) > self.problem.objective(x))
 
-    def trace(
-        self,
-        indices: npt.NDArray[np.int64],
-        betas: FloatArray,
-        noisy: bool,
-        force: float,
-        made_by: dict[str, Any],
-    ) -> Trace:
-        """Gather the run, and judge how it ended."""
-        taken = len(self.gradients)
-        best = self.problem.minimiser
-        d = self.problem.dimension
-        y = np.array(self.ys)
-        squares = ((y - best) ** 2).sum(axis=1)
-        full = np.full(made_by["steps"] + 1, np.inf)
-        full[: len(squares)] = squares
-        measures = _judge(full, noisy, force, float(best @ best))
-        if measures["outcome"] != Outcome.DIVERGED:
-            late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
-            measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
 
-        return Trace(
-            y=y,
-            minimiser=best,
-            objective=np.array(self.objectives),
-            minimum=self.problem.minimum,
-            velocity=np.array(self.velocities),
-            indices=indices[:taken],
-            gradient=np.array(self.gradients).reshape(taken, d),
-            momentum=betas[:taken],
-            restarted=np.array(self.restarted, dtype=bool),
-            outcome=Outcome(int(measures["outcome"])),
-            diverged_at=int(measures["diverged_at"]),
-            rate=measures["rate"],
-            measures=measures,
-            made_by=made_by,
-        )
+def _trace(
+    problem: Problem,
+    states: Iterator[State],
+    indices: npt.NDArray[np.int64],
+    betas: FloatArray,
+    noisy: bool,
+    force: float,
+    made_by: dict[str, Any],
+) -> Trace:
+    """Run until the end, or until the numbers overflow, and judge how it ended."""
+    kept: list[State] = []
+    objectives: list[float] = []
+    for state in states:
+        finite = np.isfinite(state.x).all() and np.isfinite(state.y).all()
+        value = problem.objective(state.y) if finite else np.inf
+        if state.k > 0 and not np.isfinite(value):
+            break
+        kept.append(state)
+        objectives.append(value)
+
+    taken = len(kept) - 1
+    best = problem.minimiser
+    y = np.array([state.y for state in kept])
+    squares = np.full(made_by["steps"] + 1, np.inf)
+    squares[: taken + 1] = ((y - best) ** 2).sum(axis=1)
+    measures = _judge(squares, noisy, force, float(best @ best))
+    if measures["outcome"] != Outcome.DIVERGED:
+        late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
+        measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
+
+    gradients = [state.gradient for state in kept[1:]]
+    return Trace(
+        y=y,
+        minimiser=best,
+        objective=np.array(objectives),
+        minimum=problem.minimum,
+        velocity=np.array([state.v for state in kept]),
+        indices=indices[:taken],
+        gradient=np.array(gradients, dtype=np.float64).reshape(taken, problem.dimension),
+        momentum=betas[:taken],
+        restarted=np.array([state.restarted for state in kept[1:]], dtype=bool),
+        outcome=Outcome(int(measures["outcome"])),
+        diverged_at=int(measures["diverged_at"]),
+        rate=measures["rate"],
+        measures=measures,
+        made_by=made_by,
+    )
 
 
 def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -> dict[str, float]:

@@ -22,6 +22,7 @@ COMPILED = (
 DECIDING = (
     *COMPILED,
     "engine/cuda",
+    "engine/recursion.py",
     "engine/repeats.py",
     "engine/run.py",
     "engine/schedule.py",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 DPI = 200
@@ -32,6 +34,38 @@ CONTOUR = "#c1272d"
 NOTHING = "#e4e0d8"
 """Behind the maps: what diverged, or is not defined."""
 
+OUTSIDE = "#f3e0d6"
+"""Of the plane where even exact gradients diverge."""
+
+
+class Look(NamedTuple):
+    """How a method is shown in every picture."""
+
+    words: str
+    colour: str
+    marker: str
+    """By matplotlib's name."""
+
+
+METHODS = {
+    "nesterov": Look("standard Nesterov", RED, "o"),
+    "sgd": Look("SGD at 2/(μ+L)", PURPLE, "s"),
+    "yours": Look("your settings", BLACK, "D"),
+    "pytorch": Look("PyTorch's example", ORANGE, "o"),
+    "pytorch-decay": Look("PyTorch's example, linear decay", "#b8860b", "o"),
+    "one-over-L": Look("SGD at 1/L", "#6d6d6d", "s"),
+    "tuned-sgd": Look("tuned SGD", SKY, "s"),
+    "certified": Look("certified", GREEN, "o"),
+    "safe": Look("safe in any order", GREEN, "o"),
+    "iid": Look("safe for independent batches", "#66a61e", "o"),
+    "fastest": Look("fastest", BLUE, "o"),
+    "constant": Look("constant lr", "#8c564b", "o"),
+    "schedule": Look("schedule", "#7b3294", "o"),
+    "averaged": Look("averaged", "#d95f8d", "o"),
+    "quick": Look("quick", "#1b7837", "o"),
+}
+"""Colour and marker of every method that a picture shows, by key."""
+
 # Sizes of type and widths of lines are in points.
 _SETTINGS: dict[str, Any] = {
     "font.size": 8.0,
@@ -48,6 +82,18 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.right": False,
     "mathtext.fontset": "dejavusans",
 }
+
+
+def ink_on(ground: str) -> str:
+    """Black or white, whichever is easier to read on a colour #rrggbb.
+
+    Examples
+    --------
+    >>> ink_on("#ffffcc"), ink_on("#253494")
+    ('#000000', '#ffffff')
+    """
+    red, green, blue = (int(ground[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#ffffff"
 
 
 def panels(
@@ -72,6 +118,17 @@ def name_panels(axes: npt.NDArray[Any]) -> None:
     for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", axes.flat, strict=False):
         title = axis.get_title()
         axis.set_title(f"({letter}) {title}", fontsize=8.0)
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **options: Any) -> None:
+    """Put one legend for all panels below them."""
+    look: dict[str, Any] = {
+        "loc": "outside lower center",
+        "frameon": False,
+        "fontsize": 7.5,
+        "columnspacing": 1.2,
+    }
+    figure.legend(handles=handles, ncols=columns, **look | options)
 
 
 def cell_edges(centres: npt.ArrayLike) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ravine.files import written_whole
-from ravine.report.formulas import with_formulas
+from ravine.markup import STYLE, Cell, table, with_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,47 +25,28 @@ main { max-width: 74rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
 h1 { font-size: 1.55rem; line-height: 1.25; margin: 0 0 .3rem; }
 h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .9rem;
   border-top: 1px solid #e1e6ec; }
-p { margin: .5rem 0; max-width: 46rem; }
-.subtitle { color: #5a6877; margin-bottom: 1.2rem; }
+.subtitle, figcaption, footer { color: #5a6877; }
 .lead { background: #f3f7fb; border-left: 4px solid #3d85bd; padding: .7rem 1.1rem;
   margin: 1.1rem 0; border-radius: 0 6px 6px 0; }
 .lead.bad { border-color: #c1272d; background: #fcf3f2; }
 .lead.unsure { border-color: #e69f00; background: #fdf8ec; }
+.ravine .lead { color: inherit; }
 .lead p:first-child { font-size: 1.12rem; font-weight: 600; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
-th, td { text-align: left; padding: .32rem .7rem .32rem 0; border-bottom: 1px solid #e9edf2;
-  vertical-align: top; }
-th { color: #5a6877; font-weight: 600; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.good { color: #1b7a3d; } .bad { color: #b3231d; } .unsure { color: #94660a; }
-.lead.bad, .lead.unsure { color: inherit; }
 figure { margin: 1.1rem 0; }
 figure svg, figure img { max-width: 100%; height: auto; display: block; }
-math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", math; font-size: 1.08em; }
-figcaption { color: #5a6877; font-size: .9rem; max-width: 46rem; }
+figcaption { font-size: .9rem; max-width: 46rem; }
 ul { padding-left: 1.2rem; max-width: 46rem; }
-footer { margin-top: 3rem; color: #5a6877; font-size: .85rem; }
+details { margin: .3rem 0; max-width: 62rem; } summary { cursor: pointer; color: #2a6592; }
+details button { float: right; margin: .5rem; }
+pre { background: #f6f8fa; padding: .8rem 1rem; border-radius: 6px; overflow-x: auto;
+  font-size: .82rem; line-height: 1.45; }
+footer { margin-top: 3rem; font-size: .85rem; }
 @media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
 """
+"""What a page has beside the stylesheet of tables and cards."""
 
-
-_DOTS = 160
-"""Dots an inch of a PNG: sharp at the width of the page on a screen of two dots a pixel."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left.
-
-    With ``formulas`` those in the text are set as formulas: for our own words, not for names
-    that come from data.
-    """
-
-    text: str
-    tone: str = ""
-    number: bool = False
-    formulas: bool = False
+_COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
+"""What the button beside a piece of code does."""
 
 
 @dataclass
@@ -106,22 +87,26 @@ class Page:
         inner = "".join(f"<li>{_words(item, formulas)}</li>" for item in items)
         self._parts.append(f"<ul>{inner}</ul>")
 
-    def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
-        """Add a table."""
-        head = "".join(_cell("th", cell) for cell in header)
-        body = "".join(
-            "<tr>" + "".join(_cell("td", cell) for cell in row) + "</tr>" for row in rows
-        )
+    def code(self, text: str, summary: str) -> None:
+        """Add code that unfolds under its summary, with a button that copies it."""
         self._parts.append(
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
+            f"<details><summary>{escape(summary)}</summary>"
+            f'<button type="button" onclick="{_COPY}">copy</button>'
+            f"<pre>{escape(text)}</pre></details>"
         )
 
-    def picture(
-        self, figure: Figure, caption: str, *, vector: bool = True, formulas: bool = False
-    ) -> None:
-        """Add a matplotlib figure, as SVG, or as PNG where it has very many marks."""
-        image = _svg(figure, len(self._parts)) if vector else _png(figure, caption)
+    def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
+        """Add a table."""
+        self._parts.append(table(header, rows))
+
+    def picture(self, picture: Figure | Path, caption: str, *, formulas: bool = False) -> None:
+        """Add a matplotlib figure as SVG, or a PNG file."""
+        if isinstance(picture, Path):
+            code = base64.b64encode(picture.read_bytes()).decode("ascii")
+            image = f'<img alt="{escape(caption)}" src="data:image/png;base64,{code}">'
+        else:
+            image = _svg(picture, len(self._parts))
+
         words = _words(caption, formulas)
         self._parts.append(f"<figure>{image}<figcaption>{words}</figcaption></figure>")
 
@@ -132,8 +117,9 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head>\n"
-            f"<body><main><h1>{escape(self.title)}</h1>{subtitle}\n"
+            f"<title>{escape(self.title)}</title><style>{STYLE}{_STYLE}</style></head>\n"
+            '<body><main class="ravine">'
+            f"<h1>{escape(self.title)}</h1>{subtitle}\n"
             + "\n".join(self._parts)
             + f"\n{footer}</main></body></html>\n"
         )
@@ -143,20 +129,6 @@ class Page:
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as part:
             part.write_text(self.html(), encoding="utf-8")
-
-
-def _cell(tag: str, cell: Cell | str) -> str:
-    if isinstance(cell, str):
-        return f"<{tag}>{escape(cell)}</{tag}>"
-
-    classes = []
-    if cell.tone:
-        classes.append(cell.tone)
-    if cell.number:
-        classes.append("number")
-
-    mark = f' class="{" ".join(classes)}"' if classes else ""
-    return f"<{tag}{mark}>{_words(cell.text, cell.formulas)}</{tag}>"
 
 
 def _words(text: str, formulas: bool) -> str:
@@ -175,11 +147,3 @@ def _svg(figure: Figure, place: int) -> str:
 
     text = buffer.getvalue()
     return text[text.index("<svg") :]
-
-
-def _png(figure: Figure, caption: str) -> str:
-    """The figure as an embedded PNG."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DOTS)
-    code = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return f'<img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{code}">'

@@ -2,11 +2,17 @@
 
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.iid import critical_batch_size, iid_noise_floor, iid_rate
+from ravine.theory.ladder.iid import (
+    critical_batch_size,
+    iid_noise_floor,
+    iid_rate,
+    smallest_stable_batch,
+)
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.ladder.safety import safe_momentum, safe_step
+from ravine.theory.ladder.step_limits import adam_limit, largest_step
 from ravine.theory.ladder.transfer import CircleRate, LinearMethod, circle_rate
 from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
 
@@ -17,6 +23,7 @@ __all__ = [
     "Ladder",
     "LinearMethod",
     "Rung",
+    "adam_limit",
     "certificate",
     "circle_rate",
     "commuting_rate",
@@ -25,9 +32,11 @@ __all__ = [
     "iid_noise_floor",
     "iid_rate",
     "ladder",
+    "largest_step",
     "safe_momentum",
     "safe_step",
     "schedule_rate",
+    "smallest_stable_batch",
     "spectral_radius",
     "stable",
     "turning_angle",

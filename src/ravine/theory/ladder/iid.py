@@ -141,7 +141,7 @@ def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
 
 
 @overflow_allowed
-def critical_batch_size(
+def smallest_stable_batch(
     curvature: Curvature,
     method: Method,
     *,
@@ -149,7 +149,10 @@ def critical_batch_size(
     mu_min: npt.ArrayLike | None = None,
     rows: npt.ArrayLike | None = None,
 ) -> Real:
-    """The least batch for which these parameters are mean-square safe on every such problem.
+    """Return the smallest batch size that is stable in mean square on every such problem.
+
+    The literature calls "critical batch size" the size from which larger batches stop paying off:
+    that is :func:`ravine.useful_batch_size`.
 
     b* = max over λ in [mu, L] of (λ - mu_min)(L_max - λ) Var y(λ), with Var y the stationary
     variance of unit noise: every larger batch converges in mean square, and for every smaller one
@@ -175,7 +178,7 @@ def critical_batch_size(
     --------
     >>> from ravine import Curvature, nesterov
     >>> c = Curvature(1, 10_000)
-    >>> round(float(critical_batch_size(c, nesterov(c), L_max=100_000)), 3)
+    >>> round(float(smallest_stable_batch(c, nesterov(c), L_max=100_000)), 3)
     251.309
     """
     size = _safety_ratio(curvature, method, batch_noise(curvature, L_max=L_max, mu_min=mu_min))
@@ -191,6 +194,10 @@ def critical_batch_size(
 
     limited = np.where(n == 1.0, 0.0, limited)  # a single term is the whole objective
     return np.where(np.isinf(size), np.inf, limited)[()]
+
+
+critical_batch_size = smallest_stable_batch
+"""The former name of :func:`smallest_stable_batch`."""
 
 
 def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:

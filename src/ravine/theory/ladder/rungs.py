@@ -26,7 +26,7 @@ class Rung:
     """One answer to "how fast, and is it stable?"."""
 
     function: Callable[..., Real | Bracket]
-    """The growth per step, or a bracket of it, of (curvature, method); arrays broadcast."""
+    """The rate per step, or a bracket of it, of (curvature, method); arrays broadcast."""
     looks_at: Literal["objective", "batches", "terms"]
     """Whose curvature decides: the objective's, that of random batches, or that of every term."""
     name: str
@@ -36,7 +36,7 @@ class Rung:
     holds_for: str
     """The problems and orders that grow no faster, for a table."""
     region: str
-    """The same in the few words of a legend."""
+    """The same in a few words, to be written into the region where the rate is below 1."""
     colour: str
     """Of the region where it is below 1, as #rrggbb."""
     contour: tuple[str, Literal["-", "--", "-.", ":"]]
@@ -78,6 +78,9 @@ class Rung:
         return value if isinstance(value, Bracket) else Bracket(value, value)
 
 
+OUTSIDE = "diverges even with exact gradients"
+"""What to write into the region in which no rung is below 1."""
+
 RUNGS = (
     Rung(
         function=spectral_radius,
@@ -85,8 +88,8 @@ RUNGS = (
         name="spectral radius",
         symbol="ρ",
         holds_for="exact gradients, or additive noise",
-        region="additive noise",
-        colour="#cfe3f1",
+        region="safe with exact gradients",
+        colour="#ffffcc",
         contour=("#c1272d", "-"),
     ),
     Rung(
@@ -95,8 +98,8 @@ RUNGS = (
         name="iid rate",
         symbol="r₂",
         holds_for="batches drawn independently, mean square",
-        region="random batches, mean square",
-        colour="#afd1e8",
+        region="safe for independent batches",
+        colour="#a1dab4",
         contour=("#009e73", "-."),
     ),
     Rung(
@@ -105,8 +108,8 @@ RUNGS = (
         name="commuting rate",
         symbol="JSR",
         holds_for="sums with shared eigenvectors, any order",
-        region="sums with shared eigenvectors",
-        colour="#8fbfdf",
+        region="safe in any order, shared eigenvectors",
+        colour="#41b6c4",
         contour=("#e69f00", "--"),
         bracketed=True,
     ),
@@ -116,8 +119,8 @@ RUNGS = (
         name="worst-case rate",
         symbol="r*",
         holds_for="every finite sum, any order; exact",
-        region="every finite sum, any order",
-        colour="#3d85bd",
+        region="safe in any order",
+        colour="#2c7fb8",
         contour=("#ffffff", "-"),
     ),
     Rung(
@@ -126,8 +129,8 @@ RUNGS = (
         name="contraction",
         symbol="R",
         holds_for="the same; the paper's sufficient bound",
-        region="the paper's guarantee",
-        colour="#0b3c66",
+        region="covered by the paper's bound",
+        colour="#253494",
         contour=("#ffffff", ":"),
     ),
 )

@@ -12,15 +12,12 @@ from ravine.theory.blocks import coupling
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batch_size
 from ravine.theory.ladder.iid import is_mean_square_safe
 from ravine.theory.ladder.rates import check_shapes, stable
+from ravine.theory.ladder.step_limits import check_momentum, largest_step
 
 _SCAN = 512
 """Momenta tried to find the last safe interval before it is bisected."""
 _BISECTIONS = 54
 """Halvings of an interval of width 2/512 down to the last digit of a number of size one."""
-_CURVATURES = 257
-"""Curvatures tried to find the one that limits the step first, before it is refined."""
-_REFINEMENTS = 60
-"""Rounds of the refinement, which converges quadratically: four or five are usual."""
 
 
 @overflow_allowed
@@ -41,8 +38,8 @@ def safe_step(
     - alpha L < 2(1 + beta)/(1 + 2 gamma) where c < 0: the limit of exact gradients.
 
     With ``batch_size``: in mean square, for batches drawn independently, of terms whose curvature
-    lies between 0 and L_max. The limit is then the least alpha for which some λ in [0, L] has
-    (L_max - λ) λ Var y(λ) = batch_size; for small λ that is alpha = 2 b (1 - beta)/L_max.
+    lies between 0 and L_max: the least :func:`largest_step` over λ in [0, L]. For gamma >= 0 or
+    gamma <= -1/2 it is that of λ = 0, which is 2 b (1 - beta)/L_max, or that of λ = L.
 
     Parameters
     ----------
@@ -72,7 +69,7 @@ def safe_step(
     momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     ahead = momentum if gamma is None else real("gamma", gamma, remedy="give a look-ahead")
     shape = broadcast(L=smoothness, beta=momentum, gamma=ahead)
-    _check_momentum(momentum, ahead)
+    check_momentum(momentum, ahead)
     if batch_size is not None:
         size = check_batch_size(batch_size)
         most = smoothness if L_max is None else _check_largest(smoothness, L_max)
@@ -93,64 +90,52 @@ def safe_step(
     return np.broadcast_to(limit, shape)[()]
 
 
-def _check_momentum(beta: Real, gamma: Real) -> None:
-    """Refuse momenta at which no step is stable for every mu: |beta| >= 1, but for beta = -1.
-
-    At beta = -1 the method is stable for small steps iff gamma < -1/2, as for Nesterov's.
-    """
-    inside = (np.abs(beta) < 1.0) | ((beta == -1.0) & (gamma < -0.5))
-    if not np.all(inside):
-        shown = np.broadcast_to(beta, np.shape(inside))[~np.asarray(inside)]
-        remedy = "no other momentum is safe for every mu"
-        raise Refusal("beta", "between -1 and 1", f"{np.ravel(shown)[0]:g}", remedy)
-
-
 def _check_largest(L: Real, L_max: npt.ArrayLike) -> Real:
     return batch_noise(Curvature(L, L), L_max=L_max).most
 
 
 def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) -> Real:
-    """Least alpha at which some λ in [0, L] has V(λ) Var y(λ) = 1, with V = λ (L_max - λ)/b.
+    """Least of the largest steps over λ in [0, L], with the variance V = λ (L_max - λ)/b.
 
-    Times its positive denominator the condition reads E(alpha, λ) > 0 with
-    E = b p v - alpha (L_max - λ) N, p = 1-beta+gamma h, v = 2+2 beta-(1+2 gamma) h and
-    N = 1+beta+gamma (1+2 gamma) h, h = alpha λ: quadratic in alpha for each λ, and in λ for each
-    alpha. From the alpha that the worst λ of a grid allows, the steps λ → argmin E(alpha, ·) and
-    alpha → least root of E(·, λ) descend to the limit.
+    With A = 1/alpha, f = 1 + 2 gamma and B affine in λ, stability at λ reads
+    2(1 - beta²) A² - B A - gamma f λ (λ + v) > 0. For gamma f >= 0 it is concave in λ: the ends
+    decide; else its minimum over λ is a quadratic in A too.
     """
-    fall = 1.0 + 2.0 * gamma
-    fixed = 2.0 * size * (1.0 + beta) * (1.0 - beta)
-    slope = size * (2.0 * (1.0 + beta) * gamma - (1.0 - beta) * fall)
+    steps = [
+        largest_step(lam, variance_ratio=(most - lam) / size, beta=beta, gamma=gamma)
+        for lam in (np.zeros_like(L), L)
+    ]
+    weight = -gamma * (1.0 + 2.0 * gamma) * (1.0 - 1.0 / size)
+    if np.any(weight > 0.0):
+        steps.append(_inner_step(L, beta, gamma, size, most, weight))
 
-    def least_root(lam: FloatArray) -> FloatArray:
-        linear = slope * lam - (most - lam) * (1.0 + beta)
-        square = -gamma * fall * lam * (size * lam + most - lam)
-        # Of fixed + linear alpha + square alpha², without cancellation where linear < 0.
-        bend = np.sqrt(np.maximum(linear * linear - 4.0 * square * fixed, 0.0))
-        falling = 2.0 * fixed / (bend - linear)
-        rising = -(linear + bend) / (2.0 * square)
-        root = np.where(linear < 0.0, falling, rising)
-        exists = (linear * linear >= 4.0 * square * fixed) & (root > 0.0)
-        return np.where(exists, root, np.inf)
+    return np.minimum.reduce(np.broadcast_arrays(*steps))[()]
 
-    shape = np.broadcast_shapes(np.shape(L), np.shape(fixed), np.shape(slope), np.shape(most))
-    grid = np.linspace(0.0, 1.0, _CURVATURES).reshape(-1, *(1,) * len(shape)) * L
 
-    with np.errstate(all="ignore"):
-        step = np.broadcast_to(least_root(grid).min(axis=0), shape)
-        for _ in range(_REFINEMENTS):
-            # E in λ: fixed - alpha L_max (1+beta) + b1 λ + b2 λ².
-            b1 = step * (slope + (1.0 + beta)) - step * step * gamma * fall * most
-            b2 = step * step * gamma * fall * (1.0 - size)
-            inner = np.where(b2 > 0.0, np.clip(-b1 / (2.0 * b2), 0.0, L), 0.0)
-            ends = np.where(b1 * L + b2 * L * L < 0.0, L, 0.0)
-            lam = np.where(b1 * inner + b2 * inner**2 < b1 * ends + b2 * ends**2, inner, ends)
-            lower = least_root(lam)
-            if not np.any(lower < step):
-                break
-            step = np.minimum(lower, step)
+def _inner_step(
+    L: Real, beta: Real, gamma: Real, size: Real, most: Real, weight: Real
+) -> FloatArray:
+    """The step at which the minimum of the condition over λ is zero, where it is inside (0, L).
 
-    return step[()]
+    In λ the condition is 2(1 - beta²) A² - (e₀ + e₁ λ) A + k λ + ``weight`` λ².
+    """
+    slope = 1.0 - beta - 4.0 * beta * gamma - (1.0 + beta) / size
+    fixed = most * (1.0 + beta) / size
+    k = -gamma * (1.0 + 2.0 * gamma) * most / size
+    square = 2.0 * (1.0 - beta) * (1.0 + beta) - slope * slope / (4.0 * weight)
+    linear = fixed - slope * k / (2.0 * weight)
+    product = k * k / (4.0 * weight)
+
+    # Both roots in 1/alpha are tried: a root whose λ is inside is a limit of that λ.
+    root = np.sqrt(np.maximum(linear * linear + 4.0 * square * product, 0.0))
+    best = np.full(np.shape(root), np.inf)
+    for inverse in ((linear + root) / (2.0 * square), (linear - root) / (2.0 * square)):
+        lam = (slope * inverse - k) / (2.0 * weight)
+        real_root = linear * linear + 4.0 * square * product >= 0.0
+        inside = (weight > 0.0) & real_root & (inverse > 0.0) & (lam > 0.0) & (lam < L)
+        best = np.minimum(best, np.where(inside, 1.0 / inverse, np.inf))
+
+    return best
 
 
 @overflow_allowed

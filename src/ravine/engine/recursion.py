@@ -1,0 +1,127 @@
+"""The recursion of a method in plain NumPy, on many points at once.
+
+Step k takes the gradient g at y = x + gamma v and moves
+
+    x⁺ = x + beta v - alpha g,    v⁺ = x⁺ - x,
+
+with v the velocity. All of x, v and y are arrays of one shape; alpha, beta and gamma broadcast to
+it, so that an axis may be seeds and another methods. The compiled kernels take the same steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+
+Gradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
+"""The gradient of step k at the points y."""
+Restarts: TypeAlias = Callable[[int, FloatArray, FloatArray, FloatArray], npt.ArrayLike]
+"""Where the velocity is set to zero after step k, given x, x⁺ and g; broadcasts to their shape."""
+
+
+@dataclass(eq=False)
+class State:
+    """Where all runs are after k steps.
+
+    Every step makes new arrays, so that they may be kept. Their entries may also be changed before
+    the next step is asked for, to put back runs that have diverged or to rescale all of them.
+
+    Attributes
+    ----------
+    k
+        Steps taken.
+    x, v
+        Points and velocities.
+    y
+        Where the next gradient is taken.
+    gradient
+        The gradient of the step that led here; None at the start.
+    restarted
+        Where that step ended with a velocity of zero.
+    """
+
+    k: int
+    x: FloatArray
+    v: FloatArray
+    y: FloatArray
+    gradient: FloatArray | None = None
+    restarted: npt.ArrayLike = False
+
+
+def iterate(
+    gradient: Gradient,
+    x: FloatArray,
+    v: FloatArray | None = None,
+    *,
+    steps: int,
+    alpha: float | FloatArray,
+    betas: FloatArray,
+    gammas: FloatArray,
+    factors: FloatArray | None = None,
+    restarts: Restarts | None = None,
+) -> Iterator[State]:
+    """Yield the states after 0, 1, ..., ``steps`` steps.
+
+    Parameters
+    ----------
+    gradient
+        Called once in each step.
+    x, v
+        Points and velocities at the start; at rest unless given.
+    steps
+        Number of steps.
+    alpha
+        Step size.
+    betas, gammas
+        Momentum of each step, shape (steps, ...), and look-ahead before each step and after the
+        last, shape (steps + 1, ...). See ``held`` for constants.
+    factors
+        What the step size is multiplied by in each step, shape (steps, ...). The velocity is a sum
+        of gradients times the step size of the moment, as in PyTorch: it shrinks along with a
+        falling step size.
+    restarts
+        When the velocity is set to zero; never unless given.
+
+    Examples
+    --------
+    >>> betas = held(0.0, 3)
+    >>> runs = iterate(lambda k, y: 1.0 * y, np.ones(1), steps=2, alpha=0.5,
+    ...                betas=betas, gammas=betas)
+    >>> [float(state.x[0]) for state in runs]
+    [1.0, 0.5, 0.25]
+    """
+    v = np.zeros_like(x) if v is None else v
+    state = State(0, x, v, x + gammas[0] * v)
+    yield state
+
+    for k in range(steps):
+        g = gradient(k, state.y)
+        step = alpha if factors is None else alpha * factors[k]
+        carried = betas[k] * state.v
+        ahead = state.x + carried
+        ahead -= step * g
+        v = ahead - state.x
+        if factors is not None and k > 0:
+            carried *= factors[k] / factors[k - 1] - 1.0
+            v += carried
+
+        again = False if restarts is None else restarts(k, state.x, ahead, g)
+        if np.any(again):
+            v = np.where(again, 0.0, v)
+
+        y = gammas[k + 1] * v
+        y += ahead
+        state = State(k + 1, ahead, v, y, g, again)
+        yield state
+
+
+def held(value: npt.ArrayLike, steps: int) -> FloatArray:
+    """The same value for each step, without copies: shape (steps, ...)."""
+    one = np.asarray(value, dtype=np.float64)
+    return np.broadcast_to(one, (steps, *one.shape))

@@ -1,0 +1,122 @@
+"""The one plane of step size and momentum, as data and as drawn by matplotlib."""
+
+import numpy as np
+import pytest
+
+from ravine import Curvature, Method, nesterov, sgd
+from ravine.figures import plane as planes
+from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
+from ravine.figures.style import METHODS, OUTSIDE
+from ravine.theory.ladder.rungs import RUNGS
+
+STEPS = np.linspace(0.0025, 2.5, 48)
+MOMENTA = np.linspace(-1.0, 1.0, 48)
+
+
+@pytest.fixture(scope="module", params=[2.0, 32.0, 300.0], ids=lambda Q: f"Q={Q:g}")
+def both(request):
+    curvature = Curvature(1.0, request.param)
+    full = ladder_plane(curvature, STEPS, MOMENTA)
+    return curvature, full, ladder_plane(curvature, STEPS, MOMENTA, quick=True)
+
+
+def test_a_quick_plane_has_the_same_regions(both):
+    _, full, quick = both
+    assert (full.counts == quick.counts).all()
+
+
+def test_the_costly_rate_is_computed_near_its_border_alone(monkeypatch):
+    asked = []
+    near = planes._rate_near_one
+
+    def counted(rate, *rest):
+        return near(lambda methods: (asked.append(np.size(methods.alpha)), rate(methods))[1], *rest)
+
+    monkeypatch.setattr(planes, "_rate_near_one", counted)
+    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
+    assert 0 < sum(asked) < 0.15 * STEPS.size * MOMENTA.size
+
+
+@pytest.mark.parametrize("Q", [8.0, 2000.0])
+def test_a_bisected_border_lies_where_the_rate_is_one(Q):
+    curvature = Curvature(1.0, Q)
+    quick = ladder_plane(curvature, STEPS, MOMENTA, quick=True)
+    cell = max(np.diff(STEPS)[0], np.diff(MOMENTA)[0])
+    for rung, region in zip(RUNGS, quick.regions, strict=True):
+        if rung.bracketed:
+            continue
+        points = np.concatenate(quick.contour(region))
+        shift = cell / 25.0 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+        around = points[:, None, :] + shift
+        methods = Method(np.maximum(around[..., 0], 1e-6) / Q, np.clip(around[..., 1], -1, 1))
+        inside = np.asarray(rung.rate(curvature, methods).upper) < 1.0
+        assert (inside.any(axis=1) & ~inside.all(axis=1)).mean() > 0.97
+
+
+def test_rings_close_and_contours_leave_the_frame_out(both):
+    _, _, quick = both
+    for region in quick.regions:
+        for ring in quick.borders(region):
+            assert (ring[0] == ring[-1]).all()
+        for line in quick.contour(region):
+            ends = 0.5 * (line[1:] + line[:-1])
+            on_frame = np.isin(ends[:, 0], STEPS[[0, -1]]) | np.isin(ends[:, 1], MOMENTA[[0, -1]])
+            assert not on_frame.any()
+
+
+def test_standard_methods_are_marked_at_their_parameters(both):
+    curvature, full, _ = both
+    marks = {mark.key: (mark.step, mark.momentum) for mark in full.marks}
+    for key, method in (("nesterov", nesterov(curvature)), ("sgd", sgd(curvature))):
+        step = float(method.alpha) * float(curvature.L)
+        assert marks[key] == pytest.approx((step, float(method.beta)))
+
+
+def test_labels_name_the_region_that_they_stand_in_or_point_at(both):
+    _, _, quick = both
+    names = [OUTSIDE_WORDS, *(rung.region for rung in RUNGS)]
+    labels = quick.labels()
+    assert OUTSIDE_WORDS in {" ".join(label.lines) for label in labels}
+    for label in labels:
+        step, momentum = label.points_at or label.at
+        row = np.abs(MOMENTA - momentum).argmin()
+        column = np.abs(STEPS - step).argmin()
+        assert quick.counts[row, column] == names.index(" ".join(label.lines))
+
+
+def test_every_region_and_mark_is_drawn_and_in_the_legend(both):
+    from matplotlib.figure import Figure
+
+    _, full, _ = both
+    axes = Figure().add_subplot()
+    handles = draw_plane(axes, full)
+    labels = [str(handle.get_label()) for handle in handles]
+    assert labels == [
+        OUTSIDE_WORDS, *(rung.region_label for rung in RUNGS), *(mark.words for mark in full.marks)
+    ]  # fmt: skip
+    assert axes.get_facecolor()[:3] == pytest.approx(
+        [int(OUTSIDE[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    )
+    assert axes.get_lines()[1].get_color() == METHODS["sgd"].colour
+
+
+def test_borders_alone_are_lines_in_the_rungs_own_dashes(both):
+    from matplotlib.figure import Figure
+
+    _, full, _ = both
+    axes = Figure().add_subplot()
+    handles = draw_plane(axes, full, filled=False)
+    assert not axes.patches
+    assert [str(handle.get_label()) for handle in handles[: len(RUNGS)]] == [
+        rung.contour_label for rung in RUNGS
+    ]
+
+
+def test_a_new_rung_is_a_new_region(monkeypatch):
+    from dataclasses import replace
+
+    more = (*RUNGS, replace(RUNGS[-1], region="more", colour="#123456"))
+    monkeypatch.setattr(planes, "RUNGS", more)
+    plane = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
+    assert [region.words for region in plane.regions] == [rung.region for rung in more]
+    assert "#123456" in {label.ground for label in plane.labels()}
