@@ -258,6 +258,15 @@ def test_the_rise_is_a_share_of_the_decrease():
     assert loss.has_risen
 
 
+@pytest.mark.parametrize(("kind", "lr"), [("SGD", 3.0), ("AdamW", 30.0)])
+def test_a_blow_up_in_the_first_steps_is_survived(linear, loader, kind, lr):
+    optimizer = getattr(torch.optim, kind)(linear.parameters(), lr=lr)
+    monitor = Monitor(optimizer, on_warning="scale")
+    losses = run(linear, optimizer, loader, monitor, steps=400)
+    assert monitor.readings[0].step < 10
+    assert sum(losses[-20:]) / 20 < 0.5 * losses[0]
+
+
 def test_messages_say_why_and_how_low():
     words = {"step": 7, "lr": 0.2, "momentum": 0.9, "curvature": 3.0, "loss": 1.0, "action": ""}
     edge = Reading(**words, limit=0.1, margin=2.0, rise=0.0, level="edge", adaptive=True)

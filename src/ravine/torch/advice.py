@@ -377,7 +377,7 @@ class _Search:
         )
 
 
-def _bare(model: nn.Module) -> Any:
+def _bare(model: Any) -> Any:
     """The module inside the wrappers of ``torch.compile`` and ``DistributedDataParallel``."""
     if isinstance(model, nn.parallel.DistributedDataParallel):
         return _bare(model.module)

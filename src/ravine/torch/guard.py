@@ -24,6 +24,9 @@ CLEAR = 3.0
 """The noise of the batches has a memory of fifty steps; a deviation counts as at most twice of it;
 and a rise has to exceed so many standard deviations of the smoothed loss."""
 
+FAR = 3.0
+"""A smoothed loss of so many times the start has risen, whatever it was before."""
+
 LEAST_DECREASE = 0.05
 """Of the loss at the start: a smaller decrease counts as this much."""
 
@@ -78,10 +81,11 @@ class SmoothedLoss:
                 square = min(square, LARGEST**2 * self._square)
             self._square += max(1.0 / self.count, 1.0 - MEMORY) * (square - self._square)
             self.value += share * (loss - self.value)
-        if self.count <= FIRST:
-            self.start = max(self.start, self.value)
-            self.least = self.value
-        self.least = min(self.least, self.value)
+        if self.count == FIRST:
+            # The first batch alone may have a small loss, by a factor of two at most.
+            self.start = min(max(self.start, self.value), self.start + abs(self.start))
+        # The mean of a few batches says little about the least.
+        self.least = self.value if self.count <= FIRST else min(self.least, self.value)
 
     @property
     def noise(self) -> float:
@@ -95,12 +99,20 @@ class SmoothedLoss:
             return math.inf
 
         decrease = max(self.start - self.least, LEAST_DECREASE * abs(self.start), 1e-30)
-        return (self.value - self.least) / decrease
+        # In the first steps the least is not known yet, and the start stands for it.
+        return (self.value - min(self.least, self.start)) / decrease
 
     @property
     def has_risen(self) -> bool:
-        """Whether it has risen by 0.3 of its decrease and beyond the noise, or is not a number."""
-        return self.rise > RISE and not self.value - self.least <= CLEAR * self.noise
+        """Whether it has risen by 0.3 of its decrease and beyond the noise, or is not a number.
+
+        In the first steps, where neither is known: whether it is three times its start.
+        """
+        if not self.value <= self.start + (FAR - 1.0) * abs(self.start):
+            return True
+
+        clear = self.value - self.least > CLEAR * self.noise
+        return self.count > FIRST and self.rise > RISE and clear
 
     @property
     def is_good(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import logging
 import math
@@ -27,7 +28,7 @@ from ravine.torch.direction import (
     is_coarse,
     momentum_of,
 )
-from ravine.torch.guard import FACTOR, FIRST, WAIT, Guard, SmoothedLoss
+from ravine.torch.guard import FACTOR, WAIT, Guard, SmoothedLoss
 from ravine.torch.reading import EDGE, Reading
 from ravine.torch.trial import read_losses
 from ravine.torch.untouched import gradients, quiet
@@ -127,6 +128,7 @@ class Monitor:
         self._coarse = False
         self._curvature: DirectionalCurvature | None = None
         self._loss = SmoothedLoss()
+        self._good_loss = SmoothedLoss()
         self._unread: list[Tensor] = []
         self._checked: Reading | None = None
         self._checks = 0
@@ -157,8 +159,10 @@ class Monitor:
         else:
             if self._guard is not None:
                 self._guard.clip()
-                if self._guard.is_due(self.steps) and self._is_good():
+                # Good weights are those whose own loss has been read.
+                if self._guard.is_due(self.steps) and not self._unread and self._loss.is_good:
                     self._guard.keep(self.steps)
+                    self._good_loss = copy.copy(self._loss)
             if self._due():
                 reading = self._read(closure)
 
@@ -180,15 +184,10 @@ class Monitor:
         if not math.isfinite(self._loss.value):
             return self._level_before() != "warning" or self._guard is not None
 
-        patient = self.steps >= self._quiet_until and self._loss.count > FIRST
-        return patient and self._loss.has_risen
+        return self.steps >= self._quiet_until and self._loss.has_risen
 
     def _level_before(self) -> str:
         return self.readings[-1].level if self.readings else "calm"
-
-    def _is_good(self) -> bool:
-        """Whether these weights are worth keeping: the loss is near its least."""
-        return not self._unread and self._loss.is_good
 
     def _warn(self) -> Reading:
         """Report that the loss has risen, and go back where the run is guarded."""
@@ -200,8 +199,7 @@ class Monitor:
         self._quiet_until = self.steps + WAIT
         if self._guard is not None:
             self._guard.go_back()
-            # What was smoothed belongs to weights that are gone.
-            self._loss.value = self._loss.least
+            self._loss = copy.copy(self._good_loss)
         return reading
 
     def _due(self) -> bool:
@@ -247,16 +245,20 @@ class Monitor:
 
     def _measure(self, closure: Callable[[], Tensor]) -> None:
         """The curvature along the tracked direction, on this batch and those before."""
-        at = coordinates(self._optimizer, with_gradient=True)
-        if not at.params:
+        every = [p for group in self._optimizer.param_groups for p in group["params"]]
+        if all(p.grad is None for p in every):
             raise Refusal(
                 "gradients", "there at a check", "none", "call check after loss.backward()"
             )
+        at = coordinates(self._optimizer, with_gradient=True)
+        if not at.params:
+            # An adaptive optimizer whose run went back to its start has no preconditioner yet.
+            return
 
         model = self._model
         still = nullcontext() if model is None else quiet(model)
         # The extra gradient stays on its rank.
-        alone = model.no_sync() if hasattr(model, "no_sync") else nullcontext()
+        alone: Any = getattr(model, "no_sync", nullcontext)()
         with still, alone, torch.enable_grad():
             if model is not None and _has_dropout(model):
                 here = gradients(closure(), at.params)

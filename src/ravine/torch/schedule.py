@@ -70,15 +70,15 @@ def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Sch
     if warmup is not None:
         raise Refusal("warmup", "left out with a schedule of your own", warmup, "build it in")
 
-    if _required(schedule) == 2:
-        function: Any = schedule
+    function: Any = schedule
+    if _required(function) == 2:
         code = f"LambdaLR(optimizer, lambda step: schedule(step, {steps}))  # your function"
         return Schedule(
             "your function", steps, lambda step: function(step, steps),
             f"scheduler = torch.optim.lr_scheduler.{code}",
         )  # fmt: skip
 
-    return _of_factory(schedule, steps)
+    return _of_factory(function, steps)
 
 
 def _required(function: Callable[..., Any]) -> int:
