@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import typer
 
-from ravine.arguments import Refusal
+from ravine.arguments import Real
 from ravine.cli.options import (
+    OUTPUT,
+    PROBLEM,
     Condition,
     Json,
     LargestTerm,
@@ -18,17 +19,15 @@ from ravine.cli.options import (
     Smoothness,
     curvature_from,
     curvature_json,
+    curvature_options,
     method_json,
+    option,
 )
-from ravine.cli.output import print_json
-from ravine.cli.pictures import needs_matplotlib
+from ravine.cli.output import digits, print_json, say, suggest, table
+from ravine.cli.pictures import check_out, save_picture
 
 if TYPE_CHECKING:
     from ravine.theory.tuning.batch_gain import BatchGain
-
-_PICTURES = (".png", ".svg", ".pdf")
-_DPI = 200
-"""Pixels an inch of a written PNG, for print."""
 
 
 def batch_command(
@@ -39,14 +38,14 @@ def batch_command(
     mu_min: LeastTerm = None,
     sizes: Annotated[
         list[float] | None,
-        typer.Option("--batch-size", help="Batch size of the table; may be repeated."),
+        option(PROBLEM, "--batch-size", "Batch size to compute. Can be repeated.", "N"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")
+        Path | None, option(OUTPUT, "--out", "Picture to write: .png, .svg or .pdf.", "FILE")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say how large a batch has to be, and what a larger one buys.
+    """Tell how large batches must be, and what larger batches buy.
 
     For every batch size: the fastest step of SGD and the fastest Nesterov parameters that are
     certain to converge in mean square on every problem with this curvature, and how many times
@@ -62,11 +61,8 @@ def batch_command(
     """
     from ravine.theory.tuning.batch_gain import BATCH_SIZES, batch_gain
 
-    if out is not None and out.suffix.lower() not in _PICTURES:
-        rule = f"a file ending in {', '.join(_PICTURES)}"
-        raise Refusal("out", rule, out, "change its ending")
     if out is not None:
-        needs_matplotlib("a picture")
+        check_out(out)
 
     result = batch_gain(
         curvature_from(mu, L, Q),
@@ -76,7 +72,9 @@ def batch_command(
     )
 
     if out is not None:
-        _draw(result, out)
+        from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
+
+        save_picture(draw_batch_gain(batch_gain_data(result)), out)
 
     if json:
         print_json(batch_json(result, out))
@@ -106,53 +104,42 @@ def batch_json(result: BatchGain, out: Path | None = None) -> dict[str, object]:
     }
 
 
-def _draw(result: BatchGain, out: Path) -> None:
-    """Write the picture beside its name first: an interrupted run leaves no half-written file."""
-    from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
-
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-
-    try:
-        draw_batch_gain(batch_gain_data(result)).savefig(part, dpi=_DPI)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _show(result: BatchGain, out: Path | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
     c = result.curvature
-    console.print(
+    say(
         f"objective: mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; "
         f"single samples: {result.mu_min:g} to {result.L_max:g}\n"
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"):
-        table.add_column(title, justify="right")
-
     L = float(c.L)
-    for size, plain, fast, gain in zip(
-        result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True
-    ):
-        table.add_row(
+    rows = [
+        (
             f"{size:g}",
-            f"{float(plain.method.alpha) * L:.4g}",
+            _step(plain.method.alpha * L),
             _steps(plain.steps_per_digit),
-            f"{float(fast.method.alpha) * L:.4g}",
-            f"{float(fast.method.beta):.4g}",
+            _step(fast.method.alpha * L),
+            digits(fast.method.beta),
             _steps(fast.steps_per_digit),
-            f"{gain:.3g}",
+            digits(gain),
         )
-
-    console.print(table)
-    console.print("\nSteps take √E‖y - x*‖² down to a tenth, guaranteed for every such problem.")
-    console.print(result.sentence)
+        for size, plain, fast, gain in zip(
+            result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True
+        )
+    ]
+    table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows)
+    say("\nSteps: to a tenth of √E‖y - x*‖², guaranteed for every such problem.")
+    say(result.sentence)
     if out is not None:
-        console.print(f"wrote {out}")
+        say(f"Wrote {out}.")
+
+    size = result.batch_sizes[-1]
+    options = f"{curvature_options(c)} --L-max {result.L_max:g} --batch-size {size:g}"
+    suggest(f"ravine recommend {options}", f"exact settings for batches of {size:g}")
+
+
+def _step(size: Real) -> str:
+    """A step size rounded down: rounded up, it could lose the guarantee."""
+    unit = 10.0 ** (np.floor(np.log10(size)) - 2.0)
+    return digits(unit * np.floor(size / unit * (1.0 + 1e-12)))
 
 
 def _steps(count: float) -> str:

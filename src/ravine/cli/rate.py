@@ -15,10 +15,20 @@ from ravine.cli.options import (
     Smoothness,
     curvature_from,
     curvature_json,
+    curvature_options,
     method_from,
     method_json,
 )
-from ravine.cli.output import print_json
+from ravine.cli.output import (
+    coloured,
+    digits,
+    print_json,
+    rate_digits,
+    say,
+    settings,
+    suggest,
+    table,
+)
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder
@@ -37,10 +47,10 @@ def rate_command(
     mu_min: LeastTerm = None,
     json: Json = False,
 ) -> None:
-    """Say how fast a method converges, and whether mini-batches can make it diverge.
+    """Tell whether a step size and a momentum converge, and how fast.
 
-    Without --alpha the usual Nesterov parameters are judged. Without --L-max every sample has the
-    given curvature; with it, the curvature is that of the whole objective.
+    Without --alpha the textbook Nesterov parameters are judged. Without --L-max every sample has
+    the given curvature; with it, the curvature is that of the whole objective.
 
     For example:
 
@@ -49,8 +59,6 @@ def rate_command(
     - `ravine rate --Q 32 --alpha 0.02 --beta 0.5`
 
     - `ravine rate --Q 1000 --L-max 10000 --batch-size 64`
-
-    - `ravine rate --mu 1 --L 8 --alpha 0.1 --beta 0.9 --gamma 0 --json`
     """
     curvature = curvature_from(mu, L, Q)
     rungs = ladder(
@@ -105,29 +113,19 @@ def _rate_json(rung: Rung, rate: Bracket) -> object:
 
 
 def _show(rungs: Ladder) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    out = Console(highlight=False)
     c = rungs.curvature
-    m = rungs.method
-    look_ahead = "" if m.is_nesterov else f", gamma = {m.gamma:g}"
-    out.print(f"[bold]{rungs.name}[/]: alpha = {m.alpha:g}, beta = {m.beta:g}{look_ahead}")
-    out.print(f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("rung")
-    table.add_column("growth a step", justify="right")
-    table.add_column("holds for")
-
-    for rung in RUNGS:
-        rate = rungs.rates[rung.key]
-        colour = "green" if rate.upper < 1.0 else "red"
-        table.add_row(rung.title, f"[{colour}]{_digits(rate)}[/]", rung.holds_for)
-
-    out.print(table)
-    out.print(f"\n{_noise(rungs)}")
-    out.print(f"{_batch(rungs)}\n")
-    out.print(rungs.verdict)
+    problem = f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}"
+    say(f"{rungs.name}: {settings(rungs.method)}", style="bold")
+    say(f"on {problem}\n")
+    rows = [
+        (rung.title, coloured(_digits(rate), bool(rate.upper < 1.0)), rung.holds_for)
+        for rung, rate in zip(RUNGS, rungs.rates.values(), strict=True)
+    ]
+    table(("rung", "rate per step", "holds for"), rows, words=["holds for"])
+    say(f"\n{_noise(rungs)}")
+    say(f"{_batch(rungs)}\n")
+    say(rungs.verdict)
+    suggest(f"ravine recommend {curvature_options(c)}", "settings with a guarantee")
 
 
 def _samples(rungs: Ladder) -> str:
@@ -143,13 +141,9 @@ def _samples(rungs: Ladder) -> str:
 
 
 def _digits(rate: Bracket) -> str:
-    """Six digits where they are known, else both bounds."""
-    value = float(rate.upper)
-    # Half a unit of the sixth digit, the last one shown.
-    if value - float(rate.lower) >= 5e-6:
-        return f"{rate.lower:.5f}-{value:.5f}"
-
-    return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
+    """Both bounds where they differ in the digits shown."""
+    low, high = rate_digits(rate.lower), rate_digits(rate.upper)
+    return high if low == high else f"{low} to {high}"
 
 
 def _batch(rungs: Ladder) -> str:
@@ -160,7 +154,7 @@ def _batch(rungs: Ladder) -> str:
     if limit < 1.0:
         return "Drawn independently, single samples are safe in mean square."
 
-    return f"Drawn independently, batches larger than {limit:.4g} are safe in mean square."
+    return f"Drawn independently, batches larger than {digits(limit)} are safe in mean square."
 
 
 def _noise(rungs: Ladder) -> str:
@@ -170,6 +164,7 @@ def _noise(rungs: Ladder) -> str:
 
     ratio = rungs.noise_coefficient / rungs.sgd_noise_coefficient
     return (
-        f"Additive noise of variance s² leaves E‖y - x*‖² = {rungs.noise_coefficient:.4g} s² in "
-        f"the worst direction, {ratio:.3g} times that of SGD at 2/(mu + L)."
+        "Additive noise of variance s² leaves E‖y - x*‖² = "
+        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times that "
+        "of SGD at 2/(mu + L)."
     )
