@@ -212,6 +212,9 @@ class Guard:
                 group["lr"] = group["lr"] * self.factor
 
     def _put_back(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if not self._inside:
+            # The guard was made inside this step, by a callback in its closure.
+            return
         for group, lr in zip(optimizer.param_groups, self._kept, strict=True):
             group["lr"] = lr
         self._inside = False
