@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine import __version__
-from ravine.figures.style import BLUE, GREY, ORANGE, RED, name_panels, panels
+from ravine.figures.style import BLUE, GREY, ORANGE, RED, legend_below, name_panels, panels, styled
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,6 +51,7 @@ def batch_gain_data(result: BatchGain) -> xr.Dataset:
     )
 
 
+@styled
 def draw_batch_gain(data: xr.Dataset) -> Figure:
     """Draw :func:`batch_gain_data`: steps against batch size, and the gain of momentum."""
     figure, axes = panels(1, 2, height=3.0)
@@ -60,26 +61,23 @@ def draw_batch_gain(data: xr.Dataset) -> Figure:
     left.loglog(
         sizes, data["momentum_steps"], "o-", color=BLUE, markersize=4, label="best with momentum"
     )
-    left.set_ylabel("steps to a tenth of the error", fontsize=8.0)
-    left.set_title("guaranteed for every problem", fontsize=8.0)
+    left.set_ylabel("steps to a tenth of the error")
+    left.set_title("guaranteed for every problem")
 
     right.semilogx(sizes, data["gain"], "o-", color=BLUE, markersize=4, label="gain of momentum")
     right.axhline(1.0, color=GREY, linewidth=0.8)
-    right.set_ylabel("times fewer steps than SGD", fontsize=8.0)
+    right.set_ylabel("times fewer steps than SGD")
     right.set_title(
         f"Q = {data.attrs['Q']:g}, L_max/L = {data.attrs['L_max'] / data.attrs['L']:g}",
-        fontsize=8.0,
     )
 
     critical = data.attrs["critical_batch_size"]
     for axis in (left, right):
-        axis.set_xlabel("batch size", fontsize=8.0)
-        axis.axvline(
-            critical, color=RED, linestyle="--", label="usual Nesterov parameters are safe beyond"
-        )
+        axis.set_xlabel("batch size")
+        axis.axvline(critical, color=RED, linestyle="--", label="standard Nesterov are safe beyond")
         axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
 
     name_panels(axes)
     handles = [*left.get_lines()[:2], left.get_lines()[-1]]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+    legend_below(figure, handles, 3)
     return figure
