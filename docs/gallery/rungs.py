@@ -59,5 +59,5 @@ def draw():
 
     axis.set_xlabel("step")
     axis.set_ylabel("distance to the minimiser")
-    axis.legend(frameon=False, loc="lower left")
+    axis.legend(loc="lower left")
     return figure

@@ -30,5 +30,5 @@ def test_the_drawing_names_everything(result):
     np.testing.assert_array_equal(right.get_lines()[0].get_ydata(), result.gain)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == [
-        "best SGD", "best with momentum", "usual Nesterov parameters are safe beyond",
+        "best SGD", "best with momentum", "standard Nesterov is safe beyond",
     ]  # fmt: skip

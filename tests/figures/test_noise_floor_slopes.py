@@ -38,10 +38,10 @@ def test_points_are_drawn_for_every_method(data):
     left, right = draw_noise_floor_slopes(data).axes
     assert len(right.lines) == len(CHOSEN)
     labels = [text.get_text() for text in left.get_legend().get_texts()]
-    assert "usual Nesterov: slope 1.4" in " ".join(labels)
+    assert "standard Nesterov: slope 1.4" in " ".join(labels)
 
 
 def test_findings_compare_the_floors(data):
     _, ratio, agreement = FIGURE.findings(data)
-    assert ratio.startswith("At Q = 1600 the noise floor of usual Nesterov is ")
+    assert ratio.startswith("At Q = 1600 the noise floor of standard Nesterov is ")
     assert agreement.endswith("over 9 comparisons.")

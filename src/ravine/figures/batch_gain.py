@@ -74,7 +74,7 @@ def draw_batch_gain(data: xr.Dataset) -> Figure:
     critical = data.attrs["critical_batch_size"]
     for axis in (left, right):
         axis.set_xlabel("batch size")
-        axis.axvline(critical, color=RED, linestyle="--", label="standard Nesterov are safe beyond")
+        axis.axvline(critical, color=RED, linestyle="--", label="standard Nesterov is safe beyond")
         axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
 
     name_panels(axes)
