@@ -52,7 +52,7 @@ def draw():
     for label, problem, sampling, runs, rung, colour in cases:
         errors = errors_of(problem, method, sampling, runs)
         rate = float(rungs[rung].upper)
-        axis.semilogy(steps, errors, color=colour, label=f"{label}: {rate:.4f} a step")
+        axis.semilogy(steps, errors, color=colour, label=f"{label}: {rate:.4f} per step")
         axis.semilogy(
             steps, errors[-1] * rate ** (steps - STEPS), "--", color=colour, linewidth=0.8
         )

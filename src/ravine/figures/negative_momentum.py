@@ -246,9 +246,7 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
     ticks = [0.5, 2, 8, 32, 128]
     left.set_xticks(ticks, ["0", "2", "8", "32", "128"])
     left.minorticks_off()
-    left.set(
-        xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2)
-    )
+    left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2))
     left.set_title("tail after standard Nesterov, Q = 32")
     left.legend(loc="upper right", ncols=2, columnspacing=0.8)
 
