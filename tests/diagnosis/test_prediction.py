@@ -6,7 +6,7 @@ import pytest
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.estimate import over_runs
 from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate
-from ravine.diagnosis.stability import Growths
+from ravine.theory.finite_sums.epochs import Growths
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import Growth

@@ -12,7 +12,7 @@ from ravine.diagnosis.candidates import Candidate
 from ravine.diagnosis.estimate import Estimate, over_runs
 from ravine.diagnosis.measurement import Runs, follow
 from ravine.diagnosis.recipe import Recipe
-from ravine.diagnosis.stability import Growths
+from ravine.theory.finite_sums.epochs import Growths
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.time_budget import TimeBudget
 from ravine.diagnosis.work import loss_work, step_work

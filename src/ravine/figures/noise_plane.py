@@ -20,7 +20,7 @@ from ravine.figures.entry import at_each_ratio
 from ravine.figures.style import cell_centres
 from ravine.methods import Method
 from ravine.problems.quadratic import Quadratic
-from ravine.theory.blocks import block
+from ravine.theory.blocks import block, moment_block
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
@@ -239,27 +239,12 @@ def mean_square_from_rest(
 
         ends = _carried(B, first, X) - _carried(B, last + 1, X)
         right = np.stack([ends[..., 0, 0], ends[..., 0, 1], ends[..., 1, 1]], axis=-1)
-        solution = np.linalg.solve(np.eye(3) - _on_covariances(B), right[..., None])
+        solution = np.linalg.solve(np.eye(3) - moment_block(B), right[..., None])
         transient = solution[..., 0, 0]
 
         total += np.asarray(law.y) - transient / (last + 1 - first)
 
     return total
-
-
-def _on_covariances(B: FloatArray) -> FloatArray:
-    """The matrix of S -> B S Bᵀ on the three entries (S_11, S_12, S_22) of a symmetric S."""
-    a = B[..., 0, 0]
-    b = B[..., 0, 1]
-    c = B[..., 1, 0]
-    d = B[..., 1, 1]
-    rows = (
-        (a * a, 2 * a * b, b * b),
-        (a * c, a * d + b * c, b * d),
-        (c * c, 2 * c * d, d * d),
-    )
-
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def _carried(B: FloatArray, k: int, X: FloatArray) -> FloatArray:

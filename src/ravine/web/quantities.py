@@ -10,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.odd_term_rate import odd_term_rate
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_rate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
@@ -104,7 +104,7 @@ def _excess_after(view: View, plane: Method) -> FloatArray:
 
 def _odd_sum_rate(view: View, plane: Method) -> FloatArray:
     """Root-mean-square rate of the paper's sum, in the order that is chosen."""
-    third = odd_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
+    third = inconsistent_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
     return np.maximum(third, _spectral_radius(view, plane))
 
 

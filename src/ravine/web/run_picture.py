@@ -13,7 +13,7 @@ from ravine.problems.counterexample import counterexample
 from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.noisy_gradients import additive_noise
-from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor, second_moment
 from ravine.web.theme import Theme, blank
@@ -133,7 +133,7 @@ def _odd(view: View, theme: Theme, bound: bool) -> tuple[list[dict[str, Any]], s
     runs = ensemble(
         problem, view.method, at, trajectories=RUNS, sampling=view.sampling, seed=view.seed
     )
-    exact = odd_term_moment(
+    exact = inconsistent_term_moment(
         1.0, view.Q, view.method, n=view.n, sampling=view.sampling, steps=view.K
     )
 

@@ -12,11 +12,10 @@ from ravine.arguments import Refusal, one_number, overflow_allowed, seed_number,
 from ravine.markup import Span, card, number_line
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.deadline import Deadline
+from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
-from ravine.theory.finite_sums.path_growth import PathGrowth, almost_sure_growth, moment_growth
-from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
+from ravine.theory.finite_sums.paths import PathGrowth, almost_sure_growth, moment_growth
+from ravine.theory.finite_sums.terms import Scalars, Sense, Terms, finite_sum, one_method
 from ravine.theory.ladder.rates import block_radius
 
 __all__ = ["Growth", "Sense", "consistent", "growth"]
@@ -73,7 +72,7 @@ class Growth:
         words = {True: "diverges", False: "converges", None: "too close to call"}[self.diverges]
         known = "computed" if self.exact else "estimated from random paths"
         rows = [
-            (f"growth a step, {self.sense.value}", f"{self.value:.8g}", known),
+            (f"growth per step, {self.sense.value}", f"{self.value:.8g}", known),
             ("limits", f"{self.low:.6g} to {self.high:.6g}", "" if self.exact else "95 %"),
             ("rate of the distance", f"{self.rate:.8g}", words),
             ("order of the terms", self.sampling.value, self.sampling.sentence),
@@ -83,8 +82,8 @@ class Growth:
             rows,
             sentences=[self.note] if self.note else [],
             picture=number_line(
-                [Span("growth a step", self.low, self.high)],
-                "growth a step with its limits; below 1 it converges",
+                [Span("growth per step", self.low, self.high)],
+                "growth per step with its limits; below 1 it converges",
             ),
         )
 

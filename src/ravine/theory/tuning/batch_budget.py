@@ -7,6 +7,7 @@ import numpy as np
 from ravine.arguments import FloatArray, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method
+from ravine.theory.blocks import moment_gain, moment_step
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.noise.error_quantity import ErrorQuantity
@@ -35,26 +36,15 @@ def batch_moment(
     random curvature adds to r², plus alpha² sigma2 (g⊗g) from the constant one. A power of the 4x4
     matrix by repeated squaring.
     """
-    h = method.alpha * eigenvalues
-    alpha = np.broadcast_to(method.alpha, h.shape)
-    beta = np.broadcast_to(method.beta, h.shape)
-    gamma = np.broadcast_to(method.gamma, h.shape)
-    a = 1.0 - h * (1.0 + gamma)
-    b = beta * (1.0 + gamma) - gamma
-    c = -h
-    spread = noise.known + noise.share * (eigenvalues - noise.least) * (noise.most - eigenvalues)
-
-    matrix = np.zeros((*h.shape, 4, 4))
-    matrix[..., 0, :3] = np.stack([a * a, 2.0 * a * b, b * b], axis=-1)
-    matrix[..., 1, :3] = np.stack([a * c, a * beta + b * c, b * beta], axis=-1)
-    matrix[..., 2, :3] = np.stack([c * c, 2.0 * c * beta, beta * beta], axis=-1)
+    shared = (eigenvalues - noise.least) * (noise.most - eigenvalues)
+    variance = noise.known + noise.share * shared
+    step = moment_step(eigenvalues, variance, method)
+    matrix = np.zeros((*step.shape[:-2], 4, 4))
+    matrix[..., :3, :3] = step
+    matrix[..., :3, 3] = sigma2 * moment_gain(method)
     matrix[..., 3, 3] = 1.0
-    kick = np.stack([(1.0 + gamma) ** 2, 1.0 + gamma, np.ones_like(gamma)], axis=-1)
-    kick = (alpha**2)[..., None] * kick
-    matrix[..., :3, 0] += spread[..., None] * kick
-    matrix[..., :3, 3] = sigma2 * kick
 
-    state = np.zeros((*h.shape, 4, 1))
+    state = np.zeros((*step.shape[:-2], 4, 1))
     state[..., 0, 0] = distance**2
     state[..., 3, 0] = 1.0
 

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.growth_plane import growth_plane
-from ravine.theory.finite_sums.mean_square import lift_radius, mean_square_growth
-from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.finite_sums.step_matrix import StepMatrix
+from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_growth
+from ravine.theory.finite_sums.positive_map import dense_radius
+from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
 from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
 from ravine.theory.tuning.plane_search import (
     Least,
@@ -170,19 +169,17 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
     """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
-    matrix = None
-    if 3 * moments.dimension**2 <= _MATRIX:
-        stack = moments.deviations + np.diag(moments.eigenvalues)
-        matrix = StepMatrix(stack, moments.weights / moments.weights.sum())
+    size = 2 * moments.dimension
+    by_matrix = 3 * moments.dimension**2 <= _MATRIX
 
     def at(alpha: float, beta: float) -> float:
         if not -0.95 <= beta <= 0.9999:
             return np.inf
 
-        if matrix is not None:
-            value = matrix.growth(Scalars(alpha, beta, beta))
+        if by_matrix:
+            value = dense_radius(moments.operator(Scalars(alpha, beta, beta)), (size, size))
         else:
-            value = moments.sought_growth(Method(alpha, beta), tolerance=precision)
+            value = moments.growth(Method(alpha, beta), tolerance=precision)
 
         if value == 0.0:
             return -np.inf
@@ -194,15 +191,13 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
 
 def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
     """Valleys of the sum with only the disagreement that stays in a direction, on a fine grid."""
-    own = np.diag(moments.sandwich(np.eye(moments.dimension)))
     first = moments.eigenvalues
-    second = first**2 + own
+    variance = np.diag(moments.sandwich(np.eye(moments.dimension)))
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
 
     def rate(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a = alpha[..., None]
-        b = beta[..., None]
-        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
+        method = Method(alpha[..., None], beta[..., None])
+        return np.asarray(direction_growth(first, variance, method).max(axis=-1))
 
     return valleys(rate, scale * np.geomspace(0.02, 4.0, across), spread_momenta(across))
 
@@ -223,15 +218,16 @@ def _apart(starts: list[Least]) -> list[Least]:
 
 def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     """The search where the terms share eigenvectors and the whole grid is one array."""
-    first, second = np.unique(_two_moments(terms), axis=1)
-    scale = float((first / second).min())
+    mean = terms.weights @ terms.hessians
+    variances = terms.weights @ (terms.hessians - mean) ** 2
+    first, variance = np.unique(np.stack([mean, variances]), axis=1)
+    scale = float((first / (first**2 + variance)).min())
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
     alphas = scale * np.geomspace(1e-3, 6.0, across)
 
     def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a = alpha[..., None]
-        b = beta[..., None]
-        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
+        method = Method(alpha[..., None], beta[..., None])
+        return np.asarray(direction_growth(first, variance, method).max(axis=-1))
 
     best = least(objective, alphas, spread_momenta(across), cheap=True)
     start = float(objective(np.array([float(plain.alpha)]), np.zeros(1))[0])
@@ -239,8 +235,3 @@ def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
         return FastestMeanSquare(plain, float(np.sqrt(start)))
 
     return FastestMeanSquare(Method(best.alpha, best.beta), float(np.sqrt(best.value)))
-
-
-def _two_moments(terms: Terms) -> FloatArray:
-    """Mean and mean square of the curvature in every direction, shape (2, d)."""
-    return np.stack([terms.weights @ terms.hessians, terms.weights @ terms.hessians**2])
