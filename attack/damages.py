@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ from typing import Any
 import numpy as np
 
 
-class Fate(Enum):
+class Outcome(Enum):
     """What must come of a damage."""
 
-    MENDED = "readers refuse the store and name --resume, which brings every byte back"
+    RESTORED = "readers refuse the store and name --resume, which brings every byte back"
+    UNREADABLE = "readers refuse the store; --resume computes what is missing"
     UNFINISHED = "a tile is missing: readers go without it, --resume computes it"
     HARMLESS = "the store is whole, with the same values"
     LOST = "readers and --resume refuse the store, each in one line"
@@ -29,15 +29,14 @@ class Damage:
     """One thing that happens to a store."""
 
     name: str
-    fate: Fate
+    outcome: Outcome
     harm: Callable[[Path], None]
 
 
 CHUNK = "rate/c/1/0"
 OTHER_CHUNK = "rate/c/2/0"
 RECORD = "tiles/00000001.json"
-SEAL = "tiles/seal"
-ATTRIBUTES = "tiles/zarr.json"
+HEADER = "tiles/header.json"
 
 
 def _cut(name: str, share: float, store: Path) -> None:
@@ -78,19 +77,14 @@ def _write(name: str, content: bytes, store: Path) -> None:
     (store / name).write_bytes(content)
 
 
-def _folder(name: str, store: Path) -> None:
-    _remove(name, store)
-    (store / name).mkdir()
+def _copy(name: str, other: str, store: Path) -> None:
+    """Another file of the store in the place of a file."""
+    _write(name, (store / other).read_bytes(), store)
 
 
-def _pipe(name: str, store: Path) -> None:
-    _remove(name, store)
-    os.mkfifo(store / name)
-
-
-def _link(name: str, target: str, store: Path) -> None:
-    _remove(name, store)
-    (store / name).symlink_to(store / target if target != name else store / name)
+def _zeros(name: str, store: Path) -> None:
+    """A file of zeros, as long as before: what some file systems leave after a crash."""
+    _write(name, bytes((store / name).stat().st_size), store)
 
 
 def _linked_copy(name: str, store: Path) -> None:
@@ -103,9 +97,10 @@ def _linked_copy(name: str, store: Path) -> None:
 def _change(name: str, change: Callable[[Any], None], store: Path) -> None:
     """Change the content of a JSON file."""
     file = store / name
-    content = json.loads(file.read_bytes())
+    first, *others = file.read_text(encoding="utf-8").rsplit("\n", int(name == HEADER))
+    content = json.loads(first)
     change(content)
-    file.write_text(json.dumps(content), encoding="utf-8")
+    file.write_text("\n".join([json.dumps(content), *others]), encoding="utf-8")
 
 
 def _set(keys: tuple[str, ...], value: Any) -> Callable[[Any], None]:
@@ -140,22 +135,17 @@ def _half_chunk(store: Path) -> None:
     _cut(CHUNK, 0.5, store)
 
 
-def _both(store: Path) -> None:
-    _write(SEAL, b"", store)
-    _write(ATTRIBUTES, b"{}", store)
+def _of_an_older_version(store: Path) -> None:
+    """A store as ravine 0.2 wrote it: without a header."""
+    (store / HEADER).rename(store / "tiles" / "seal")
 
 
-def _of_format_1(store: Path) -> None:
-    """A store as ravine 0.1.0 wrote it."""
-    _remove(SEAL, store)
-
-    def older(content: Any) -> None:
-        content["attributes"]["format"] = 1
-        del content["attributes"]["variables"]
-
-    _change(ATTRIBUTES, older, store)
-    for file in store.glob("tiles/0*.json"):
-        _change(f"tiles/{file.name}", _drop(("sweep",)), store)
+def _begun(store: Path) -> None:
+    """What is left of a run that was killed while it created the store."""
+    for file in store.rglob("*"):
+        if file.is_file() and file.name != "zarr.json":
+            file.unlink()
+    (store / "tiles" / "new").mkdir()
 
 
 def _another_sweep(store: Path) -> None:
@@ -186,14 +176,10 @@ def _extra(name: str, content: bytes, store: Path) -> None:
     (store / name).write_bytes(content)
 
 
-_DEEP = b'{"sha256": ' * 100_000
-_BINARY = bytes(range(256))
-
 FILES = {
     "chunk": CHUNK,
     "record": RECORD,
-    "seal": SEAL,
-    "attributes": ATTRIBUTES,
+    "header": HEADER,
     "root metadata": "zarr.json",
     "variable's metadata": "rate/zarr.json",
     "coordinate's metadata": "alpha/zarr.json",
@@ -203,134 +189,97 @@ FILES = {
 
 _TO_ANY_FILE: dict[str, Callable[[str, Path], None]] = {
     "cut to half": lambda name, store: _cut(name, 0.5, store),
+    "without its last byte": lambda name, store: _cut(name, 1.0 - 1e-9, store),
     "emptied": lambda name, store: _cut(name, 0.0, store),
     "one byte longer": _append,
+    "flipped at its beginning": lambda name, store: _flip(name, 0.0, store),
     "flipped in the middle": lambda name, store: _flip(name, 0.5, store),
     "flipped at its end": lambda name, store: _flip(name, 1.0, store),
     "missing": _remove,
-    "a folder": _folder,
-    "a pipe": _pipe,
-    "a link to itself": lambda name, store: _link(name, name, store),
-    "a link to another file": lambda name, store: _link(name, OTHER_CHUNK, store),
-    "not UTF-8": lambda name, store: _write(name, _BINARY, store),
-    "deeply nested": lambda name, store: _write(name, _DEEP, store),
+    "full of zeros": _zeros,
+    "not UTF-8": lambda name, store: _write(name, bytes(range(256)), store),
+    "a copy of another file": lambda name, store: _copy(name, OTHER_CHUNK, store),
     "a link to its own copy": _linked_copy,
 }
-_EXCEPTIONS = {
-    ("missing", "record"): Fate.UNFINISHED,
-}
 
 
-def _fate(harm: str, kind: str) -> Fate:
+def _outcome(harm: str, kind: str) -> Outcome:
     if harm == "a link to its own copy":
-        return Fate.HARMLESS
+        return Outcome.HARMLESS
+    if kind == "header":
+        return Outcome.LOST
+    if (harm, kind) == ("missing", "record"):
+        return Outcome.UNFINISHED
 
-    return _EXCEPTIONS.get((harm, kind), Fate.MENDED)
+    return Outcome.RESTORED
 
 
 GENERAL = [
-    Damage(f"{kind} {harm}", _fate(harm, kind), partial(change, name))
+    Damage(f"{kind} {harm}", _outcome(harm, kind), partial(change, name))
     for kind, name in FILES.items()
     for harm, change in _TO_ANY_FILE.items()
 ]
 """Every file, harmed in every way."""
 
 SPECIAL = [
-    Damage("chunks swapped", Fate.MENDED, partial(_swap, CHUNK, OTHER_CHUNK)),
-    Damage("chunks of two variables swapped", Fate.MENDED, partial(_swap, CHUNK, "floor/c/1/0")),
-    Damage("tiles exchanged with records", Fate.MENDED, _exchanged_tiles),
-    Damage("chunk of a tile without record cut", Fate.UNFINISHED, _half_chunk),
-    Damage("record without sums", Fate.MENDED, partial(_change, RECORD, _drop(("sha256",)))),
-    Damage("record with no sum", Fate.MENDED, partial(_change, RECORD, _set(("sha256",), {}))),
+    Damage("chunks swapped", Outcome.RESTORED, partial(_swap, CHUNK, OTHER_CHUNK)),
     Damage(
-        "record with some of the sums",
-        Fate.MENDED,
-        partial(_change, RECORD, _drop(("sha256", "rate"))),
+        "chunks of two variables swapped", Outcome.RESTORED, partial(_swap, CHUNK, "floor/c/1/0")
     ),
+    Damage("tiles exchanged with records", Outcome.RESTORED, _exchanged_tiles),
+    Damage("chunk of a tile without record cut", Outcome.UNREADABLE, _half_chunk),
+    Damage("record without sum", Outcome.RESTORED, partial(_change, RECORD, _drop(("sha256",)))),
+    Damage("record with no sum", Outcome.RESTORED, partial(_change, RECORD, _set(("sha256",), ""))),
+    Damage("record is null", Outcome.RESTORED, partial(_write, RECORD, b"null")),
     Damage(
-        "record with sums in a list",
-        Fate.MENDED,
-        partial(_change, RECORD, _set(("sha256",), ["rate"])),
+        "record of other pixels",
+        Outcome.RESTORED,
+        partial(_change, RECORD, _set(("tile",), [0, 9])),
     ),
-    Damage("record is null", Fate.MENDED, partial(_write, RECORD, b"null")),
-    Damage(
-        "record of other pixels", Fate.MENDED, partial(_change, RECORD, _set(("tile",), [0, 9]))
-    ),
-    Damage("record of another sweep", Fate.MENDED, _another_sweep),
+    Damage("record of another sweep", Outcome.RESTORED, _another_sweep),
     Damage(
         "record of another tile",
-        Fate.MENDED,
+        Outcome.RESTORED,
         lambda store: _write(RECORD, (store / "tiles/00000002.json").read_bytes(), store),
     ),
-    Damage("other step sizes", Fate.MENDED, partial(_other_array, "alpha")),
-    Damage("other momenta", Fate.MENDED, partial(_other_array, "beta")),
-    Damage("step sizes and momenta swapped", Fate.MENDED, partial(_swap, "alpha", "beta")),
+    Damage("other step sizes", Outcome.RESTORED, partial(_other_array, "alpha")),
+    Damage("other momenta", Outcome.RESTORED, partial(_other_array, "beta")),
+    Damage("step sizes and momenta swapped", Outcome.RESTORED, partial(_swap, "alpha", "beta")),
     Damage(
         "variable of another dtype",
-        Fate.MENDED,
+        Outcome.RESTORED,
         partial(_change, "rate/zarr.json", _set(("data_type",), "int64")),
     ),
     Damage(
         "variable of another shape",
-        Fate.MENDED,
+        Outcome.RESTORED,
         partial(_change, "rate/zarr.json", _set(("shape",), [10**9, 10**9])),
     ),
     Damage(
         "variable with another filling",
-        Fate.MENDED,
+        Outcome.RESTORED,
         partial(_change, "rate/zarr.json", _set(("fill_value",), 1.0)),
     ),
     Damage(
         "dataset's attribute changed",
-        Fate.MENDED,
+        Outcome.RESTORED,
         partial(_change, "zarr.json", _set(("attributes", "L"), 2.0)),
     ),
     Damage(
         "dataset without its attributes",
-        Fate.MENDED,
+        Outcome.RESTORED,
         partial(_change, "zarr.json", _drop(("attributes",))),
     ),
     Damage(
         "dataset without consolidated metadata",
-        Fate.MENDED,
+        Outcome.RESTORED,
         partial(_change, "zarr.json", _drop(("consolidated_metadata",))),
     ),
     *(
         Damage(
-            f"attributes: {key} {value!r:.40}",
-            Fate.MENDED,
-            partial(_change, ATTRIBUTES, _set(("attributes", key), value)),
-        )
-        for key, value in [
-            ("chunk", [0, 5]),
-            ("chunk", [-1, 5]),
-            ("chunk", [2.5, 5]),
-            ("chunk", "2"),
-            ("chunk", []),
-            ("shape", [-5, 5]),
-            ("shape", [10**18, 10**18]),
-            ("shape", [10**400]),
-            ("shape", None),
-            ("shape", [[6], [5]]),
-            ("made_with", {}),
-            ("made_with", "ravine"),
-            ("made_with", {"steps": 3}),
-            ("format", 3),
-            ("format", "1"),
-        ]
-    ),
-    *(
-        Damage(
-            f"attributes without {key}",
-            Fate.MENDED,
-            partial(_change, ATTRIBUTES, _drop(("attributes", key))),
-        )
-        for key in ("chunk", "shape", "made_with", "format")
-    ),
-    Damage("attributes missing", Fate.MENDED, partial(_change, ATTRIBUTES, _drop(("attributes",)))),
-    *(
-        Damage(
-            f"seal: {key} {value!r:.40}", Fate.MENDED, partial(_change, SEAL, _set((key,), value))
+            f"header: {key} {value!r:.40}",
+            Outcome.LOST,
+            partial(_change, HEADER, _set((key,), value)),
         )
         for key, value in [
             ("chunk", [0, 5]),
@@ -339,43 +288,35 @@ SPECIAL = [
             ("files", {}),
             ("variables", ["rate"]),
             ("made_with", {}),
-            ("sha256", "0" * 64),
             ("format", 1),
         ]
     ),
-    Damage("a variable's folder missing", Fate.MENDED, partial(_remove, "rate")),
-    Damage("a variable's folder a file", Fate.MENDED, partial(_write, "rate", b"")),
-    Damage("a variable's chunks a file", Fate.MENDED, partial(_write, "rate/c", b"")),
-    Damage("a row of chunks a file", Fate.MENDED, partial(_write, "rate/c/1", b"")),
-    Damage("a variable linked to another", Fate.MENDED, partial(_link, "rate", "floor")),
-    Damage("chunks linked to another's", Fate.MENDED, partial(_link, "rate/c", "floor/c")),
-    Damage("chunks linked to nowhere", Fate.MENDED, partial(_link, "rate/c", "nowhere")),
-    Damage("a coordinate's folder missing", Fate.MENDED, partial(_remove, "alpha")),
-    Damage("a coordinate's folder a file", Fate.MENDED, partial(_write, "alpha", b"")),
-    Damage("a coordinate linked to the other", Fate.MENDED, partial(_link, "alpha", "beta")),
-    Damage("a variable moved to another disk", Fate.HARMLESS, partial(_linked_copy, "rate")),
-    Damage("a strange file", Fate.HARMLESS, partial(_extra, "notes.txt", b"hello")),
-    Damage("a strange record", Fate.HARMLESS, partial(_extra, "tiles/99999999.json", b"{")),
-    Damage("a strange chunk", Fate.HARMLESS, partial(_extra, "rate/c/77/0", b"{")),
-    Damage("a strange variable", Fate.HARMLESS, partial(_extra, "guess/zarr.json", b"{")),
-    Damage("metadata of Zarr 2 beside", Fate.HARMLESS, partial(_extra, ".zgroup", b"{}")),
+    Damage("a variable's folder missing", Outcome.RESTORED, partial(_remove, "rate")),
+    Damage("a variable's chunks missing", Outcome.RESTORED, partial(_remove, "rate/c")),
+    Damage("a coordinate's folder missing", Outcome.RESTORED, partial(_remove, "alpha")),
+    Damage("a variable moved to another disk", Outcome.HARMLESS, partial(_linked_copy, "rate")),
+    Damage("a strange file", Outcome.HARMLESS, partial(_extra, "notes.txt", b"hello")),
+    Damage("a strange record", Outcome.HARMLESS, partial(_extra, "tiles/99999999.json", b"{")),
+    Damage("a strange chunk", Outcome.HARMLESS, partial(_extra, "rate/c/77/0", b"{")),
+    Damage("a strange variable", Outcome.HARMLESS, partial(_extra, "guess/zarr.json", b"{")),
+    Damage("metadata of Zarr 2 beside", Outcome.HARMLESS, partial(_extra, ".zgroup", b"{}")),
     Damage(
-        "array metadata of Zarr 2 beside", Fate.HARMLESS, partial(_extra, "rate/.zarray", b"{}")
+        "array metadata of Zarr 2 beside", Outcome.HARMLESS, partial(_extra, "rate/.zarray", b"{}")
     ),
     Damage(
-        "what a killed run leaves", Fate.HARMLESS, partial(_extra, "rate/c/1/0.1.partial", b"x")
+        "what a killed run leaves", Outcome.HARMLESS, partial(_extra, "rate/c/1/0.1.partial", b"x")
     ),
     Damage(
-        "what a killed mending leaves", Fate.HARMLESS, partial(_extra, ".mending/zarr.json", b"x")
+        "what a killed restoration leaves",
+        Outcome.HARMLESS,
+        partial(_extra, "tiles/new/zarr.json", b"x"),
     ),
-    Damage("seal and attributes", Fate.LOST, _both),
-    Damage("the group of records missing", Fate.LOST, partial(_remove, "tiles")),
-    Damage("the group of records a file", Fate.LOST, partial(_write, "tiles", b"")),
-    Damage("the group of records linked", Fate.LOST, partial(_link, "tiles", "rate")),
-    Damage("of ravine 0.1.0", Fate.LOST, _of_format_1),
-    Damage("an empty folder", Fate.LOST, _nothing_left),
-    Damage("a file", Fate.LOST, _a_file),
-    Damage("a strange folder as lock", Fate.HARMLESS, partial(_folder, "tiles/lock")),
+    Damage("killed while it was created", Outcome.UNREADABLE, _begun),
+    Damage("the folder of records missing", Outcome.LOST, partial(_remove, "tiles")),
+    Damage("the folder of records a file", Outcome.LOST, partial(_write, "tiles", b"")),
+    Damage("of ravine 0.2", Outcome.LOST, _of_an_older_version),
+    Damage("an empty folder", Outcome.UNREADABLE, _nothing_left),
+    Damage("a file", Outcome.LOST, _a_file),
 ]
 """What happens to one place only."""
 

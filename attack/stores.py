@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attack.damages import DAMAGES, Fate
+from attack.damages import DAMAGES, Outcome
 from attack.tiny_sweep import SPEC, tiny_sweep
 
 FLIPS = 1000
 """Flipped bits, each in a store of its own."""
 
-_MENDED_OF_FLIPS = 10  # every tenth is mended too, which takes most of the time
+_RESUMED_OF_FLIPS = 10  # every tenth is resumed too, which takes most of the time
 _SECONDS = 20  # of processor time that a reader may take: more is a hang
 _SILENCE = 120  # seconds on the clock: others may be at work on the machine
 
@@ -43,7 +43,7 @@ def main() -> int:
         for damage in DAMAGES:
             arena.renew()
             damage.harm(arena.store)
-            for outcome in arena.readers(damage.fate):
+            for outcome in arena.readers(damage.outcome):
                 _count(damage.name, outcome, outcomes, failures)
 
         dice = random.Random(16)
@@ -58,8 +58,9 @@ def main() -> int:
             bit = dice.randrange(8)
             content[at] ^= 1 << bit
             (arena.store / file).write_bytes(content)
-            mending = number % _MENDED_OF_FLIPS == 0
-            for outcome in arena.readers(Fate.MENDED, mending=mending):
+            resuming = number % _RESUMED_OF_FLIPS == 0
+            expected = Outcome.LOST if file.name == "header.json" else Outcome.RESTORED
+            for outcome in arena.readers(expected, resuming=resuming):
                 _count(f"bit {bit} of byte {at} of {file}", outcome, outcomes, failures)
 
     print(f"stores: {len(DAMAGES)} damages and {FLIPS} flipped bits")
@@ -95,21 +96,23 @@ class _Arena:
         self.store.parent.mkdir()
         shutil.copytree(self.pristine, self.store)
 
-    def readers(self, fate: Fate, *, mending: bool = True) -> Iterator[str]:
-        """Outcome of each reader on the store as it is now; the last of them mends it."""
+    def readers(self, expected: Outcome, *, resuming: bool = True) -> Iterator[str]:
+        """Outcome of each reader on the store as it is now; the last of them restores it."""
         picture = self.folder / "picture.png"
         picture.unlink(missing_ok=True)
-        yield self._judged("plot", fate, "plot", self.store, "--out", picture)
-        yield self._judged("--status", fate, "sweep", "--status", self.store)
-        if not mending:
+        yield self._judged("plot", expected, "plot", self.store, "--out", picture)
+        yield self._judged("--status", expected, "sweep", "--status", self.store)
+        if not resuming:
             return
 
-        yield self._judged("--status --json", fate, "sweep", "--status", self.store, "--json")
-        yield self._judged("without --resume", fate, "sweep", self.spec, "--out", self.store)
-        yield self._judged("--resume", fate, "sweep", self.spec, "--out", self.store, "--resume")
-        yield self._after(fate)
+        yield self._judged("--status --json", expected, "sweep", "--status", self.store, "--json")
+        yield self._judged("without --resume", expected, "sweep", self.spec, "--out", self.store)
+        yield self._judged(
+            "--resume", expected, "sweep", self.spec, "--out", self.store, "--resume"
+        )
+        yield self._after(expected)
 
-    def _judged(self, reader: str, fate: Fate, *arguments: Any) -> str:
+    def _judged(self, reader: str, expected: Outcome, *arguments: Any) -> str:
         """Run a command; say in a few words what came of it, with FAILED if it must not."""
         try:
             code, out, err = _command([str(argument) for argument in arguments])
@@ -121,33 +124,32 @@ class _Arena:
         if "Traceback" in err or "Warning" in err:
             return f"{reader}: FAILED, says {err!r:.200}"
         if code == 2 and err.count("\n") == 1 and err.startswith("ravine: "):
-            allowed = reader == "without --resume" or (
-                fate is Fate.LOST or (fate is Fate.MENDED and reader != "--resume")
-            )
+            unread = expected in (Outcome.RESTORED, Outcome.UNREADABLE) and reader != "--resume"
+            allowed = reader == "without --resume" or unread or expected is Outcome.LOST
             return f"{reader}: one line" if allowed else f"{reader}: FAILED, refuses with {err!r}"
         if code != 0:
             return f"{reader}: FAILED, exit code {code}, {err!r:.200}"
 
         noticed = "damaged" in out and '"damaged": 0' not in out
-        if reader.startswith("--status") and fate is Fate.MENDED and not noticed:
+        if reader.startswith("--status") and expected is Outcome.RESTORED and not noticed:
             return f"{reader}: FAILED, damage unseen"
-        if fate is Fate.LOST or (fate is Fate.MENDED and reader == "plot"):
+        if expected is Outcome.LOST or (expected is Outcome.RESTORED and reader == "plot"):
             return f"{reader}: FAILED, takes it for whole"
 
         return f"{reader}: {'says damaged' if noticed else 'works'}"
 
-    def _after(self, fate: Fate) -> str:
+    def _after(self, expected: Outcome) -> str:
         """What the store is after --resume."""
         import xarray as xr
 
-        if fate is Fate.LOST:
+        if expected is Outcome.LOST:
             return "after: left as it was"
 
         data = xr.open_zarr(self.store, chunks=None, zarr_format=3).load()
         for name in self.values.variables:
             if data[name].values.tobytes() != self.values[name].values.tobytes():
                 return f"after: FAILED, other values of {name}"
-        if fate is not Fate.HARMLESS and contents(self.store) != self.content:
+        if expected is not Outcome.HARMLESS and contents(self.store) != self.content:
             return "after: FAILED, other bytes"
 
         return "after: the values of a whole store"

@@ -13,7 +13,7 @@ import ravine
 SOURCE = Path(ravine.__file__).parent
 ROOTS = {
     "arguments", "choices", "compilation", "conventions", "curvature", "files",
-    "markup", "memory", "methods", "sampling", "values",
+    "markup", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),

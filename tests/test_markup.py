@@ -1,42 +1,48 @@
+"""Cards and formulas: text is never markup, and formulas are found among words."""
+
 import re
 
-import numpy as np
+import pytest
 
-from ravine.markup import Span, card, curve, number_line
+from ravine.claims.catalogue import CLAIMS
+from ravine.markup import card, with_formulas
 
 
 def test_text_is_never_markup():
     html = card("<b>", [("<i>", "</td>")], sentences=["<script>alert(1)</script>"])
     assert "<b>" not in html
+    assert "<i>" not in html
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
 
-def test_a_falling_curve_goes_down():
-    svg = curve(10.0 ** -np.arange(5.0), "errors")
-    heights = [float(pair.split(",")[1]) for pair in re.search('points="([^"]*)"', svg)[1].split()]
-    assert heights == sorted(heights)
-    assert len(heights) == 5
+def test_a_card_has_sentences_a_header_and_numbers_to_the_right():
+    html = card("A result", [("rate", "0.9")], head=("rung", "value"), sentences=["the reason"])
+    assert "<p>The reason</p>" in html
+    assert '<th class="number">value</th>' in html
+    assert '<td>rate</td><td class="number">0.9</td>' in html
 
 
-def test_nothing_to_draw_gives_nothing():
-    assert curve(np.array([np.inf, np.nan]), "errors") == ""
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("‖A^k‖^(1/k) falls to rho", "‖A<sup>k</sup>‖<sup>1/k</sup> falls to ρ"),
+        ("C_eps² and 1 - (rho+eps)²", "C<sub>ε</sub>² and 1 - (ρ+ε)²"),
+        ("E f(y_{k+1}) - f*", "E f(y<sub>k+1</sub>) - f*"),
+        ("((Q-1)/(Q+1))^(2k) <= 1", "((Q-1)/(Q+1))<sup>2k</sup> ≤ 1"),
+        ("B(mu)^k1 ... B(mu)^ks", "B(μ)<sup>k1</sup> ... B(μ)<sup>ks</sup>"),
+        ("E‖y - x*‖_∞ / sigma", "E‖y - x*‖<sub>∞</sub> / σ"),
+        ("L-smooth, and/or, 1e-8, batch_size, a < b & c", None),
+    ],
+)
+def test_formulas(text, drawn):
+    if drawn is None:
+        assert with_formulas(text) == text.replace("&", "&amp;").replace("<", "&lt;")
+    else:
+        assert with_formulas(text) == drawn
 
 
-def test_a_number_line_tells_below_from_above():
-    svg = number_line([Span("a", 0.5, 0.5), Span("<b>", 1.5, 1.5), Span("c", 0.9, 1.1)], "rates")
-    circles = re.findall(r'<circle cx="([0-9.]+)"[^>]*fill="([^"]*)"', svg)
-    assert float(circles[0][0]) < float(circles[1][0])
-    assert circles[0][1] != circles[1][1]
-    assert svg.count('stroke-width="5"') == 1
-    assert "<b>" not in svg
-
-
-def test_an_infinite_number_stands_at_the_end():
-    svg = number_line([Span("a", 0.5, 0.5), Span("b", np.inf, np.inf)], "rates")
-    assert "inf" not in svg
-    assert "nan" not in svg
-
-
-def test_sentences_begin_like_sentences():
-    assert "The reason" in card("A result", [], sentences=["the reason"])
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_every_formula_of_a_claim_is_set(claim):
+    for text in (claim.statement, claim.measured, claim.exact):
+        assert not re.search(r"\^|_\(|_\{|C_eps|<(?!/?su[bp]>)", with_formulas(text)), text

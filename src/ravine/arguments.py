@@ -1,17 +1,18 @@
-"""Checks at the public boundary: one line with the parameter, the rule, the value, the remedy."""
+"""Checks of arguments: an error is one line with the parameter, the rule, the value, the remedy."""
 
 from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
-from ravine.memory import bytes_in_words, memory_available
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Real: TypeAlias = np.float64 | FloatArray
@@ -44,10 +45,12 @@ _SMALL = 2**27
 """Bytes that are asked for without a look at what is free: 128 MiB."""
 _LARGEST_SEED = 2**128 - 1
 """As many bits as NumPy draws for a seed of its own."""
-_ROOM = 60
-"""Characters that a value takes in a message at most."""
 _LINE = 240
-"""Characters that a description of a value takes in a message at most."""
+"""Longest description of a value in a message, in characters."""
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 60
+_CONTAINER = Path("/sys/fs/cgroup")
+"""Where Linux keeps the memory limit of a container."""
 
 
 overflow_allowed = np.errstate(all="ignore")
@@ -89,19 +92,14 @@ class WrongType(Refusal, TypeError):
 
 
 def in_words(value: Any) -> str:
-    """Any value in one short line, also one whose own words fail.
+    """Any value in one short line.
 
     Examples
     --------
-    >>> in_words([1, 2]), in_words("a" * 100)[-8:]
-    ('[1, 2]', 'aaaaa...')
+    >>> in_words([1, 2]), len(in_words("a" * 100))
+    ('[1, 2]', 60)
     """
-    try:
-        words = " ".join(repr(value).split())
-    except Exception:  # whatever a foreign __repr__ may raise
-        words = f"<{type(value).__name__}>"
-
-    return words if len(words) <= _ROOM else words[: _ROOM - 3] + "..."
+    return " ".join(_short.repr(value).split())
 
 
 def kind_in_words(value: Any) -> str:
@@ -138,7 +136,7 @@ def plain_array(name: str, value: Any, remedy: str) -> npt.NDArray[Any]:
     """Any value as an array of whatever type, or the refusal of what cannot be one."""
     try:
         return np.asarray(value)
-    except Exception:  # what the object's own conversion raises, whatever it is
+    except (TypeError, ValueError):
         raise WrongType(name, "an array", kind_in_words(value), remedy) from None
 
 
@@ -146,17 +144,15 @@ def _floats(name: str, value: Any, remedy: str) -> FloatArray:
     """Any value as an array of float64, or the refusal of its kind."""
     try:
         raw = np.asarray(value)
-        if raw.dtype.kind not in "fiub":
-            raise TypeError
-        refuse_too_large(name, 8 * raw.size, f"an array of shape {raw.shape}", remedy)
-        with np.errstate(over="ignore"):
+        if raw.dtype.kind in "fiub":
             # A longdouble beyond float64 becomes infinite, and is refused as such.
-            return raw.astype(np.float64)
-    except Refusal:
-        raise
-    except Exception:  # what the object's own conversion raises, whatever it is
-        given = kind_in_words(value)
-        raise WrongType(name, "a real number or an array of them", given, remedy) from None
+            with np.errstate(over="ignore"):
+                return raw.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+
+    given = kind_in_words(value)
+    raise WrongType(name, "a real number or an array of them", given, remedy)
 
 
 def _refuse_outside(
@@ -176,12 +172,10 @@ def _refuse_outside(
 
 def whole(name: str, value: Any, minimum: int, *, remedy: str, maximum: int = 2**63 - 1) -> int:
     """Return ``value`` as an int from ``minimum`` to ``maximum``, by default the largest int64."""
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        number = operator.index(value)
-    except Exception:  # what the object's own conversion raises, whatever it is
-        raise WrongType(name, "a whole number", kind_in_words(value), remedy) from None
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise WrongType(name, "a whole number", kind_in_words(value), remedy)
+
+    number = operator.index(value)
 
     if number < minimum:
         raise Refusal(name, f"at least {minimum}", in_words(number), remedy)
@@ -221,12 +215,9 @@ def broadcast(**named: Real) -> tuple[int, ...]:
         remedy = "reshape one of them, e.g. alpha[:, None] against beta[None, :]"
         raise Refusal(names, "of shapes that broadcast together", shapes, remedy) from None
 
-    size = 8 * math.prod(shape)
-    if size >= _SMALL:
-        names = " and ".join(k for k, v in named.items() if np.ndim(v))
-        remedy = "take fewer of them at a time"
-        refuse_too_large(names, size, f"the shape {shape} together", remedy)
-
+    names = " and ".join(k for k, v in named.items() if np.ndim(v))
+    remedy = "take fewer of them at a time"
+    refuse_too_large(names, 8 * math.prod(shape), f"the shape {shape} together", remedy)
     return shape
 
 
@@ -249,13 +240,38 @@ def refuse_too_large(name: str, needed: float, value: object, remedy: str) -> No
     >>> refuse_too_large("steps", 8e18, 10**18, "take fewer")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ravine.arguments.Refusal: steps must be small enough for the memory, got ... needs 6.94 EiB ...
+    ravine.arguments.Refusal: steps must be small enough for the memory, got ... needs 8.0 EB ...
     """
     # A small request is not worth the question, which reads a file.
     if needed < _SMALL:
         return
 
+    from rich.filesize import decimal
+
     free = memory_available()
     if needed > free:
-        room = f"needs {bytes_in_words(needed)} where {bytes_in_words(free)} are free"
-        raise Refusal(name, "small enough for the memory", f"{value}, which {room}", remedy)
+        sizes = f"needs {decimal(int(needed))} of memory; {decimal(int(free))} are free"
+        raise Refusal(name, "small enough for the memory", f"{value}, which {sizes}", remedy)
+
+
+def memory_available() -> float:
+    """Bytes that this process may still take: what the machine or its container has left.
+
+    Examples
+    --------
+    >>> memory_available() > 0
+    True
+    """
+    import psutil
+
+    free = float(psutil.virtual_memory().available)
+
+    # psutil sees the whole machine; a container may be allowed less ("max" is no limit).
+    with suppress(OSError, ValueError):
+        most, used = (
+            float((_CONTAINER / name).read_text(encoding="ascii"))
+            for name in ("memory.max", "memory.current")
+        )
+        free = min(free, max(most - used, 0.0))
+
+    return free

@@ -69,5 +69,5 @@ def test_bad_input_is_one_line_and_leaves_no_file(refused, tmp_path):
 def test_what_the_memory_cannot_hold_is_refused_before_it_is_tried(refused, tmp_path):
     line = refused("map", "--Q", 8, "--resolution", 10**7, "--out", tmp_path / "map.png")
     assert "resolution must be small enough for the memory, got 10000000" in line
-    assert "which needs 11.4 PiB where" in line
+    assert "which needs 12.8 PB of memory" in line
     assert not (tmp_path / "map.png").exists()

@@ -60,8 +60,8 @@ def test_a_netcdf_file_that_is_no_sweep_is_one_line(refused, tmp_path):
 def test_a_damaged_store_is_one_line_with_the_remedy(refused, store, tmp_path):
     (store / "rate" / "c" / "1" / "0").write_bytes(b"")
     line = refused("plot", store, "--out", tmp_path / "a.png")
-    assert "where rate/c/1/0 was changed: ravine sweep SPEC --out" in line
-    assert line.rstrip().endswith("--resume mends it")
+    assert "where tile 1 was changed: ravine sweep SPEC --out" in line
+    assert line.rstrip().endswith("--resume computes it again")
 
 
 def test_bad_input_is_one_line_and_leaves_no_file(refused, store, tmp_path):

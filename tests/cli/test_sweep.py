@@ -63,7 +63,7 @@ def test_status_says_how_far_a_store_is(ravine, refused, spec, tmp_path):
     assert "5 of 5 tiles (100%); complete" in ravine("sweep", "--status", out).out
     (out / "rate" / "c" / "1" / "0").write_bytes(b"")
     (out / "tiles" / "00000004.json").unlink()
-    damaged = "3 of 5 tiles (60%), 1 damaged (rate/c/1/0 was changed); go on"
+    damaged = "3 of 5 tiles (60%), 1 damaged (tile 1 was changed); go on"
     assert damaged in ravine("sweep", "--status", out).out
     shown = json.loads(ravine("sweep", "--status", out, "--json").out)
     assert set(shown) == {"store", "tiles", "finished", "damaged", "complete", "made_with"}

@@ -60,11 +60,6 @@ def test_a_result_is_a_card_with_a_table(outputs, name):
     assert len(outputs[name]["text/plain"]) < 2000
 
 
-@pytest.mark.parametrize("name", ["Ladder", "Growth", "Trace", "Diagnosis"])
-def test_a_card_has_a_picture_where_there_is_one_to_draw(outputs, name):
-    assert "<svg" in outputs[name]["text/html"]
-
-
 def test_the_page_is_a_frame_below_the_cell(outputs):
     html = outputs["explore"]["text/html"]
     assert "<iframe" in html

@@ -64,7 +64,8 @@ def sweep_command(
 
 def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) -> None:
     from ravine.engine.spec_file import read_spec_file
-    from ravine.engine.storage.store import finished_tiles
+    from ravine.engine.storage.header import is_new
+    from ravine.engine.storage.store import store_status
 
     wanted = read_spec_file(spec)
     place = out if out is not None else wanted.arguments.get("store")
@@ -73,8 +74,8 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
 
     store = Path(place)
     before = 0
-    if store.exists():
-        before = finished_tiles(store)
+    if not is_new(store):
+        before = store_status(store).done
         if not resume:
             shown = f"{store}, where {before} tiles are finished"
             remedy = "add --resume to go on with it, or give another path"
@@ -119,7 +120,7 @@ def _show_status(store: Path, json: bool) -> None:
                 "store": str(store),
                 "tiles": state.total,
                 "finished": state.done,
-                "damaged": state.damaged,
+                "damaged": len(state.damages),
                 "complete": state.is_complete,
                 "made_with": state.made_with,
             }
@@ -127,7 +128,7 @@ def _show_status(store: Path, json: bool) -> None:
         return
 
     end = "complete" if state.is_complete else "go on with --resume"
-    damaged = f", {state.damaged} damaged ({state.damages[0]})" if state.damages else ""
+    damaged = f", {len(state.damages)} damaged ({state.damages[0]})" if state.damages else ""
     share = state.done / state.total
     typer.echo(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")
 

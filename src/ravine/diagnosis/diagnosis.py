@@ -6,15 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ravine.arguments import FloatArray
 from ravine.diagnosis.disagreement import Disagreement
 from ravine.diagnosis.measurement import Runs
 from ravine.diagnosis.prediction import Fate, Prediction
 from ravine.diagnosis.remedies import Remedy, Scaling
 from ravine.diagnosis.survey import Survey
-from ravine.markup import card, curve
+from ravine.markup import card
 from ravine.sampling import Sampling
 from ravine.tables import Finding
 from ravine.values import Value
@@ -136,7 +133,7 @@ class Diagnosis(Value):
         return str(page.html())
 
     def _repr_html_(self) -> str:
-        """The verdict, the recipes, and the loss of the best of them, for notebooks."""
+        """The verdict and the recipes, for notebooks."""
         from ravine.diagnosis.verdict import verdict
 
         best = self.recommendation
@@ -153,28 +150,12 @@ class Diagnosis(Value):
                 )
             )
 
-        shown = self.subject if best is None else best
         return card(
             f"Diagnosis of {self.name}",
             rows,
             head=("recipe", "lr", "momentum", "schedule", "what becomes of it"),
             sentences=verdict(self),
-            picture=curve(self._losses(shown), f"f(y) - f* over the steps: {shown.candidate.name}"),
         )
-
-    def _losses(self, prediction: Prediction) -> FloatArray:
-        """Median of f(y) - f* over the runs of a recipe at every step, from where it was taken."""
-        which = self.predictions.index(prediction)
-        taken = self.runs.watched
-        medians = np.median(self.runs.excess[taken, :, which], axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            heights = np.log(medians)
-        finite = np.isfinite(heights)
-        if not finite.any():
-            return np.zeros(1)
-
-        marks = self.runs.steps[taken][finite]
-        return np.asarray(np.exp(np.interp(np.arange(marks[-1] + 1), marks, heights[finite])))
 
 
 def safe(prediction: Prediction) -> bool:

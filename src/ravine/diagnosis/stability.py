@@ -25,7 +25,7 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
     """Growth of a method, in both senses, in the order in which the batches come."""
     known = EpochGrowth(
         exact_gradients=float(spectral_radius(survey.curvature, method)) ** 2,
-        independent=survey.moments.growth(method),
+        independent=lambda: survey.moments.growth(method),
         exact=survey.exact,
         sampling=survey.cut.sampling,
         steps=survey.cut.steps_per_epoch,

@@ -38,7 +38,7 @@ from ravine.engine.measures import (
 from ravine.engine.recursion import State, iterate
 from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED, Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
-from ravine.markup import card, curve
+from ravine.markup import card
 from ravine.methods import Method
 from ravine.problems.problem import Problem
 from ravine.problems.quadratic import Quadratic
@@ -128,7 +128,7 @@ class Trace(Value):
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
     def _repr_html_(self) -> str:
-        """How it ended, and the error over the steps, for notebooks."""
+        """How it ended, for notebooks."""
         errors = self.errors
         rows = [
             ("steps", f"{self.steps}", ""),
@@ -141,7 +141,7 @@ class Trace(Value):
         if self.diverged_at >= 0:
             rows.insert(2, ("diverged after step", f"{self.diverged_at}", ""))
 
-        return card("One run", rows, picture=curve(errors, "‖y - x*‖ over the steps"))
+        return card("One run", rows)
 
 
 @overflow_allowed

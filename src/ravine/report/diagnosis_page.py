@@ -9,8 +9,9 @@ from ravine.diagnosis.estimate import Estimate
 from ravine.diagnosis.prediction import Fate, Prediction
 from ravine.diagnosis.recipe import momentum_digits
 from ravine.diagnosis.verdict import digits, loss_share, share_of_start, verdict
+from ravine.markup import Cell
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
-from ravine.report.page import Cell, Page
+from ravine.report.page import Page
 from ravine.theory.finite_sums.growth import Growth
 
 _TONES = {

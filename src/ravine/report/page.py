@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ravine.files import written_whole
-from ravine.report.formulas import with_formulas
+from ravine.markup import STYLE, Cell, table, with_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,47 +25,24 @@ main { max-width: 74rem; margin: 0 auto; padding: 2.2rem 1.4rem 4rem; }
 h1 { font-size: 1.55rem; line-height: 1.25; margin: 0 0 .3rem; }
 h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .9rem;
   border-top: 1px solid #e1e6ec; }
-p { margin: .5rem 0; max-width: 46rem; }
-.subtitle { color: #5a6877; margin-bottom: 1.2rem; }
+.subtitle, figcaption, footer { color: #5a6877; }
 .lead { background: #f3f7fb; border-left: 4px solid #3d85bd; padding: .7rem 1.1rem;
   margin: 1.1rem 0; border-radius: 0 6px 6px 0; }
 .lead.bad { border-color: #c1272d; background: #fcf3f2; }
 .lead.unsure { border-color: #e69f00; background: #fdf8ec; }
+.ravine .lead { color: inherit; }
 .lead p:first-child { font-size: 1.12rem; font-weight: 600; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0; }
-th, td { text-align: left; padding: .32rem .7rem .32rem 0; border-bottom: 1px solid #e9edf2;
-  vertical-align: top; }
-th { color: #5a6877; font-weight: 600; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.good { color: #1b7a3d; } .bad { color: #b3231d; } .unsure { color: #94660a; }
-.lead.bad, .lead.unsure { color: inherit; }
 figure { margin: 1.1rem 0; }
 figure svg, figure img { max-width: 100%; height: auto; display: block; }
-math { font-family: "Latin Modern Math", "STIX Two Math", "Cambria Math", math; font-size: 1.08em; }
-figcaption { color: #5a6877; font-size: .9rem; max-width: 46rem; }
+figcaption { font-size: .9rem; max-width: 46rem; }
 ul { padding-left: 1.2rem; max-width: 46rem; }
-footer { margin-top: 3rem; color: #5a6877; font-size: .85rem; }
+footer { margin-top: 3rem; font-size: .85rem; }
 @media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
 """
-
+"""What a page has beside the stylesheet of tables and cards."""
 
 _DOTS = 160
 """Dots an inch of a PNG: sharp at the width of the page on a screen of two dots a pixel."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left.
-
-    With ``formulas`` those in the text are set as formulas: for our own words, not for names
-    that come from data.
-    """
-
-    text: str
-    tone: str = ""
-    number: bool = False
-    formulas: bool = False
 
 
 @dataclass
@@ -108,14 +85,7 @@ class Page:
 
     def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
         """Add a table."""
-        head = "".join(_cell("th", cell) for cell in header)
-        body = "".join(
-            "<tr>" + "".join(_cell("td", cell) for cell in row) + "</tr>" for row in rows
-        )
-        self._parts.append(
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
+        self._parts.append(table(header, rows))
 
     def picture(
         self, figure: Figure, caption: str, *, vector: bool = True, formulas: bool = False
@@ -132,8 +102,9 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head>\n"
-            f"<body><main><h1>{escape(self.title)}</h1>{subtitle}\n"
+            f"<title>{escape(self.title)}</title><style>{STYLE}{_STYLE}</style></head>\n"
+            '<body><main class="ravine">'
+            f"<h1>{escape(self.title)}</h1>{subtitle}\n"
             + "\n".join(self._parts)
             + f"\n{footer}</main></body></html>\n"
         )
@@ -143,20 +114,6 @@ class Page:
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as part:
             part.write_text(self.html(), encoding="utf-8")
-
-
-def _cell(tag: str, cell: Cell | str) -> str:
-    if isinstance(cell, str):
-        return f"<{tag}>{escape(cell)}</{tag}>"
-
-    classes = []
-    if cell.tone:
-        classes.append(cell.tone)
-    if cell.number:
-        classes.append("number")
-
-    mark = f' class="{" ".join(classes)}"' if classes else ""
-    return f"<{tag}{mark}>{_words(cell.text, cell.formulas)}</{tag}>"
 
 
 def _words(text: str, formulas: bool) -> str:

@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from ravine.claims.claim import JudgedClaim, Judgement
 from ravine.figures.catalogue import FIGURES
-from ravine.report.page import Cell, Page
+from ravine.markup import Cell
+from ravine.report.page import Page
 from ravine.reproduction.run import Reproduction, versions
 
 if TYPE_CHECKING:

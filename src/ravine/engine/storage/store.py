@@ -1,23 +1,23 @@
-"""Keeping the tiles of a sweep in a Zarr store, so that a killed run can go on.
+"""Keeping the tiles of a sweep in a Zarr store, so that a killed run can be resumed.
 
 A store is a Zarr group (format 3) that ``xarray.open_zarr`` opens as the dataset of the sweep. A
-tile is one chunk of every variable. Beside the variables lies the group ``tiles``: its attributes
-say what made the store, ``tiles/seal`` has the sums of all metadata, attributes and coordinates,
-and each finished tile has a record with the sums of its chunks.
+tile is one chunk of every variable. Chunks carry the checksum of Zarr's ``crc32c`` codec, so that
+any reader notices a damaged one.
 
 The chunks of a tile are written first and its record last, each under another name that is then
-changed: whenever a run is killed, a tile is there with its record or does not count. Whoever reads
-a store compares all of it with its sums first. A run that goes on with a store writes again what is
-not as it was: everything but the tiles from the specification, tiles by computing them.
+changed: whenever a run is killed, a tile is there with its record or does not count. A run that
+resumes a store computes the tiles that have no record or differ from it, and writes damaged
+metadata again: they are a function of the specification alone.
 """
 
 from __future__ import annotations
 
-import errno
+import json
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import shutil
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -27,34 +27,19 @@ import numpy.typing as npt
 import xarray as xr
 
 from ravine.arguments import Refusal
-from ravine.engine.dataset import variable_dtype
+from ravine.engine.dataset import new_dataset, variable_dtype
 from ravine.engine.repeats import variable_names
 from ravine.engine.storage.fingerprint import fingerprint
 from ravine.engine.storage.grid import TileGrid
-from ravine.engine.storage.lock import locked
-from ravine.engine.storage.plain_files import Unreadable, sum_of
-from ravine.engine.storage.seal import (
-    RECORDS,
-    SEAL,
-    Seal,
-    damage,
-    described_seal,
-    read_seal,
-    refuse_strange,
-    whole_seal,
-)
-from ravine.engine.storage.skeleton import (
-    clear_leftovers,
-    clear_place,
-    create_store,
-    mend_store,
-)
-from ravine.engine.storage.tile_record import (
-    chunk_name,
-    is_recorded,
+from ravine.engine.storage.header import (
+    LOCK,
+    NEW,
+    TILES,
+    Header,
+    file_digests,
+    is_new,
+    read_header,
     record_name,
-    record_text,
-    tile_damage,
 )
 from ravine.engine.tiles import Part, Tile
 from ravine.files import written_whole
@@ -65,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """How far a store is: tiles in all, finished, and finished once but damaged since."""
+    """How far a store is: tiles in all, finished ones, and a sentence on everything damaged."""
 
     total: int
     done: int
@@ -73,20 +58,15 @@ class StoreStatus:
     made_with: dict[str, str]
 
     @property
-    def damaged(self) -> int:
-        """Number of damaged tiles; ``damages`` has a sentence on each."""
-        return len(self.damages)
-
-    @property
     def is_complete(self) -> bool:
-        """Whether every tile is there, whole."""
-        return self.done == self.total
+        """Whether every tile is there and nothing is damaged."""
+        return self.done == self.total and not self.damages
 
 
 class TileStore:
-    """The store of one sweep, made anew or gone on with, mended, and locked while it is open.
+    """The store of one sweep, created or resumed, and locked while it is open.
 
-    ``pixels`` is about how many a tile holds; a store that is there already keeps its own tiles.
+    ``pixels`` is about how many a tile holds; a store that is resumed keeps its own tiles.
     """
 
     def __init__(self, path: str | os.PathLike[str], spec: Spec, pixels: int) -> None:
@@ -94,33 +74,32 @@ class TileStore:
         self.path = Path(path)
         grid = TileGrid.cut(spec.shape, pixels)
         variables = tuple(variable_names(spec.measures, spec.repeats))
-        wanted = Seal(grid.shape, grid.chunk, variables, fingerprint(spec))
-
-        if not self.path.exists():
-            _refuse_dangling(self.path)
-            with _clear_when_full(self.path):
-                create_store(self.path, spec, wanted)
+        wanted = Header(grid.shape, grid.chunk, variables, fingerprint(spec))
+        if not is_new(self.path):
+            _refuse_other(self.path, read_header(self.path), wanted)
 
         with ExitStack() as stack:
-            _refuse_other(self.path, _seal_to_mend(self.path)[0], wanted)
-            stack.enter_context(locked(self.path / RECORDS / "lock", self.path))
-            self._seal = self._mended(spec)
+            stack.enter_context(_locked(self.path))
+            self._header = self._prepared(spec, wanted)
             self._until_closed = stack.pop_all()
 
-        self.total = self._seal.grid.total
-        self._numbers = {self._seal.grid.tile(number): number for number in range(self.total)}
+        self.total = self._header.grid.total
+        self._numbers = {self._header.grid.tile(number): number for number in range(self.total)}
         self._arrays: dict[str, Any] = {}
-        self._kept: list[int] = []
 
-    def _mended(self, spec: Spec) -> Seal:
-        """The seal of the store, after all that lies under it is as it was written."""
-        clear_leftovers(self.path)
-        seal, damages = _seal_to_mend(self.path)
-        if not damages:
-            return seal
+    def _prepared(self, spec: Spec, wanted: Header) -> Header:
+        """Remove what killed runs have left, and write metadata that are missing or damaged."""
+        for leftover in (*self.path.rglob("*.partial"), *self.path.glob(f"{TILES}/.*.part.json")):
+            leftover.unlink()
+        if is_new(self.path):
+            return _write_metadata(self.path, spec, wanted)
 
-        with _clear_when_full(self.path):
-            return mend_store(self.path, spec, seal)
+        header = read_header(self.path)
+        if header.damages(self.path):
+            return _write_metadata(self.path, spec, header)
+
+        shutil.rmtree(self.path / NEW, ignore_errors=True)
+        return header
 
     def __enter__(self) -> Self:
         return self
@@ -139,41 +118,27 @@ class TileStore:
         return [
             tile
             for tile, number in self._numbers.items()
-            if not is_recorded(self.path, number) or tile_damage(self.path, self._seal, number)
+            if self._header.tile_damage(self.path, number)
         ]
 
     def keep(self, tile: Tile, part: Part) -> None:
         """Write a finished tile: its variables, then the record that makes it count."""
         number = self._numbers[tile]
-        box = self._seal.grid.box(number)
-        sums: dict[str, str] = {}
+        box = self._header.grid.box(number)
+        for variable in self._header.variables:
+            # Zarr would read a damaged chunk before it writes a part of it.
+            chunk = self.path / self._header.chunk_name(variable, number)
+            chunk.unlink(missing_ok=True)
+            values = part[variable].astype(variable_dtype(variable), copy=False)
+            self._array(variable)[box] = values.reshape([side.stop - side.start for side in box])
+            with chunk.open("rb") as stream:
+                os.fsync(stream.fileno())
 
-        with _clear_when_full(self.path):
-            for variable in self._seal.variables:
-                name = chunk_name(self._seal, variable, number)
-                # Zarr would read a damaged chunk before it writes a part of it.
-                clear_place(self.path, name)
-                values = part[variable].astype(variable_dtype(variable), copy=False)
-                self._array(variable)[box] = values.reshape(
-                    [side.stop - side.start for side in box]
-                )
-                sums[variable] = _flushed_sum(self.path / name)
-
-            record = record_text(self._seal, number, sums)
-            clear_place(self.path, record_name(number))
-            with written_whole(self.path / record_name(number), flush=True) as part_file:
-                part_file.write_text(record, encoding="utf-8")
-
-        self._kept.append(number)
+        with written_whole(self.path / record_name(number), flush=True) as record:
+            record.write_bytes(self._header.record(self.path, number))
 
     def dataset(self) -> xr.Dataset:
         """Open the dataset of the sweep; values are read as they are used."""
-        for number in self._kept:
-            reason = tile_damage(self.path, self._seal, number)
-            if reason is not None:
-                remedy = "nothing else may write to it; run it again with --resume"
-                raise Refusal("store", "left alone", f"{self.path}, where {reason}", remedy)
-
         return _opened(self.path)
 
     def _array(self, name: str) -> Any:
@@ -188,113 +153,149 @@ class TileStore:
 
 
 def store_status(path: str | os.PathLike[str]) -> StoreStatus:
-    """Say how far the store of a sweep is, comparing all of it with its sums.
+    """Say how far the store of a sweep is, comparing all of it with its checksums.
 
     Raises
     ------
     Refusal
-        If there is no store, or it is damaged beside its tiles: in one line, what is, and how to
-        mend it.
+        If there is no store, or its header is damaged.
     """
-    _require_zarr()
     place = Path(path)
-    seal = whole_seal(place)
-    recorded = [number for number in range(seal.grid.total) if is_recorded(place, number)]
-    reasons = (tile_damage(place, seal, number) for number in recorded)
-    damages = tuple(reason for reason in reasons if reason is not None)
+    header = read_header(place)
+    recorded = [n for n in range(header.grid.total) if os.path.lexists(place / record_name(n))]
+    reasons = [header.tile_damage(place, number) for number in recorded]
+    damages = [reason for reason in reasons if reason is not None]
+    done = len(recorded) - len(damages)
 
-    return StoreStatus(seal.grid.total, len(recorded) - len(damages), damages, seal.made_with)
-
-
-def finished_tiles(path: str | os.PathLike[str]) -> int:
-    """Tiles of a store that a run which goes on with it need not compute, damaged or not."""
-    _require_zarr()
-    place = Path(path)
-    seal, _ = _seal_to_mend(place)
-    return sum(
-        is_recorded(place, number) and tile_damage(place, seal, number) is None
-        for number in range(seal.grid.total)
+    return StoreStatus(
+        header.grid.total, done, (*header.damages(place), *damages), header.made_with
     )
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np.bool_]]:
-    """Open a store, finished or not, once all of it was compared with its sums.
+    """Read a store, finished or not, after all of it was compared with its checksums.
 
     Returns
     -------
     dataset
-        The dataset of the sweep; values are read as they are used.
+        The dataset of the sweep.
     there
         Which pixels of it are computed.
 
     Raises
     ------
     Refusal
-        If there is no store, or anything in it is not as it was written: in one line, what, and
-        how to mend it.
+        If there is no store, or anything in it is not as it was written.
     """
     _require_zarr()
     place = Path(path)
-    seal = whole_seal(place)
-    there = np.zeros(seal.shape, dtype=bool)
-    unfinished: set[str] = set()
-    damages: list[str] = []
-
-    for number in range(seal.grid.total):
-        if not is_recorded(place, number):
-            unfinished |= {chunk_name(seal, variable, number) for variable in seal.variables}
-            continue
-
-        reason = tile_damage(place, seal, number)
-        there[seal.grid.box(number)] = reason is None
-        if reason is not None:
-            damages.append(reason)
-
+    damages = store_status(place).damages
     if damages:
-        raise damage(place, damages)
+        raise _damaged(place, damages)
 
-    return _opened(place, unfinished), there
+    header = read_header(place)
+    there = np.zeros(header.shape, dtype=bool)
+    for number in range(header.grid.total):
+        there[header.grid.box(number)] = (place / record_name(number)).exists()
+
+    try:
+        return _opened(place).load(), there
+    except ValueError as error:
+        # A chunk without a record that was cut when the machine stopped.
+        raise _damaged(place, (str(error),)) from None
 
 
-def _opened(path: Path, unfinished: set[str] | None = None) -> xr.Dataset:
-    """The dataset of a store; chunks of unfinished tiles, whole or not, are left aside."""
-    source: Any = path
-    if unfinished:
-        from ravine.engine.storage.finished_store import finished_store
-
-        source = finished_store(path, unfinished)
-
-    data: xr.Dataset = xr.open_zarr(source, chunks=None, consolidated=True, zarr_format=3)
+def _opened(path: Path) -> xr.Dataset:
+    data: xr.Dataset = xr.open_zarr(path, chunks=None, consolidated=True, zarr_format=3)
     return data
 
 
-def _seal_to_mend(path: Path) -> tuple[Seal, list[str]]:
-    """What a store says it is, and what of it is not as it was written."""
-    try:
-        seal = read_seal(path)
-    except Unreadable as reason:
-        return described_seal(path), [f"{SEAL} {reason}"]
+def _damaged(path: Path, sentences: tuple[str, ...]) -> Refusal:
+    others = f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else ""
+    remedy = f"ravine sweep SPEC --out {path} --resume computes it again"
+    return Refusal("store", "undamaged", f"{path}, where {sentences[0]}{others}", remedy)
 
-    return seal, seal.damages(path)
+
+def _locked(path: Path) -> Any:
+    """Lock a store until the process ends, in whatever way."""
+    from filelock import FileLock, Timeout
+
+    (path / TILES).mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path / LOCK)
+    try:
+        return lock.acquire(blocking=False)
+    except Timeout:
+        remedy = "wait for the other run to end"
+        raise Refusal("store", "free", f"{path}, which a run writes to now", remedy) from None
+
+
+def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
+    """Write everything but the tiles, then the header; return it with the checksums."""
+    blank = {name: np.broadcast_to(_fill(name), header.shape) for name in header.variables}
+    data = new_dataset(spec, blank)
+    encoding = {name: _variable_encoding(name, header) for name in header.variables}
+    # NaN as the filling: Zarr leaves out a chunk of nothing else, and no coordinate is NaN.
+    encoding |= {str(name): {"fill_value": np.nan, "_FillValue": None} for name in data.coords}
+
+    new = path / NEW
+    with warnings.catch_warnings():
+        # All versions of zarr-python and xarray that we support read it.
+        warnings.filterwarnings("ignore", message="Consolidated metadata is currently not")
+        data.to_zarr(new, mode="w", zarr_format=3, consolidated=True, encoding=encoding)
+    _sort_metadata(new / "zarr.json", [str(name) for name in data.variables])
+
+    complete = replace(header, files=file_digests(new))
+    for name in complete.files:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (new / name).replace(path / name)
+    complete.write(path)
+    shutil.rmtree(new)
+
+    damages = complete.damages(path)
+    if damages:
+        remedy = "sweep again, into another path"
+        raise Refusal("store", "writable", f"{path}, where {damages[0]} again", remedy)
+
+    return complete
+
+
+def _fill(name: str) -> Any:
+    """What a variable holds where nothing is computed yet."""
+    dtype = variable_dtype(name)
+    return dtype.type(np.nan if dtype.kind == "f" else -1)
+
+
+def _variable_encoding(name: str, header: Header) -> dict[str, Any]:
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    # No _FillValue: xarray would put its own NaN in the place of every other.
+    return {
+        "chunks": header.chunk,
+        "compressors": (ZstdCodec(level=1), Crc32cCodec()),
+        "fill_value": _fill(name).item(),
+        "_FillValue": None,
+    }
+
+
+def _sort_metadata(file: Path, names: list[str]) -> None:
+    """Put variables in their own order: Zarr lists them in the order the disk answers."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    listed = content["consolidated_metadata"]["metadata"]
+    content["consolidated_metadata"]["metadata"] = {name: listed[name] for name in names}
+    file.write_text(json.dumps(content, indent=2), encoding="utf-8")
 
 
 def _require_zarr() -> None:
     try:
+        import filelock  # noqa: F401
         import zarr  # noqa: F401
     except ImportError:
         raise ImportError("a store needs Zarr: python -m pip install 'ravine[store]'") from None
 
 
-def _refuse_dangling(path: Path) -> None:
-    if path.is_symlink():
-        remedy = "remove it or give another path"
-        raise Refusal("store", "a new path", f"{path}, a link that leads nowhere", remedy)
-
-
-def _refuse_other(path: Path, there: Seal, wanted: Seal) -> None:
+def _refuse_other(path: Path, there: Header, wanted: Header) -> None:
     """Refuse a store of another sweep, with the names of what differs."""
-    have = there.made_with
-    want = wanted.made_with
+    have, want = there.made_with, wanted.made_with
     names = [name for name in (*want, *have) if have.get(name) != want.get(name)]
     if names:
         shown = "; ".join(
@@ -303,28 +304,3 @@ def _refuse_other(path: Path, there: Seal, wanted: Seal) -> None:
         )
         remedy = "give the arguments and versions it was made with, or another path"
         raise Refusal("store", "of this very sweep", f"{path} made with {shown}", remedy)
-
-    if (there.shape, there.variables) != (wanted.shape, wanted.variables):
-        refuse_strange(path)
-
-
-@contextmanager
-def _clear_when_full(path: Path) -> Iterator[None]:
-    """Say in one line that the disk is full, and that nothing is lost."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        line = f"no space left for {path}: make room and run it again, finished tiles are kept"
-        full = OSError(line)
-        full.errno = error.errno
-        raise full from None
-
-
-def _flushed_sum(file: Path) -> str:
-    """Bring a file to the disk; return the SHA-256 of its bytes."""
-    with file.open("rb") as stream:
-        os.fsync(stream.fileno())
-
-    return sum_of(file)

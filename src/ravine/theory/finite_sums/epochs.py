@@ -79,8 +79,10 @@ class EpochGrowth:
 
     Attributes
     ----------
-    exact_gradients, independent
-        Growth of the mean square per step with exact gradients, and with independent draws.
+    exact_gradients
+        Growth of the mean square per step with exact gradients.
+    independent
+        Computes the same with independent draws; a fixed order may not need it.
     exact
         Whether the growth of independent draws is computed and not estimated from a sample.
     sampling, steps
@@ -90,7 +92,7 @@ class EpochGrowth:
     """
 
     exact_gradients: float
-    independent: float
+    independent: Callable[[], float]
     exact: bool
     sampling: Sampling
     steps: int
@@ -108,7 +110,7 @@ class EpochGrowth:
         if not traits.random:
             return self._fixed_order(draw())
 
-        drawn = max(self.exact_gradients, self.independent)
+        drawn = max(self.exact_gradients, self.independent())
         away = abs(1.0 - self.exact_gradients)
         same_side = (drawn < 1.0) == (self.exact_gradients < 1.0)
         calm = drawn - self.exact_gradients <= _CALM * away and same_side
@@ -147,7 +149,7 @@ class EpochGrowth:
         """A fixed order is one product over an epoch: exact in every sense."""
         if products is None:
             alone = self.exact_gradients
-            return self._between(alone, alone, max(alone, self.independent), False)
+            return self._between(alone, alone, max(alone, self.independent()), False)
 
         radius = float(np.abs(np.linalg.eigvals(products.matrices[0])).max())
         log = math.log(max(radius, 1e-300)) + float(products.scales[0])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Refusal, one_number, overflow_allowed, seed_number, whole
-from ravine.markup import Span, card, number_line
+from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.limits import Deadline
@@ -68,7 +68,7 @@ class Growth:
         return False if self.high <= 1.0 else None
 
     def _repr_html_(self) -> str:
-        """The growth with its limits beside 1, and what was asked, for notebooks."""
+        """The growth with its limits, and what was asked, for notebooks."""
         words = {True: "diverges", False: "converges", None: "too close to call"}[self.diverges]
         known = "computed" if self.exact else "estimated from random paths"
         rows = [
@@ -77,15 +77,8 @@ class Growth:
             ("rate of the distance", f"{self.rate:.8g}", words),
             ("order of the terms", self.sampling.value, self.sampling.sentence),
         ]
-        return card(
-            "Growth on a finite sum",
-            rows,
-            sentences=[self.note] if self.note else [],
-            picture=number_line(
-                [Span("growth per step", self.low, self.high)],
-                "growth per step with its limits; below 1 it converges",
-            ),
-        )
+        notes = [self.note] if self.note else []
+        return card("Growth on a finite sum", rows, sentences=notes)
 
 
 @overflow_allowed

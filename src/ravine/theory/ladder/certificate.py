@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
-from ravine.markup import card, curve
+from ravine.markup import card
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -94,11 +93,11 @@ class Certificate(Value):
             )
 
     def _repr_html_(self) -> str:
-        """The certified rate, what it promises over the steps, and the norm, for notebooks."""
+        """The certified rate and the norm, for notebooks."""
         p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))
         proven = "proven in exact arithmetic" if self.verify() else "not proven"
         rows = [
-            ("certified growth a step", f"{self.rate:.9g}", proven),
+            ("certified rate per step", f"{self.rate:.9g}", proven),
             ("step size", f"{float(self.method.alpha):.6g}", ""),
             ("momentum", f"{float(self.method.beta):.6g}", ""),
             ("look-ahead", f"{float(self.method.gamma):.6g}", ""),
@@ -106,16 +105,9 @@ class Certificate(Value):
             ("gain of the noise", f"{self.noise_gain:.6g}", ""),
             ("P₁₁, P₁₂, P₂₂", f"{p11:.6g}, {p12:.6g}, {p22:.6g}", ""),
         ]
-        # Far enough to see it halve ten times, or fifty steps of one that does not fall.
-        falls = 0.0 < self.rate < 1.0
-        steps = min(int(10.0 * math.log(2.0) / -math.log(self.rate)) + 1, 10_000) if falls else 50
-        with np.errstate(over="ignore", under="ignore"):
-            promised = self.transient_gain * self.rate ** np.arange(steps + 1.0)
-
         return card(
             f"Certificate for every finite sum, in every order, Q = {float(self.curvature.Q):.6g}",
             rows,
-            picture=curve(promised, "the bound on E‖y - x*‖ per unit of the start, over the steps"),
         )
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine.arguments import one_number, overflow_allowed
 from ravine.curvature import Curvature
-from ravine.markup import Span, card, number_line
+from ravine.markup import card
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batches import Batches
@@ -109,21 +109,16 @@ class Ladder(Value):
         )
 
     def _repr_html_(self) -> str:
-        """The rungs as a table and on a number line, with the verdict, for notebooks."""
-        rows = []
-        spans = []
-        for rung in RUNGS:
-            rate = self.rates[rung.key]
-            high = float(rate.upper)
-            rows.append((rung.title, f"{high:.6g}", rung.holds_for))
-            spans.append(Span(rung.title, float(rate.lower), high))
-
+        """The rungs as a table, with the verdict, for notebooks."""
+        rows = [
+            (rung.title, f"{float(self.rates[rung.key].upper):.6g}", rung.holds_for)
+            for rung in RUNGS
+        ]
         return card(
             f"{self.name[0].upper()}{self.name[1:]}, Q = {float(self.curvature.Q):.6g}",
             rows,
-            head=("growth a step", "at most", "holds for"),
+            head=("rate per step", "at most", "holds for"),
             sentences=[self.verdict],
-            picture=number_line(spans, "growth a step on every rung; below 1 it converges"),
         )
 
     def _independent(self) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, in_words, one_number, overflow_allowed
 from ravine.choices import Choice
 from ravine.curvature import Curvature
-from ravine.markup import Span, card, number_line
+from ravine.markup import card
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
@@ -19,7 +19,6 @@ from ravine.theory.finite_sums.terms import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
-from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.error_quantity import ErrorQuantity
@@ -89,7 +88,7 @@ class Recommendation(Value):
     """How many times fewer steps than the best SGD it needs, for mini-batches."""
 
     def _repr_html_(self) -> str:
-        """The parameters, the reason, the guarantee and the rungs, for notebooks."""
+        """The parameters, the reason and the guarantee, for notebooks."""
         rows = [
             ("step size", f"{float(self.method.alpha):.6g}"),
             ("momentum", f"{float(self.method.beta):.6g}"),
@@ -100,15 +99,10 @@ class Recommendation(Value):
         if self.gain is not None:
             rows.append(("times fewer steps than SGD", f"{self.gain:.4g}"))
 
-        spans = [
-            Span(rung.title, float(rate.lower), float(rate.upper))
-            for rung, rate in zip(RUNGS, self.ladder.rates.values(), strict=True)
-        ]
         return card(
             f"Recommended for {self.setting.sentence}",
             rows,
             sentences=[self.reason, self.guarantee],
-            picture=number_line(spans, "growth a step on every rung; below 1 it converges"),
         )
 
 

@@ -1,0 +1,178 @@
+"""What a store says about itself, and which of its files are still as they were written.
+
+The folder ``tiles`` of a store holds a header and a record of each finished tile. The header says
+what made the sweep and how its plane is cut, and has a checksum of every file that is not part of
+a tile: metadata, attributes, coordinates. Its last line is a checksum of itself. The record of a
+tile has its pixels, a digest of the sweep, and a checksum of the tile's chunks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ravine.arguments import Refusal
+from ravine.engine.storage.grid import TileGrid
+from ravine.files import written_whole
+
+FORMAT = 3
+"""Increases when older stores can no longer be read."""
+
+TILES = "tiles"
+"""Folder of the header, the records and the lock."""
+HEADER = f"{TILES}/header.json"
+LOCK = f"{TILES}/lock"
+NEW = f"{TILES}/new"
+"""Folder in which metadata are written before they are moved to their place."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a store is.
+
+    Attributes
+    ----------
+    shape, chunk
+        Pixels of the plane, and of a tile, along each axis.
+    variables
+        Names of the arrays that are cut into tiles.
+    made_with
+        The fingerprint of the sweep.
+    files
+        SHA-256 of each file that is not part of a tile, by its path in the store.
+    """
+
+    shape: tuple[int, ...]
+    chunk: tuple[int, ...]
+    variables: tuple[str, ...]
+    made_with: dict[str, str]
+    files: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def grid(self) -> TileGrid:
+        """Where the tiles are."""
+        return TileGrid(self.shape, self.chunk)
+
+    @cached_property
+    def sweep(self) -> str:
+        """A digest of the sweep and its tiles: it ties records to their store."""
+        return _digest(json.dumps([self.shape, self.chunk, self.made_with]).encode())
+
+    def write(self, store: Path) -> None:
+        """Write the header. It comes last: only now the store counts as created."""
+        body = json.dumps({"format": FORMAT} | asdict(self))
+        with written_whole(store / HEADER, flush=True) as part:
+            part.write_text(f"{body}\n{_digest(body.encode())}", encoding="utf-8")
+
+    def chunk_name(self, variable: str, number: int) -> str:
+        """Path of a tile's chunk of a variable."""
+        return "/".join((variable, "c", *map(str, self.grid.place(number))))
+
+    def record(self, store: Path, number: int) -> bytes:
+        """What the record of a tile must say, given the chunks that are there."""
+        chunks = hashlib.sha256()
+        for variable in self.variables:
+            chunks.update((store / self.chunk_name(variable, number)).read_bytes())
+
+        tile = self.grid.tile(number)
+        content = {"tile": tile, "sweep": self.sweep, "sha256": chunks.hexdigest()}
+        return json.dumps(content).encode()
+
+    def tile_damage(self, store: Path, number: int) -> str | None:
+        """What is wrong with a tile that has a record; None if nothing is."""
+        try:
+            recorded = (store / record_name(number)).read_bytes()
+            return None if recorded == self.record(store, number) else f"tile {number} was changed"
+        except OSError as error:
+            return _unreadable(store, error)
+
+    def damages(self, store: Path) -> list[str]:
+        """What is wrong with the files that are not part of a tile, one sentence for each."""
+        sentences = []
+        for name, checksum in self.files.items():
+            try:
+                if _digest((store / name).read_bytes()) != checksum:
+                    sentences.append(f"{name} was changed")
+            except OSError as error:
+                sentences.append(_unreadable(store, error))
+
+        return sentences
+
+
+def record_name(number: int) -> str:
+    """Path of a tile's record."""
+    return f"{TILES}/{number:08d}.json"
+
+
+def is_new(store: Path) -> bool:
+    """Whether there is no store yet, or the run that created it was killed before it was done."""
+    if not store.exists():
+        return True
+    if not store.is_dir() or (store / HEADER).exists() or any(store.glob(f"{TILES}/[0-9]*.json")):
+        return False
+
+    # ``NEW`` is there from before the first file of a store is written until its header is.
+    others = (path for path in store.rglob("*") if path.is_file() and path != store / LOCK)
+    return (store / NEW).is_dir() or not any(others)
+
+
+def read_header(store: Path) -> Header:
+    """Read the header of a store.
+
+    Raises
+    ------
+    Refusal
+        If there is no store of this format, or its header is damaged.
+    """
+    rule = "the store of a sweep"
+    if not store.exists():
+        raise Refusal("store", rule, store, "there is none")
+    if not store.is_dir():
+        raise Refusal("store", rule, store, "it is not a folder, give another path")
+    if is_new(store):
+        remedy = "it has no tiles yet; run the sweep with --resume"
+        raise Refusal("store", rule, store, remedy)
+    if not (store / HEADER).exists():
+        remedy = "it holds something else, or was written by ravine 0.2; give another path"
+        raise Refusal("store", rule, store, remedy)
+
+    try:
+        body, _, checksum = (store / HEADER).read_bytes().rpartition(b"\n")
+        intact = _digest(body).encode() == checksum
+    except OSError:
+        intact = False
+    if not intact:
+        shown = f"{store}, where {HEADER} was changed"
+        raise Refusal("store", "undamaged", shown, "sweep again, into another path")
+
+    content = json.loads(body)
+    if content["format"] != FORMAT:
+        remedy = "read it with the ravine that wrote it"
+        raise Refusal("store", f"of format {FORMAT}", store, remedy)
+
+    # JSON has lists where the header has tuples.
+    return Header(
+        tuple(content["shape"]),
+        tuple(content["chunk"]),
+        tuple(content["variables"]),
+        content["made_with"],
+        content["files"],
+    )
+
+
+def file_digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file in a folder, by its path."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): _digest(file.read_bytes()) for file in files}
+
+
+def _unreadable(store: Path, error: OSError) -> str:
+    name = Path(error.filename or store).relative_to(store).as_posix()
+    return f"{name} is missing" if isinstance(error, FileNotFoundError) else f"{name} is unreadable"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
