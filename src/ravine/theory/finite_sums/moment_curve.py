@@ -194,7 +194,7 @@ def _step(
         beta[:, k] ** 2,
         beta[:, k] * (1.0 + ahead) - gamma[:, k],
     )
-    coefficients = kept * coupling, kept * beta[:, k], alpha[:, k] * (1.0 + ahead), alpha[:, k]
+    coefficients = kept * coupling, kept * beta[:, k], 1.0 + ahead, alpha[:, k]
     return Step(*(value[:, None, None] for value in coefficients))
 
 

@@ -3,7 +3,7 @@
 A second moment X = E[s sᵀ] of the state s = (r, v) = (y - x*, x - x₋) is a symmetric (2d, 2d)
 matrix. A step with the gradient g is::
 
-    r⁺ = r + a v - p g,     v⁺ = b v - q g
+    r⁺ = r + a v - c q g,     v⁺ = b v - q g
 
 so that the block A of a step never has to be formed.
 """
@@ -25,15 +25,15 @@ class Step(NamedTuple):
     """What the velocity adds to y: beta (1 + gamma) - gamma."""
     b: Any
     """What is kept of the velocity: beta."""
-    p: Any
-    """What the gradient takes from y: alpha (1 + gamma)."""
+    c: Any
+    """How much more the gradient takes from y than from the velocity: 1 + gamma."""
     q: Any
     """What the gradient takes from the velocity: alpha."""
 
 
 def constant_step(method: Scalars) -> Step:
     """The step of a method with constant parameters."""
-    return Step(method.c, method.beta, method.alpha * (1.0 + method.gamma), method.alpha)
+    return Step(method.c, method.beta, 1.0 + method.gamma, method.alpha)
 
 
 def advance(states: FloatArray, hessians: FloatArray, step: Step) -> FloatArray:
@@ -42,25 +42,46 @@ def advance(states: FloatArray, hessians: FloatArray, step: Step) -> FloatArray:
     ``hessians`` has shape (..., d, d), or (d,) for the diagonal of a diagonal one.
     """
     d = hessians.shape[-1]
+    out = np.empty_like(states)
     r = states[..., :d, :]
-    v = states[..., d:, :]
     g = hessians[:, None] * r if hessians.ndim == 1 else hessians @ r
-    return np.concatenate([r + step.a * v - step.p * g, step.b * v - step.q * g], axis=-2)
+    _move(r, states[..., d:, :], g, step, out[..., :d, :], out[..., d:, :])
+    return out
 
 
 def carry(X: FloatArray, hessians: FloatArray, step: Step) -> FloatArray:
-    """A X Aᵀ of symmetric moments X, shape (..., 2d, 2d)."""
-    return advance(np.swapaxes(advance(X, hessians, step), -1, -2), hessians, step)
+    """A X Aᵀ of moments X, shape (..., 2d, 2d)."""
+    d = hessians.shape[-1]
+    half = advance(X, hessians, step)
+    out = np.empty_like(half)
+    r = half[..., :d]
+    g = hessians * r if hessians.ndim == 1 else r @ hessians
+    _move(r, half[..., d:], g, step, out[..., :d], out[..., d:])
+    return out
+
+
+def _move(
+    r: FloatArray, v: FloatArray, g: FloatArray, step: Step, next_r: FloatArray, next_v: FloatArray
+) -> None:
+    """Write the step into ``next_r`` and ``next_v``; overwrites ``g``."""
+    g *= step.q
+    np.multiply(v, step.b, out=next_v)
+    next_v -= g
+    g *= step.c
+    np.multiply(v, step.a, out=next_r)
+    next_r += r
+    next_r -= g
 
 
 def add_gradient_noise(X: FloatArray, covariance: FloatArray, step: Step) -> None:
     """Add in place what gradient noise of a given covariance, shape (..., d, d), leaves in X."""
     d = covariance.shape[-1]
-    mixed = step.p * step.q * covariance
-    X[..., :d, :d] += step.p**2 * covariance
+    slow = step.q**2 * covariance
+    mixed = step.c * slow
+    X[..., :d, :d] += step.c * mixed
     X[..., :d, d:] += mixed
     X[..., d:, :d] += mixed
-    X[..., d:, d:] += step.q**2 * covariance
+    X[..., d:, d:] += slow
 
 
 def symmetric(X: FloatArray) -> FloatArray:

@@ -43,7 +43,7 @@ _DENSE_SOLVE = 400
 """Unknowns up to which a linear system is written out: a hundredth of a second."""
 _INDEFINITE = 1e-6
 """Negative eigenvalue of an eigenvector, over its largest, that can be an error of iteration."""
-_AT_ONCE = 16
+_AT_ONCE = 64
 """Columns of the matrix that are computed together."""
 _PRODUCTS = 400
 """Products after which the search is ended with a bracket."""
@@ -106,27 +106,34 @@ def _free(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
     return np.flatnonzero(np.broadcast_to(upper, shape))
 
 
+@cache
+def _mirrored(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """For every entry of (..., s, s), flat, which of the numbers of ``_free`` it is."""
+    free = _free(shape)
+    place = np.zeros(math.prod(shape), dtype=np.intp)
+    place[free] = np.arange(free.size)
+    place = place.reshape(shape)
+    return np.maximum(place, np.swapaxes(place, -1, -2)).ravel()
+
+
 def from_upper(numbers: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """Symmetric matrices (k, *shape) of rows with the numbers on and above the diagonals."""
-    X = np.zeros((len(numbers), math.prod(shape)))
-    X[:, _free(shape)] = numbers
-    X = X.reshape(-1, *shape)
-    return np.asarray(X + np.swapaxes(np.triu(X, 1), -1, -2))
+    return numbers.take(_mirrored(shape), axis=1).reshape(-1, *shape)
 
 
 def to_upper(X: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """The numbers on and above the diagonals, (k, numbers), of matrices (k, *shape)."""
-    return X.reshape(len(X), -1)[:, _free(shape)]
+    return X.reshape(len(X), -1).take(_free(shape), axis=1)
 
 
 def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
     """The map as a matrix on the numbers on and above the diagonals, which acts on rows."""
-    units = np.eye(_free(shape).size)
+    count = _free(shape).size
     rows = [
-        to_upper(apply(from_upper(units[first : first + _AT_ONCE], shape)), shape)
-        for first in range(0, len(units), _AT_ONCE)
+        to_upper(apply(from_upper(np.eye(_AT_ONCE, count, first), shape)), shape)
+        for first in range(0, count, _AT_ONCE)
     ]
-    return np.concatenate(rows)
+    return np.concatenate(rows)[:count]
 
 
 def sandwich_table(products: FloatArray) -> FloatArray:
