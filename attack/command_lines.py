@@ -130,7 +130,8 @@ def commands() -> dict[str, list[Any]]:
         from ravine.cli import app
 
         group: Any = typer.main.get_command(app)
-        _COMMANDS.update({name: list(one.params) for name, one in group.commands.items()})
+        for name in group.list_commands(None):
+            _COMMANDS[name] = list(group.get_command(None, name).params)
 
     return _COMMANDS
 

@@ -1,4 +1,4 @@
-"""Values that nobody should pass, and some that only look so."""
+"""Values that people pass by mistake, and some that only look so."""
 
 from __future__ import annotations
 
@@ -23,93 +23,34 @@ NUMBERS: tuple[float, ...] = (
 
 COUNTS: tuple[int, ...] = (
     0, 1, 2, 3, -1, 7, 100, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 2**53 + 1, 2**63 - 1, 2**63,
-    2**64, 10**15, 10**18, 10**30, -(10**30), 10**400,
+    2**64, 10**15, 10**18, 10**30, -(10**30),
 )  # fmt: skip
 
 
-class Unprintable:
-    """An object whose words cannot be asked for."""
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no words")
-
-
-class NotAnArray:
-    """An object that promises an array and breaks the promise."""
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise RuntimeError("no array")
-
-
-class Endless:
-    """A sequence that has no end."""
-
-    def __len__(self) -> int:
-        return 2**62
-
-    def __getitem__(self, index: int) -> float:
-        return 0.5
-
-
-def _nested(depth: int) -> list[Any]:
-    inner: list[Any] = []
-    for _ in range(depth):
-        inner = [inner]
-
-    return inner
-
-
-def _pandas(make: str) -> Any:
+def _frame(column: str) -> Any:
     import pandas as pd
 
-    match make:
-        case "series":
-            return pd.Series([0.1, 0.2], name="alpha")
-        case "frame":
-            return pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", None]})
-        case "missing":
-            return pd.NA
-        case _:
-            return pd.Timestamp("2020-01-01")
-
-
-def _masked() -> Any:
-    return np.ma.masked_array([1.0, 2.0], mask=[True, False])
-
-
-def _tangle() -> list[Any]:
-    """A list that contains itself."""
-    inner: list[Any] = [1.0]
-    inner.append(inner)
-    return inner
+    return pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", None]})[column]
 
 
 OBJECTS: tuple[Callable[[], Any], ...] = (
-    lambda: None, lambda: True, lambda: False, lambda: "", lambda: "abc", lambda: "1.5",
-    lambda: "nan", lambda: "ünïcödé π\n\x00", lambda: b"bytes", lambda: "x" * 10_000,
-    lambda: [], lambda: {}, lambda: (), lambda: set(), lambda: {"mu": 1.0, "L": 2.0},
+    lambda: None, lambda: True, lambda: "", lambda: "abc", lambda: "1.5", lambda: "nan",
+    lambda: "ünïcödé π\n", lambda: [], lambda: {}, lambda: {"mu": 1.0, "L": 2.0},
     lambda: [1.0, "a"], lambda: [[1.0], [1.0, 2.0]], lambda: [None], lambda: range(3),
-    lambda: (x for x in (0.1, 0.2)), object, lambda: math, lambda: Random, lambda: np.ndarray,
-    lambda: (lambda *_: 0.5), lambda: 1 + 2j, lambda: decimal.Decimal("0.5"),
-    lambda: decimal.Decimal("NaN"), lambda: fractions.Fraction(1, 3), lambda: Path("nowhere"),
-    lambda: Path("/"), lambda: datetime.date(2020, 1, 1), lambda: slice(None), lambda: Ellipsis,
-    lambda: NotImplemented, lambda: ValueError("no"), Unprintable, NotAnArray, Endless,
-    lambda: _nested(50), lambda: _nested(2000), _tangle, lambda: memoryview(b"abc"),
+    lambda: (x for x in (0.1, 0.2)), object, lambda: np.ndarray, lambda: (lambda *_: 0.5),
+    lambda: 1 + 2j, lambda: decimal.Decimal("0.5"), lambda: fractions.Fraction(1, 3),
+    lambda: Path("nowhere"), lambda: datetime.date(2020, 1, 1),
     lambda: np.array([]), lambda: np.zeros((0, 3)), lambda: np.zeros((2, 3)), lambda: np.ones(7),
     lambda: np.array([math.nan, 1.0]), lambda: np.array([[math.inf, 1.0], [1.0, 2.0]]),
     lambda: np.array(["a", "b"]), lambda: np.array([1.0, None], dtype=object),
     lambda: np.array([1 + 1j, 2.0]), lambda: np.array([1e308, 1e-308]), lambda: np.array(0.3),
-    lambda: np.array([True, False]), lambda: np.float32(0.25), lambda: np.int8(3),
-    lambda: np.uint64(2**64 - 1), lambda: np.longdouble("1e400"), lambda: np.float16(6e4),
-    lambda: np.datetime64("2020-01-01"), lambda: np.timedelta64(3, "s"),
-    lambda: np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]), _masked,
-    lambda: np.broadcast_to(np.float64(0.5), (10**6, 10**6)), lambda: np.full((3, 3), -1.0),
+    lambda: np.float32(0.25), lambda: np.int8(3), lambda: np.uint64(2**64 - 1),
+    lambda: np.ma.masked_array([1.0, 2.0], mask=[True, False]), lambda: np.full((3, 3), -1.0),
     lambda: np.eye(3), lambda: np.zeros((3, 3)), lambda: np.ones((2, 2, 2, 2)),
-    lambda: np.str_("a"), lambda: np.array([0.1, 0.2, 0.3])[::-1], lambda: np.arange(3),
-    lambda: 10**5000, lambda: _pandas("series"), lambda: _pandas("frame"),
-    lambda: _pandas("missing"), lambda: _pandas("time"),
-    lambda: np.random.default_rng(0), lambda: np.random.RandomState,
+    lambda: np.array([0.1, 0.2, 0.3])[::-1], lambda: np.random.default_rng(0),
+    lambda: _frame("a"), lambda: _frame("b"),
 )  # fmt: skip
+"""What people pass by mistake: another type, another shape, a column of text."""
 
 
 def nasty(rng: Random) -> Any:
@@ -125,12 +66,7 @@ def nasty(rng: Random) -> Any:
 
 def words(value: Any) -> str:
     """A value in a few words, whatever it is."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**40:
-        return f"an int of {value.bit_length()} bits"
     if isinstance(value, np.ndarray) and value.size > 20:
         return f"ndarray{value.shape}"
 
-    try:
-        return f"{value!r:.70}".replace("\n", " ")
-    except Exception:
-        return f"<{type(value).__name__}>"
+    return f"{value!r:.70}".replace("\n", " ")

@@ -167,7 +167,7 @@ def _same_outcome(m: dict, begin: float) -> bool:
     doubt = 0.0 if lost else 3.0 * m["error"]
     if m["outcome"] == "converges":
         return excess - doubt < begin
-    if m["outcome"] == "useless":
+    if m["outcome"] == "stalls":
         return excess + doubt > 0.5 * begin
     if m["outcome"] in ("diverges", "erratic"):
         return excess + doubt > 0.1 * begin

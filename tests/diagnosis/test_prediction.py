@@ -5,7 +5,7 @@ import pytest
 
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.estimate import over_runs
-from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate
+from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
@@ -18,19 +18,19 @@ def a_growth(low, high, sense):
 
 
 @pytest.mark.parametrize(
-    ("square", "sure", "fate"),
+    ("square", "sure", "outcome"),
     [
-        ((0.8, 0.9), (0.7, 0.9), Fate.CONVERGES),
-        ((1.1, 1.2), (1.01, 1.02), Fate.DIVERGES),
-        ((1.1, 1.2), (0.9, 0.95), Fate.ERRATIC),
-        ((1.1, 1.2), (0.9, 1.01), Fate.ERRATIC),
-        ((0.9, 1.1), (0.9, 1.0), Fate.UNDECIDED),
+        ((0.8, 0.9), (0.7, 0.9), Outcome.CONVERGES),
+        ((1.1, 1.2), (1.01, 1.02), Outcome.DIVERGES),
+        ((1.1, 1.2), (0.9, 0.95), Outcome.ERRATIC),
+        ((1.1, 1.2), (0.9, 1.01), Outcome.ERRATIC),
+        ((0.9, 1.1), (0.9, 1.0), Outcome.UNDECIDED),
     ],
 )
-def test_the_fate_follows_from_both_growths(square, sure, fate):
+def test_the_fate_follows_from_both_growths(square, sure, outcome):
     both = Growths(a_growth(*square, Sense.MEAN_SQUARE), a_growth(*sure, Sense.ALMOST_SURE))
-    assert judge_fate(both) is fate
-    assert fate.sentence
+    assert judge_outcome(both) is outcome
+    assert outcome.sentence
 
 
 def test_runs_have_limits_and_a_lost_one_has_none():
@@ -47,7 +47,11 @@ def test_exact_moments_of_independent_draws_are_measured(data):
                       seeds=400, try_remedies=False)  # fmt: skip
     checked = 0
     for i, p in enumerate(result.predictions):
-        if p.fate is not Fate.CONVERGES or p.candidate.key in ("tuned-sgd", "fastest", "quick"):
+        if p.outcome is not Outcome.CONVERGES or p.candidate.key in (
+            "tuned-sgd",
+            "fastest",
+            "quick",
+        ):
             continue  # tuned to where fourth moments are large: their runs tell less
         assert p.excess_after.exact
         recipes = [q.candidate.recipe for q in result.predictions]
@@ -75,10 +79,10 @@ def test_a_method_that_ends_above_its_start_is_useless(data):
     noisy = y + 200.0 * np.random.default_rng(0).standard_normal(64)
     given = {"batch_size": 2, "epochs": 20, "seeds": 16, "try_remedies": False}
     result = diagnose(X, noisy, alpha=0.1, beta=0.8, **given)
-    assert result.subject.fate in (Fate.USELESS, Fate.ERRATIC, Fate.DIVERGES)
+    assert result.subject.outcome in (Outcome.STALLS, Outcome.ERRATIC, Outcome.DIVERGES)
     small = diagnose(X, noisy, alpha=0.03, beta=0.8, **given)
     assert small.subject.rate < 1.0
-    assert small.subject.fate is Fate.USELESS
+    assert small.subject.outcome is Outcome.STALLS
 
 
 def test_from_the_critical_batch_on_the_mean_square_converges(data, survey_of):

@@ -24,6 +24,8 @@ def test_steps_are_rounded_down_to_three_digits():
 
 def test_words_say_all_that_a_script_needs():
     recipe = Recipe(Method(0.01, 0.9), LINEAR, averaged=True)
-    assert recipe.words == ("lr = 0.01, momentum = 0.9, falling linearly to 0, last half averaged")
+    assert recipe.words == (
+        "lr = 0.01, momentum = 0.9, decaying linearly to 0, averaging the second half"
+    )
     assert "look-ahead = 0" in parameters(Method(0.01, 0.9, 0.0))
     assert float(recipe.scaled(0.5).method.alpha) == 0.005

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine.diagnosis.prediction import Fate
+from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.remedies import named_rows, remedies, scaling, worth_scaling
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import survey
@@ -41,7 +41,7 @@ def test_dropping_the_heavy_row_helps_as_it_says(heavy, data, setup_of):
 def test_a_larger_batch_is_found_without_trying_them_all(heavy):
     tried, _ = tried_on(heavy, (37,))
     assert tried["batch size"].works
-    assert tried["batch size"].fate is Fate.CONVERGES
+    assert tried["batch size"].outcome is Outcome.CONVERGES
 
 
 def test_without_time_remedies_are_left_out_and_said(heavy):

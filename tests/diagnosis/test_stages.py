@@ -4,7 +4,7 @@ import pytest
 from scipy.sparse import random as random_sparse
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.prediction import Fate
+from ravine.diagnosis.prediction import Outcome
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 QUICK = {"epochs": 5, "seeds": 4, "try_remedies": False, "time": 6.0}
@@ -14,7 +14,7 @@ QUICK = {"epochs": 5, "seeds": 4, "try_remedies": False, "time": 6.0}
 def test_every_recommendation_converges_and_certificates_hold(broken):
     for prediction in broken.predictions:
         if prediction.candidate.recommended and prediction.candidate.key != "safe":
-            assert prediction.fate in (Fate.CONVERGES, Fate.USELESS)
+            assert prediction.outcome in (Outcome.CONVERGES, Outcome.STALLS)
         if prediction.candidate.certificate is not None:
             bounds = broken.survey.certified_curvature
             assert worst_case_rate(bounds, prediction.candidate.method) < 1.0
@@ -102,7 +102,7 @@ def test_one_batch_of_all_rows_is_deterministic(data):
     result = diagnose(*data(seed=6, rows=40), batch_size=40, **QUICK)
     subject = result.subject
     assert subject.rate == pytest.approx(subject.spectral_radius, rel=1e-6)
-    assert subject.fate is Fate.CONVERGES
+    assert subject.outcome is Outcome.CONVERGES
 
 
 def test_held_out_rows_have_a_loss(data):

@@ -4,68 +4,100 @@ import pytest
 
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.estimate import Estimate
-from ravine.diagnosis.prediction import Fate
+from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.remedies import Scaling
-from ravine.diagnosis.verdict import digits, growing, left_words, pace, percent, verdict
+from ravine.diagnosis.verdict import digits, growth, left_words, pace, percent, times
 
 
-def test_the_heavy_row_is_the_cause(broken):
-    assert broken.subject.fate in (Fate.ERRATIC, Fate.DIVERGES)
-    assert "row 37 makes" in broken.verdict
-    assert "Least loss after 10 epochs" in broken.verdict
+def changed_subject(result, **changes):
+    first = dataclasses.replace(result.subject, **changes)
+    return dataclasses.replace(result, predictions=(first, *result.predictions[1:]))
 
 
-def test_the_measured_winner_is_named_with_its_schedule(calm):
+def test_the_first_line_is_what_to_do(broken):
+    do = broken.answer.do
+    assert do.startswith("Use lr = ")
+    assert "10 epochs" in do
+    assert do.endswith("% of the excess loss remains.")
+
+
+def test_the_second_line_names_the_heavy_row_and_its_columns(broken):
+    assert broken.subject.outcome in (Outcome.ERRATIC, Outcome.DIVERGES)
+    assert "The textbook setting" in broken.answer.why
+    assert "Row 37 causes" in broken.answer.why
+    assert "mostly along 'b'" in broken.answer.why
+
+
+def test_the_winner_is_compared_with_the_judged_setting(calm):
     best = calm.recommendation
-    assert best.loss == pytest.approx(min(p.loss for p in calm.predictions), rel=0.021)
+    assert best.candidate.recipe.words.split(", averag")[0] in calm.answer.do
     if best is not calm.subject:
-        assert best.candidate.recipe.words in calm.verdict
+        assert "times less than your setting" in calm.answer.do
 
 
-def test_what_is_as_good_is_not_called_better(calm):
+def test_what_is_as_good_is_kept(calm):
     """The winner judged by itself: nothing leaves less."""
-    best = calm.recommendation
-    alone = dataclasses.replace(calm, predictions=(best,))
-    assert "nothing leaves less" in alone.verdict
+    alone = dataclasses.replace(calm, predictions=(calm.recommendation,))
+    assert alone.answer.do.startswith("Keep lr = ")
+    assert "nothing that was tried leaves less" in alone.answer.do
 
 
 def test_standardising_comes_first_where_it_gains(calm):
     recipe = calm.recommendation.candidate.recipe
     much = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.001, recipe))
-    assert verdict(much)[0].startswith("Standardise the columns first")
+    assert much.answer.do.startswith("Standardise the columns first: 0.1 %")
     little = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.4, recipe))
-    assert "Standardise" not in little.verdict
+    assert "Standardise" not in little.answer.do
 
 
-def test_what_was_left_out_is_said(calm):
+def test_what_was_left_out_is_said_with_the_time_that_would_do(calm):
     short = dataclasses.replace(calm, left_out=("noise floors",))
-    assert "Left out for want of time (--time): noise floors." in short.verdict
+    line = "Not computed within 10 s: noise floors. Use --time 50 to include them."
+    assert line in short.answer.notes
 
 
-@pytest.mark.parametrize("fate", list(Fate))
-def test_every_fate_has_an_opening(calm, fate):
-    changed = dataclasses.replace(calm.subject, fate=fate)
-    opening = verdict(dataclasses.replace(calm, predictions=(changed, *calm.predictions[1:])))[0]
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_has_its_words(calm, outcome):
     words = {
-        Fate.CONVERGES: "converges at", Fate.USELESS: "of no use", Fate.ERRATIC: "is erratic",
-        Fate.DIVERGES: "diverges on this data", Fate.UNDECIDED: "on the edge",
+        Outcome.CONVERGES: "converges", Outcome.STALLS: "does not learn",
+        Outcome.ERRATIC: "is erratic", Outcome.DIVERGES: "diverges",
+        Outcome.UNDECIDED: "at the edge of stability",
     }  # fmt: skip
-    assert words[fate] in opening
+    assert words[outcome] in changed_subject(calm, outcome=outcome).answer.why
+
+
+def test_a_noise_floor_is_no_contradiction(calm):
+    """A fast rate beside a large rest: the text says that the rest is a noise floor."""
+    start = calm.survey.start_excess
+    rest = Estimate(0.15 * start, 0.15 * start, 0.15 * start, False)
+    settled = changed_subject(calm, excess_after=rest, floor_excess=rest)
+    assert "until it reaches a noise floor, 15 % of the excess loss" in settled.answer.why
+    low = Estimate(0.01 * start, 0.01 * start, 0.01 * start, False)
+    on_its_way = changed_subject(calm, excess_after=rest, floor_excess=low)
+    assert "15 % of the excess loss remains (its noise floor is 1 %)" in on_its_way.answer.why
 
 
 def test_an_exact_gradient_that_grows_is_said_to(data):
     X, y = data(rows=40)
     result = diagnose(X, y, alpha=10.0, epochs=2, seeds=2, try_remedies=False)
-    assert "even exact gradients grow" in result.verdict
+    assert "even with exact gradients" in result.answer.why
+
+
+def test_nothing_that_converges_is_said(calm):
+    spoilt = tuple(dataclasses.replace(p, outcome=Outcome.ERRATIC) for p in calm.predictions)
+    none = dataclasses.replace(calm, predictions=spoilt)
+    assert none.answer.do.startswith("No setting that was tried converges")
 
 
 def test_numbers_are_written_with_the_digits_that_tell():
     assert digits(0.99991) == "0.999910"
     assert digits(1.0 - 1e-9) == "1 - 1.0e-09"
     assert percent(0.0042) == "0.42 %"
-    assert percent(12.0) == "12 times"
-    assert growing(1.02) == "2 % a step"
-    assert pace(0.5) == "0.500 a step, halving the error every 1.0 steps"
+    assert percent(12.0) == "12 x"
+    assert growth(1.02) == "2 % per step"
+    assert pace(0.5) == "the error shrinks by a factor 0.500 per step"
+    assert times(140.4) == "140"
+    assert times(1273.0) == "1,300"
 
 
 def test_a_loss_is_one_number_where_it_is_known_and_two_where_not(calm):
@@ -73,4 +105,4 @@ def test_a_loss_is_one_number_where_it_is_known_and_two_where_not(calm):
     known = Estimate(0.1 * start, 0.09 * start, 0.11 * start, False)
     vague = Estimate(0.1 * start, 0.05 * start, 0.2 * start, False)
     assert left_words(calm, known) == "10 %"
-    assert left_words(calm, vague) == "between 5 % and 20 %"
+    assert left_words(calm, vague) == "5 % to 20 %"

@@ -1,8 +1,11 @@
-"""Figure 2: traces and growths of the paper's example."""
+"""Figure 2: traces and growths of the paper's example, and its closed forms."""
+
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
 
+from ravine import Sampling
 from ravine.figures import inconsistent_batch as figure
 
 
@@ -45,3 +48,23 @@ def test_growth_is_printed_on_each_panel(data):
     exact = data["almost_sure_exact"].sel(sampling=figure.DRAWN.value).values
     for axis, value in zip(drawing.axes, exact, strict=True):
         assert f"{value:.5f}" in axis.get_title()
+
+
+def test_iid_draws_hit_zero_when_the_bad_term_comes_twice():
+    n, steps = 3, 6
+    orders = np.array(list(product(range(n), repeat=steps)))
+    bad = orders == n - 1
+    twice = (bad[:, 1:] & bad[:, :-1]).any(axis=1).mean()
+    assert figure.hit_zero(n, Sampling.IID, steps) == pytest.approx(twice, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "epochs"), [(2, 3), (3, 3), (4, 2)])
+def test_reshuffled_draws_hit_zero_at_the_seams_alone(n, epochs):
+    """Against every sequence of orders: an epoch cannot both begin and end with the bad term."""
+    ends = [(order[0] == n - 1, order[-1] == n - 1) for order in permutations(range(n))]
+    hits = [
+        any(before[1] and after[0] for before, after in pairwise(sequence))
+        for sequence in product(ends, repeat=epochs)
+    ]
+    share = figure.hit_zero(n, Sampling.RESHUFFLE, epochs * n)
+    assert share == pytest.approx(np.mean(hits), rel=1e-12)

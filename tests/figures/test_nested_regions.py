@@ -25,7 +25,7 @@ def test_every_rung_is_drawn_and_named(data):
     figure = draw_nested_regions(data)
     assert [axis.get_title() for axis in figure.axes] == ["(a) Q = 2", "(b) Q = 32"]
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[: len(RUNGS)] == [rung.region_label for rung in RUNGS]
+    assert labels[1 : len(RUNGS) + 1] == [rung.region_label for rung in RUNGS]
 
 
 def test_findings_give_the_share_of_every_rung(data):

@@ -37,8 +37,9 @@ def test_every_quantity_is_drawn_with_labels(quantity):
     assert axes.get_ylabel() == "momentum β"
     assert "Q = 8" in axes.get_title()
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "usual Nesterov parameters" in labels
-    expected = len(RUNGS) if quantity == "regions" else 1
+    assert "standard Nesterov" in labels
+    # The regions and the ground outside, or one line; then the two marks and the safe step.
+    expected = len(RUNGS) + 1 if quantity == "regions" else 1
     assert len(labels) == expected + 3
 
 

@@ -1,3 +1,4 @@
+import pytest
 from matplotlib.figure import Figure
 
 from ravine.markup import Cell
@@ -10,19 +11,21 @@ def drawing() -> Figure:
     return figure
 
 
-def a_page() -> Page:
+@pytest.fixture
+def page(tmp_path) -> Page:
+    drawing().savefig(tmp_path / "dot.png")
     page = Page("A <title>", subtitle="why & how", footer="made here")
     page.lead(["First.", "Second <b>."], tone="bad")
     page.heading("Numbers")
     page.table(["name", Cell("value", number=True)], [["a<b", Cell("1.5", "good", number=True)]])
     page.bullets(["one", "two"])
     page.picture(drawing(), "A line")
-    page.picture(drawing(), "A dot", vector=False)
+    page.picture(tmp_path / "dot.png", "A dot")
     return page
 
 
-def test_text_is_escaped_and_structure_is_there():
-    html = a_page().html()
+def test_text_is_escaped_and_structure_is_there(page):
+    html = page.html()
     assert "<h1>A &lt;title&gt;</h1>" in html
     assert '<div class="lead bad"><p>First.</p><p>Second &lt;b&gt;.</p></div>' in html
     assert '<td class="good number">1.5</td>' in html
@@ -30,8 +33,8 @@ def test_text_is_escaped_and_structure_is_there():
     assert "<li>two</li>" in html
 
 
-def test_nothing_is_loaded_from_elsewhere():
-    html = a_page().html()
+def test_nothing_is_loaded_from_elsewhere(page):
+    html = page.html()
     assert "<script" not in html
     assert "<link" not in html
     for part in html.split("src=")[1:]:
@@ -51,12 +54,18 @@ def test_formulas_are_drawn_where_they_are_asked_for_and_nowhere_else():
     assert "<td>Q^2</td>" in html
 
 
-def test_the_same_page_twice_is_the_same_bytes():
-    assert a_page().html() == a_page().html()
+def test_the_same_page_twice_is_the_same_bytes(page):
+    first = page.html()
+    again = Page(page.title)
+    again.picture(drawing(), "A line")
+    other = Page(page.title)
+    other.picture(drawing(), "A line")
+    assert again.html() == other.html()
+    assert page.html() == first
 
 
-def test_a_page_is_written_whole_or_not_at_all(tmp_path):
+def test_a_page_is_written_whole_or_not_at_all(page, tmp_path):
     path = tmp_path / "new" / "page.html"
-    a_page().write(path)
+    page.write(path)
     assert path.read_text(encoding="utf-8").endswith("</html>\n")
     assert [p.name for p in path.parent.iterdir()] == ["page.html"]

@@ -25,7 +25,7 @@ def test_needs_no_other_file(report):
 
 def test_shows_every_verdict_with_its_numbers(report):
     done, page = report
-    assert "Of 2 claims 1 hold, 1 hold with a correction, 0 do not hold." in page
+    assert "Of 2 claims, 1 hold, 1 hold with a correction, 0 do not hold." in page
     assert done.judged[1].claim.statement in page
     assert '<td class="unsure">holds with a correction</td>' in page
     assert '<td class="good">holds</td>' in page

@@ -46,22 +46,31 @@ def test_bombs_are_refused_by_their_description(tmp_path, ending):
         feather.write_feather(zeros, path, compression="zstd", chunksize=10**7)
     with pytest.raises(ValueError, match="200 times its packed size"):
         read_table(path)
-    with pytest.raises(ValueError, match="at most 1000 rows long"):
+    with pytest.raises(ValueError, match="at most 1000 rows"):
         read_table(path, max_rows=1000)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
-@pytest.mark.parametrize("where", ["end", "middle"])
-def test_broken_files_are_refused(tmp_path, ending, where):
+def test_broken_files_are_refused(tmp_path, ending):
     path = tmp_path / f"t.{ending}"
     write(path, FRAME)
     content = path.read_bytes()
-    if where == "end":
-        path.write_bytes(content[:-40] + b"x" * 40)
-    else:
-        path.write_bytes(content[:8] + b"\xff" * 60 + content[68:])
     with pytest.raises(ValueError, match="readable"):
-        read_table(path)
+        read_table(content[:-40] + b"x" * 40)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_damage_anywhere_gives_a_table_or_a_refusal(tmp_path, ending):
+    path = tmp_path / f"t.{ending}"
+    write(path, FRAME)
+    content = path.read_bytes()
+    refused = 0
+    for at in range(0, len(content) - 20, 20):
+        try:
+            read_table(content[:at] + b"\xff" * 20 + content[at + 20 :])
+        except ValueError:
+            refused += 1
+    assert refused > 10
 
 
 def test_offsets_beyond_the_memory_are_refused(tmp_path):

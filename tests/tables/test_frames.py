@@ -1,3 +1,7 @@
+import dataclasses
+import warnings
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -139,3 +143,54 @@ def test_names_come_with_arrays():
         as_table(X, [1.5, 2, 3], columns=("p",))
     with pytest.raises(ValueError, match="missing must be one of drop-rows, fill, refuse"):
         as_table(X, [1.5, 2, 3], missing="guess")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_with_a_gap_in_the_target_go_from_all_parts(sparse):
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
+    data = coo_matrix(X) if sparse else X
+    table = as_table(data, [0.5, np.nan, 2.0], weights=[1.0, 2.0, 3.0])
+    kept = table.X.toarray() if sparse else table.X
+    np.testing.assert_array_equal(kept, X[[0, 2]])
+    assert table.rows.tolist() == [0, 2]
+    assert table.weights.tolist() == [1.0, 3.0]
+
+
+def test_rows_of_many_axes_are_flattened():
+    X = np.arange(6.0).reshape(3, 1, 2)
+    table = as_table(X, [0.5, 1.5, 2.0])
+    np.testing.assert_array_equal(table.X, X.reshape(3, 2))
+    assert table.findings[0].kind == "shape"
+
+
+def test_a_table_cannot_be_changed_and_keeps_the_limits_that_were_raised():
+    table = as_table(np.eye(3), [1.0, 2.0, 3.5], max_classes=7)
+    assert table.limits.classes == 7
+    assert (table.weights, table.rows, table.findings) == (None, None, ())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        table.name = "other"
+
+
+def test_warnings_stay_inside_and_lack_of_memory_is_refused(monkeypatch):
+    def fail(*args, **kwargs):
+        warnings.warn("a word", stacklevel=1)
+        raise MemoryError
+
+    monkeypatch.setattr("ravine.tables.reading.make_table", fail)
+    with pytest.raises(ValueError, match="DATA must be small enough for the memory"):
+        as_table(np.eye(3), [1.0, 2.0, 3.5])
+
+
+def test_types_of_arrow():
+    table = as_table(
+        pa.table(
+            {
+                "cost": pa.array([Decimal("1.5"), Decimal("2.5"), None]),
+                "day": pa.array([0, 1, 5], pa.date32()),
+                "at": pa.array([0, 60, 7], pa.time32("s")),
+                "y": [1.5, 2.0, 3.0],
+            }
+        ),
+        missing="fill",
+    )
+    np.testing.assert_array_equal(table.X, [[1.5, 0, 0], [2.5, 1, 60], [2.0, 5, 7]])

@@ -27,7 +27,7 @@ def test_indices_from_zero(tmp_path):
 def test_large_indices_are_refused(tmp_path, index):
     path = tmp_path / "t.svm"
     path.write_text(f"1 1:2\n2 {index}:1\n")
-    with pytest.raises(ValueError, match=f"100000 columns wide, got {index}: .*--max-columns"):
+    with pytest.raises(ValueError, match=f"100000 columns, got {index}: .*--max-columns"):
         read_table(path)
 
 

@@ -1,9 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from ravine.tables import target_kind
-from ravine.tables.column import Column, ColumnKind
-from ravine.tables.target import pick, usual_target
+from ravine.tables.columns import Column, ColumnKind
+from ravine.tables.target import infer_target, pick
 
 
 @pytest.mark.parametrize(
@@ -29,13 +30,11 @@ def test_labels_are_words_pairs_or_codes(y, kind):
 
 
 def numbers(name, values=(1.5, 2.5, 0.5)):
-    return Column(name, ColumnKind.NUMBERS, len(values), numbers=np.array(values, dtype=float))
+    return Column(name, ColumnKind.NUMBERS, np.array(values, dtype=float))
 
 
 def texts(name, words):
-    unique = tuple(dict.fromkeys(words))
-    codes = np.array([unique.index(word) for word in words], dtype=np.int32)
-    return Column(name, ColumnKind.TEXTS, len(words), codes=codes, texts=unique)
+    return Column(name, ColumnKind.TEXTS, pd.Categorical(list(words)))
 
 
 @pytest.mark.parametrize(
@@ -52,10 +51,17 @@ def texts(name, words):
         ([numbers("a"), texts("class", "pqr")], set(), 1),
     ],
 )
-def test_the_usual_target(columns, taken, chosen):
-    at, finding = usual_target(columns, taken, 100)
+def test_the_infer_target(columns, taken, chosen):
+    at, finding = infer_target(columns, taken, 100)
     assert at == chosen
     assert columns[at].name in finding.message
+
+
+@pytest.mark.parametrize("name", ["medv", "Churn", "y"])
+def test_a_target_with_a_known_name_is_called_a_guess(name):
+    _, finding = infer_target([numbers(name), numbers("b")], set(), 100)
+    assert "guessed from its name" in finding.message
+    assert finding.remedy == "use --target to change it"
 
 
 def test_columns_are_picked_by_name_or_number():

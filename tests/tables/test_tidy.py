@@ -58,9 +58,9 @@ def test_equal_names_are_told_apart(tmp_path):
 
 def test_whole_numbers_are_labels_only_where_rows_are_many(tmp_path):
     few = read(tmp_path, "\n".join(["a,y", *(f"{i * i},{i}" for i in range(1, 17))]))
-    assert "taken as numbers" in kinds(few)["labels"].message
+    assert "read as numbers" in kinds(few)["labels"].message
     many = read(tmp_path, "\n".join(["a,y", *(f"{i * i},{i % 3}" for i in range(30))]))
-    assert "3 whole numbers, taken as labels" in kinds(many)["labels"].message
+    assert "3 whole numbers, read as labels" in kinds(many)["labels"].message
 
 
 def test_too_many_classes_are_refused(tmp_path):
@@ -73,7 +73,7 @@ def test_too_many_classes_are_refused(tmp_path):
 
 def test_encoded_columns_count_against_the_limit(tmp_path):
     rows = [f"l{i % 9},{i}.5" for i in range(40)]
-    with pytest.raises(ValueError, match="at most 5 columns wide, got 8"):
+    with pytest.raises(ValueError, match="at most 5 columns, got 8"):
         read(tmp_path, "\n".join(["t,y", *rows]), max_columns=5)
 
 
@@ -84,8 +84,8 @@ def test_encoded_columns_count_against_the_limit(tmp_path):
         ("a,y\n", "two rows or more, got 0"),
         ("a,y\n1,2\n", "two rows or more, got 1"),
         ("a,y\n1,7\n2,7\n3,7\n", r"more than one value, got 7\.0 in every row"),
-        ("a,y\n5,1\n5,2.5\n5,3\n", "of use in one column at least, got column 'a': left out"),
-        ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has a text of its own"),
+        ("a,y\n5,1\n5,2.5\n5,3\n", "a useful column, got column 'a': left out"),
+        ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has its own text"),
     ],
 )
 def test_tables_without_a_question_are_refused(tmp_path, text, words):
@@ -99,3 +99,57 @@ def test_targets_that_are_none_are_refused(tmp_path):
         read(tmp_path, text, target="b")
     with pytest.raises(ValueError, match=r"target 'c' must be filled"):
         read(tmp_path, text, target="c")
+
+
+NAN = ""
+
+
+def rows_of(*columns):
+    return "\n".join(",".join(str(value) for value in row) for row in zip(*columns, strict=True))
+
+
+def test_mostly_missing_columns_go(tmp_path):
+    text = rows_of(["a", 1, NAN, 5, 2], ["b", NAN, NAN, NAN, 2], ["y", 1, 2.5, 3, 4])
+    table = read(tmp_path, text)
+    assert table.columns == ("a",)
+    assert "columns" not in kinds(table)
+    assert ("b",) in [finding.columns for finding in table.findings]
+
+
+def test_a_column_goes_before_half_of_the_rows_do(tmp_path):
+    text = rows_of(["a", NAN, NAN, 3, 4, 9], ["b", 1, 2, NAN, 4, 9], ["y", 0.5, 1, 2, 3, 4])
+    table = read(tmp_path, text)
+    assert table.columns == ("b",)
+    assert table.rows.tolist() == [0, 1, 3, 4]
+
+
+def test_a_column_goes_before_the_target_becomes_constant(tmp_path):
+    text = rows_of(["a", NAN, 2, 3, 4], ["b", 1, 2, 3, 9], ["y", 0, 1, 1, 1])
+    table = read(tmp_path, text)
+    assert (table.columns, table.rows) == (("b",), None)
+
+
+def test_gaps_are_filled_or_refused_when_asked(tmp_path):
+    text = rows_of(["a", 1, NAN, 3, 8], ["t", "x", "z", NAN, "z"], ["y", 0.5, 1, 2, 3])
+    table = read(tmp_path, text, missing="fill")
+    assert table.columns == ("a", "t=x")
+    assert table.X.tolist() == [[1, 1], [3, 0], [3, 0], [8, 0]]
+    assert "2 missing values were replaced" in kinds(table)["imputed"].message
+    with pytest.raises(ValueError, match=r"column 'a' .* got 1 missing, the first in row 1"):
+        read(tmp_path, text, missing="refuse")
+
+
+def test_the_most_frequent_level_is_left_out_and_rare_ones_are_one_group(tmp_path):
+    text = rows_of(["c", *"aaabbcd"], ["y", *(k + 0.5 for k in range(7))])
+    assert read(tmp_path, text).columns == ("c=b", "c=c", "c=d")
+    table = read(tmp_path, text, levels=3)
+    assert table.columns == ("c=b", "c=other")
+    assert table.X.tolist() == [[0, 0]] * 3 + [[1, 0]] * 2 + [[0, 1]] * 2
+    finding = kinds(table)["encoded"]
+    assert "2 rarer ones became 'other'" in finding.message
+    assert "--levels" in finding.remedy
+
+
+def test_levels_that_no_row_has_are_forgotten(tmp_path):
+    text = rows_of(["c", *"abca"], ["y", 1, 2.5, NAN, 4])
+    assert read(tmp_path, text).columns == ("c=b",)

@@ -1,18 +1,18 @@
-"""``ravine diagnose``: from data to a verdict and to parameters that work."""
+"""``ravine diagnose``: from a table to a setting that works."""
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ravine.cli.options import Alpha, Beta, Gamma, Json, one_of
+from ravine.cli.options import one_of
 from ravine.cli.output import print_json
 from ravine.cli.pictures import needs_matplotlib
 from ravine.problems.losses import LOSSES
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ravine.diagnosis import Diagnosis
+    from ravine.diagnosis.answer import MethodTable
     from ravine.diagnosis.time_budget import Tell
 
 _WIDTH = 80
 """Columns of text: what a terminal has at least."""
-_COLOURS = {
-    "converges": "green", "useless": "yellow", "erratic": "yellow", "diverges": "red",
-    "undecided": "yellow",
-}  # fmt: skip
+_ORDERS = f"Order of the batches: {', '.join(Sampling)}. Default: reshuffle."
+_COLOURS = {"good": "green", "unsure": "yellow", "bad": "red"}
+_DATA = "Data"
+_METHOD = "Method"
+_BUDGET = "Budget"
+_OUTPUT = "Output"
+"""The groups of options in the help text."""
 
 
 class Missing(StrEnum):
@@ -40,111 +44,130 @@ class Missing(StrEnum):
     REFUSE = "refuse"
 
 
+class Framework(StrEnum):
+    """What the training loop is written in."""
+
+    TORCH = "torch"
+    SKLEARN = "sklearn"
+    NUMPY = "numpy"
+
+
+def _option(group: str, name: str, words: str, kind: str | None = None) -> Any:
+    return typer.Option(name, help=words, rich_help_panel=group, metavar=kind, show_default=False)
+
+
 def diagnose_command(
     data: Annotated[
-        str, typer.Argument(help="A table in any usual format (docs/tables.md), or e.g. diabetes.")
+        str, typer.Argument(help="A file (CSV, Parquet, NPZ, LIBSVM ...) or e.g. diabetes.")
     ],
     target: Annotated[
-        str | None, typer.Option("--target", help="Target column; left out: chosen, and said.")
+        str | None,
+        _option(_DATA, "--target", "Column to predict. Default: inferred.", "TEXT"),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", help="A column to leave out; may be repeated.")
+        list[str] | None, _option(_DATA, "--drop", "Column to ignore. Can be repeated.", "TEXT")
     ] = None,
     weights: Annotated[
-        str | None, typer.Option("--weights", help="The column with the weight of each row.")
+        str | None, _option(_DATA, "--weights", "Column with the weight of each row.", "TEXT")
     ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option("--loss", help=f"{', '.join(LOSSES)}; left out: chosen by the target."),
-    ] = None,
-    l2: Annotated[
-        float | None, typer.Option("--l2", help="Weight of the regulariser l2/2 ‖w‖².")
-    ] = None,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Rows in a batch; left out: 32.")
-    ] = None,
-    batches: Annotated[
-        str | None,
-        typer.Option(
-            "--batches", help="recut: anew every epoch; fixed: once; left out: by the order."
-        ),
-    ] = None,
-    sampling: Annotated[
-        Sampling, typer.Option("--sampling", help="Order of the batches.")
-    ] = Sampling.RESHUFFLE,
-    alpha: Alpha = None,
-    beta: Beta = None,
-    gamma: Gamma = None,
-    lr: Annotated[float | None, typer.Option("--lr", help="The same as --alpha.")] = None,
-    momentum: Annotated[
-        float | None, typer.Option("--momentum", help="The same as --beta.")
-    ] = None,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle/--in-order", help="Shuffle rows before cutting batches.")
-    ] = True,
-    standardise: Annotated[
-        bool, typer.Option("--standardise", help="Scale columns to mean 0 and variance 1.")
+    raw: Annotated[
+        bool, _option(_DATA, "--raw", "Do not standardise, do not add an intercept.")
     ] = False,
-    intercept: Annotated[
-        bool, typer.Option("--intercept", help="Append a column of ones.")
+    no_standardise: Annotated[
+        bool, _option(_DATA, "--no-standardise", "Do not scale the columns.")
+    ] = False,
+    no_intercept: Annotated[
+        bool, _option(_DATA, "--no-intercept", "Do not add a column of ones.")
     ] = False,
     missing: Annotated[
-        Missing, typer.Option("--missing", help="What becomes of rows with missing values.")
+        Missing,
+        _option(_DATA, "--missing", "drop-rows, fill or refuse. Default: drop-rows.", "WORD"),
     ] = Missing.DROP_ROWS,
+    validation: Annotated[
+        float | None, _option(_DATA, "--validation", "Share of rows to hold out, e.g. 0.2.", "N")
+    ] = None,
     levels: Annotated[
-        int, typer.Option("--levels", help="Levels of a text column that are kept apart.")
+        int, _option(_DATA, "--levels", "Levels kept of a text column. Default: 20.", "N")
     ] = 20,
     sep: Annotated[
-        str | None, typer.Option("--sep", help="Separator of a text file; left out: guessed.")
+        str | None, _option(_DATA, "--sep", "Separator of a text file. Default: detected.", "TEXT")
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option("--encoding", help="Encoding of a text file; left out: guessed.")
+        str | None,
+        _option(_DATA, "--encoding", "Encoding of a text file. Default: detected.", "TEXT"),
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option("--decimal", help="Decimal mark, point or comma; guessed.")
+        str | None, _option(_DATA, "--decimal", "Decimal mark, . or ,. Default: detected.", "TEXT")
     ] = None,
     max_rows: Annotated[
-        int | None, typer.Option("--max-rows", help="Refuse more rows; left out: 5e7.")
+        int | None, _option(_DATA, "--max-rows", "Refuse more rows. Default: 5e7.", "N")
     ] = None,
     max_columns: Annotated[
-        int | None, typer.Option("--max-columns", help="Refuse more columns; left out: 1e5.")
+        int | None, _option(_DATA, "--max-columns", "Refuse more columns. Default: 1e5.", "N")
     ] = None,
     max_classes: Annotated[
-        int | None, typer.Option("--max-classes", help="Refuse more classes; left out: 100.")
+        int | None, _option(_DATA, "--max-classes", "Refuse more classes. Default: 100.", "N")
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option("--max-bytes", help="Refuse larger data; left out: 4 GiB.")
+        int | None, _option(_DATA, "--max-bytes", "Refuse larger data. Default: 4 GiB.", "N")
     ] = None,
-    validation: Annotated[
-        float | None, typer.Option("--validation", help="Share of the rows to hold out, e.g. 0.2.")
+    loss: Annotated[
+        str | None, _option(_METHOD, "--loss", f"{', '.join(LOSSES)}. Default: by target.", "TEXT")
     ] = None,
+    l2: Annotated[float | None, _option(_METHOD, "--l2", "Weight of l2/2 ‖w‖².", "N")] = None,
+    batch_size: Annotated[
+        int | None, _option(_METHOD, "--batch-size", "Rows in a batch. Default: 32.", "N")
+    ] = None,
+    batches: Annotated[
+        str | None, _option(_METHOD, "--batches", "recut every epoch, or fixed.", "TEXT")
+    ] = None,
+    sampling: Annotated[
+        Sampling, _option(_METHOD, "--sampling", _ORDERS, "WORD")
+    ] = Sampling.RESHUFFLE,
+    lr: Annotated[
+        float | None, _option(_METHOD, "--lr", "Learning rate to judge. Default: textbook.", "N")
+    ] = None,
+    momentum: Annotated[
+        float | None, _option(_METHOD, "--momentum", "Momentum to judge.", "N")
+    ] = None,
+    alpha: Annotated[float | None, _option(_METHOD, "--alpha", "The same as --lr.", "N")] = None,
+    beta: Annotated[
+        float | None, _option(_METHOD, "--beta", "The same as --momentum.", "N")
+    ] = None,
+    gamma: Annotated[
+        float | None, _option(_METHOD, "--gamma", "Look-ahead. Default: as momentum.", "N")
+    ] = None,
+    in_order: Annotated[
+        bool, _option(_METHOD, "--in-order", "Do not shuffle the rows first.")
+    ] = False,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", help="Length of the runs; left out: 30.")
+        int | None, _option(_BUDGET, "--epochs", "Length of the runs. Default: 30.", "N")
     ] = None,
     time: Annotated[
-        float | None,
-        typer.Option("--time", help="Seconds that it may take beyond reading; left out: 60."),
+        float, _option(_BUDGET, "--time", "Most seconds after reading. Default: 60.", "N")
+    ] = 60.0,
+    no_remedies: Annotated[
+        bool, _option(_BUDGET, "--no-remedies", "Do not try changes that would help.")
+    ] = False,
+    seed: Annotated[int, _option(_BUDGET, "--seed", "Seed of the runs. Default: 0.", "N")] = 0,
+    code: Annotated[
+        Framework | None,
+        _option(_OUTPUT, "--code", "Print a training loop: torch, sklearn, numpy.", "WORD"),
     ] = None,
-    remedies: Annotated[
-        bool, typer.Option("--remedies/--no-remedies", help="Try what would change the verdict.")
-    ] = True,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the runs and estimates.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write a self-contained HTML report here.")
-    ] = None,
-    json: Json = False,
+    out: Annotated[Path | None, _option(_OUTPUT, "--out", "Write an HTML report.")] = None,
+    json: Annotated[bool, _option(_OUTPUT, "--json", "Print JSON with documented keys.")] = False,
 ) -> None:
-    """Say whether momentum will converge on your data, why not, and what will.
+    """Find a learning rate, momentum and schedule for a linear model on your data.
 
-    Without --alpha the usual Nesterov parameters are judged.
+    Also says what is wrong with the textbook setting, or with --lr and --momentum.
 
     For example:
 
     - `ravine diagnose diabetes`
 
-    - `ravine diagnose train.csv --target price --batch-size 64 --lr 0.01 --momentum 0.9`
+    - `ravine diagnose train.csv --target price --lr 0.01 --momentum 0.9`
 
-    - `ravine diagnose breast_cancer --standardise --l2 0.01 --sampling iid --out report.html`
+    - `ravine diagnose train.csv --code torch > train.py`
     """
     from ravine.diagnosis import diagnose
     from ravine.tables import read_table
@@ -156,31 +179,48 @@ def diagnose_command(
     if out is not None:
         needs_matplotlib("the report")
 
+    options: dict[str, Any] = {
+        "target": target, "drop": drop or (), "weights": weights, "missing": missing.value,
+        "levels": levels, "sep": "\t" if sep == "\\t" else sep, "encoding": encoding,
+        "decimal": decimal,
+    }  # fmt: skip
     table = read_table(
-        data, target=target, drop=drop or (), weights=weights, missing=missing.value,
-        levels=levels, sep="\t" if sep == "\\t" else sep, encoding=encoding, decimal=decimal,
-        max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes,
+        data, **options, max_rows=max_rows, max_columns=max_columns, max_classes=max_classes,
+        max_bytes=max_bytes,
     )  # fmt: skip
-
-    budget: dict[str, Any] = {} if time is None else {"time": time}
 
     with _stages() as tell:
         result = diagnose(
             table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
-            alpha=step, beta=inertia, gamma=gamma, shuffle=0 if shuffle else None,
-            standardise=standardise, intercept=intercept, validation=validation, epochs=epochs,
-            seed=seed, try_remedies=remedies, tell=tell, **budget,
+            alpha=step, beta=inertia, gamma=gamma, shuffle=None if in_order else 0,
+            standardise=not (raw or no_standardise), intercept=not (raw or no_intercept),
+            validation=validation, epochs=epochs, seed=seed, try_remedies=not no_remedies,
+            tell=tell, time=time,
         )  # fmt: skip
 
     if out is not None:
         result.to_html(out)
     if json:
         print_json(result.to_dict())
-        return
+    elif code is not None:
+        typer.echo(result.code(code.value, source=_source(data, options)), nl=False)
+    else:
+        _show(result)
+        if out is not None:
+            typer.echo(f"\nwrote {out}")
 
-    _show(result)
-    if out is not None:
-        typer.echo(f"\nwrote {out}")
+
+def _source(data: str, options: dict[str, Any]) -> str:
+    """The lines that read the same table again, with the options that were given."""
+    usual = {"drop": (), "missing": Missing.DROP_ROWS.value, "levels": 20}
+    given = "".join(
+        f", {name}={value!r}" for name, value in options.items() if value != usual.get(name)
+    )
+    weights = "\nweights = table.weights" if options["weights"] else ""
+    return (
+        "from ravine.tables import read_table\n\n"
+        f"table = read_table({data!r}{given})\nX, y = table.X, table.y{weights}"
+    )
 
 
 @contextmanager
@@ -205,94 +245,39 @@ def _stages() -> Iterator[Tell | None]:
 
 
 def _show(result: Diagnosis) -> None:
+    """The answer, the table of methods, and what is worth knowing about the data."""
     from rich.console import Console
 
-    from ravine.diagnosis.verdict import verdict
+    answer = result.answer
+    screen = Console(highlight=False, width=min(_WIDTH, Console().width))
+    for line in answer.lines:
+        typer.echo(_wrapped(line, screen.width))
 
-    terminal = Console(highlight=False)
-    screen = Console(highlight=False, width=min(_WIDTH, terminal.width))
-    for sentence in verdict(result):
-        screen.print(sentence, markup=False)
-        screen.print()
-
-    _show_data(result, screen)
-    _show_methods(result, screen)
-    if result.findings:
-        screen.print("\n[bold]About the data[/]")
-        for finding in result.findings:
-            remedy = f": {finding.remedy}" if finding.remedy else ""
-            screen.print(f"- {finding.message}{remedy}", markup=False)
+    screen.print()
+    _show_methods(answer.methods.short(), screen)
+    screen.print()
+    for line in (*answer.notes, *answer.data):
+        typer.echo(_wrapped(f"- {line}", screen.width, "  "))
 
 
-def _show_data(result: Diagnosis, screen: Console) -> None:
-    survey = result.survey
-    c = survey.curvature
-    where = "" if survey.quadratic else " at the minimiser"
-    screen.print(
-        f"{result.name}: {survey.cut.rows} rows, {survey.model.features} columns, "
-        f"{survey.cut.steps_per_epoch} batches of {survey.cut.batch_size} an epoch, "
-        f"{survey.model.loss.name} loss, l2 = {survey.model.l2:.3g}",
-        markup=False,
-    )
-
-    screen.print(
-        f"whole objective{where}: mu = {c.mu:.3g}, L = {c.L:.3g}, Q = {c.Q:.3g}; "
-        f"batches: L from {survey.local[:, 1].min():.3g} to {survey.local[:, 1].max():.3g}, "
-        f"mean ‖gradient‖ at the minimiser {survey.sigma:.3g}\n",
-        markup=False,
-    )
+def _wrapped(line: str, width: int, indent: str = "") -> str:
+    """A line broken between words, but not inside an equation."""
+    whole = line.replace(" = ", "\u00a0=\u00a0")
+    return fill(whole, width, subsequent_indent=indent).replace("\u00a0", " ")
 
 
-def _show_methods(result: Diagnosis, screen: Console) -> None:
+def _show_methods(methods: MethodTable, screen: Console) -> None:
     from rich.table import Table
-
-    from ravine.diagnosis.recipe import momentum_digits
-    from ravine.diagnosis.verdict import digits, loss_share, share_of_start
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
-    table.add_column("method", no_wrap=True)
-    aside = result.subject.held_out is not None
-    names = ["lr", "momentum", "rate", "outcome", "loss", "distance", "to 1 %"]
-    if aside:
-        names.append("held out")
+    for column in methods.columns:
+        side = "right" if column.number else "left"
+        table.add_column(column.title, justify=side, no_wrap=True)  # type: ignore[arg-type]
 
-    for name in names:
-        table.add_column(name, justify="left" if name == "outcome" else "right", no_wrap=True)
-
-    best = result.recommendation
-    for p in result.predictions:
-        recipe = p.candidate.recipe
-        after = p.error_after
-        distance = "-" if after is None else _short(share_of_start(result, after.value))
-        cells = [
-            f"{p.candidate.name}{' *' if p is best else ''}",
-            f"{float(recipe.method.alpha):.3g}",
-            momentum_digits(float(recipe.method.beta)),
-            digits(p.rate),
-            f"[{_COLOURS[p.fate.value]}]{p.fate.value}[/]",
-            _short(loss_share(result, p.loss)),
-            distance,
-            f"{p.to_near:.0f}" if math.isfinite(p.to_near) else "-",
-        ]
-        if p.held_out is not None:
-            cells.append(f"{p.held_out:.4g}")
-        table.add_row(*cells)
+    for row in methods.rows:
+        styles = [_COLOURS[row.tone] if c.key == "outcome" else "" for c in methods.columns]
+        table.add_row(*(Text(text, style) for text, style in zip(row.cells, styles, strict=True)))
 
     screen.print(table)
-    runs = result.runs.diverged_at.shape[0]
-    aside_words = " Held out: mean loss of the rows set aside." if aside else ""
-    screen.print(
-        "Rate: growth of the root-mean-square distance a step, at the first step size. "
-        f"Loss: excess over the minimum after {result.epochs} epochs, as a share of the start's, "
-        f"mean of {runs} runs; distance: root-mean-square, likewise. To 1 %: steps to 1 % of the "
-        f"excess loss. * least loss.{aside_words}"
-    )
-
-
-def _short(share: float) -> str:
-    if not math.isfinite(share):
-        return "diverged"
-    if share > 999.0:
-        return f"{share:.0e} x"
-
-    return f"{share:.2g} x" if share > 1.0 else f"{100 * share:.2g} %"
+    typer.echo(_wrapped(methods.caption, screen.width))

@@ -96,19 +96,18 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
     lr = PYTORCH_STEP if yours is None else float(yours.alpha)
     common = Method(lr, PYTORCH_MOMENTUM)
     judged.append(
-        Candidate("nesterov", "usual Nesterov", Recipe(nesterov(whole)),
+        Candidate("nesterov", "textbook Nesterov", Recipe(nesterov(whole)),
                   "1/L and (√Q-1)/(√Q+1) of the whole objective")
     )  # fmt: skip
+    own = "common default" if yours is None else "your lr, 0.9"
     same = yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov
 
     if not same:
-        judged.append(
-            Candidate("pytorch", f"lr {lr:g}, 0.9", Recipe(common), "common in PyTorch scripts")
-        )
+        judged.append(Candidate("pytorch", own, Recipe(common), "common in PyTorch scripts"))
 
     judged += [
-        Candidate("pytorch-decay", f"lr {lr:g}, decay", Recipe(common, LINEAR),
-                  "the same, the step falling linearly to zero"),
+        Candidate("pytorch-decay", f"{own}, decay", Recipe(common, LINEAR),
+                  "the same, the step decaying linearly to zero"),
         Candidate("sgd", "SGD, 2/(mu+L)", Recipe(sgd(whole)),
                   "best fixed step for exact gradients"),
         Candidate("one-over-L", "SGD, 1/L", Recipe(Method(1.0 / float(whole.L))),
@@ -143,8 +142,8 @@ def safe_for_draws(survey: Survey) -> list[Candidate]:
         survey.curvature, batch_size=survey.cut.batch_size, L_max=survey.heaviest_row,
         mu_min=min(survey.model.l2, float(survey.curvature.mu)),
     )  # fmt: skip
-    reason = "mean-square safe for drawn batches of this size, on every problem of this curvature"
-    return [Candidate("iid", "safe for draws", Recipe(_as_typed(safe.method)), reason, True)]
+    reason = "stable in mean square for independent batches, on every problem of this curvature"
+    return [Candidate("iid", "safe for iid", Recipe(_as_typed(safe.method)), reason, True)]
 
 
 def raced(race: Race | None) -> list[Candidate]:

@@ -70,7 +70,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
                 f"column {columns[high]!r} is {_plain(size[high] / size[low])} times as large as "
                 f"{columns[low]!r}: that makes the problem ill-conditioned"
             )
-            remedy = "scale the columns to unit variance (--standardise)"
+            remedy = "standardise the columns"
             findings.append(Finding("scale", what, remedy, (columns[high], columns[low])))
 
     return [*findings, *_duplicates(X, columns, size), *_dependent(X, columns, size)]

@@ -98,7 +98,7 @@ class Cut:
         if self.sampling is Sampling.IID:
             return "of rows drawn with replacement"
 
-        return "cut anew every epoch"
+        return "reshuffled every epoch"
 
     @property
     def variance_factor(self) -> float:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ravine.diagnosis.answer import Answer, make_answer
+from ravine.diagnosis.code import training_code
 from ravine.diagnosis.disagreement import Disagreement
 from ravine.diagnosis.measurement import Runs
-from ravine.diagnosis.prediction import Fate, Prediction
+from ravine.diagnosis.prediction import Outcome, Prediction
 from ravine.diagnosis.remedies import Remedy, Scaling
+from ravine.diagnosis.setup import Setup
 from ravine.diagnosis.survey import Survey
 from ravine.markup import card
 from ravine.sampling import Sampling
@@ -33,14 +37,16 @@ class Diagnosis(Value):
     ----------
     name
         What the data are called.
+    setup
+        The data, and the options that were given or chosen.
     survey
         Curvature of the whole and of the batches, minimiser, gradients there.
-    columns, findings
-        Names of the columns, and what to know about them.
+    findings
+        What to know about the columns and rows.
     disagreement
         What the batches differ in, and which batches and rows drive it.
     predictions
-        One for each recipe judged; the first is the user's, or the usual Nesterov one.
+        One for each recipe judged; the first is the user's, or the textbook one.
     runs
         What the recipes did on the data, in the order of ``predictions``.
     remedies
@@ -49,13 +55,13 @@ class Diagnosis(Value):
         What standardised columns would give, where scale is the problem.
     left_out
         Numbers that were left out or widened for want of time.
-    epochs, steps, seed, seconds
-        How long the runs were, and what made them.
+    epochs, steps, seed, seconds, time
+        How long the runs were, what made them, the seconds they took and the seconds allowed.
     """
 
     name: str
+    setup: Setup
     survey: Survey
-    columns: tuple[str, ...]
     findings: tuple[Finding, ...]
     disagreement: Disagreement
     predictions: tuple[Prediction, ...]
@@ -68,6 +74,12 @@ class Diagnosis(Value):
     steps: int
     seed: int
     seconds: float
+    time: float
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.setup.columns
 
     @property
     def sampling(self) -> Sampling:
@@ -76,7 +88,7 @@ class Diagnosis(Value):
 
     @property
     def subject(self) -> Prediction:
-        """The method that the verdict is about: the user's, or the usual Nesterov one."""
+        """The method that the verdict is about: the user's, or the textbook one."""
         return self.predictions[0]
 
     @property
@@ -90,12 +102,33 @@ class Diagnosis(Value):
         reached = [p for p in self.predictions if safe(p) and math.isfinite(p.to_near)]
         return min(reached, key=lambda p: p.to_near, default=None)
 
+    @cached_property
+    def answer(self) -> Answer:
+        """What to do, what is wrong, what is certain, and the table of methods, as plain data."""
+        return make_answer(self)
+
     @property
     def verdict(self) -> str:
-        """The verdict in plain words."""
-        from ravine.diagnosis.verdict import verdict
+        """The answer as one text."""
+        return " ".join((*self.answer.lines, *self.answer.notes))
 
-        return " ".join(verdict(self))
+    def code(self, framework: str = "torch", *, source: str | None = None) -> str:
+        """A training loop with exactly the recommended setting, as a script to paste.
+
+        Parameters
+        ----------
+        framework
+            ``"torch"``, ``"sklearn"`` or ``"numpy"``.
+        source
+            Lines that make the arrays ``X`` and ``y``; unless given, a comment asks for them.
+
+        Returns
+        -------
+        str
+            Python code. It standardises, adds the intercept, draws the batches, and follows the
+            schedule and the averaging that the answer names; the weights end in ``W``.
+        """
+        return training_code(self, framework, source=source)
 
     def __repr__(self) -> str:
         best = self.recommendation
@@ -103,7 +136,7 @@ class Diagnosis(Value):
         return (
             f"<Diagnosis of {self.name}: {self.survey.cut.rows} rows, "
             f"{self.survey.model.features} columns, {self.subject.candidate.name} "
-            f"{self.subject.fate.value}; advice: {advice}>"
+            f"{self.subject.outcome.value}; advice: {advice}>"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,12 +146,11 @@ class Diagnosis(Value):
         return record(self)
 
     def to_dataframe(self) -> pd.DataFrame:
-        """One row for each recipe: parameters, fate, rates, errors and losses."""
+        """One row for each method: parameters, outcome, rates, errors and losses."""
         import pandas as pd
 
-        from ravine.diagnosis.record import method_rows
-
-        return pd.DataFrame(method_rows(self)).set_index("key")
+        rows = self.answer.methods.rows
+        return pd.DataFrame([row.values for row in rows], index=[row.key for row in rows])
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one self-contained page; written to ``path`` where that is given."""
@@ -133,34 +165,21 @@ class Diagnosis(Value):
         return str(page.html())
 
     def _repr_html_(self) -> str:
-        """The verdict and the recipes, for notebooks."""
-        from ravine.diagnosis.verdict import verdict
-
-        best = self.recommendation
-        rows = []
-        for p in self.predictions:
-            recipe = p.candidate.recipe
-            rows.append(
-                (
-                    p.candidate.name + (" (recommended)" if p is best else ""),
-                    f"{float(recipe.method.alpha):.4g}",
-                    f"{float(recipe.method.beta):.4g}",
-                    recipe.schedule.words + (", last half averaged" if recipe.averaged else ""),
-                    p.fate.value,
-                )
-            )
+        """The answer and the methods, for notebooks."""
+        answer = self.answer
+        table = answer.methods.short()
 
         return card(
             f"Diagnosis of {self.name}",
-            rows,
-            head=("recipe", "lr", "momentum", "schedule", "what becomes of it"),
-            sentences=verdict(self),
+            [row.cells for row in table.rows],
+            head=[column.title for column in table.columns],
+            sentences=(*answer.lines, *answer.notes),
         )
 
 
 def safe(prediction: Prediction) -> bool:
     """Whether a recipe converges and none of its runs was lost."""
-    return prediction.fate is Fate.CONVERGES and math.isfinite(prediction.loss)
+    return prediction.outcome is Outcome.CONVERGES and math.isfinite(prediction.loss)
 
 
 def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:

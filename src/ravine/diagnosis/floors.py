@@ -122,7 +122,7 @@ def _measured(
             block = _block(survey, 1, steps, left)
 
         if block is None or budget.over:
-            budget.leave_out("noise floors of slow methods, whose runs would take too long")
+            budget.leave_out("noise floors of slow methods")
             break
 
         order = [i for i in order if i not in group]

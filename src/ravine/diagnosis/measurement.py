@@ -56,6 +56,11 @@ class Runs:
     tail: FloatArray
 
     @property
+    def seeds(self) -> int:
+        """Number of runs of each recipe."""
+        return int(self.diverged_at.shape[0])
+
+    @property
     def watched(self) -> npt.NDArray[np.intp]:
         """Indices of the marks at which the loss was taken."""
         return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))

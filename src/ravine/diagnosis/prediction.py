@@ -30,17 +30,22 @@ _CURVE_SHARE = 0.03
 """Of the whole time, for the exact curves of all recipes."""
 
 
-class Fate(Choice):
-    """What becomes of a run."""
+class Outcome(Choice):
+    """What becomes of a method on these batches, predicted and checked by runs."""
 
     CONVERGES = "converges", "the mean squared error falls to a floor"
-    USELESS = "useless", "it stays bounded, but ends no better than it began"
+    STALLS = "stalls", "the loss stays bounded, but ends no lower than it began"
     ERRATIC = (
         "erratic",
-        "the mean squared error grows without bound, in bursts; single runs may come back",
+        "the mean squared error grows without bound, in bursts; a single run may recover",
     )
     DIVERGES = "diverges", "almost every run moves away from the minimiser"
     UNDECIDED = "undecided", "too close to call within the confidence limits"
+
+    @property
+    def tone(self) -> str:
+        """How it is coloured: ``"good"``, ``"bad"`` or ``"unsure"``."""
+        return {"converges": "good", "diverges": "bad"}.get(self.value, "unsure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,7 @@ class Prediction:
         Steps to 1 % of the excess loss at the start; infinite if that was not reached.
     held_out
         Mean loss of the rows that were set aside, in the end.
-    fate
+    outcome
         What becomes of a run.
     """
 
@@ -92,7 +97,7 @@ class Prediction:
     curve: Curve | None
     to_near: float
     held_out: float | None
-    fate: Fate
+    outcome: Outcome
 
     @property
     def rate(self) -> float:
@@ -105,16 +110,16 @@ class Prediction:
         return math.inf if self.excess_after is None else self.excess_after.value
 
 
-def judge_fate(growths: Growths) -> Fate:
+def judge_outcome(growths: Growths) -> Outcome:
     """Judge by the mean square first: where it falls, so does almost every run."""
     if growths.mean_square.diverges is False:
-        return Fate.CONVERGES
+        return Outcome.CONVERGES
     if growths.almost_sure.diverges is True:
-        return Fate.DIVERGES
+        return Outcome.DIVERGES
     if growths.mean_square.diverges is True:
-        return Fate.ERRATIC
+        return Outcome.ERRATIC
 
-    return Fate.UNDECIDED
+    return Outcome.UNDECIDED
 
 
 def critical_batch(survey: Survey, method: Method) -> int | None:
@@ -184,7 +189,9 @@ def predict(
                 curve=curve,
                 to_near=float(near[i]),
                 held_out=None if held_out is None else float(held_out[i]),
-                fate=_fate(survey, candidate, growth[i], left[i], loss, runs.diverged_at[:, i]),
+                outcome=_outcome(
+                    survey, candidate, growth[i], left[i], loss, runs.diverged_at[:, i]
+                ),
             )
         )  # fmt: skip
 
@@ -206,34 +213,34 @@ def _last(
     )
 
 
-def _fate(
+def _outcome(
     survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
     diverged_at: npt.NDArray[np.intp],
-) -> Fate:  # fmt: skip
+) -> Outcome:  # fmt: skip
     """What theory says, corrected by what the runs did where theory is local or silent."""
-    fate = judge_fate(growth)
+    outcome = judge_outcome(growth)
     gone = float((diverged_at >= 0).mean())
-    if gone == 1.0 and fate is not Fate.ERRATIC:
-        return Fate.DIVERGES
+    if gone == 1.0 and outcome is not Outcome.ERRATIC:
+        return Outcome.DIVERGES
 
-    if fate is Fate.DIVERGES and not survey.quadratic and gone == 0.0:
+    if outcome is Outcome.DIVERGES and not survey.quadratic and gone == 0.0:
         # The slopes of these losses are bounded: far away a run no longer grows.
-        return Fate.USELESS if loss is None or loss.value >= survey.start_excess else fate
-    if fate is Fate.UNDECIDED and loss is not None and loss.value >= survey.start_excess:
-        return Fate.USELESS
-    if fate is not Fate.CONVERGES:
-        return fate
+        return Outcome.STALLS if loss is None or loss.value >= survey.start_excess else outcome
+    if outcome is Outcome.UNDECIDED and loss is not None and loss.value >= survey.start_excess:
+        return Outcome.STALLS
+    if outcome is not Outcome.CONVERGES:
+        return outcome
     if gone > 0.0:
-        return Fate.ERRATIC
+        return Outcome.ERRATIC
 
     floor = left.excess
     if floor is not None and floor.value >= survey.start_excess:
-        return Fate.USELESS
+        return Outcome.STALLS
     # What ends above its start after all these steps is no use, whatever its rate.
     if loss is not None and loss.value >= survey.start_excess:
-        return Fate.USELESS
+        return Outcome.STALLS
 
-    return fate
+    return outcome
 
 
 def moment_curves(
@@ -252,7 +259,7 @@ def moment_curves(
     each = min(len(survey.sample) * d * d, 0.5 * d**4)
     seconds = steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d))
     if seconds > _CURVE_SHARE * budget.seconds:
-        budget.leave_out("exact curves for independent draws, which would take too long")
+        budget.leave_out("exact curves for independent batches")
         return none
 
     factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
@@ -268,7 +275,7 @@ def moment_curves(
         deadline=Deadline(max(budget.left, _CURVE_SHARE * budget.seconds)),
     )  # fmt: skip
     if np.isnan(curve.excess[:, -1]).any():
-        budget.leave_out("exact curves for independent draws, for which the clock did not suffice")
+        budget.leave_out("exact curves for independent batches")
         return none
 
     return [

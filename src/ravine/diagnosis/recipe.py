@@ -13,12 +13,12 @@ from ravine.methods import Method
 
 @dataclass(frozen=True)
 class Schedule:
-    """The step size over a run: constant at first, then falling linearly to zero.
+    """The step size over a run: constant at first, then decaying linearly to zero.
 
     Attributes
     ----------
     constant_share
-        The part of the run before the step begins to fall; 1 for a constant step.
+        The share of the run before the step begins to fall; 1 for a constant step.
 
     Examples
     --------
@@ -39,9 +39,9 @@ class Schedule:
         if self.constant:
             return "constant"
         if self.constant_share <= 0.0:
-            return "falling linearly to 0"
+            return "decaying linearly to 0"
 
-        return f"constant for {100 * self.constant_share:.0f} %, then falling linearly to 0"
+        return f"constant for {100 * self.constant_share:.0f} %, then decaying linearly to 0"
 
     def factors(self, steps: int) -> FloatArray:
         """What the step size is multiplied by at each step, shape (steps,)."""
@@ -71,7 +71,7 @@ class Recipe:
         if not self.schedule.constant:
             text += f", {self.schedule.words}"
         if self.averaged:
-            text += ", last half averaged"
+            text += ", averaging the second half"
 
         return text
 

@@ -29,6 +29,7 @@ def record(result: Diagnosis) -> dict[str, Any]:
 
     return {
         "verdict": result.verdict,
+        "answer": _plain(result.answer.to_dict()),
         "data": _data(result),
         "findings": [
             {"kind": f.kind, "message": f.message, "remedy": f.remedy, "columns": list(f.columns)}
@@ -49,7 +50,7 @@ def record(result: Diagnosis) -> dict[str, Any]:
         },
         "scaling": _scaling(result),
         "remedies": [
-            {"kind": r.kind, "action": r.action, "rate": r.rate, "outcome": r.fate.value,
+            {"kind": r.kind, "action": r.action, "rate": r.rate, "outcome": r.outcome.value,
              "works": r.works}
             for r in result.remedies
         ],
@@ -135,7 +136,7 @@ def _prediction(p: Prediction) -> dict[str, Any]:
     return {
         "key": p.candidate.key, "name": p.candidate.name, "reason": p.candidate.reason,
         **_recipe(p.candidate.recipe),
-        "outcome": p.fate.value, "spectral_radius": p.spectral_radius,
+        "outcome": p.outcome.value, "spectral_radius": p.spectral_radius,
         "mean_square": _growth(p.mean_square), "almost_sure": _growth(p.almost_sure),
         "worst_case_rate": p.worst_case,
         "critical_batch_size": p.critical_batch,
@@ -183,21 +184,13 @@ def _finite(values: Any) -> list[float | None]:
     return [float(v) if math.isfinite(v) else None for v in np.atleast_1d(values)]
 
 
-def method_rows(result: Diagnosis) -> list[dict[str, Any]]:
-    """One flat row for each recipe."""
-    rows = []
-    for p in result.predictions:
-        recipe = p.candidate.recipe
-        after = p.error_after
-        rows.append({
-            "key": p.candidate.key, "name": p.candidate.name, "lr": float(recipe.method.alpha),
-            "momentum": float(recipe.method.beta), "schedule": recipe.schedule.words,
-            "averaged": recipe.averaged, "outcome": p.fate.value, "rate": p.rate,
-            "excess_share": p.loss / result.survey.start_excess,
-            "distance_share": math.inf if after is None else math.sqrt(
-                after.value / max(result.survey.start_square, 1e-300)
-            ),
-            "steps_to_1_percent": p.to_near, "critical_batch_size": p.critical_batch,
-        })  # fmt: skip
+def _plain(value: Any) -> Any:
+    """The same with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
 
-    return rows
+    return value

@@ -11,7 +11,7 @@ import numpy as np
 from ravine.diagnosis.columns import column_sizes
 from ravine.diagnosis.cut import Batches, Indices
 from ravine.diagnosis.disagreement import disagreement
-from ravine.diagnosis.prediction import Fate, critical_batch, judge_fate
+from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
 from ravine.diagnosis.race import race
 from ravine.diagnosis.recipe import Recipe
 from ravine.diagnosis.setup import Setup, standardised
@@ -47,19 +47,19 @@ class Remedy:
         What to do, in words.
     rate
         Growth of the root-mean-square error per step afterwards.
-    fate
+    outcome
         What becomes of a run afterwards.
     """
 
     kind: str
     action: str
     rate: float
-    fate: Fate
+    outcome: Outcome
 
     @property
     def works(self) -> bool:
         """Whether the method converges afterwards."""
-        return self.fate is Fate.CONVERGES
+        return self.outcome is Outcome.CONVERGES
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class _Trial:
 
         method = self.of(after)
         both = growths(after, method, seed=self.seed, seconds=self.seconds)
-        return Remedy(kind, action, both.mean_square.rate, judge_fate(both)), after
+        return Remedy(kind, action, both.mean_square.rate, judge_outcome(both)), after
 
     def of(self, after: Survey) -> Method:
         """The method that is judged on changed data."""

@@ -42,6 +42,10 @@ class Setup:
         Rows that were set aside, as (X, y, weights), or None.
     source_rows
         The row of the source that each row is, or None where they are the same.
+    target
+        The name of the target, empty where there is none.
+    standardise, intercept, weighted
+        What was done with the columns, and whether rows have weights.
     """
 
     X: Any
@@ -56,6 +60,15 @@ class Setup:
     weights: FloatArray | None = None
     held_out: tuple[Any, npt.NDArray[Any], FloatArray | None] | None = None
     source_rows: Indices | None = None
+    target: str = ""
+    standardise: bool = False
+    intercept: bool = False
+    weighted: bool = False
+
+    @property
+    def features(self) -> int:
+        """Number of columns without the intercept."""
+        return int(self.X.shape[1]) - self.intercept
 
     @property
     def rows(self) -> int:
@@ -185,8 +198,10 @@ def make_setup(
         weights = None
 
     setup = Setup(
-        X, y, names, kind, weight, size, batches, rule, shuffle, weights, source_rows=table.rows
-    )
+        X, y, names, kind, weight, size, batches, rule, shuffle, weights, source_rows=table.rows,
+        target=table.target, standardise=standardise, intercept=intercept,
+        weighted=table.weights is not None,
+    )  # fmt: skip
     setup.cut()
     if validation is not None:
         setup = _set_aside(setup, validation, seed)

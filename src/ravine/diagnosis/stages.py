@@ -26,7 +26,7 @@ from ravine.diagnosis.diagnosis import Diagnosis, best_of
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.floors import floors
 from ravine.diagnosis.measurement import Runs, steps_to
-from ravine.diagnosis.prediction import Fate, Prediction, predict
+from ravine.diagnosis.prediction import Outcome, Prediction, predict
 from ravine.diagnosis.race import race
 from ravine.diagnosis.remedies import Scaling, affordable, remedies, scaling
 from ravine.diagnosis.setup import Setup, make_setup
@@ -81,8 +81,8 @@ def diagnose(
     beta: float | None = None,
     gamma: float | None = None,
     shuffle: int | None = 0,
-    standardise: bool = False,
-    intercept: bool = False,
+    standardise: bool | None = None,
+    intercept: bool | None = None,
     validation: float | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
@@ -122,13 +122,14 @@ def diagnose(
         The order of the batches, one of :class:`ravine.Sampling`. All but ``reshuffle`` and ``iid``
         need a fixed cut.
     alpha, beta, gamma
-        The method to be judged; the usual Nesterov parameters unless ``alpha`` is given.
+        The method to be judged; the textbook Nesterov parameters unless ``alpha`` is given.
     shuffle
         Seed of the order in which a fixed cut takes the rows, None for the order given.
     standardise
-        Scale the columns to mean 0 and variance 1 first (sparse ones to variance 1).
+        Scale the columns to mean 0 and variance 1 first (sparse ones to variance 1). Unless given,
+        a table that was read is scaled, and arrays stay as they are.
     intercept
-        Append a column of ones.
+        Append a column of ones; unless given, to a table that was read, not to arrays.
     validation
         Share of the rows that is held out, between 0 and 1; their loss is reported.
     epochs, seeds, seed
@@ -145,7 +146,8 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        With ``verdict`` in words, ``predictions``, ``recommendation``, ``remedies``, ``to_dict()``.
+        With ``answer`` in words, ``code()`` to paste, ``predictions``, ``recommendation``,
+        ``remedies`` and ``to_dict()``.
 
     Examples
     --------
@@ -159,15 +161,13 @@ def diagnose(
     budget = TimeBudget(seconds, tell)
     budget.begin("reading the columns", 0.1)
     seed = seed_number("seed", seed)
-    table = X
-
-    if not isinstance(X, Table):
-        table = as_table(X, y, columns=columns, name=name)
+    was_read = isinstance(X, Table)
+    table = X if was_read else as_table(X, y, columns=columns, name=name)
 
     setup, notes = make_setup(
         table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
-        shuffle=shuffle, standardise=standardise, intercept=intercept, validation=validation,
-        seed=seed,
+        shuffle=shuffle, standardise=was_read if standardise is None else standardise,
+        intercept=was_read if intercept is None else intercept, validation=validation, seed=seed,
     )  # fmt: skip
 
     yours = _method(alpha, beta, gamma)
@@ -202,7 +202,9 @@ def _diagnose(
     asked: _Asked, budget: TimeBudget, name: str, notes: tuple[Finding, ...]
 ) -> Diagnosis:
     setup = asked.setup
-    about = column_findings(setup.X, setup.columns)
+    # The intercept is constant by design, which is no news.
+    own = setup.X[:, : setup.features] if setup.intercept else setup.X
+    about = column_findings(own, setup.columns[: setup.features])
     budget.begin("surveying the batches", 0.2)
     problem, cut, order = setup.problem()
     seen = survey(problem, cut)
@@ -213,7 +215,7 @@ def _diagnose(
     usual = min(most, _RACE * budget.seconds)
     result = race(seen, steps=steps, seed=asked.seed, seconds=usual, most=most)
     if result is None:
-        budget.leave_out("the race of step sizes and schedules, whose runs would take too long")
+        budget.leave_out("the race of step sizes and schedules")
 
     budget.begin("tuning by theory", 0.1)
     judged = candidates(seen, result, yours=asked.yours)
@@ -240,7 +242,7 @@ def _diagnose(
     scaled = _scaling(asked, seen, predictions, steps, budget)
     computed = asked.try_remedies and affordable(setup, seen)
     tried = []
-    unstable = predictions[0].fate not in (Fate.CONVERGES, Fate.USELESS)
+    unstable = predictions[0].outcome not in (Outcome.CONVERGES, Outcome.STALLS)
 
     if computed and unstable:
         budget.begin("trying remedies", _REMEDIES)
@@ -249,12 +251,13 @@ def _diagnose(
         )
 
     return Diagnosis(
-        name=name, survey=seen, columns=setup.columns,
+        name=name, setup=setup, survey=seen,
         findings=(*notes, *about, *_batch_notes(seen)),
         disagreement=replace(cause, rows=setup.in_source(cause.rows)),
         predictions=tuple(predictions), runs=runs, remedies=tuple(tried),
         remedies_computed=computed, scaling=scaled, left_out=tuple(budget.left_out),
         epochs=epochs, steps=steps, seed=asked.seed, seconds=budget.spent,
+        time=budget.seconds,
     )  # fmt: skip
 
 
@@ -289,7 +292,7 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     each = step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
     most = max(1, int(budget.allowed(_LONGEST_RUNS) / (each * n)))
     if most < wished:
-        budget.leave_out(f"epochs beyond {most}, of {wished}")
+        budget.leave_out(f"epochs {most + 1} to {wished}")
         wished = most
 
     return wished, wished * n
@@ -319,7 +322,7 @@ def _chosen(predictions: list[Prediction]) -> list[Prediction]:
     kept: list[Prediction] = []
     for p in predictions:
         tuned = p.candidate.recommended and p.candidate.key not in _ALWAYS_SHOWN
-        if tuned and p.fate is not Fate.CONVERGES:
+        if tuned and p.outcome is not Outcome.CONVERGES:
             continue
 
         twin = next((q for q in kept if q.candidate.key == p.candidate.key), None)

@@ -1,4 +1,4 @@
-"""The verdict in plain words: what happens, why, what to use instead, what would change it."""
+"""The sentences of an answer: what to do, what is wrong and why, what is certain."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from ravine.diagnosis.estimate import Estimate
-from ravine.diagnosis.prediction import Fate, Prediction
-from ravine.diagnosis.recipe import parameters
-from ravine.diagnosis.remedies import Remedy, named_rows
+from ravine.diagnosis.prediction import Outcome, Prediction
+from ravine.diagnosis.recipe import Recipe, parameters
+from ravine.diagnosis.remedies import named_rows
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
@@ -16,42 +16,106 @@ if TYPE_CHECKING:
 _WORTH_SCALING = 2.0
 """Standardising is advised where it leaves so many times less."""
 _BETTER = 0.98
-"""Below this part of the loss a recipe is called better: the runs tell no less apart."""
+"""Below this share of the loss a recipe is called better: the runs cannot tell less apart."""
 _DRIVES = 0.3
 """Share of the instability from which one batch or row is named as its cause."""
 _HEAVY = 1.5
 """Times the average curvature from which a batch or row is a cause at all."""
 _NAMED_SHARE = 0.1
 """Share of the instability from which a further row is named."""
-_SHOWN = 3
-"""Batches that are named where no single one drives it."""
 _QUICKER = 0.8
-"""The fast choice is named where it takes less than this part of the time."""
+"""The fast choice is named where it takes less than this share of the time."""
 _ONE_NUMBER = 0.4
-"""Widest limits, over the value, of what is said as one number: 20 % to either side."""
+"""Widest limits, over the value, of what is given as one number: 20 % to either side."""
+_AT_FLOOR = 2.0
+"""A loss below this many times the noise floor has settled there."""
+_FORGOTTEN = 1e-3
+"""Share of the start below which what remains is noise."""
+_NOTES = 3
+"""Notes below the table at most."""
 
 
-def verdict(result: Diagnosis) -> list[str]:
-    """The verdict as sentences."""
+def what_to_do(result: Diagnosis) -> str:
+    """The first line: the setting to use and what it leaves."""
+    best = result.recommendation
+    if best is None:
+        works = next((r.action for r in result.remedies if r.works), "larger batches or more l2")
+        return f"No setting that was tried converges on these batches: try {works}."
+
+    left = f"{share_words(result, best)} of the excess loss remains"
+    words = _over(best.candidate.recipe, result.epochs)
     subject = result.subject
-    sentences = [_headline(result), _opening(result, subject)]
-    if subject.fate in (Fate.ERRATIC, Fate.DIVERGES, Fate.UNDECIDED):
-        sentences.append(_cause(result, subject))
 
-    sentences += _advice(result, subject)
-    sentences.append(_certain(result))
-    sentences.append(_safe_for_draws(result))
-    sentences.append(_larger_batches(result, subject))
-    sentences += _changes(result)
-    sentences.append(_left_out(result))
+    learns = subject.outcome is Outcome.CONVERGES
+    if best is subject or (learns and best.loss >= _BETTER * subject.loss):
+        kept = f"Keep {_over(subject.candidate.recipe, result.epochs)}"
+        return f"{_scale_first(result)}{kept}: {left}, and nothing that was tried leaves less."
 
-    return [s for s in sentences if s]
+    against = ""
+    if learns and best.loss > 0.0:
+        against = f", {times(subject.loss / best.loss)} times less than {_subject(result)}"
+
+    return f"{_scale_first(result)}Use {words}: {left}{against}."
 
 
-def named(prediction: Prediction) -> str:
-    """The method's name with its parameters."""
-    name = "your method" if prediction.candidate.key == "yours" else prediction.candidate.name
-    return f"{name} ({prediction.candidate.recipe.words})"
+def what_is_wrong(result: Diagnosis) -> str:
+    """The second line: what becomes of the setting that is judged, and why."""
+    subject = result.subject
+    text = f"{_subject(result).capitalize()} ({parameters(subject.candidate.method)})"
+    near = "" if result.survey.quadratic else " near the minimum"
+
+    if subject.spectral_radius >= 1.0 and subject.outcome is not Outcome.STALLS:
+        product = float(subject.candidate.method.alpha) * float(result.survey.curvature.L)
+        return (
+            f"{text} diverges{near} even with exact gradients, which grow by "
+            f"{growth(subject.spectral_radius)}: lr times the largest curvature is {product:.3g}."
+        )
+
+    if subject.outcome is Outcome.DIVERGES:
+        return f"{text} diverges{near}{_growing(subject.almost_sure.value)}. {_cause(result)}"
+    if subject.outcome is Outcome.ERRATIC:
+        grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
+        return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
+    if subject.outcome is Outcome.UNDECIDED:
+        low = digits(math.sqrt(subject.mean_square.low))
+        high = digits(math.sqrt(subject.mean_square.high))
+        return (
+            f"{text} is at the edge of stability (rate between {low} and {high} per step). "
+            f"{_cause(result)}"
+        )
+    if subject.outcome is Outcome.STALLS:
+        return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
+
+    return f"{text} converges{near}: {_settles(result)}."
+
+
+def what_is_certain(result: Diagnosis) -> str:
+    """The third line: what is guaranteed, and for which order of the batches."""
+    by_key = {p.candidate.key: p for p in result.predictions}
+    proven = by_key.get("certified")
+    if proven is not None and proven is result.recommendation:
+        return "Certain: this setting converges in every order of the batches (certificate)."
+    if proven is not None:
+        return (
+            f"Certain in every order of the batches: {parameters(proven.candidate.method)} "
+            f"({pace(proven.rate)})."
+        )
+
+    if "iid" in by_key:
+        safe = parameters(by_key["iid"].candidate.method)
+        size = result.survey.cut.batch_size
+        return f"Certain in mean square for independent batches of {size} rows: {safe}."
+    if "safe" in by_key:
+        safe = parameters(by_key["safe"].candidate.method)
+        return f"Certain to stay bounded in every order of the batches: {safe}."
+
+    return f"Nothing is certain: the {result.survey.model.loss.name} loss has unbounded curvature."
+
+
+def notes(result: Diagnosis) -> tuple[str, ...]:
+    """At most three short lines: the fast choice, what would change it, what was left out."""
+    lines = [_fastest(result), _changes(result), _left_out(result)]
+    return tuple(line for line in lines if line)[:_NOTES]
 
 
 def share_of_start(result: Diagnosis, square: float) -> float:
@@ -68,13 +132,23 @@ def loss_share(result: Diagnosis, excess: float) -> float:
 def percent(share: float) -> str:
     """A share as a percentage with two or three digits."""
     if not math.isfinite(share):
-        return "without limit"
+        return "diverged"
     if share > 10.0:
-        return f"{share:.3g} times"
+        return f"{share:.2g} x"
     if share < 0.995:
         return f"{100.0 * share:.2g} %"
 
     return f"{100.0 * share:.0f} %"
+
+
+def times(ratio: float) -> str:
+    """A ratio with two digits, without an exponent below a million."""
+    if ratio >= 1e6:
+        return f"{ratio:.1e}"
+    if ratio < 10.0:
+        return f"{ratio:.2g}"
+
+    return f"{float(f'{ratio:.2g}'):,.0f}"
 
 
 def left_words(result: Diagnosis, excess: Estimate) -> str:
@@ -84,16 +158,20 @@ def left_words(result: Diagnosis, excess: Estimate) -> str:
 
     low = percent(loss_share(result, excess.low))
     high = percent(loss_share(result, excess.high))
-    return f"between {low} and {high}"
+    return f"{low} to {high}"
+
+
+def share_words(result: Diagnosis, prediction: Prediction) -> str:
+    """What remains of the excess loss after the run."""
+    if prediction.excess_after is None:
+        return percent(loss_share(result, prediction.loss))
+
+    return left_words(result, prediction.excess_after)
 
 
 def pace(rate: float) -> str:
-    """A rate below 1, with the steps in which it halves the error."""
-    if rate <= 0.0:
-        return "0 a step"
-
-    steps = math.log(0.5) / math.log(rate) if rate < 1.0 else math.inf
-    return f"{digits(rate)} a step, halving the error every {_count(steps)} steps"
+    """A rate below 1 in words."""
+    return f"the error shrinks by a factor {digits(rate)} per step"
 
 
 def digits(rate: float) -> str:
@@ -108,12 +186,12 @@ def digits(rate: float) -> str:
     return f"{rate:.{places}f}"
 
 
-def growing(rate: float) -> str:
+def growth(rate: float) -> str:
     """A rate above 1 in words."""
     if rate < 2.0:
-        return f"{100 * (rate - 1.0):.2g} % a step"
+        return f"{100 * (rate - 1.0):.2g} % per step"
 
-    return f"{rate:.3g} times a step"
+    return f"a factor {rate:.3g} per step"
 
 
 def epochs_of(result: Diagnosis, steps: float) -> str:
@@ -125,263 +203,143 @@ def epochs_of(result: Diagnosis, steps: float) -> str:
     return f"{epochs:.2g} epochs" if epochs < 10.0 else f"{epochs:.0f} epochs"
 
 
-def _count(steps: float) -> str:
-    if steps < 10:
-        return f"{steps:.1f}"
-
-    return f"{steps:.0f}" if steps < 1e5 else f"{steps:.1e}"
+def _subject(result: Diagnosis) -> str:
+    own = result.subject.candidate.key == "yours"
+    return "your setting" if own else "the textbook setting"
 
 
-def _headline(result: Diagnosis) -> str:
-    """Standardise first, where scale is what stands in the way."""
+def _over(recipe: Recipe, epochs: int) -> str:
+    """A recipe with the epochs that its schedule takes."""
+    many = "1 epoch" if epochs == 1 else f"{epochs} epochs"
+    if recipe.averaged:
+        return f"{parameters(recipe.method)}, averaging the second half of {many}"
+    if recipe.schedule.constant:
+        return f"{parameters(recipe.method)} for {many}"
+
+    return f"{recipe.words} over {many}"
+
+
+def _scale_first(result: Diagnosis) -> str:
+    """Advice to standardise, where scale is what stands in the way."""
     scaled = result.scaling
     if scaled is None or scaled.gain < _WORTH_SCALING:
         return ""
 
     return (
-        f"Standardise the columns first (--standardise): after {result.epochs} epochs "
-        f"{percent(scaled.share_after)} of the excess loss are left at best, instead of "
-        f"{percent(scaled.share_before)}; the condition number falls from "
-        f"{result.survey.curvature.Q:.3g} to {scaled.Q:.3g}."
+        f"Standardise the columns first: {percent(scaled.share_after)} of the excess loss would "
+        "remain. As they are: "
     )
 
 
-def _opening(result: Diagnosis, subject: Prediction) -> str:
-    cut = result.survey.cut
-    where = f"With batch size {cut.batch_size} and batches {cut.phrase}, {named(subject)}"
-    if cut.steps_per_epoch == 1:
-        where = f"With all rows in one batch, {named(subject)}"
-
-    near = "" if result.survey.quadratic else " near the minimiser"
-    if subject.spectral_radius >= 1.0 and subject.fate is not Fate.USELESS:
-        product = float(subject.candidate.method.alpha) * float(result.survey.curvature.L)
-        return (
-            f"{where} diverges on this data{near}: even exact gradients grow "
-            f"{growing(subject.spectral_radius)}, as its step times the largest curvature is "
-            f"{product:.3g}."
-        )
-
-    if subject.fate is Fate.DIVERGES:
-        return (
-            f"{where} diverges on this data{near}: almost every run grows"
-            f"{_by_rate(subject.almost_sure.value)}{_mean_square_grows(subject)}."
-        )
-
-    if subject.fate is Fate.ERRATIC:
-        return (
-            f"{where} is erratic on this data: single runs may come back, but in mean square the "
-            f"error grows{_by_rate(subject.rate)}, in bursts."
-        )
-
-    if subject.fate is Fate.UNDECIDED:
-        low = math.sqrt(subject.mean_square.low)
-        high = math.sqrt(subject.mean_square.high)
-        return (
-            f"{where} is on the edge: its mean-square growth lies between {digits(low)} and "
-            f"{digits(high)} a step{_measured(result, subject, '; ')}."
-        )
-
-    if subject.fate is Fate.USELESS:
-        return (
-            f"{where} is of no use on this data: it stays bounded, but {_noise(result, subject)}."
-        )
-
-    return f"{where} converges{near} at {pace(subject.rate)}{_left(result, subject)}."
+def _growing(rate: float) -> str:
+    return f": almost every run grows by {growth(rate)}" if rate > 1.0 else ""
 
 
-def _noise(result: Diagnosis, subject: Prediction) -> str:
-    """What makes a bounded method useless: its floor, or where its runs ended."""
+def _useless(result: Diagnosis) -> str:
+    """What makes a bounded method useless: its noise floor, or where its runs ended."""
+    subject = result.subject
     floor = subject.floor_excess
     if floor is not None and floor.value >= result.survey.start_excess:
-        share = loss_share(result, floor.value)
-        return f"its noise leaves {percent(share)} of the excess loss it starts with in the end"
+        share = percent(loss_share(result, floor.value))
+        return f"its noise floor is {share} of the excess loss at the start"
+    if subject.excess_after is None:
+        return f"a run diverged within {result.epochs} epochs"
 
-    return f"its runs end no better than they began{_measured(result, subject, ': ')}"
-
-
-def _by_rate(rate: float) -> str:
-    return f" {growing(rate)}" if rate > 1.0 else ""
-
-
-def _mean_square_grows(subject: Prediction) -> str:
-    return f", the mean square {growing(subject.rate)}" if subject.rate > 1.0 else ""
+    share = share_words(result, subject)
+    return f"after {result.epochs} epochs, {share} of the excess loss remains"
 
 
-def _measured(result: Diagnosis, prediction: Prediction, before: str) -> str:
-    if prediction.excess_after is None:
-        return f"{before}after {result.epochs} epochs a run had diverged"
-
-    left = left_words(result, prediction.excess_after)
-    return f"{before}after {result.epochs} epochs {left} of the excess loss are left"
-
-
-def _left(result: Diagnosis, prediction: Prediction) -> str:
-    """What remains of the excess loss, and of the distance, in shares of the start's."""
+def _settles(result: Diagnosis) -> str:
+    """Where a method that converges ends: at the minimum, at a noise floor, or on its way."""
+    subject = result.subject
     if result.survey.interpolates:
-        return ", to the minimiser itself, which all batches share"
-    if prediction.excess_after is None:
-        return ""
+        return f"{pace(subject.rate)}, down to the minimum that all batches share"
 
-    text = _measured(result, prediction, "; ")
-    if prediction.error_after is not None:
-        share = share_of_start(result, prediction.error_after.value)
-        text += f" and {percent(share)} of the distance"
+    after = subject.excess_after
+    if after is None:
+        return pace(subject.rate)
 
-    return text
+    share = share_words(result, subject)
+    floor = subject.floor_excess
+    settled = subject.rate ** (2.0 * result.steps) < _FORGOTTEN * loss_share(result, after.value)
+    if floor is not None:
+        settled = after.value < _AT_FLOOR * floor.value
 
-
-def _cause(result: Diagnosis, subject: Prediction) -> str:
-    if subject.spectral_radius >= 1.0:
-        return ""
-
-    why = result.disagreement
-    names = ", ".join(repr(name) for name, _ in why.columns)
-    along = f"along one direction (mostly {names})"
-    if why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY:
-        if not why.batches:
-            both = zip(why.rows, why.shares, strict=True)
-            lead = {row: share for row, share in both if share >= _NAMED_SHARE}
-            part = sum(lead.values())
-            which = named_rows(tuple(lead))
-            verb = "makes" if len(lead) == 1 else "make"
-
-            return (
-                f"The cause is in few rows: {which} {verb} {100 * part:.0f} % of it; row "
-                f"{why.rows[0]} has {why.ratios[0]:.3g} times the average curvature {along}."
-            )
-
-        rows = ""
-        if why.rows:
-            verb = "make" if len(why.rows) > 1 else "makes"
-            rows = f"; {named_rows(why.rows)} {verb} {100 * sum(why.row_shares):.0f} % of it"
-
+    if settled and subject.candidate.recipe.schedule.constant:
         return (
-            f"The cause is batch {why.batches[0]}: it has {why.ratios[0]:.3g} times the average "
-            f"curvature {along} and accounts for {100 * why.shares[0]:.0f} % of the instability"
-            f"{rows}."
+            f"{pace(subject.rate)} until it reaches a noise floor, {share} of the excess loss, "
+            "because the batches' gradients differ at the minimum"
         )
 
-    if not why.batches:
-        return f"The cause is that the batches disagree {along}; no few rows drive it."
+    below = ""
+    if floor is not None:
+        below = f" (its noise floor is {percent(loss_share(result, floor.value))})"
 
-    several = ", ".join(str(b) for b in why.batches[:_SHOWN])
-    ratios = ", ".join(f"{r:.2g}" for r in why.ratios[:_SHOWN])
+    return f"after {result.epochs} epochs, {share} of the excess loss remains{below}"
 
+
+def _cause(result: Diagnosis) -> str:
+    """Which rows or batches make the method unstable, and along which columns."""
+    why = result.disagreement
+    along = f"mostly along {', '.join(repr(name) for name, _ in why.columns)}"
+    if not (why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY):
+        return f"The batches disagree, {along}; no few rows cause it."
+
+    if why.batches:
+        rows = f"; {named_rows(why.rows)}" if why.rows else ""
+        return (
+            f"Batch {why.batches[0]} causes {100 * why.shares[0]:.0f} % of it: "
+            f"{why.ratios[0]:.3g} times the average curvature, {along}{rows}."
+        )
+
+    both = zip(why.rows, why.shares, strict=True)
+    lead = {row: share for row, share in both if share >= _NAMED_SHARE}
+    verb = "causes" if len(lead) == 1 else "cause"
+    which = named_rows(tuple(lead)).capitalize()
     return (
-        f"The cause is that the batches disagree {along}: no single one drives it, the strongest "
-        f"are {several} with {ratios} times the average curvature there."
+        f"{which} {verb} {100 * sum(lead.values()):.0f} % of it: row {why.rows[0]} has "
+        f"{why.ratios[0]:.3g} times the average curvature, {along}."
     )
 
 
-def _advice(result: Diagnosis, subject: Prediction) -> list[str]:
-    """The measured winner of everything that ran, and the fastest to 1 %."""
-    best = result.recommendation
-    if best is None:
-        return ["Nothing that was tried converges in mean square on these batches."]
-
-    if best is subject or (subject.fate is Fate.CONVERGES and best.loss >= _BETTER * subject.loss):
-        sentences = [f"Of all that ran here nothing leaves less after {result.epochs} epochs."]
-    else:
-        share = _best_share(result, best)
-        against = ""
-        if math.isfinite(subject.loss) and subject.fate is Fate.CONVERGES and best.loss > 0.0:
-            against = f", {subject.loss / best.loss:.2g} times less"
-
-        sentences = [
-            f"Least loss after {result.epochs} epochs of all that ran here: "
-            f"{best.candidate.recipe.words}. It leaves {share} of the excess loss{against}."
-        ]
-
+def _fastest(result: Diagnosis) -> str:
     quick = result.quick
-    if quick is not None and quick is not best and quick.to_near < _QUICKER * best.to_near:
-        slower = ""
-        if math.isfinite(best.to_near):
-            slower = f", instead of {epochs_of(result, best.to_near)}"
-
-        sentences.append(
-            f"Fastest to 1 %: {quick.candidate.recipe.words}, after "
-            f"{epochs_of(result, quick.to_near)}{slower}."
-        )
-
-    return sentences
-
-
-def _best_share(result: Diagnosis, best: Prediction) -> str:
-    if best.excess_after is None:
-        return percent(loss_share(result, best.loss))
-
-    return left_words(result, best.excess_after)
-
-
-def _certain(result: Diagnosis) -> str:
-    """What is proven for every order of the batches."""
-    proven = [p for p in result.predictions if p.candidate.certificate is not None]
-    if not proven:
+    best = result.recommendation
+    if quick is None or best is None or quick is best:
+        return ""
+    if quick.to_near >= _QUICKER * best.to_near:
         return ""
 
-    first = proven[0]
-    if first is result.recommendation:
-        return "This is certified for every order of the batches."
-
     return (
-        f"Certain in every order of the batches: {parameters(first.candidate.method)}, at "
-        f"{pace(first.rate)}."
+        f"Fastest to 1 % of the excess loss: {quick.candidate.recipe.words}, after "
+        f"{epochs_of(result, quick.to_near)}."
     )
 
 
-def _safe_for_draws(result: Diagnosis) -> str:
-    """Parameters with momentum that are safe in mean square for batches drawn independently."""
-    safe = next((p for p in result.predictions if p.candidate.key == "iid"), None)
-    if safe is None or float(safe.candidate.method.beta) == 0.0:
-        return ""
+def _changes(result: Diagnosis) -> str:
+    """What would make the judged setting converge."""
+    subject = result.subject
+    works = [r.action for r in result.remedies if r.works]
+    if works:
+        return f"{_subject(result).capitalize()} would converge with: {'; or '.join(works)}."
+    if result.remedies:
+        return f"{_subject(result).capitalize()} diverges with every change that was tried."
 
-    size = result.survey.cut.batch_size
-
-    return (
-        f"Mean-square safe with momentum for independent batches of {size}: "
-        f"{parameters(safe.candidate.method)}, at {pace(safe.rate)}."
-    )
-
-
-def _larger_batches(result: Diagnosis, subject: Prediction) -> str:
-    """The batch size from which the judged method converges in mean square."""
-    size = result.survey.cut.batch_size
     needed = subject.critical_batch
-    if needed is None or needed <= size or subject.fate is Fate.CONVERGES:
+    cut = result.survey.cut
+    if (
+        subject.outcome is Outcome.CONVERGES
+        or needed is None
+        or not cut.batch_size < needed < cut.rows
+    ):
         return ""
 
-    if needed >= result.survey.cut.rows:
-        return ""
-
-    return (
-        f"Its mean square converges from batch size {needed} on, on this data and with batches "
-        "drawn independently."
-    )
-
-
-def _changes(result: Diagnosis) -> list[str]:
-    if not result.remedies:
-        return []
-
-    what = "your method" if result.subject.candidate.key == "yours" else "usual Nesterov"
-    good = [r for r in result.remedies if r.works]
-    bad = [r for r in result.remedies if not r.works]
-    sentences = []
-
-    if good:
-        sentences.append(f"Tried on this data, {what} would converge with: {_listed(good)}.")
-    if bad:
-        sentences.append(f"Not enough for {what}: {_listed(bad)}.")
-
-    return sentences
-
-
-def _listed(tried: list[Remedy]) -> str:
-    return "; ".join(f"{r.action} ({digits(r.rate)} a step)" for r in tried)
+    return f"{_subject(result).capitalize()} is stable from batch size {needed} on."
 
 
 def _left_out(result: Diagnosis) -> str:
     if not result.left_out:
         return ""
 
-    return f"Left out for want of time (--time): {'; '.join(result.left_out)}."
+    more = f"Use --time {5 * result.time:.0f} to include them."
+    return f"Not computed within {result.time:.0f} s: {'; '.join(result.left_out)}. {more}"

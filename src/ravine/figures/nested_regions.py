@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry, at_each_ratio
-from ravine.figures.parameter_map import parameter_map
-from ravine.figures.style import ORANGE, cell_edges, name_panels, panels
-from ravine.methods import nesterov, sgd
+from ravine.figures.parameter_map import draw_safe_step, map_plane, parameter_map
+from ravine.figures.plane import draw_plane
+from ravine.figures.style import legend_below, name_panels, panels
 from ravine.theory.ladder.rungs import RUNGS
-from ravine.theory.ladder.safety import safe_step
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0, 128.0)
-"""Of the panels: below and above 11.66 and 17.06, where the usual parameters lose guarantees."""
+"""Of the panels: below and above 11.66 and 17.06, where textbook Nesterov loses guarantees."""
 
 ALPHA_RANGE = (0.0, 3.0)
 """Of alpha L; beyond 3 a corner at negative momentum is all that is stable."""
@@ -64,45 +62,14 @@ def areas(data: xr.Dataset) -> dict[str, list[float]]:
 
 def draw_nested_regions(data: xr.Dataset) -> Figure:
     """Draw the nested regions, a panel for each Q."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    figure, axes = panels(1, data.sizes["Q"], height=2.9, sharey=True)
-    betas = np.linspace(-0.999, 0.999, 400)
+    figure, axes = panels(1, data.sizes["Q"], height=3.2, sharey=True)
     for axis, Q in zip(axes[0], data["Q"].values, strict=True):
-        one = data.sel(Q=Q)
-        axis.set_facecolor("#f3eee3")
-        for rung in RUNGS:
-            rate = one[rung.key].values.T
-            inside = [-1.0, 1.0]
-            axis.contourf(one["alpha_L"], one["beta"], rate, levels=inside, colors=[rung.colour])
+        handles = draw_plane(axis, map_plane(data.sel(Q=Q)), labels=False)
+        handles += draw_safe_step(axis)
+        axis.set_title(f"Q = {Q:g}")
 
-        axis.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, linewidth=1.1)
-        curvature = Curvature(1.0 / Q, 1.0)
-        for marker, colour, method in (("o", "white", nesterov), ("s", "#f2b134", sgd)):
-            point = method(curvature)
-            axis.plot(
-                point.alpha, point.beta, marker, color=colour, markeredgecolor="black", markersize=5
-            )
-
-        axis.set_title(f"Q = {Q:g}", fontsize=8.0)
-        axis.set_xlim(*cell_edges(one["alpha_L"]))
-        axis.set_ylim(*cell_edges(one["beta"]))
-        axis.set_xlabel("step αL", fontsize=8.0)
-
-    axes[0, 0].set_ylabel("momentum β", fontsize=8.0)
     name_panels(axes)
-    dot: dict[str, Any] = {"linestyle": "", "markeredgecolor": "black", "markersize": 5}
-    handles = [Patch(color=rung.colour, label=rung.region_label) for rung in RUNGS]
-    marks = [
-        Line2D([], [], color="white", marker="o", label="usual Nesterov", **dot),
-        Line2D([], [], color="#f2b134", marker="s", label="SGD, α = 2/(μ+L)", **dot),
-        Line2D([], [], color=ORANGE, linestyle="--", label="largest step safe for every μ"),
-    ]
-
-    figure.legend(
-        handles=[*handles, *marks], loc="outside lower center", ncols=3, frameon=False, fontsize=7.0
-    )
+    legend_below(figure, handles, 2)
     return figure
 
 

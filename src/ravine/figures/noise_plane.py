@@ -1,4 +1,4 @@
-"""Theory and runs side by side over (alpha L, beta): what Figure 1 and its appendix twin share.
+"""Theory and runs side by side over (alpha L, beta): Figure 1, and the same for least squares.
 
 For every condition number two sweeps are run. One starts very far from x*, so that the decay
 towards the noise floor is long enough for its rate to be fitted. The other starts at x*, so that
@@ -16,10 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.figures.entry import at_each_ratio
-from ravine.figures.style import cell_centres
+from ravine.figures.entry import FigureEntry, at_each_ratio
+from ravine.figures.style import (
+    CONTOUR,
+    NOTHING,
+    cell_centres,
+    cell_edges,
+    legend_below,
+    panels,
+)
 from ravine.methods import Method
+from ravine.problems.least_squares import least_squares
 from ravine.problems.quadratic import Quadratic
+from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.blocks import block, moment_block
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
@@ -30,6 +39,11 @@ from ravine.theory.noise.moments import (
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CONDITION_NUMBERS = (2.0, 8.0, 32.0)
+"""Of the rows, as in the paper."""
 
 ALPHA_RANGE = (0.0, 3.0)
 """Of alpha L: the stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3 lies
@@ -64,11 +78,40 @@ _LONG_NAMES = {
 }
 
 
+_COLUMNS = (
+    ("paper_coefficient", "Theorem 1"),
+    ("worst_coefficient", "exact, worst case"),
+    ("exact_coefficient", "exact, here"),
+    ("measured_coefficient", "measured"),
+    ("spectral_radius", "theory, ρ(α, β)"),
+    ("measured_rate", "measured"),
+)
+"""What each column shows, and its words."""
+
+_COEFFICIENTS = 4
+"""How many columns, from the left, are noise coefficients."""
+
+
+def stochastic_approximation(
+    *, Q: Sequence[float] = CONDITION_NUMBERS, d: int = 100, **options: Any
+) -> xr.Dataset:
+    """Data of Figure 1: worst-case quadratics, noise of variance 0.0025 in each coordinate."""
+    return noise_plane([worst_case_quadratic(ratio, d) for ratio in Q], sigma2=0.0025, **options)
+
+
+def noisy_least_squares(
+    *, Q: Sequence[float] = CONDITION_NUMBERS, seed: int = 0, **options: Any
+) -> xr.Dataset:
+    """The same for 500 samples of 10 features, noise of standard deviation 0.25."""
+    problems = [least_squares(500, 10, Q=ratio, seed=seed) for ratio in Q]
+    return noise_plane(problems, sigma2=0.25**2, seed=seed, **options)
+
+
 def noise_plane(
     problems: Sequence[Quadratic],
     *,
     sigma2: float,
-    resolution: int,
+    resolution: int = 100,
     rate_steps: int = 2000,
     floor_steps: int = 1000,
     repeats: int = 12,
@@ -100,20 +143,39 @@ def noise_plane(
     """
     import xarray as xr
 
+    from ravine.engine.measures import Outcome
+    from ravine.engine.sweep import sweep
+
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
-    swept = [
-        _one_problem(
-            problem, alphas, betas, sigma2, (rate_steps, floor_steps), repeats, seed + i, options
+    rows = []
+    for place, problem in enumerate(problems):
+        plane = (problem, alphas / float(problem.curvature.L), betas)
+        shared = {"sigma2": sigma2, "seed": seed + place, **options}
+        decay = sweep(*plane, steps=rate_steps, start=FAR, measure=("rate", "outcome"), **shared)
+        rest = sweep(
+            *plane, steps=floor_steps, start=0.0, repeats=repeats, measure=("floor",), **shared
         )
-        for i, problem in enumerate(problems)
-    ]
-
-    parts = [part for part, _ in swept]
+        # A floor is a root mean square: its square has twice itself times its error.
+        unit = float(problem.curvature.L) ** 2 / (problem.dimension * sigma2)
+        floor = rest["floor"].values
+        diverged = decay["outcome"].values == int(Outcome.DIVERGED)
+        rows.append(
+            {
+                "measured_rate": decay["rate"].values,
+                "diverged": diverged.astype(np.float64),
+                "measured_coefficient": unit * floor**2,
+                "measured_coefficient_se": unit * 2.0 * floor * rest["floor_se"].values,
+                **_theory(problem, alphas, betas, floor_steps),
+            }
+        )
 
     dims = ("Q", "alpha_L", "beta")
-    data = xr.Dataset(
-        {key: (dims, np.stack([part[key] for part in parts])) for key in parts[0]},
+    return xr.Dataset(
+        {
+            key: (dims, np.stack([row[key] for row in rows]), {"long_name": words})
+            for key, words in _LONG_NAMES.items()
+        },
         coords={
             "Q": [float(problem.curvature.Q) for problem in problems],
             "alpha_L": alphas,
@@ -128,87 +190,44 @@ def noise_plane(
             "repeats": repeats,
             "seed": seed,
             "start": FAR,
-            "device": swept[0][1],
+            "device": str(rest.attrs["device"]),
         },
     )
 
-    for key, words in _LONG_NAMES.items():
-        data[key].attrs["long_name"] = words
 
-    return data
-
-
-def _one_problem(
-    problem: Quadratic,
-    alphas: FloatArray,
-    betas: FloatArray,
-    sigma2: float,
-    steps: tuple[int, int],
-    repeats: int,
-    seed: int,
-    options: dict[str, Any],
-) -> tuple[dict[str, FloatArray], str]:
-    """Measured and computed coefficients of one problem, and the device that measured them."""
-    from ravine.engine.measures import Outcome
-    from ravine.engine.sweep import sweep
+def _theory(
+    problem: Quadratic, alphas: FloatArray, betas: FloatArray, steps: int
+) -> dict[str, FloatArray]:
+    """Rate and coefficients of a problem in closed form, stationary and over the steps measured."""
+    from ravine.engine.measures import bin_edges
 
     L = float(problem.curvature.L)
-    rate_steps, floor_steps = steps
-    decay = sweep(
-        problem, alphas / L, betas, steps=rate_steps, sigma2=sigma2, start=FAR, seed=seed,
-        measure=("rate", "outcome"), **options,
-    )  # fmt: skip
-    rest = sweep(
-        problem, alphas / L, betas, steps=floor_steps, sigma2=sigma2, start=0.0, seed=seed,
-        repeats=repeats, measure=("floor",), **options,
-    )  # fmt: skip
-
     method = Method(alphas[:, None] / L, betas[None, :])
     rho = np.asarray(spectral_radius(problem.curvature, method))
     paper = np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True))
     worst = np.asarray(exact_noise_coefficient(problem.curvature, method))
 
-    # A floor is a root mean square: its square has twice itself times its error.
-    unit = L**2 / (problem.dimension * sigma2)
-    floor = rest["floor"].values
-    square_se = 2.0 * floor * rest["floor_se"].values
-    diverged = decay["outcome"].values == int(Outcome.DIVERGED)
-    coefficients = {
-        "spectral_radius": rho,
-        "measured_rate": decay["rate"].values,
-        "paper_coefficient": L**2 * paper,
-        "worst_coefficient": L**2 * worst,
-        **_exact(problem.eigenvalues, method, rho < 1.0, floor_steps, L),
-        "measured_coefficient": unit * floor**2,
-        "measured_coefficient_se": unit * square_se,
-        "diverged": diverged.astype(np.float64),
-    }
-
-    return coefficients, str(rest.attrs["device"])
-
-
-def _exact(
-    eigenvalues: FloatArray, method: Method, stable: np.ndarray[Any, Any], steps: int, L: float
-) -> dict[str, FloatArray]:
-    """Coefficients of the problem in closed form: stationary, and over the steps measured."""
-    from ravine.engine.measures import bin_edges
-
-    edges = bin_edges(steps)
     # The floor is measured from the first bin that starts in the second half.
+    edges = bin_edges(steps)
     first = int(edges[min(int(np.searchsorted(edges, 0.5 * steps)), len(edges) - 2)]) + 1
 
     # Elsewhere there is no stationary law.
-    alpha = np.broadcast_to(method.alpha, stable.shape)[stable]
-    beta = np.broadcast_to(method.beta, stable.shape)[stable]
-    chosen = Method(alpha, beta)
-
-    d = len(eigenvalues)
-    law = np.full(stable.shape, np.inf)
-    law[stable] = sum(np.asarray(stationary_variance(lam, chosen).y) for lam in eigenvalues) / d
-
-    window = np.full(stable.shape, np.inf)
-    window[stable] = mean_square_from_rest(eigenvalues, chosen, first, steps) / d
-    return {"exact_coefficient": L**2 * law, "expected_coefficient": L**2 * window}
+    stable = rho < 1.0
+    chosen = Method(
+        *(np.broadcast_to(one, rho.shape)[stable] for one in (method.alpha, method.beta))
+    )
+    eigenvalues = problem.eigenvalues
+    law = np.full(rho.shape, np.inf)
+    law[stable] = sum(np.asarray(stationary_variance(lam, chosen).y) for lam in eigenvalues)
+    window = np.full(rho.shape, np.inf)
+    window[stable] = mean_square_from_rest(eigenvalues, chosen, first, steps)
+    return {
+        "spectral_radius": rho,
+        "paper_coefficient": L**2 * paper,
+        "worst_coefficient": L**2 * worst,
+        "exact_coefficient": L**2 * (law / len(eigenvalues)),
+        "expected_coefficient": L**2 * (window / len(eigenvalues)),
+    }
 
 
 def mean_square_from_rest(
@@ -217,7 +236,7 @@ def mean_square_from_rest(
     """Mean over k = first, ..., last of E‖y_{k+1} - x*‖², started at x*, noise of variance 1.
 
     From rest the covariance of (r, v) after k steps is X - B^k X Bᵏᵀ with X the stationary one, so
-    that the sum over a window needs two powers of B and one linear system of three equations,
+    that the sum over a window needs two powers of B and one linear system,
     S = B S Bᵀ + (B^first X B^firstᵀ - B^(last+1) X B^(last+1)ᵀ).
 
     Examples
@@ -240,9 +259,7 @@ def mean_square_from_rest(
         ends = _carried(B, first, X) - _carried(B, last + 1, X)
         right = np.stack([ends[..., 0, 0], ends[..., 0, 1], ends[..., 1, 1]], axis=-1)
         solution = np.linalg.solve(np.eye(3) - moment_block(B), right[..., None])
-        transient = solution[..., 0, 0]
-
-        total += np.asarray(law.y) - transient / (last + 1 - first)
+        total += np.asarray(law.y) - solution[..., 0, 0] / (last + 1 - first)
 
     return total
 
@@ -290,15 +307,6 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
     return {name: np.array(values) for name, values in shares.items()}
 
 
-CAPTION = (
-    "Rows: condition numbers. From the left: the noise coefficient of Theorem 1 with the paper's "
-    "constant, the exact one of the worst direction, the exact one of this problem, and the "
-    "measured one; then the spectral radius and the measured rate. Same colours throughout each "
-    "group. Red: rho = 1. "
-)
-"""What the captions of both figures begin with."""
-
-
 def plane_findings(data: xr.Dataset) -> list[str]:
     """Agreement of runs and theory over the plane, in sentences."""
     shares = agreement(data)
@@ -312,3 +320,126 @@ def plane_findings(data: xr.Dataset) -> list[str]:
         "Exact coefficient of the worst direction above that of Theorem 1: "
         f"{at_each_ratio(data, shares['below_paper'], '.1%')} of the stable pixels.",
     ]
+
+
+def draw_noise_plane(data: xr.Dataset) -> Figure:
+    """Draw a :func:`noise_plane`: a row a condition number; coefficients, then rates."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LogNorm, PowerNorm
+    from matplotlib.lines import Line2D
+
+    # Inches: a row of panels, then the two colour bars and the legend.
+    count = data.sizes["Q"]
+    shape = {"height": 1.25 * count + 1.15, "sharex": True, "sharey": True}
+    figure, axes = panels(count, len(_COLUMNS), **shape)
+
+    # Four decades from near the least coefficient; those at the rim of stability are unbounded.
+    exact = data["exact_coefficient"].values
+    low = float(np.quantile(exact[np.isfinite(exact)], 0.02))
+    coefficients = LogNorm(low, 1e4 * low)
+
+    # Most of the plane is slow: the third power leaves it more of the colours.
+    rates = PowerNorm(3.0, 0.0, 1.0)
+
+    scales = {"coefficient": coefficients, "rate": rates}
+    colours = colormaps["cividis_r"].with_extremes(bad=NOTHING)
+    images: dict[str, Any] = {}
+    extent = (*cell_edges(data["alpha_L"]), *cell_edges(data["beta"]))
+    for row, Q in enumerate(data["Q"].values):
+        one = data.sel(Q=Q)
+        for axis, (name, words) in zip(axes[row], _COLUMNS, strict=True):
+            kind = "coefficient" if "coefficient" in name else "rate"
+            images[kind] = axis.imshow(
+                _shown(one, name).T, norm=scales[kind], cmap=colours, origin="lower",
+                aspect="auto", extent=extent, interpolation="nearest",
+            )  # fmt: skip
+            _contours(axis, one, name)
+            if row == 0:
+                axis.set_title(words, fontsize=7.5)
+            axis.set_xticks([0, 1, 2, 3])
+            axis.set_yticks([-1, -0.5, 0, 0.5, 1])
+
+        axes[row, 0].set_ylabel(f"Q = {Q:g}\nmomentum β")
+
+    for axis in axes[-1]:
+        axis.set_xlabel("step αL")
+
+    for kind, span, label in (
+        ("coefficient", axes[:, :_COEFFICIENTS], "noise coefficient, L² E‖y − x*‖² / (d σ²)"),
+        ("rate", axes[:, _COEFFICIENTS:], "rate per step"),
+    ):
+        bar = figure.colorbar(
+            images[kind], ax=span, location="bottom", shrink=0.8, aspect=40, pad=0.02,
+            extend="both" if kind == "coefficient" else "neither",
+        )  # fmt: skip
+        bar.set_label(label)
+        bar.ax.tick_params(labelsize=7.0)
+        if kind == "rate":
+            bar.set_ticks([0.4, 0.6, 0.8, 0.9, 1.0])
+
+    handles = [
+        Line2D([], [], color=CONTOUR, label="ρ(α, β) = 1; grey: diverges"),
+        Line2D([], [], color="black", linestyle="--", linewidth=0.9,
+               label="up and left of it: above Theorem 1's coefficient"),
+    ]  # fmt: skip
+
+    legend_below(figure, handles, 2, loc="outside upper right")
+    return figure
+
+
+def _shown(one: xr.Dataset, name: str) -> np.ma.MaskedArray[Any, Any]:
+    """The values of a panel; masked where the runs, or the theory, diverge."""
+    values = one[name].values
+    measured = name == "measured_rate"
+    kept = one["diverged"].values == 0.0 if measured else one["spectral_radius"].values < 1.0
+    return np.ma.masked_where(~kept | ~np.isfinite(values), values)
+
+
+def _contours(axis: Axes, one: xr.Dataset, name: str) -> None:
+    """The rim of stability, and where the exact worst case exceeds the paper's coefficient."""
+    alphas = one["alpha_L"].values
+    betas = one["beta"].values
+    rho = one["spectral_radius"].values
+    axis.contour(alphas, betas, rho.T, levels=[1.0], colors=[CONTOUR], linewidths=1.0)
+    if name == "worst_coefficient":
+        # Both are infinite outside: one over one there, and masked.
+        stable = rho < 1.0
+        paper = np.where(stable, one["paper_coefficient"].values, 1.0)
+        exact = np.where(stable, one[name].values, 1.0)
+        ratio = np.ma.masked_where(~stable, exact / paper)
+        axis.contour(
+            alphas, betas, ratio.T, levels=[1.0], colors=["black"], linewidths=0.9, linestyles="--"
+        )
+
+
+_CAPTION = (
+    "Rows: condition numbers. From the left: the noise coefficient of Theorem 1 with the paper's "
+    "constant, the exact one of the worst direction, the exact one of this problem, and the "
+    "measured one; then the spectral radius and the measured rate. Same colours throughout each "
+    "group. Red: rho = 1. "
+)
+_QUICK = {"rate_steps": 1000, "floor_steps": 600, "repeats": 16}
+
+FIGURE = FigureEntry(
+    name="figure-1",
+    title="Figure 1: the worst-case quadratic with additive noise",
+    caption=_CAPTION
+    + "Dimension 100, noise of variance 0.0025 in each coordinate; each pixel its own run.",
+    compute=stochastic_approximation,
+    draw=draw_noise_plane,
+    findings=plane_findings,
+    quick={"Q": (2.0, 32.0), **_QUICK},
+    mapped=True,
+    swept=True,
+)
+LEAST_SQUARES = FigureEntry(
+    name="least-squares",
+    title="Appendix figure: random least squares with additive noise",
+    caption=_CAPTION + "500 samples of 10 features, noise of standard deviation 0.25.",
+    compute=noisy_least_squares,
+    draw=draw_noise_plane,
+    findings=plane_findings,
+    quick={"Q": (8.0,), **_QUICK},
+    mapped=True,
+    swept=True,
+)

@@ -9,7 +9,9 @@ import numpy as np
 from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
-from ravine.methods import Method, nesterov, sgd
+from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
+from ravine.figures.style import NOTHING, ORANGE, cell_centres, cell_edges, legend_below
+from ravine.methods import Method
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
+    from matplotlib.lines import Line2D
 
 _AXES = ("alpha_L", "beta")
 _NOISE = "noise_floor"
@@ -108,13 +110,19 @@ def parameter_map(
 
 
 def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
-    low = one_number(name, ends[0], remedy="give two numbers, the smaller first")
-    high = one_number(name, ends[1], remedy="give two numbers, the smaller first")
+    low, high = (one_number(name, end, remedy="give the smaller number first") for end in ends)
     if not low < high:
         rule = "two numbers, the smaller first"
         raise Refusal(name, rule, f"{low:g}, {high:g}", "swap or widen them")
 
-    return low + (high - low) * (np.arange(pixels) + 0.5) / pixels
+    return cell_centres(low, high, pixels)
+
+
+def map_plane(data: xr.Dataset, *keys: str) -> Plane:
+    """The plane of a :func:`parameter_map` at one Q, with all rungs or those with these keys."""
+    rates = {key: data[key].values.T for key in keys or [rung.key for rung in RUNGS]}
+    marks = standard_marks(Curvature(1.0 / float(data["Q"]), 1.0))
+    return Plane(data["alpha_L"].values, data["beta"].values, rung_regions(rates), marks)
 
 
 def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
@@ -127,36 +135,21 @@ def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
 
     figure = Figure(figsize=(6.4, 5.8), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_facecolor("#f3eee3")
+    one = data.assign_coords(Q=data.attrs["Q"])
     if quantity == "regions":
-        handles = _draw_regions(axes, data)
+        axes.set_title(f"Where Nesterov's method is safe, Q = {data.attrs['Q']:g}")
+        handles = draw_plane(axes, map_plane(one))
     else:
-        handles = _draw_quantity(axes, data, quantity.replace("-", "_"))
+        handles = _draw_quantity(axes, one, quantity.replace("-", "_"))
 
-    handles += _mark_usual(axes, data)
-    left, right, bottom, top = _extent(data)
-    axes.set(xlabel="step size αL", ylabel="momentum β", xlim=(left, right), ylim=(bottom, top))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    handles += draw_safe_step(axes)
+    legend_below(figure, handles, 2, fontsize=8.0)
     return figure
 
 
-def _draw_regions(axes: Axes, data: xr.Dataset) -> list[Artist]:
-    from matplotlib.patches import Patch
-
-    alphas = data["alpha_L"].values
-    betas = data["beta"].values
-    for rung in RUNGS:
-        rate = data[rung.key].values.T
-        axes.contourf(alphas, betas, rate, levels=[-1.0, 1.0], colors=[rung.colour])
-        axes.contour(alphas, betas, rate, levels=[1.0], colors=["white"], linewidths=0.8)
-
-    axes.set_title(f"Where Nesterov's method converges for certain, Q = {data.attrs['Q']:g}")
-    return [Patch(color=rung.colour, label=rung.region_label) for rung in RUNGS]
-
-
 def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
+    """One quantity in colour, and the line on which its rate is 1."""
     from matplotlib.colors import LogNorm, Normalize
-    from matplotlib.lines import Line2D
 
     values = data[name]
     finite = values.where(np.isfinite(values))
@@ -166,53 +159,25 @@ def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
         # Four decades from the quietest twentieth: beyond them lies the edge of stability alone.
         low = float(finite.quantile(0.05))
         norm = LogNorm(low, 1e4 * low)
-        shown = finite
-        edge = data["spectral_radius"]
-        edge_label = "ρ = 1"
+        edge = "spectral_radius"
     else:
         # A map that is slow everywhere still shows a range of colours.
         norm = Normalize(min(float(finite.min()), 0.99), 1.0)
-        shown = finite.where(values < 1.0)
-        edge = values
-        edge_label = "rate 1: beyond it, no guarantee"
+        finite = finite.where(values < 1.0)
+        edge = name
 
+    axes.set_facecolor(NOTHING)
+    extent = (*cell_edges(data["alpha_L"]), *cell_edges(data["beta"]))
     image = axes.imshow(
-        shown.T, norm=norm, cmap="cividis_r", origin="lower", aspect="auto", extent=_extent(data)
+        finite.T, norm=norm, cmap="cividis_r", origin="lower", aspect="auto", extent=extent
     )
     axes.figure.colorbar(image, ax=axes, label=label, extend="max")
     axes.set_title(f"{label}, Q = {data.attrs['Q']:g}")
-    axes.contour(
-        data["alpha_L"], data["beta"], edge.T, levels=[1.0], colors=["#c1272d"], linewidths=1.4
-    )
-    return [Line2D([], [], color="#c1272d", label=edge_label)]
+    return draw_plane(axes, map_plane(data, edge), filled=False)
 
 
-def _extent(data: xr.Dataset) -> tuple[float, float, float, float]:
-    ends: list[float] = []
-    for name in ("alpha_L", "beta"):
-        axis = data[name].values
-        half = 0.5 * float(axis[1] - axis[0])
-        ends += [float(axis[0]) - half, float(axis[-1]) + half]
-
-    return ends[0], ends[1], ends[2], ends[3]
-
-
-def _mark_usual(axes: Axes, data: xr.Dataset) -> list[Artist]:
-    """Usual Nesterov, SGD, and the step that is safe for every mu."""
-    curvature = Curvature(1.0 / data.attrs["Q"], 1.0)
-    points = (
-        ("o", "#ffffff", "usual Nesterov parameters", nesterov(curvature)),
-        ("s", "#f2b134", "SGD at α = 2/(μ+L)", sgd(curvature)),
-    )
+def draw_safe_step(axes: Axes) -> list[Line2D]:
+    """Draw the largest step that is safe for every mu, over all momenta."""
     betas = np.linspace(-0.999, 0.999, 800)
-    marks: list[Artist] = []
-    for marker, colour, label, method in points:
-        marks += axes.plot(
-            method.alpha, method.beta, marker, color=colour, markersize=8, label=label,
-            markeredgecolor="black", clip_on=True,
-        )  # fmt: skip
-
-    marks += axes.plot(
-        safe_step(1.0, betas), betas, "--", color="#e69f00", label="largest step safe for every μ"
-    )
-    return marks
+    label = "largest step safe for every μ"
+    return axes.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, label=label)

@@ -7,7 +7,7 @@ diagnosis and the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -163,10 +163,10 @@ def ladder_plane(
         else:
             rates[place] = rate_of(rung, grid)
 
-    regions = []
+    rings = {}
     for place, rung in enumerate(RUNGS):
         rate = rates[place]
-        rings = _rings(steps, momenta, rate)
+        rings[rung.key] = _rings(steps, momenta, rate)
         if quick and not isinstance(gamma, np.ndarray):
 
             def at(points: FloatArray, rung: Rung = rung) -> FloatArray:
@@ -174,15 +174,27 @@ def ladder_plane(
                 return rate_of(rung, methods)
 
             count = _COSTLY_HALVINGS if rung.bracketed else _HALVINGS
-            rings = tuple(_bisected(ring, steps, momenta, rate, at, count) for ring in rings)
-        regions.append(
-            Region(
-                rung.key, rung.region, rung.region_label, rung.colour, rung.contour,
-                rung.contour_label, rate, rings,
+            rings[rung.key] = tuple(
+                _bisected(ring, steps, momenta, rate, at, count) for ring in rings[rung.key]
             )
-        )  # fmt: skip
 
-    return Plane(steps, momenta, tuple(regions), standard_marks(curvature), log)
+    known = {rung.key: rates[place] for place, rung in enumerate(RUNGS)}
+    regions = rung_regions(known, rings)
+    return Plane(steps, momenta, regions, standard_marks(curvature), log)
+
+
+def rung_regions(
+    rates: Mapping[str, FloatArray], rings: Mapping[str, tuple[FloatArray, ...]] | None = None
+) -> tuple[Region, ...]:
+    """The rungs of the ladder as regions, from their rates over (momenta, steps) by key."""
+    return tuple(
+        Region(
+            rung.key, rung.region, rung.region_label, rung.colour, rung.contour,
+            rung.contour_label, rates[rung.key], rings[rung.key] if rings else None,
+        )
+        for rung in RUNGS
+        if rung.key in rates
+    )  # fmt: skip
 
 
 def standard_marks(curvature: Curvature) -> tuple[Mark, ...]:

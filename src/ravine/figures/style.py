@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 DPI = 200
@@ -116,6 +118,17 @@ def name_panels(axes: npt.NDArray[Any]) -> None:
     for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", axes.flat, strict=False):
         title = axis.get_title()
         axis.set_title(f"({letter}) {title}", fontsize=8.0)
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **options: Any) -> None:
+    """Put one legend for all panels below them."""
+    look: dict[str, Any] = {
+        "loc": "outside lower center",
+        "frameon": False,
+        "fontsize": 7.5,
+        "columnspacing": 1.2,
+    }
+    figure.legend(handles=handles, ncols=columns, **look | options)
 
 
 def cell_edges(centres: npt.ArrayLike) -> tuple[float, float]:

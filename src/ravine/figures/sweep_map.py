@@ -8,6 +8,8 @@ import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
+from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
+from ravine.figures.style import NOTHING, legend_below
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import RUNGS
 
@@ -51,16 +53,16 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
     --------
     >>> from ravine.engine.sweep import sweep
     >>> from ravine.problems import worst_case_quadratic
-    >>> found = sweep(worst_case_quadratic(8, 5), [0.1, 0.2], [0.0, 0.5], steps=50, threads=1)
-    >>> dict(sweep_map(found, "rate")["measured"].sizes)
+    >>> swept = sweep(worst_case_quadratic(8, 5), [0.1, 0.2], [0.0, 0.5], steps=50, threads=1)
+    >>> dict(sweep_map(swept, "rate")["measured"].sizes)
     {'alpha_L': 2, 'beta': 2}
     """
     import xarray as xr
 
     if "pair" in data.sizes or min(data.sizes.values()) < 2:
-        found = " x ".join(str(n) for n in data.sizes.values())
-        remedy = "sweep over two axes"
-        raise Refusal("the sweep", "a plane of at least 2 x 2 pixels", found, remedy)
+        sizes = " x ".join(str(n) for n in data.sizes.values())
+        rule = "a plane of at least 2 x 2 pixels"
+        raise Refusal("the sweep", rule, sizes, "sweep over two axes")
 
     name = str(next(iter(data.data_vars))) if measure is None else measure
     if name not in data.data_vars:
@@ -117,12 +119,18 @@ def draw_sweep_map(data: xr.Dataset) -> Figure:
 
     figure = Figure(figsize=(6.4, 5.8), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_facecolor("#d8d3c8")
-    handles = _draw_measured(axes, data) + _draw_rungs(axes, data)
-    axes.set(xlabel="step size αL", ylabel="momentum β")
+    axes.set_facecolor(NOTHING)
+    rates = {rung.key: data[rung.key].values.T for rung in RUNGS}
+    plane = Plane(
+        data["alpha_L_fine"].values,
+        data["beta_fine"].values,
+        rung_regions(rates),
+        standard_marks(Curvature(1.0, data.attrs["Q"])),
+    )
+    handles = _draw_measured(axes, data) + draw_plane(axes, plane, filled=False)
     steps = data.attrs["steps"]
     axes.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    legend_below(figure, handles, 2, fontsize=8.0)
     return figure
 
 
@@ -171,27 +179,3 @@ def _scale(measure: str, shown: xr.DataArray) -> Any:
         return Normalize(0.0, 1.0)
 
     return Normalize(float(values.min()), float(values.max()))
-
-
-def _draw_rungs(axes: Axes, data: xr.Dataset) -> list[Artist]:
-    """Lines on which each rung is 1, rimmed so that they show on every colour."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patheffects import withStroke
-
-    rim: list[Any] = [withStroke(linewidth=2.6, foreground="#000000b0")]
-    handles: list[Artist] = []
-    for rung in RUNGS:
-        colour, line = rung.contour
-        values = data[rung.key].values
-        if values.min() < 1.0 < values.max():
-            contour = axes.contour(
-                data["alpha_L_fine"], data["beta_fine"], values.T,
-                levels=[1.0], colors=[colour], linestyles=[line], linewidths=1.4,
-            )  # fmt: skip
-            contour.set_path_effects(rim)
-
-        handles.append(
-            Line2D([], [], color=colour, linestyle=line, label=rung.contour_label, path_effects=rim)
-        )
-
-    return handles

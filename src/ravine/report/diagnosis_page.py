@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-import math
-
 from ravine.diagnosis import Diagnosis
-from ravine.diagnosis.estimate import Estimate
-from ravine.diagnosis.prediction import Fate, Prediction
-from ravine.diagnosis.recipe import momentum_digits
-from ravine.diagnosis.verdict import digits, loss_share, share_of_start, verdict
+from ravine.diagnosis.verdict import digits
 from ravine.markup import Cell
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
 from ravine.report.page import Page
-from ravine.theory.finite_sums.growth import Growth
 
-_TONES = {
-    Fate.CONVERGES: "good",
-    Fate.USELESS: "unsure",
-    Fate.ERRATIC: "unsure",
-    Fate.DIVERGES: "bad",
-    Fate.UNDECIDED: "unsure",
-}
+_FRAMEWORKS = {"torch": "PyTorch", "sklearn": "scikit-learn", "numpy": "NumPy"}
 
 
 def diagnosis_page(result: Diagnosis) -> Page:
-    """The report: verdict, methods, causes, remedies, pictures, data."""
+    """The report: the answer, the code, the methods, causes, remedies, pictures, data."""
     from ravine import __version__
 
+    answer = result.answer
     survey = result.survey
-    model = survey.model
-    cut = survey.cut
     page = Page(
         f"Diagnosis of {result.name}",
-        subtitle=(
-            f"{cut.rows} rows, {model.features} columns, {model.loss.name} loss, "
-            f"l2 = {model.l2:.3g}, {cut.steps_per_epoch} batches of {cut.batch_size} an epoch, "
-            f"{cut.phrase}"
-        ),
+        subtitle=answer.data[0].removeprefix(f"{result.name}: "),
         footer=f"ravine {__version__}, seed {result.seed}, {result.seconds:.1f} s",
     )
 
-    tone = {"good": "", "bad": "bad", "unsure": "unsure"}[_TONES[result.subject.fate]]
-    page.lead(verdict(result), tone=tone)
+    page.lead(answer.lines, tone="" if answer.tone == "good" else answer.tone)
+    if answer.notes:
+        page.bullets(answer.notes)
+    for framework, name in _FRAMEWORKS.items() if result.recommendation is not None else ():
+        page.code(result.code(framework), f"Training loop in {name}")
     page.heading("The methods")
     _methods(page, result)
     page.picture(
         draw_curves(result),
         f"Excess loss over {result.steps} steps ({result.epochs} epochs), mean of "
-        f"{result.runs.squares.shape[1]} runs on the data. Dashed: exact moments of batches that "
-        "are drawn independently.",
+        f"{result.runs.seeds} runs on the data. Dashed: exact moments for independent batches.",
     )
 
     page.heading("Where it converges")
@@ -78,9 +63,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
     ]
 
     page.bullets(facts, formulas=True)
-    noticed = [f.message + (f": {f.remedy}" if f.remedy else "") for f in result.findings]
-    if noticed:
-        page.bullets(noticed)
+    page.bullets(result.answer.data)
     page.heading("What is exact, and what is an estimate")
     page.bullets(_standing(result))
     return page
@@ -98,42 +81,22 @@ def _bounds(result: Diagnosis) -> str:
 
 
 def _methods(page: Page, result: Diagnosis) -> None:
-    header: list[Cell | str] = ["method", "outcome"]
-    header += [
-        Cell(name, number=True)
-        for name in (
-            "lr", "momentum", "loss left", "distance left", "steps to 1 %", "exact gradients",
-            "mean square", "almost sure", "any order", "floor of the loss", "critical batch",
-        )
-    ]  # fmt: skip
-
-    rows: list[list[Cell | str]] = []
-    for p in result.predictions:
-        method = p.candidate.method
-        rows.append(
+    methods = result.answer.methods
+    page.table(
+        [Cell(column.title, number=column.number) for column in methods.columns],
+        [
             [
-                p.candidate.name,
-                Cell(p.fate.value, _TONES[p.fate]),
-                Cell(f"{float(method.alpha):.4g}", number=True),
-                Cell(momentum_digits(float(method.beta)), number=True),
-                Cell(_loss(result, p.excess_after), number=True),
-                Cell(_distance(result, p.error_after), number=True),
-                Cell(f"{p.to_near:.0f}" if math.isfinite(p.to_near) else "–", number=True),
-                Cell(digits(p.spectral_radius), number=True),
-                Cell(_growth(p.mean_square), number=True),
-                Cell(_growth(p.almost_sure), number=True),
-                Cell("–" if p.worst_case is None else digits(p.worst_case), number=True),
-                Cell(_floor(result, p), number=True),
-                Cell("–" if p.critical_batch is None else str(p.critical_batch), number=True),
+                Cell(text, row.tone if column.key == "outcome" else "", column.number)
+                for text, column in zip(row.cells, methods.columns, strict=True)
             ]
-        )
-
-    page.table(header, rows)
+            for row in methods.rows
+        ],
+    )
     page.paragraph(
-        f"Left after {result.epochs} epochs, as shares of the start's: excess loss, and root-mean-"
-        "square distance to the minimiser. Growth of the error per step, at the first step size: "
-        "below 1 it falls. ± gives 95 % limits where a number is an estimate. Critical batch: the "
-        "size from which the mean square converges on this data with independent draws."
+        f"{methods.caption} Distance left: root-mean-square distance to the minimiser, as a share "
+        "of the start's. Rates per step, at the first step size: below 1 the error falls; ± gives "
+        "95 % limits of an estimate. Smallest stable batch: the size from which the mean square "
+        "converges on this data with independent batches."
     )
 
     page.bullets(
@@ -142,35 +105,6 @@ def _methods(page: Page, result: Diagnosis) -> None:
             for p in result.predictions
         ]
     )
-
-
-def _growth(g: Growth) -> str:
-    power = 0.5 if g.sense.power == 2 else 1.0
-    value = g.value**power
-    reach = 0.5 * (g.high**power - g.low**power)
-    if g.exact or reach < 1e-7 or value > 100.0:
-        return digits(value)
-
-    return f"{digits(value)} ± {reach:.1g}"
-
-
-def _loss(result: Diagnosis, estimate: Estimate | None) -> str:
-    return "diverged" if estimate is None else _share(loss_share(result, estimate.value))
-
-
-def _distance(result: Diagnosis, estimate: Estimate | None) -> str:
-    return "diverged" if estimate is None else _share(share_of_start(result, estimate.value))
-
-
-def _floor(result: Diagnosis, p: Prediction) -> str:
-    return "–" if p.floor_excess is None else _share(loss_share(result, p.floor_excess.value))
-
-
-def _share(share: float) -> str:
-    if not math.isfinite(share):
-        return "–"
-
-    return f"{share:.2g} ×" if share > 10.0 else f"{100 * share:.3g} %"
 
 
 def _causes(page: Page, result: Diagnosis) -> None:
@@ -202,9 +136,9 @@ def _causes(page: Page, result: Diagnosis) -> None:
 
 def _remedies(page: Page, result: Diagnosis) -> None:
     page.table(
-        ["option tried on the data", "outcome", Cell("rate a step", number=True)],
+        ["change that was tried", "outcome", Cell("rate per step", number=True)],
         [
-            [r.action, Cell(r.fate.value, _TONES[r.fate]), Cell(digits(r.rate), number=True)]
+            [r.action, Cell(r.outcome.value, r.outcome.tone), Cell(digits(r.rate), number=True)]
             for r in result.remedies
         ],
     )
@@ -244,7 +178,7 @@ def _standing(result: Diagnosis) -> list[str]:
         )
 
     lines.append("Losses and distances after the epochs are means over runs on the data.")
-    lines += [f"Left out for want of time: {what}." for what in result.left_out]
+    lines += [f"Not computed within the time: {what}." for what in result.left_out]
     if any(p.candidate.certificate is not None for p in result.predictions):
         lines.append("The certificate was verified in exact rational arithmetic.")
 

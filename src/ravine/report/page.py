@@ -36,13 +36,17 @@ figure { margin: 1.1rem 0; }
 figure svg, figure img { max-width: 100%; height: auto; display: block; }
 figcaption { font-size: .9rem; max-width: 46rem; }
 ul { padding-left: 1.2rem; max-width: 46rem; }
+details { margin: .3rem 0; max-width: 62rem; } summary { cursor: pointer; color: #2a6592; }
+details button { float: right; margin: .5rem; }
+pre { background: #f6f8fa; padding: .8rem 1rem; border-radius: 6px; overflow-x: auto;
+  font-size: .82rem; line-height: 1.45; }
 footer { margin-top: 3rem; font-size: .85rem; }
 @media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
 """
 """What a page has beside the stylesheet of tables and cards."""
 
-_DOTS = 160
-"""Dots an inch of a PNG: sharp at the width of the page on a screen of two dots a pixel."""
+_COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
+"""What the button beside a piece of code does."""
 
 
 @dataclass
@@ -83,15 +87,26 @@ class Page:
         inner = "".join(f"<li>{_words(item, formulas)}</li>" for item in items)
         self._parts.append(f"<ul>{inner}</ul>")
 
+    def code(self, text: str, summary: str) -> None:
+        """Add code that unfolds under its summary, with a button that copies it."""
+        self._parts.append(
+            f"<details><summary>{escape(summary)}</summary>"
+            f'<button type="button" onclick="{_COPY}">copy</button>'
+            f"<pre>{escape(text)}</pre></details>"
+        )
+
     def table(self, header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> None:
         """Add a table."""
         self._parts.append(table(header, rows))
 
-    def picture(
-        self, figure: Figure, caption: str, *, vector: bool = True, formulas: bool = False
-    ) -> None:
-        """Add a matplotlib figure, as SVG, or as PNG where it has very many marks."""
-        image = _svg(figure, len(self._parts)) if vector else _png(figure, caption)
+    def picture(self, picture: Figure | Path, caption: str, *, formulas: bool = False) -> None:
+        """Add a matplotlib figure as SVG, or a PNG file."""
+        if isinstance(picture, Path):
+            code = base64.b64encode(picture.read_bytes()).decode("ascii")
+            image = f'<img alt="{escape(caption)}" src="data:image/png;base64,{code}">'
+        else:
+            image = _svg(picture, len(self._parts))
+
         words = _words(caption, formulas)
         self._parts.append(f"<figure>{image}<figcaption>{words}</figcaption></figure>")
 
@@ -132,11 +147,3 @@ def _svg(figure: Figure, place: int) -> str:
 
     text = buffer.getvalue()
     return text[text.index("<svg") :]
-
-
-def _png(figure: Figure, caption: str) -> str:
-    """The figure as an embedded PNG."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DOTS)
-    code = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return f'<img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{code}">'

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
 
 from ravine.claims.claim import JudgedClaim, Judgement
 from ravine.figures.catalogue import FIGURES
@@ -13,20 +10,7 @@ from ravine.markup import Cell
 from ravine.report.page import Page
 from ravine.reproduction.run import Reproduction, versions
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _TONES = {Judgement.HOLDS: "good", Judgement.CORRECTED: "unsure", Judgement.FAILS: "bad"}
-
-
-class _Saved:
-    """A picture that was drawn before: gives its file to whoever would draw it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def savefig(self, target: IO[bytes] | io.BytesIO, **_: Any) -> None:
-        target.write(self._path.read_bytes())
 
 
 def reproduction_page(done: Reproduction) -> Page:
@@ -46,8 +30,7 @@ def reproduction_page(done: Reproduction) -> Page:
     for name, data in done.data.items():
         figure = FIGURES[name]
         page.heading(figure.title)
-        picture = cast("Figure", _Saved(done.plan.out / f"{name}.png"))
-        page.picture(picture, figure.caption, vector=False, formulas=True)
+        page.picture(done.plan.out / f"{name}.png", figure.caption, formulas=True)
         page.bullets(figure.findings(data), formulas=True)
 
     page.heading("What holds")
@@ -61,13 +44,12 @@ def _lead(page: Page, done: Reproduction) -> None:
     counts = done.counts
     page.lead(
         [
-            f"Of {len(done.judged)} claims {counts[Judgement.HOLDS]} hold, "
+            f"Of {len(done.judged)} claims, {counts[Judgement.HOLDS]} hold, "
             f"{counts[Judgement.CORRECTED]} hold with a correction, {counts[Judgement.FAILS]} do "
             "not hold.",
             "Each verdict is computed from what was measured in this run. Statements are in our "
             "words; theorems, lemmas and equations are numbered as they appear in the paper.",
-        ],
-        tone="",
+        ]
     )
 
     if done.left_out:

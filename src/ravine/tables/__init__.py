@@ -1,9 +1,8 @@
-"""Files, arrays and frames as tables of numbers, with a word about everything that was done."""
+"""Files, arrays and frames as tables of numbers, with a report of everything that was decided."""
 
 from ravine.tables.finding import Finding
-from ravine.tables.frames import as_table
 from ravine.tables.limits import Limits
-from ravine.tables.reading import read_table
+from ravine.tables.reading import as_table, read_table
 from ravine.tables.table import Table
 from ravine.tables.target import TargetKind, target_kind
 

@@ -11,21 +11,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ravine.arguments import Refusal
-from ravine.tables.words import is_missing, number
+from ravine.tables.words import MISSING, number
 
 BLANKS = " "
-"""The separator of files whose columns stand apart by any number of blanks."""
+"""The separator of files whose columns are separated by any number of blanks."""
 _SEPARATORS = (";", "\t", ",", "|", BLANKS)
 """In order of preference where several fit: a comma may be a decimal mark, a blank part of a
 text."""
 _COMMENTS = ("#", "%", "//")
 _LOOKED_AT = 200
-"""Lines that the guesses rest on."""
+"""Lines that the guesses are based on."""
 _PREAMBLE = 40
-"""Lines of title or remarks that may stand before the table."""
+"""Lines of title or remarks that may precede the table."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_DECLARED = re.compile(r'"?sep=(.)"?')
+"""The first line in which Excel writes the separator."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,17 @@ class Dialect:
     Attributes
     ----------
     encoding, separator, quote, decimal
-        Names and characters; the separator ``" "`` stands for any number of blanks.
+        Names and characters; the separator ``" "`` means any number of blanks.
     comment
-        What comment lines begin with, or nothing.
+        The start of comment lines, or nothing.
     names
         Names of the columns.
     skip
         Lines before the first row of the table, comment lines not counted.
     headed
-        Whether the names are the file's own.
+        Whether the names come from the file.
     form
-        "text", or "ARFF" where a header in that form came first.
+        "text", or "ARFF" if the file starts with a header in that format.
     """
 
     encoding: str
@@ -60,7 +62,7 @@ class Dialect:
 
 
 def guess_encoding(head: bytes, name: str) -> str:
-    """The encoding that the first bytes speak for: a mark, UTF-8 if they are, else Windows' own."""
+    """The encoding of the first bytes: by a mark, UTF-8 if they are valid, else Windows-1252."""
     for mark, word in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -90,15 +92,20 @@ def guess_dialect(
 ) -> Dialect:
     """The dialect of a text from its first lines; ``hint`` is the separator of the file's ending.
 
-    A separator fits when it cuts the lines into equal numbers of fields. The first line has names
-    when it has words over numbers, or words that do not come again below.
+    A separator fits if it splits the lines into equal numbers of fields. The first line has names
+    if it has words above numbers, or words that do not occur again below.
     """
     arff = _guess_arff(text, encoding)
     if arff is not None:
         return arff
 
     lines = text.splitlines()[: _LOOKED_AT + _PREAMBLE]
-    comment = _guess_comment(lines)
+    declared = _DECLARED.fullmatch(lines[0]) if lines else None
+    if declared:
+        sep = sep or declared.group(1)
+        lines = lines[1:]
+
+    comment = next((mark for mark in _COMMENTS if any(is_comment(x, mark) for x in lines)), "")
     remarks = [line for line in lines if comment and is_comment(line, comment)]
     body = [line for line in lines if not (comment and is_comment(line, comment))]
     quote = _guess_quote(body)
@@ -107,9 +114,8 @@ def guess_dialect(
     width = _usual_width(rows)
     first = next((k for k, row in enumerate(rows) if _starts_table(rows, k, width)), 0)
     mark = decimal or _guess_decimal(rows[first:], separator)
-    comma = mark == ","
     names: list[str] = []
-    headed = _has_names(rows[first:], comma)
+    headed = _has_names(rows[first:], mark == ",")
 
     if headed:
         names = [cell.strip() for cell in rows[first]]
@@ -122,18 +128,14 @@ def guess_dialect(
     if not names:
         names = [f"column {j}" for j in range(width)]
 
-    return Dialect(
-        encoding, separator, quote, mark, comment, tuple(names), first + headed, bool(headed)
-    )
+    skip = first + headed + bool(declared)
+    return Dialect(encoding, separator, quote, mark, comment, tuple(names), skip, headed)
 
 
 def _guess_arff(text: str, encoding: str) -> Dialect | None:
-    """Weka's format: names in a header of its own, then plain commas."""
-    if not re.search(r"(?im)^@relation", text[:20_000]):
-        return None
-
+    """Weka's format: names in its own header, then plain commas."""
     data = re.search(r"(?im)^@data[ \t]*$", text)
-    if data is None:
+    if data is None or not re.search(r"(?im)^@relation", text[:20_000]):
         return None
 
     header = [line for line in text[: data.end()].splitlines() if not is_comment(line, "%")]
@@ -151,25 +153,17 @@ def is_comment(line: str, mark: str) -> bool:
     return start.startswith(mark) and start[len(mark) : len(mark) + 1] not in (",", ";", "\t", "|")
 
 
-def _guess_comment(lines: Sequence[str]) -> str:
-    for mark in _COMMENTS:
-        if any(is_comment(line, mark) for line in lines):
-            return mark
-
-    return ""
-
-
 def _guess_quote(lines: Sequence[str]) -> str:
     joined = "\n".join(lines)
     if '"' in joined:
         return '"'
 
-    single = re.findall(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)", joined)
+    single = re.search(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)", joined)
     return "'" if single else '"'
 
 
 def split(lines: Sequence[str], separator: str, quote: str) -> list[list[str]]:
-    """Cut lines into fields; empty lines give none."""
+    """Split lines into fields; empty lines give none."""
     quoted = any(quote in line for line in lines)
     if separator == BLANKS:
         word = re.compile(rf"{quote}[^{quote}]*{quote}|\S+")
@@ -193,10 +187,7 @@ def split(lines: Sequence[str], separator: str, quote: str) -> list[list[str]]:
 
 def _usual_width(rows: Sequence[Sequence[str]]) -> int:
     counts = Counter(len(row) for row in rows if row)
-    if not counts:
-        return 1
-
-    return max(counts, key=lambda width: (counts[width], width))
+    return max(counts, key=lambda width: (counts[width], width), default=1)
 
 
 def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
@@ -209,7 +200,7 @@ def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
             continue
 
         equal = sum(len(row) == width for row in rows) / len(rows)
-        # A separator that comes with the ending wins against one that fits as well.
+        # The separator of the file's ending wins against one that fits equally well.
         if separator == hint:
             equal += 0.01
         if equal > score + 1e-9:
@@ -221,9 +212,7 @@ def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
 
 def _starts_table(rows: Sequence[Sequence[str]], k: int, width: int) -> bool:
     """Whether a line can be the first of the table: of full width, or names without row names."""
-    if k > _PREAMBLE:
-        return True
-    if len(rows[k]) == width:
+    if k > _PREAMBLE or len(rows[k]) == width:
         return True
 
     below = next((len(row) for row in rows[k + 1 :] if row), 0)
@@ -243,22 +232,22 @@ def _guess_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
 
 
 def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
-    if len(rows) < 2:
-        return bool(rows) and not any(_is_number(cell, comma) for cell in rows[0])
+    def is_number(cell: str) -> bool:
+        return number(cell, comma=comma) is not None
 
-    first = list(rows[0])
-    below = [list(row) for row in rows[1:] if row]
+    if len(rows) < 2:
+        return bool(rows) and not any(is_number(cell) for cell in rows[0])
+
+    first = [cell.strip() for cell in rows[0]]
+    below = [[cell.strip() for cell in row] for row in rows[1:] if row]
     if below and len(first) == len(below[0]) - 1:
         return True
 
     for j, cell in enumerate(first):
-        others = [row[j].strip() for row in below if len(row) > j]
-        filled = [other for other in others if not is_missing(other)]
-        numeric = sum(_is_number(other, comma) for other in filled)
-        is_word = bool(cell.strip()) and not is_missing(cell.strip())
-
-        # Eight of ten: a few words for missing values are no names.
-        if is_word and not _is_number(cell, comma) and filled and numeric > 0.8 * len(filled):
+        filled = [row[j] for row in below if len(row) > j and row[j] not in MISSING]
+        # Eight of ten: a few words for missing values may stand among the numbers.
+        numeric = sum(is_number(other) for other in filled) > 0.8 * len(filled)
+        if filled and numeric and cell not in MISSING and not is_number(cell):
             return True
 
     numbers = [value for cell in first if (value := number(cell, comma=comma)) is not None]
@@ -267,10 +256,5 @@ def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
     if numbers and not (years and len(numbers) < len(first)):
         return False
 
-    words = [j for j, cell in enumerate(first) if cell.strip() and not _is_number(cell, comma)]
-    again = any(first[j] in {row[j] for row in below if len(row) > j} for j in words)
-    return not again
-
-
-def _is_number(cell: str, comma: bool) -> bool:
-    return number(cell, comma=comma) is not None
+    words = [j for j, cell in enumerate(first) if cell and not is_number(cell)]
+    return not any(first[j] in {row[j] for row in below if len(row) > j} for j in words)

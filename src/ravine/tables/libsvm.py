@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.tables.limits import MAX_LINE, Limits
-from ravine.tables.source import Source, broken, long_line
+from ravine.tables.limits import Limits
+from ravine.tables.source import Source, broken
 
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _ROW = re.compile(rb"\s*" + _NUMBER + rb"(?:\s+(?:qid|\d+):\S+)+\s*(?:#.*)?")
@@ -34,44 +34,29 @@ def read_libsvm(source: Source, limits: Limits) -> tuple[Any, FloatArray]:
     """The rows as a scipy CSR matrix, and the labels; indices count from 1, or 0 if one is 0."""
     from scipy.sparse import csr_matrix
 
-    labels: list[FloatArray] = []
-    counts: list[Any] = []
-    indices: list[Any] = []
-    values: list[FloatArray] = []
+    parts = []
     entries = 0
-
-    with source.open(limits) as stream:
+    with source.open(limits, lines=True) as stream:
         while block := stream.read(_BLOCK):
-            block += stream.readline(MAX_LINE)
-            if len(block) > MAX_LINE:
-                raise long_line(source.name)
-
-            label, count, index, value = _parse(block, source.name)
-            if index.size and index.max() > limits.columns:
-                limits.check_columns(int(index.max()))
-
-            labels.append(label)
-            counts.append(count)
-            indices.append(index.astype(np.int32))
-            values.append(value)
-            entries += len(value)
+            labels, counts, index, values = _parse(block + stream.readline(), source.name)
+            limits.check_shape(0, int(index.max(initial=0)))
+            parts.append((labels, counts, index.astype(np.int32), values))
+            entries += len(index)
             limits.check_bytes(12 * entries, what="of numbers")
 
-    target = np.concatenate(labels) if labels else np.empty(0)
-    limits.check_rows(len(target))
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    column = np.concatenate(indices)
-    least = int(column.min()) if column.size else 1
-    width = int(column.max()) + (least == 0) if column.size else 0
-    first = 0 if least == 0 else 1
-    X = csr_matrix((np.concatenate(values), column - first, starts), shape=(len(target), width))
+    labels, counts, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    limits.check_shape(len(labels), 1)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    first = int(columns.min(initial=1))
+    width = int(columns.max(initial=first - 1)) - first + 1
+    X = csr_matrix((values, columns - first, starts), shape=(len(labels), width))
     X.sum_duplicates()
 
-    return X, target
+    return X, labels
 
 
 def _parse(block: bytes, name: str) -> tuple[FloatArray, Any, Any, FloatArray]:
-    """Labels, pairs in each row, and the pairs of a block of whole lines, all at once."""
+    """Labels, number of pairs in each row, and the pairs, of a block of whole lines."""
     if b"#" in block or b"qid" in block:
         block = _CLUTTER.sub(b"", block)
 
@@ -91,10 +76,8 @@ def _parse(block: bytes, name: str) -> tuple[FloatArray, Any, Any, FloatArray]:
     rest = np.ones(len(numbers), dtype=bool)
     rest[starts] = False
     inner = numbers[rest].reshape(-1, 2)
-    index = inner[:, 0]
+    wrong = inner[(inner[:, 0] < 0) | (inner[:, 0] != np.floor(inner[:, 0])), 0]
+    if wrong.size:
+        raise Refusal("DATA", "of whole indices, 0 or more", f"{wrong[0]:g}", f"correct {name}")
 
-    if index.size and (index.min() < 0 or (index != np.floor(index)).any()):
-        wrong = index[(index < 0) | (index != np.floor(index))][0]
-        raise Refusal("DATA", "of whole indices, 0 or more", f"{wrong:g}", f"mend {name}")
-
-    return numbers[starts], pairs, index, np.ascontiguousarray(inner[:, 1])
+    return numbers[starts], pairs, inner[:, 0], inner[:, 1]

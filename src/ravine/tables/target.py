@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Refusal, in_words
-from ravine.tables.column import Column, ColumnKind
+from ravine.tables.columns import Column, ColumnKind, is_row_number, names_rows
 from ravine.tables.finding import Finding
-from ravine.tables.row_names import is_row_number, names_rows
 
-NAMES = (
-    "target", "y", "label", "labels", "class", "outcome", "response", "survived", "species",
-    "diagnosis", "price", "saleprice", "medv", "quality", "default", "churn", "charges", "salary",
-)  # fmt: skip
-"""Names, in lower case, that a target usually has, in the order in which they are looked for."""
 _PLAIN_NAMES = ("target", "y", "label", "labels", "class")
 """Names that can mean nothing else."""
+NAMES = (
+    *_PLAIN_NAMES, "outcome", "response", "survived", "species", "diagnosis", "price", "saleprice",
+    "medv", "quality", "default", "churn", "charges", "salary",
+)  # fmt: skip
+"""Names, in lower case, of columns that are often the target, in the order they are looked for."""
 MOST_LABELS = 20
 """Whole numbers with more values than this are numbers."""
-ASIDE = frozenset(
+_ASIDE = frozenset(
     {"year", "date", "time", "month", "quarter", "day", "week", "hour", "period", "id", "subject",
      "index", "group", "case", "weight", "weights"}
 )  # fmt: skip
-"""Names of columns that say when, or for whom, which is not what is asked for."""
+"""Names of columns that say when, or for whom, and are rarely the target."""
 ROWS_PER_LABEL = 5
-"""Whole numbers are labels if every value has this many rows: a class that is rarer cannot be
-learned."""
+"""Whole numbers are labels only if every value has this many rows: a class that is rarer cannot
+be learned."""
 
 
 class TargetKind(StrEnum):
@@ -69,13 +67,11 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
         return TargetKind.LABELS
 
     if values.dtype.kind == "f":
-        present = values[np.isfinite(values)]
+        values = values[np.isfinite(values)]
         # Most targets show in their first rows that they are not whole.
-        for part in (present[:1000], present):
+        for part in (values[:1000], values):
             if (part != np.floor(part)).any():
                 return TargetKind.NUMBERS
-
-        values = present
 
     different, rows = np.unique(values, return_counts=True)
     count = len(different)
@@ -89,9 +85,9 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
     return TargetKind.NUMBERS
 
 
-def pick(names: Sequence[str], wished: str | int, option: str) -> int:
-    """The number of the column that is meant by a name, or by a number counted from 0 or back."""
-    text = str(wished)
+def pick(names: Sequence[str], wanted: str | int, option: str) -> int:
+    """The position of the column with a name, or with a number counted from 0 or backwards."""
+    text = str(wanted)
     if text in names:
         return names.index(text)
 
@@ -102,58 +98,53 @@ def pick(names: Sequence[str], wished: str | int, option: str) -> int:
         return int(text) % len(names)
 
     shown = ", ".join(f"{name:.40}" for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    raise Refusal(option, f"one of the columns {shown}", in_words(wished), "pick one")
+    raise Refusal(option, f"one of the columns {shown}", in_words(wanted), "choose one")
 
 
-def usual_target(columns: Sequence[Column], taken: set[int], most_classes: int) -> tuple[int, Any]:
-    """The target of a table that none was named for: a usual name, else the last fit column."""
+def infer_target(
+    columns: Sequence[Column], taken: set[int], most_classes: int
+) -> tuple[int, Finding]:
+    """The target if none was given: a column with a common name, else the last that can be one."""
     free = [k for k in range(len(columns)) if k not in taken]
     if not free:
         raise Refusal("DATA", "two columns or more", len(columns), "a target is needed")
 
-    fit = [k for k in free if _is_fit(columns[k], k, most_classes)]
-    if not fit:
-        # Nothing fits: the last column is taken, and what is wrong with it is said later.
-        fit = free[-1:]
+    # If no column can be a target, the last one is taken, and checked later.
+    possible = [k for k in free if _can_be_target(columns[k], k, most_classes)] or free[-1:]
+    folded = {columns[k].name.strip().lower(): k for k in reversed(free)}
+    if {"x", "y", "z"} <= folded.keys():
+        # Here y is a coordinate.
+        del folded["y"]
 
-    folded = _without_coordinates({columns[k].name.strip().lower(): k for k in reversed(free)})
     for name in NAMES:
         # What is called a target is meant, whatever is wrong with it: that is said later.
-        if name in folded and (folded[name] in fit or name in _PLAIN_NAMES):
-            return folded[name], _finding(columns[folded[name]].name, "by its name")
+        if name in folded and (folded[name] in possible or name in _PLAIN_NAMES):
+            return folded[name], _finding(columns[folded[name]].name, "guessed from its name")
 
-    meant = [k for k in fit if columns[k].name.strip().lower() not in ASIDE]
-    fit = meant or fit
-    last = fit[-1] == free[-1]
+    meant = [k for k in possible if columns[k].name.strip().lower() not in _ASIDE] or possible
+    last = meant[-1] == free[-1]
     why = "the last column" if last else "the last column that can be one"
 
-    return fit[-1], _finding(columns[fit[-1]].name, why)
-
-
-def _without_coordinates(folded: dict[str, int]) -> dict[str, int]:
-    """The names without y where it stands between x and z: there it is a length."""
-    if {"x", "y", "z"} <= folded.keys():
-        return {name: k for name, k in folded.items() if name != "y"}
-
-    return folded
+    return meant[-1], _finding(columns[meant[-1]].name, why)
 
 
 def _finding(name: str, why: str) -> Finding:
-    remedy = "name another with --target if it is not"
-    return Finding("target", f"the target is {name!r:.60}, {why}", remedy, (name,))
+    return Finding(
+        "target", f"the target is {name!r:.60} ({why})", "use --target to change it", (name,)
+    )
 
 
-def _is_fit(column: Column, position: int, most_classes: int) -> bool:
-    if column.kind in (ColumnKind.NESTED, ColumnKind.NAMES, ColumnKind.DATES):
+def _can_be_target(column: Column, position: int, most_classes: int) -> bool:
+    if column.kind in (ColumnKind.NESTED, ColumnKind.DATES):
         return False
 
     missing = column.missing
     if missing.sum() > 0.5 * column.rows:
         return False
     if column.is_text:
-        used = len(np.unique(column.codes[~missing]))
-        return 2 <= used <= most_classes and not names_rows(column)
+        used = np.count_nonzero(column.counts)
+        return bool(2 <= used <= most_classes) and not names_rows(column)
 
-    present = column.numbers[~missing]
+    present = column.values[~missing]
     varied = present.size > 0 and (present != present[0]).any()
     return bool(varied) and not is_row_number(column, position)

@@ -1,30 +1,41 @@
-"""From columns as they are read to a table of numbers and a target."""
+"""From columns to a table of numbers and a target."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.tables.column import Column, ColumnKind
+from ravine.tables.columns import Column, ColumnKind, is_row_number, names_rows, read_column
 from ravine.tables.finding import Finding, listed
-from ravine.tables.gaps import Missing, complete_rows, mostly_filled, without_infinities
-from ravine.tables.levels import Levels, encode_levels
 from ravine.tables.limits import Limits
-from ravine.tables.row_names import is_row_number, names_rows
-from ravine.tables.spelling import spelled_out
 from ravine.tables.table import Table
-from ravine.tables.target import TargetKind, pick, target_kind, usual_target
+from ravine.tables.target import TargetKind, infer_target, pick, target_kind
 
+OTHER = "other"
+"""Name of the group of levels that are too rare for their own column."""
+_MOSTLY_MISSING = 0.5
+"""Share of missing values at which a column is left out, and of rows that may be lost."""
 _BLOCK = 4096
 """Rows that are written at a time: their columns fit into the processor's cache."""
 
 
+class Missing(StrEnum):
+    """What is done with missing values."""
+
+    DROP_ROWS = "drop-rows"
+    FILL = "fill"
+    REFUSE = "refuse"
+
+
 @dataclass(frozen=True)
-class Wishes:
+class Options:
     """What the user asked of a table.
 
     Attributes
@@ -32,13 +43,13 @@ class Wishes:
     target, drop, weights
         Columns by name or number.
     missing
-        What becomes of missing values.
+        What is done with missing values.
     levels
-        Levels of a text column that are kept apart.
+        Levels of a text column that get their own column.
     limits
         How large the table may be.
     tidy
-        Whether row numbers and constant columns are left out.
+        Whether row numbers and constant columns are left out, and codes such as -999 recognised.
     """
 
     target: str | int | None = None
@@ -51,56 +62,95 @@ class Wishes:
 
 
 def make_table(
-    columns: Sequence[Column],
-    wishes: Wishes,
+    frame: pd.DataFrame,
+    options: Options,
     *,
     name: str,
-    y: Column | None = None,
-    weights: Column | None = None,
+    y: pd.Series | None = None,
+    weights: pd.Series | None = None,
     comma: bool = False,
+    levels: set[str] | None = None,
     findings: Sequence[Finding] = (),
 ) -> Table:
-    """A table of numbers from columns; ``y`` and ``weights`` where they are not among these."""
+    """A table of numbers from a frame; ``y`` and ``weights`` if they are not among its columns.
+
+    ``comma`` for decimal commas in texts. ``levels`` are the columns whose texts are levels even
+    if they spell numbers; all categorical ones if None.
+    """
     notes = list(findings)
-    columns = _named_apart(columns)
-    _check_size(columns, y is None)
-    columns = _without(columns, wishes.drop)
-    understood = []
 
-    for column in [*columns, *([y] if y is not None else [])]:
-        plain, said = spelled_out(column, comma)
-        understood.append(plain)
+    def read(series: pd.Series, label: str) -> Column:
+        declared = isinstance(series.dtype, pd.CategoricalDtype)
+        declared = declared and (levels is None or label in levels)
+        column, said = read_column(series, label, comma=comma, levels=declared, codes=options.tidy)
         notes.extend(said)
+        return column
 
-    target = understood.pop() if y is not None else None
-    columns, told = without_infinities(understood)
-    notes.extend(told)
+    _check_size(len(frame), frame.shape[1], y is None)
+    names = _distinct([_joined(name) for name in frame.columns])
+    dropped = {pick(names, wanted, "drop") for wanted in options.drop}
+    left = [k for k in range(len(names)) if k not in dropped]
+    columns = [read(frame.iloc[:, k], names[k]) for k in left]
+    target = None if y is None else read(y, str(y.name))
+    weight = None if weights is None else read(weights, str(weights.name))
+
+    names = [column.name for column in columns]
     taken: set[int] = set()
-    weight = weights
+    if options.weights is not None:
+        taken.add(pick(names, options.weights, "weights"))
+        weight = columns[min(taken)]
 
-    if wishes.weights is not None:
-        at = pick([column.name for column in columns], wishes.weights, "weights")
-        taken.add(at)
-        weight = columns[at]
-
-    if target is None:
-        at, why = _find_target(columns, wishes, taken)
-        taken.add(at)
+    if target is None and options.target is not None:
+        at = pick(names, options.target, "target")
+        if at in taken:
+            value = repr(options.target)
+            raise Refusal("target", "another column than the weights", value, "choose one")
         target = columns[at]
-        notes.extend([why] if why else [])
+        taken.add(at)
+    elif target is None:
+        at, why = infer_target(columns, taken, options.limits.classes)
+        target = columns[at]
+        taken.add(at)
+        notes.append(why)
 
     inputs = [column for k, column in enumerate(columns) if k not in taken]
-    inputs, told = _useful(inputs, wishes.tidy)
-    notes.extend(told)
+    inputs = _useful(inputs, options.tidy, notes)
+    return _finish(inputs, target, weight, options, name, notes)
 
-    return _finish(inputs, target, weight, wishes, name, notes)
+
+def _joined(name: Any) -> str:
+    return " ".join(str(part) for part in name) if isinstance(name, tuple) else str(name)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, repeated ones numbered."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        times = seen[name] = seen.get(name, 0) + 1
+        result.append(name if times == 1 else f"{name} ({times})")
+
+    return result
+
+
+def _check_size(rows: int, columns: int, with_target: bool) -> None:
+    if columns < 1 + with_target:
+        rule = "two columns or more" if with_target else "one column or more"
+        remedy = "a target and at least one other column are needed"
+        if with_target:
+            remedy += "; give --sep if they are there"
+
+        raise Refusal("DATA", rule, columns, remedy)
+
+    if rows < 2:
+        raise Refusal("DATA", "two rows or more", rows, "one row is not enough")
 
 
 def _finish(
     inputs: list[Column],
     target: Column,
     weight: Column | None,
-    wishes: Wishes,
+    options: Options,
     name: str,
     notes: list[Finding],
 ) -> Table:
@@ -110,144 +160,159 @@ def _finish(
         raise _nothing_left(notes)
 
     needed = [column.missing for column in (target, weight) if column is not None]
-    kept, keep, told = complete_rows(
-        inputs, needed, wishes.missing, target.codes if target.is_text else target.numbers
-    )
-    notes.extend(told)
+    inputs, keep = _complete_rows(inputs, np.any(needed, axis=0), options.missing, target, notes)
     if keep is not None:
         target = target.take(keep)
         weight = None if weight is None else weight.take(keep)
 
     if target.rows < 2:
-        remedy = "there is nothing to average over"
-        raise Refusal("DATA", "two rows or more without missing values", target.rows, remedy)
-    if wishes.tidy:
-        kept, told = _varying(kept)
-        notes.extend(told)
-    if not kept:
+        rule = "two rows or more without missing values"
+        raise Refusal("DATA", rule, target.rows, "one row is not enough")
+    if options.tidy:
+        inputs = _varying(inputs, notes)
+    if not inputs:
         raise _nothing_left(notes)
 
-    y, told = _target_values(target, wishes.limits)
-    notes.extend(told)
-    X, names, told = _written(kept, wishes)
-    notes.extend(told)
-
+    y = _target_values(target, options.limits, notes)
+    X, names = _written(inputs, options, notes)
     return Table(
         X, y, names, target.name, name, tuple(notes),
         weights=None if weight is None else _checked_weights(weight),
-        rows=None if keep is None else np.flatnonzero(keep), limits=wishes.limits,
+        rows=None if keep is None else np.flatnonzero(keep), limits=options.limits,
     )  # fmt: skip
 
 
-def _check_size(columns: Sequence[Column], with_target: bool) -> None:
-    needed = 2 if with_target else 1
-    if len(columns) < needed:
-        remedy = "a target and at least one other column are needed"
-        if with_target:
-            remedy += "; if they are there, give --sep"
-
-        rule = "two columns or more" if with_target else "one column or more"
-        raise Refusal("DATA", rule, len(columns), remedy)
-
-    if columns[0].rows < 2:
-        raise Refusal(
-            "DATA", "two rows or more", columns[0].rows, "there is nothing to average over"
-        )
-
-
-def _named_apart(columns: Sequence[Column]) -> list[Column]:
-    """The columns, those of equal names numbered."""
-    seen: dict[str, int] = {}
-    result = []
-
-    for column in columns:
-        times = seen[column.name] = seen.get(column.name, 0) + 1
-        name = column.name if times == 1 else f"{column.name} ({times})"
-        result.append(replace(column, name=name))
-
-    return result
-
-
-def _without(columns: list[Column], drop: tuple[str | int, ...]) -> list[Column]:
-    names = [column.name for column in columns]
-    gone = {pick(names, wished, "drop") for wished in drop}
-    return [column for k, column in enumerate(columns) if k not in gone]
-
-
-def _find_target(
-    columns: list[Column], wishes: Wishes, taken: set[int]
-) -> tuple[int, Finding | None]:
-    if wishes.target is None:
-        return usual_target(columns, taken, wishes.limits.classes)
-
-    at = pick([column.name for column in columns], wishes.target, "target")
-    if at in taken:
-        raise Refusal("target", "another column than the weights", repr(wishes.target), "pick one")
-
-    return at, None
-
-
-def _useful(columns: list[Column], tidy: bool) -> tuple[list[Column], list[Finding]]:
-    """The columns that say something: no row numbers, names, lists or mostly empty ones."""
+def _useful(columns: list[Column], tidy: bool, notes: list[Finding]) -> list[Column]:
+    """The columns that carry information: no row numbers, names, lists or mostly empty ones."""
+    reasons: dict[str, list[str]] = {"index": [], "names": [], "nested": [], "missing": []}
     kept: list[Column] = []
-    numbering: list[str] = []
-    naming: list[str] = []
-    nested: list[str] = []
-
     for k, column in enumerate(columns):
         if column.kind is ColumnKind.NESTED:
-            nested.append(column.name)
-        elif column.kind is ColumnKind.NAMES or (column.is_text and names_rows(column)):
-            naming.append(column.name)
+            reasons["nested"].append(column.name)
+        elif column.is_text and names_rows(column):
+            reasons["names"].append(column.name)
         elif tidy and is_row_number(column, k):
-            numbering.append(column.name)
+            reasons["index"].append(column.name)
+        # The sum shows that no number is missing, without an array of marks.
+        elif (column.is_text or np.isnan(column.values.sum())) and (
+            np.count_nonzero(column.missing) > _MOSTLY_MISSING * column.rows
+        ):
+            reasons["missing"].append(column.name)
         else:
             kept.append(column)
 
-    findings = []
+    numbering = reasons["index"]
     if not kept and numbering:
-        # A series of one variable: its rows are numbered in time, and that is all there is.
+        # A series of one variable: its row numbers are the time.
         kept = [column for column in columns if column.name in numbering]
-        what = f"{listed(numbering)}: kept, though it only numbers the rows, as no other is left"
-        findings.append(Finding("index", what, "", tuple(numbering)))
-        numbering = []
+        what = f"{listed(numbering)}: kept, because no other column is left"
+        notes.append(Finding("index", f"{what}; it only numbers the rows", "", tuple(numbering)))
+        reasons["index"] = []
 
-    for names, kind, why in (
-        (numbering, "index", "it only numbers the rows"),
-        (naming, "names", "nearly every row has a text of its own"),
-        (nested, "nested", "it holds lists or records"),
+    for kind, why in (
+        ("index", "it only numbers the rows"),
+        ("names", "nearly every row has its own text"),
+        ("nested", "it holds lists or records"),
+        ("missing", "more than half of the values are missing"),
     ):
-        if names:
-            what = f"{listed(names)}: left out, as {why}"
-            findings.append(Finding(kind, what, "", tuple(names)))
+        if reasons[kind]:
+            what = f"{listed(reasons[kind])}: left out, because {why}"
+            notes.append(Finding(kind, what, "", tuple(reasons[kind])))
 
-    kept, told = mostly_filled(kept)
-    return kept, [*findings, *told]
+    return kept
 
 
-def _varying(columns: list[Column]) -> tuple[list[Column], list[Finding]]:
-    """The columns that vary, and one of ones, which serves as an intercept."""
-    kept: list[Column] = []
-    constant: list[str] = []
-    ones = False
+def _complete_rows(
+    columns: list[Column],
+    absent: npt.NDArray[np.bool_],
+    missing: Missing,
+    target: Column,
+    notes: list[Finding],
+) -> tuple[list[Column], npt.NDArray[np.bool_] | None]:
+    """The columns without missing values, and which rows were kept (None: all).
 
-    for column in columns:
-        values = column.codes if column.is_text else column.numbers
-        # Most columns show in their first rows that they vary.
-        fixed = (values[:100] == values[0]).all() and (values == values[0]).all()
-        intercept = fixed and not ones and not column.is_text and values[0] == 1.0
-        if fixed and not intercept:
-            constant.append(column.name)
-            continue
+    Rows without target or weight (``absent``) are always left out. With ``drop-rows``, so are
+    those with any missing value; if that would cost more than half of the rows, or leave a single
+    value of the target, the columns with the most missing values are left out first.
+    """
+    keep = ~absent
+    marks = {column.name: column.missing for column in columns}
+    marks = {name: mark for name, mark in marks.items() if mark.any()}
+    if missing is Missing.REFUSE and marks:
+        name, mark = next(iter(marks.items()))
+        value = f"{mark.sum()} missing, the first in row {mark.argmax()}"
+        remedy = "fill them in, or use --missing drop-rows or fill"
+        raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
 
-        ones = ones or bool(intercept)
-        kept.append(column)
+    if missing is Missing.FILL and marks:
+        columns = [_filled(column, marks.get(column.name)) for column in columns]
+        count = sum(int(mark.sum()) for mark in marks.values())
+        what = f"{listed(tuple(marks))}: {count} missing values were replaced by the median"
+        notes.append(Finding("imputed", f"{what} or the most frequent text", "", tuple(marks)))
+        marks = {}
 
-    if not constant:
-        return kept, []
+    dropped: list[str] = []
+    while marks:
+        left = keep & ~np.any(list(marks.values()), axis=0)
+        enough = np.count_nonzero(left) >= (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
+        if enough and _varies(target.plain[left]):
+            keep = left
+            break
 
-    what = f"{listed(constant)}: left out, as all rows have the same value"
-    return kept, [Finding("constant", what, "", tuple(constant))]
+        worst = max(marks, key=lambda name: int(marks[name].sum()))
+        del marks[worst]
+        dropped.append(worst)
+
+    if dropped:
+        what = f"{listed(dropped)}: left out, because its missing values would cost too many rows"
+        notes.append(Finding("missing", what, "--missing fill keeps them", tuple(dropped)))
+        columns = [column for column in columns if column.name not in dropped]
+
+    if keep.all():
+        return columns, None
+
+    where = listed(tuple(marks)) if marks else "the target or the weights"
+    lost = len(keep) - np.count_nonzero(keep)
+    what = f"{lost} of {len(keep)} rows were left out because of missing values in {where}"
+    remedy = "--missing fill keeps them" if marks else ""
+    notes.append(Finding("missing", what, remedy, tuple(marks)))
+
+    return [column.take(keep) for column in columns], keep
+
+
+def _varies(values: npt.NDArray[Any]) -> bool:
+    # Most columns show in their first rows that they vary.
+    return any((part != part[:1]).any() for part in (values[:100], values))
+
+
+def _filled(column: Column, mark: npt.NDArray[np.bool_] | None) -> Column:
+    """The median for missing numbers, the most frequent text for missing texts."""
+    if mark is None:
+        return column
+    if not column.is_text:
+        return replace(column, values=np.where(mark, np.nanmedian(column.values), column.values))
+
+    codes = np.where(mark, column.counts.argmax(), column.plain)
+    return replace(
+        column, values=pd.Categorical.from_codes(codes, categories=column.values.categories)
+    )
+
+
+def _varying(columns: list[Column], notes: list[Finding]) -> list[Column]:
+    """The columns that vary, and the first column of ones, which serves as an intercept."""
+    fixed = {column.name for column in columns if not _varies(column.plain)}
+    ones = [
+        column.name
+        for column in columns
+        if column.name in fixed and not column.is_text and column.values[0] == 1.0
+    ]
+    fixed -= set(ones[:1])
+    if fixed:
+        names = tuple(column.name for column in columns if column.name in fixed)
+        what = f"{listed(names)}: left out, because all rows have the same value"
+        notes.append(Finding("constant", what, "", names))
+
+    return [column for column in columns if column.name not in fixed]
 
 
 def _nothing_left(notes: Sequence[Finding]) -> Refusal:
@@ -255,98 +320,120 @@ def _nothing_left(notes: Sequence[Finding]) -> Refusal:
     why = "; ".join(note.message for note in notes if note.kind in kinds)
     remedy = "a target and at least one other column are needed"
 
-    return Refusal("DATA", "of use in one column at least", why or "none", remedy)
+    return Refusal("DATA", "a table with a useful column", why or "none", remedy)
 
 
 def _check_target(target: Column) -> None:
     name = f"target {target.name!r:.60}"
+    remedy = "choose another with --target"
     if target.kind is ColumnKind.NESTED:
-        raise Refusal(name, "numbers or labels", "lists or records", "pick another with --target")
+        raise Refusal(name, "numbers or labels", "lists or records", remedy)
 
-    if target.kind is ColumnKind.NAMES or (target.is_text and names_rows(target)):
-        used = len(target.texts) if target.is_text else "too many to count"
-        value = f"{used} different texts in {target.rows} rows"
-        raise Refusal(name, "numbers or a few labels", value, "pick another with --target")
+    if target.is_text and names_rows(target):
+        value = f"{np.count_nonzero(target.counts)} different texts in {target.rows} rows"
+        raise Refusal(name, "numbers or a few labels", value, remedy)
 
     if target.missing.all():
-        raise Refusal(name, "filled", "no value at all", "pick another with --target")
+        raise Refusal(name, "filled", "no value at all", remedy)
 
 
-def _target_values(
-    target: Column, limits: Limits
-) -> tuple[npt.NDArray[np.float64] | npt.NDArray[np.str_], list[Finding]]:
-    values = target.codes if target.is_text else target.numbers
-    if (values == values[0]).all():
-        shown = target.texts[values[0]] if target.is_text else float(values[0])
-        value = f"{shown!r:.40} in every row"
-        raise Refusal("the target", "more than one value", value, "pick another with --target")
+def _target_values(target: Column, limits: Limits, notes: list[Finding]) -> npt.NDArray[Any]:
+    if not _varies(target.plain):
+        value = f"{target.values.tolist()[0]!r:.40} in every row"
+        raise Refusal("the target", "more than one value", value, "choose another with --target")
 
     if target.is_text:
-        used, codes = np.unique(target.codes, return_inverse=True)
-        limits.check_classes(len(used))
-        texts = np.array([target.texts[k] for k in used], dtype=str)
-        limits.check_bytes(texts.itemsize * target.rows, what="of labels")
+        used = np.count_nonzero(target.counts)
+        limits.check_classes(int(used))
+        longest = max(len(text) for text in target.values.categories)
+        # NumPy keeps 4 bytes for each character of the longest text.
+        limits.check_bytes(4 * longest * target.rows, what="of labels")
+        return np.asarray(np.array(target.values.categories, dtype=str)[target.plain])
 
-        return texts[codes], []
+    count = len(np.unique(target.values))
+    whole = bool((target.values == np.floor(target.values)).all())
+    if whole and target.kind is ColumnKind.NUMBERS and count <= limits.classes:
+        kind = target_kind(target.values)
+        loss = "squared" if kind is TargetKind.LABELS else "multinomial"
+        what = f"the target has {count} whole numbers, read as {kind.value}"
+        notes.append(Finding("labels", what, f"use --loss {loss} if they are not"))
 
-    kind = target_kind(target.numbers)
-    whole = bool((target.numbers == np.floor(target.numbers)).all())
-    if not whole or target.kind is not ColumnKind.NUMBERS:
-        return target.numbers, []
-
-    count = len(np.unique(target.numbers))
-    if count > limits.classes:
-        return target.numbers, []
-
-    other = "--loss squared" if kind is TargetKind.LABELS else "--loss multinomial"
-    what = f"the target has {count} whole numbers, taken as {kind.value}"
-    return target.numbers, [Finding("labels", what, f"{other} takes them otherwise")]
+    return np.asarray(target.values)
 
 
 def _checked_weights(column: Column) -> FloatArray:
     if column.is_text or column.kind is ColumnKind.NESTED:
-        raise Refusal("weights", "a column of numbers", f"text in {column.name!r:.60}", "pick one")
+        value = f"text in {column.name!r:.60}"
+        raise Refusal("weights", "a column of numbers", value, "choose another")
 
-    bad = np.flatnonzero(column.numbers < 0)
-    if bad.size:
-        value = f"{column.numbers[bad[0]]:g} in row {bad[0]}"
+    values = np.asarray(column.values, dtype=np.float64)
+    if (values < 0).any():
+        value = f"{values[values < 0][0]:g} in row {np.flatnonzero(values < 0)[0]}"
         raise Refusal("weights", "zero or more", value, "correct that row")
-    if not column.numbers.any():
-        raise Refusal("weights", "positive somewhere", "0 in every row", "pick another column")
+    if not values.any():
+        raise Refusal("weights", "positive somewhere", "0 in every row", "choose another column")
 
-    return column.numbers
+    return values
+
+
+def _encoded(
+    column: Column, most: int, notes: list[Finding]
+) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """For each row the column that has its one, -1 for none; and the names of the columns.
+
+    With all k levels the columns would add up to 1 in every row, and so depend on each other and
+    on an intercept. The most frequent level is left out: the others are relative to it. The
+    rarest beyond ``most`` levels are one group.
+    """
+    counts = column.counts
+    # The most frequent first; of equals the one that was met first.
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] > 0]
+    kept = order if len(order) <= most else order[: most - 1]
+    table = np.full(len(counts), len(kept) - 1)
+    table[kept] = np.arange(-1, len(kept) - 1)
+    texts = [f"{column.values.categories[k]:.60}" for k in kept]
+    what = f"column {column.name!r:.60} is text with {len(order)} levels: "
+    remedy = ""
+
+    if len(kept) < len(order):
+        grouped = len(order) - len(kept)
+        what += f"the {len(kept)} most frequent are kept, {grouped} rarer ones became {OTHER!r}"
+        remedy = "keep more with --levels, or leave it out with --drop"
+        texts.append(OTHER)
+    else:
+        plural = "s" if len(kept) > 2 else ""
+        what += f"encoded as {len(kept) - 1} column{plural} relative to {texts[0]!r:.40}"
+
+    notes.append(Finding("encoded", what, remedy, (column.name,)))
+    return table[column.plain], [f"{column.name:.60}={text}" for text in texts[1:]]
 
 
 def _written(
-    columns: list[Column], wishes: Wishes
-) -> tuple[FloatArray, tuple[str, ...], list[Finding]]:
-    """The columns side by side; texts as levels."""
-    parts: list[tuple[int, Column | Levels]] = []
+    columns: list[Column], options: Options, notes: list[Finding]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """The columns side by side; texts as zeros and ones."""
+    parts: list[tuple[int, bool, npt.NDArray[Any]]] = []
     names: list[str] = []
-    findings = []
-
     for column in columns:
+        values, added = column.values, [column.name]
         if column.is_text:
-            levels = encode_levels(column, wishes.levels)
-            parts.append((len(names), levels))
-            names.extend(levels.names)
-            findings.append(levels.finding)
-        else:
-            parts.append((len(names), column))
-            names.append(column.name)
+            values, added = _encoded(column, options.levels, notes)
+
+        parts.append((len(names), column.is_text, values))
+        names.extend(added)
 
     rows = columns[0].rows
-    wishes.limits.check_shape(rows, len(names))
+    options.limits.check_shape(rows, len(names))
     X = np.zeros((rows, len(names)))
-
     for start in range(0, rows, _BLOCK):
         block = X[start : start + _BLOCK]
-        for at, part in parts:
-            if isinstance(part, Levels):
-                codes = part.codes[start : start + _BLOCK]
-                ones = np.flatnonzero(codes >= 0)
-                block[ones, at + codes[ones]] = 1.0
+        for at, is_text, values in parts:
+            part = values[start : start + _BLOCK]
+            if is_text:
+                ones = np.flatnonzero(part >= 0)
+                block[ones, at + part[ones]] = 1.0
             else:
-                block[:, at] = part.numbers[start : start + _BLOCK]
+                block[:, at] = part
 
-    return X, tuple(names), findings
+    return X, tuple(names)

@@ -107,7 +107,7 @@ def diagnose_table(question: dict[str, Any], content: bytes, say: Say) -> More:
             table, name=table.name, alpha=float(asked["alpha"]), beta=float(asked["beta"]),
             time=_AGAIN, try_remedies=False, epochs=result.epochs, **wishes,
         )  # fmt: skip
-        return {"verdict": again.verdict, "outcome": again.subject.fate.value}
+        return {"verdict": again.verdict, "outcome": again.subject.outcome.value}
 
     return judge
 

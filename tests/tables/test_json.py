@@ -57,7 +57,7 @@ def test_broken_json_is_refused(tmp_path, text, words):
 
 
 def test_large_documents_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("ravine.tables.records._WHOLE", 20)
+    monkeypatch.setattr("ravine.tables.record_files._DOCUMENT", 20)
     path = tmp_path / "t.json"
     path.write_text(json.dumps(RECORDS))
     with pytest.raises(ValueError, match=r"one JSON document.*\.jsonl"):
