@@ -139,7 +139,8 @@ class EpochGrowth:
             square = self._growth(value, low, high, False)
 
         logs = interval(_path_logs(products, seed) / self.steps)
-        sure = Growth(*np.exp(logs).tolist(), False, Sense.ALMOST_SURE, self.sampling)
+        value, low, high = (math.exp(log) for log in logs)
+        sure = Growth(value, low, high, False, Sense.ALMOST_SURE, self.sampling)
         return Growths(*consistent(square, sure))
 
     def _growth(self, value: float, low: float, high: float, exact: bool) -> Growth:

@@ -171,7 +171,7 @@ def arnoldi(
     free = _free(shape).size
 
     def on_upper(x: FloatArray) -> FloatArray:
-        return to_upper(apply(from_upper(x.reshape(1, -1), shape)), shape)[0]
+        return np.asarray(to_upper(apply(from_upper(x.reshape(1, -1), shape)), shape)[0])
 
     operator = LinearOperator((free, free), matvec=on_upper, dtype=np.float64)
     first = to_upper(start[None], shape)[0]
