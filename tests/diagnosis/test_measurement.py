@@ -32,7 +32,23 @@ def test_a_run_is_that_of_a_training_loop(data, survey_of, schedule):
     squares = ((trace - seen.minimiser) ** 2).sum(axis=1)
     np.testing.assert_allclose(runs.squares[:, 1, 0], squares[runs.steps], rtol=1e-9)
     np.testing.assert_allclose(runs.final[1, :, 0], trace[-1], rtol=1e-9)
-    np.testing.assert_allclose(runs.tail[1, :, 0], trace[6:].mean(axis=0), rtol=1e-9)
+
+
+def test_an_averaged_recipe_reports_its_average(data, survey_of):
+    """From the middle on, the curve is that of the average, and ends with what is reported."""
+    X, y = data(rows=20, d=3)
+    seen = survey_of(X, y, batch_size=6)
+    recipes = [Recipe(Method(0.05, 0.8), averaged=True), Recipe(Method(0.05, 0.8))]
+    runs = follow(seen.model, seen.cut, recipes, seen.start, seen.minimiser, seen.watch,
+                  steps=12, seeds=2, seed=5)  # fmt: skip
+    draws = seen.cut.draws(2, np.random.default_rng(5))
+    trace = plain_run(X, y, 0.05, 0.8, [next(draws).rows[1] for _ in range(12)], np.ones(12))
+    means = [trace[k] if k < 6 else trace[6 : k + 1].mean(axis=0) for k in range(13)]
+    squares = ((np.array(means) - seen.minimiser) ** 2).sum(axis=1)
+    np.testing.assert_allclose(runs.squares[:, 1, 0], squares[runs.steps], rtol=1e-9)
+    np.testing.assert_allclose(runs.final[1, :, 0], means[-1], rtol=1e-9)
+    np.testing.assert_allclose(runs.excess[-1, :, 0], runs.tail_excess[:, 0], rtol=1e-9)
+    assert (runs.excess[-1, :, 0] != runs.excess[-1, :, 1]).all()
 
 
 def test_excess_of_a_quadratic_is_that_of_its_objective(data, survey_of):

@@ -163,13 +163,7 @@ class RowModel:
             return np.asarray(np.sqrt(self.bend(rows, x))[:, None] * turned)[:, :, None]
 
         m = len(rows)
-        scores = np.asarray(block @ x.reshape(self.features, -1))
-        K = range(self.outputs)
-        entries = [[self.loss.pair(scores, c, e, rows) for e in K] for c in K]  # type: ignore[arg-type]
-        pairs = np.moveaxis(np.array(entries), 2, 0)
-        values, turn = np.linalg.eigh(pairs)
-        half = turn * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-
+        half = self._score_roots(rows, x)
         if basis is None:
             dense = _dense(block)
             wide = np.einsum("mf,mkq->mfkq", dense, half)
@@ -178,6 +172,24 @@ class RowModel:
         folded = basis.reshape(self.features, -1)
         along = np.asarray(block @ folded).reshape(m, self.outputs, basis.shape[1])
         return np.asarray(np.swapaxes(along, 1, 2) @ half)
+
+    def root_products(self, rows: Indices, x: FloatArray) -> FloatArray:
+        """Inner products of the columns of all B_r: (x_r · x_s) times those in the scores."""
+        block = self.X[rows]
+        inner = _dense(block @ block.T)
+        half = self._score_roots(rows, x)
+        both = np.einsum("rkp,skq->rpsq", half, half) * inner[:, None, :, None]
+
+        return np.asarray(both.reshape(len(rows) * self.outputs, -1))
+
+    def _score_roots(self, rows: Indices, x: FloatArray) -> FloatArray:
+        """Roots of the Hessian in the scores of some rows, (m, outputs, outputs)."""
+        scores = np.asarray(self.X[rows] @ x.reshape(self.features, -1))
+        K = range(self.outputs)
+        entries = [[self.loss.pair(scores, c, e, rows) for e in K] for c in K]  # type: ignore[arg-type]
+        values, turn = np.linalg.eigh(np.moveaxis(np.array(entries), 2, 0))
+
+        return np.asarray(turn * np.sqrt(np.maximum(values, 0.0))[:, None, :])
 
     def row_gradients(self, rows: Indices, x: FloatArray, basis: FloatArray) -> FloatArray:
         """Gradient of the loss of each row at ``x`` in the coordinates of ``basis``: (m, k)."""
@@ -197,23 +209,25 @@ class RowModel:
 
         return np.asarray((block.T @ slopes).ravel() / len(rows) + self.l2 * x)
 
-    def curve(self, v: FloatArray, x: FloatArray) -> FloatArray:
-        """Hessian of the mean over all rows at ``x`` times ``v``, shape (d,)."""
-        total = self.l2 * v
-        V = v.reshape(self.features, -1)
-        W = x.reshape(self.features, -1)
+    def hessian_at(self, x: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """The Hessian of the mean over all rows at ``x``, as its product with a vector (d,)."""
+        # A quadratic has the same Hessian everywhere: its scores are not needed.
+        scores = None if self.quadratic else np.asarray(self.X @ x.reshape(self.features, -1))
         step = self.rows if self.sparse else max(1, _CHUNK // self.features)
 
-        for first in range(0, self.rows, step):
-            block = self.X[first : first + step]
-            along = np.asarray(block @ V)
-            # A quadratic bends alike everywhere: its scores are not needed.
-            scores = along if self.quadratic else np.asarray(block @ W)
-            rows = slice(first, min(first + step, self.rows))
-            bent = self.loss.curve(scores, along, rows)
-            total = total + np.asarray(block.T @ bent).ravel() / self.rows
+        def product(v: FloatArray) -> FloatArray:
+            total = self.l2 * v
+            V = v.reshape(self.features, -1)
+            for first in range(0, self.rows, step):
+                block = self.X[first : first + step]
+                rows = slice(first, min(first + step, self.rows))
+                along = np.asarray(block @ V)
+                curved = self.loss.curve(along if scores is None else scores[rows], along, rows)
+                total = total + np.asarray(block.T @ curved).ravel() / self.rows
 
-        return np.asarray(total)
+            return np.asarray(total)
+
+        return product
 
 
 def _dense(block: Any) -> FloatArray:

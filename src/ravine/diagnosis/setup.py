@@ -19,6 +19,8 @@ from ravine.problems.weighted_loss import WeightedLoss
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, TargetKind, target_kind
 
+_LARGEST_TARGET = 1e150
+"""Of a squared loss: the squares of larger numbers overflow."""
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
 
@@ -169,6 +171,11 @@ def make_setup(
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
 
     chosen = make_loss(kind, table.y)
+    if chosen.quadratic:
+        largest = float(np.abs(table.y).max())
+        if largest > _LARGEST_TARGET:
+            allowed = f"at most {_LARGEST_TARGET:g} in size"
+            raise Refusal("the target", allowed, f"{largest:.3g}", "measure it in another unit")
     table.limits.check_classes(chosen.outputs)
     quadratic = chosen.quadratic
     if l2 is None:

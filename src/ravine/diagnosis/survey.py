@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -185,10 +186,13 @@ class Survey:
         return np.repeat(1.0 / (len(sizes) * sizes), sizes)
 
 
-def survey(problem: LinearModel, cut: Cut) -> Survey:
-    """Find the minimiser, the curvature of the whole and of the batches, and second moments."""
+def survey(problem: LinearModel, cut: Cut, *, seconds: float = math.inf) -> Survey:
+    """Find the minimiser, the curvature of the whole and of the batches, and second moments.
+
+    The search for the minimiser of wide data ends after about ``seconds`` of counted work.
+    """
     model = RowModel(problem.X, problem.loss, problem.l2)
-    minimum = minimum_of(problem, model)
+    minimum = minimum_of(problem, model, seconds=seconds)
     sizes = row_sizes(model)
     shown = min(cut.steps_per_epoch, _SHOWN_BATCHES)
 
@@ -234,6 +238,11 @@ def _any_batch(model: RowModel, cut: Cut, sizes: FloatArray) -> FloatArray:
 def _local(model: RowModel, minimum: Minimum, rows: Indices) -> FloatArray:
     """Extreme eigenvalues of the Hessian of the mean of some rows, at the minimiser."""
     if model.outputs > 1:
+        # Where the roots are wide, their inner products are those of the rows times small ones.
+        if len(rows) * model.outputs < model.dimension:
+            top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
+            return np.array([0.0, top / len(rows)]) + model.l2
+
         B = model.row_roots(rows, minimum.point)
         flat = np.moveaxis(B, 2, 1).reshape(-1, B.shape[1])
         low, high = extreme_eigenvalues(flat, np.full(len(flat), 1.0 / len(rows)))
@@ -318,7 +327,8 @@ def _directions(
     if minimum.full and basis.shape[1] == len(minimum.spectrum):
         return minimum.spectrum, basis
 
-    products = [model.curve(basis[:, j], minimum.point) for j in range(basis.shape[1])]
+    product = model.hessian_at(minimum.point)
+    products = [product(basis[:, j]) for j in range(basis.shape[1])]
     inner = basis.T @ np.stack(products, axis=1)
     values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
 

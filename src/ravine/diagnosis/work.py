@@ -17,6 +17,8 @@ _GATHER = 2e-9
 """Seconds to copy a number of the drawn rows."""
 _PRODUCT = 0.25e-9
 """Seconds of a multiplication in a product of small matrices; each step has two of them."""
+_PASS = 0.05e-9
+"""Seconds of a multiplication in a product with the whole table."""
 _SPARSE_PRODUCT = 2e-9
 """Seconds of a multiplication in a product with a sparse batch."""
 _STATE = 8e-9
@@ -45,7 +47,7 @@ def step_work(model: RowModel, cut: Cut, runs: int, seeds: int) -> float:
 def loss_work(model: RowModel, runs: int, seeds: int) -> float:
     """Seconds to take the whole loss at the points of so many runs on each of so many seeds."""
     points = runs * seeds * model.outputs
-    each = _SPARSE_PRODUCT if model.sparse else _PRODUCT
+    each = _SPARSE_PRODUCT if model.sparse else _PASS
 
     return _STEP + points * (model.entries * each + model.rows * _score(model))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ravine.web.run_picture import TURNS
 from ravine.web.view import Example, View
 
 
@@ -18,8 +19,8 @@ def python_code(view: View) -> str:
         "",
         *_problem(view),
         "trace = ravine.run(",
-        f"    problem, method, {view.K}, sampling={_sampling(view)}, sigma2={_sigma2(view)!r}, "
-        f"seed={view.seed}",
+        f"    problem, method, {_steps(view)}, sampling={_sampling(view)}, "
+        f"sigma2={_sigma2(view)!r}, seed={view.seed}",
         ")",
         "print(trace.outcome.sentence, trace.errors[-1])",
         "",
@@ -44,10 +45,14 @@ def _batches(view: View) -> str:
     return largest + ("" if view.batch == 1 else f", batch_size={view.batch}")
 
 
+def _steps(view: View) -> int:
+    return TURNS if view.example is Example.TURNING else view.K
+
+
 def _problem(view: View) -> list[str]:
     if view.example is Example.NOISE:
         return [f"problem = ravine.problems.worst_case_quadratic(Q={view.Q!r}, d=8)"]
-    if view.example is Example.ODD:
+    if view.example is Example.INCONSISTENT:
         return [f"problem = ravine.problems.counterexample(mu=1.0, L={view.Q!r}, n={view.n})"]
 
     return [f"problem = ravine.problems.turning_quadratics(1.0, {view.Q!r})"]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine.theory.joint_spectral_radius.half_polygon import add, gauge, place, under, upper
-from ravine.theory.joint_spectral_radius.invariant_polytope import norms
+from ravine.theory.joint_spectral_radius.polytope_norm import SymmetricHull
 
 
 def polygon(points: np.ndarray) -> tuple[list[float], list[float], list[int], int, list[int]]:
@@ -32,10 +32,10 @@ def test_the_gauge_is_the_norm_of_the_hull() -> None:
     x, y, hull, m, alive = polygon(points)
     vertices = np.array([[x[v] for v in hull[:m]], [y[v] for v in hull[:m]]])
     tests = generator.normal(size=(2, 60))
-    expected = norms(points.T, tests)
+    expected = SymmetricHull(points.T).norms(tests)
     sizes = [gauge(x, y, hull, m, *upper(*w.tolist()), 0.0) for w in tests.T]
     np.testing.assert_allclose(sizes, expected, rtol=1e-9)
-    np.testing.assert_allclose(norms(vertices, tests), expected, rtol=1e-9)
+    np.testing.assert_allclose(SymmetricHull(vertices).norms(tests), expected, rtol=1e-9)
     assert sum(alive) == m < len(points)
 
 

@@ -34,6 +34,8 @@ _LOWEST = -25.0
 """Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
 _HIGHEST = 40.0
 """Largest logarithm that is tried for many methods at once: beyond, all are as bad."""
+_LIMITING = 1e-7
+"""Sharpness of a radius that decides on which side of a guess the growth is."""
 _SHARPEST = 1e-10
 """Relative error of a radius below which it is rounding."""
 _COARSEST = 1e-2
@@ -159,11 +161,13 @@ class _Secant:
         """The growths guessed."""
         return np.asarray(self.base * (1.0 + np.exp(self.t)))
 
-    def move(self, radius: FloatArray) -> None:
+    def move(self, radius: FloatArray, *, sharp: bool = True) -> None:
         """Learn the radii r of the guesses, and guess again within the bracket."""
         excess = np.log(np.maximum(radius, 1e-300))
-        self.low = np.where(excess > 0.0, self.t, self.low)
-        self.high = np.where(excess > 0.0, self.high, self.t)
+        # A coarse radius may be on the wrong side of 1: taken for a limit, it would end the search.
+        if sharp:
+            self.low = np.where(excess > 0.0, self.t, self.low)
+            self.high = np.where(excess > 0.0, self.high, self.t)
 
         with np.errstate(invalid="ignore", divide="ignore"):
             slope = (excess - self.excess) / (self.t - self.t_before)
@@ -240,7 +244,7 @@ def search_growth(
         sharpness = min(_COARSEST, max(doubt, sharpest))
 
         radius, M = loop.radius(kappa, M, sharpness)
-        secant.move(np.array([radius]))
+        secant.move(np.array([radius]), sharp=sharpness <= _LIMITING)
         change = abs(float(secant.value[0]) - value)
         sought = change <= 1e3 * margin
         judged = sharpness <= 1.01 * sharpest

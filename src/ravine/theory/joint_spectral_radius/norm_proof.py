@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.theory.joint_spectral_radius.invariant_polytope import inner_radius, operator_norm
 from ravine.theory.joint_spectral_radius.irreducible import jointly_nilpotent
-from ravine.theory.joint_spectral_radius.positive_polytope import positive_operator_norm
+from ravine.theory.joint_spectral_radius.polytope_norm import (
+    Hull,
+    Indices,
+    PositiveHull,
+    SymmetricHull,
+    operator_norm,
+)
 from ravine.theory.joint_spectral_radius.products import EPS, all_products
 from ravine.theory.joint_spectral_radius.quadratic_norm import ball_radii
 
@@ -54,91 +58,49 @@ class NormProof(Protocol):
 class InvariantPolytope:
     """Every matrix maps every vertex, a column of ``vertices``, into ``bound`` times their hull.
 
-    The hull is that of the columns and their negatives. Row i m + k of ``basis`` and ``weights``
-    says how: A_i v_k is the sum of those vertices with those weights, and the weights' absolute
-    values add up to at most ``bound``. No linear programme has to be solved to check that.
+    Row i m + k of ``basis`` and ``weights`` says how: which of the columns of the hull make the
+    image A_i v_k (or, for matrices without negative entries, are above it), with which weights.
+    The weights add up to at most ``bound``. No linear programme has to be solved to check that.
     """
 
     matrices: FloatArray
     vertices: FloatArray
-    basis: npt.NDArray[np.intp]
+    basis: Indices
     weights: FloatArray
     bound: float
+    positive: bool = False
+    """Whether it is the hull in the positive orthant, of matrices without negative entries."""
 
     @property
     def kind(self) -> str:
         """What the proof is made of."""
-        return "invariant polytope"
+        return "invariant polytope" + (" in the positive orthant" if self.positive else "")
+
+    @property
+    def hull(self) -> Hull:
+        """The norm whose unit ball it is."""
+        return PositiveHull(self.vertices) if self.positive else SymmetricHull(self.vertices)
 
     def verify(self) -> bool:
         """Put every image together again from its weights, and charge for what is left over."""
-        if not self.bound > 0.0:
+        least = min(self.matrices.min(), self.vertices.min())
+        if not self.bound > 0.0 or (self.positive and least < 0.0):
             return False
 
         unit = 2.0 ** np.floor(np.log2(self.bound))  # a power of two changes no rounding
-        scaled = self.matrices / unit
-        weights = self.weights / unit
-        size = operator_norm(scaled, self.vertices, self.basis, weights)
+        size = operator_norm(self.hull, self.matrices / unit, self.basis, self.weights / unit)
         return bool(size <= self.bound / unit)
 
     def ball_radii(self) -> tuple[float, float]:
         """Radii of balls inside and around the polytope."""
-        return inner_radius(self.vertices), float(np.linalg.norm(self.vertices, axis=0).max())
+        return self.hull.inner_radius(), float(np.linalg.norm(self.vertices, axis=0).max())
 
     def rescaled(self, scale: float, units: FloatArray) -> InvariantPolytope:
         """The same polytope in other units."""
-        return InvariantPolytope(
+        return replace(
+            self,
             matrices=_moved(self.matrices, scale, units),
             vertices=self.vertices * units[:, None],
-            basis=self.basis,
-            weights=self.weights * scale,
-            bound=self.bound * scale,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PositivePolytope:
-    """Matrices without negative entries map every vertex below ``bound`` times the hull.
-
-    The norm of x is the least sum of weights c >= 0 with V c >= |x|, entry by entry: the vertices,
-    columns of V without negative entries, may be made smaller at will. Row i m + k of ``basis``
-    and ``weights`` says which of the m vertices, with which weights, are above A_i v_k; index m
-    is their mean, and larger ones are for entries that nothing has to hold up.
-    """
-
-    matrices: FloatArray
-    vertices: FloatArray
-    basis: npt.NDArray[np.intp]
-    weights: FloatArray
-    bound: float
-
-    @property
-    def kind(self) -> str:
-        """What the proof is made of."""
-        return "invariant polytope in the positive orthant"
-
-    def verify(self) -> bool:
-        """Put every image together again from its weights, and charge for what is missing."""
-        if not self.bound > 0.0 or min(self.matrices.min(), self.vertices.min()) < 0.0:
-            return False
-
-        unit = 2.0 ** np.floor(np.log2(self.bound))
-        scaled = self.matrices / unit
-        weights = self.weights / unit
-        size = positive_operator_norm(scaled, self.vertices, self.basis, weights)
-        return bool(size <= self.bound / unit)
-
-    def ball_radii(self) -> tuple[float, float]:
-        """Where |x| <= t min w it is below t times the mean vertex w; no vertex is longer."""
-        inside = float(self.vertices.mean(axis=1).min())
-        return inside, float(np.linalg.norm(self.vertices, axis=0).max())
-
-    def rescaled(self, scale: float, units: FloatArray) -> PositivePolytope:
-        """The same polytope in other units."""
-        return PositivePolytope(
-            matrices=_moved(self.matrices, scale, units),
-            vertices=self.vertices * units[:, None],
-            basis=self.basis,
             weights=self.weights * scale,
             bound=self.bound * scale,
         )

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.joint_spectral_radius.invariant_polytope import (
-    Polytope,
-    leading_vectors,
-    operator_norm,
-    represent,
-)
+from ravine.theory.joint_spectral_radius.invariant_polytope import Polytope, leading_vectors
 from ravine.theory.joint_spectral_radius.norm_proof import (
     InvariantPolytope,
     NormProof,
-    PositivePolytope,
     ProductNorms,
 )
-from ravine.theory.joint_spectral_radius.pairs import bracket_by_polygon
-from ravine.theory.joint_spectral_radius.positive_polytope import (
-    GrowingPositivePolytope,
-    positive_operator_norm,
-    represent_below,
+from ravine.theory.joint_spectral_radius.polygon import (
+    best_polygon,
+    best_word,
+    bracket_pair,
+    list_room,
+    workspace,
+)
+from ravine.theory.joint_spectral_radius.polytope_norm import (
+    Hull,
+    PositiveHull,
+    SymmetricHull,
+    operator_norm,
+    represent,
 )
 from ravine.theory.joint_spectral_radius.products import (
     Word,
@@ -173,25 +176,25 @@ class _Search:
 
     def _try_polygon(self) -> None:
         """Two 2x2 matrices: polygons need no linear programmes and cost nothing of the budget."""
-        lower, word, proof = bracket_by_polygon(self.matrices, self.proof.bound, self.goal)
-        if lower > self.lower:
-            self.lower = lower
-            self.word = word
-            self.words = [word]
-            radius = float(np.abs(np.linalg.eigvals(product(self.moved, word))).max())
-            self.best = max(self.best, radius ** (1.0 / len(word)))
+        room = workspace(list_room)
+        pair = (self.matrices / self.proof.bound).ravel().tolist()
+        # Above the ceiling, so that a polygon is grown even if the ceiling is the answer.
+        _, _, length = bracket_pair(pair, 1.0 + 1e-9, self.goal, room)
 
-        if proof is not None:
-            self._keep(proof)
+        # Polygons name the matrices in the order in which they act, products as written. (For 2x2
+        # matrices the mirror image of a word has the same trace and determinant.)
+        self._learn([tuple(reversed(best_word(room, length)))])
+        vertices = best_polygon(room)
+        if vertices.shape[1] >= 2:
+            self._keep(_prove(SymmetricHull(vertices), self.matrices))
 
     def _polytope(self, slack: float) -> Polytope:
         """Grow one, and keep its bound if it is better, closed or not."""
         words = self.words[:_STARTS] if slack == 0.0 else self.words[:1]
         rate = self.best * (1.0 + slack)
-        polytope: Polytope
         if self.positive:
             start = leading_vectors(self.matrices, words)
-            polytope = GrowingPositivePolytope(self.matrices / (rate * self.unit), start)
+            polytope = Polytope(self.matrices / (rate * self.unit), start, positive=True)
         else:
             start = leading_vectors(self.moved, words)
             polytope = Polytope(self.moved / rate, start)
@@ -208,19 +211,14 @@ class _Search:
         if proof.bound < self.proof.bound:
             self.proof = proof
 
-    def _proven(self, vertices: FloatArray) -> InvariantPolytope | PositivePolytope:
+    def _proven(self, vertices: FloatArray) -> InvariantPolytope:
         """The bound that the hull of some vertices proves, whether it is closed or not."""
         if self.positive:
-            basis, weights = represent_below(self.matrices, vertices)
-            bound = positive_operator_norm(self.matrices, vertices, basis, weights)
-            return PositivePolytope(self.matrices, vertices, basis, weights, bound)
+            return _prove(PositiveHull(vertices), self.matrices)
 
-        corners = self.back @ vertices
         # The same programmes in two coordinates: what ends badly in one may end well in the other.
-        guides = [(self.matrices, corners), (self.moved, vertices)]
-        basis, weights = represent(self.matrices, corners, guides)
-        bound = operator_norm(self.matrices, corners, basis, weights)
-        return InvariantPolytope(self.matrices, corners, basis, weights, bound)
+        hull = SymmetricHull(self.back @ vertices)
+        return _prove(hull, self.matrices, [(SymmetricHull(vertices), self.moved)])
 
     def _learn(self, words: list[Word]) -> bool:
         """Whether one of the words has a larger radius per factor than the best so far."""
@@ -244,3 +242,12 @@ class _Search:
             if value > self.lower:
                 self.word = word
                 self.lower = value
+
+
+def _prove(
+    hull: Hull, matrices: FloatArray, guides: Sequence[tuple[Hull, FloatArray]] = ()
+) -> InvariantPolytope:
+    basis, weights = represent(hull, matrices, guides)
+    bound = operator_norm(hull, matrices, basis, weights)
+    positive = isinstance(hull, PositiveHull)
+    return InvariantPolytope(matrices, hull.vertices, basis, weights, bound, positive)
