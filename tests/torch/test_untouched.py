@@ -1,10 +1,13 @@
+"""Batches that come again, and models that are put back as they were."""
+
 import random
 
 import numpy as np
 import pytest
 import torch
 
-from ravine.torch.copies import Batches, batch_loss, copied, joined, quiet, size_of, untouched
+from ravine.torch.batches import BatchReplay, batch_loss, joined, size_of
+from ravine.torch.untouched import quiet, untouched
 
 CPU = torch.device("cpu")
 
@@ -26,17 +29,49 @@ def test_generators_are_put_back(linear, loader):
     assert draws() == after
 
 
-def test_every_run_sees_the_same_batches(loader):
-    batches = Batches(loader, CPU)
+def test_a_model_is_put_back_after_an_exception(network, loader, data):
+    network.calls = 0
+    network(data[0]).sum().backward()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    grads = [p.grad for p in network.parameters()]
+
+    def spoil():
+        with untouched(network, loader):
+            network.eval()
+            network.calls += 1
+            network[1].running_mean += 1.0
+            with torch.no_grad():
+                for p in network.parameters():
+                    p.add_(1.0)
+                    p.grad = torch.ones_like(p)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spoil()
+    torch.testing.assert_close(network.state_dict(), before, rtol=0, atol=0)
+    assert all(p.grad is grad for p, grad in zip(network.parameters(), grads, strict=True))
+    assert all(module.training for module in network.modules())
+    assert network.calls == 0
+
+
+def test_every_trial_sees_the_same_batches(loader):
+    batches = BatchReplay(loader, CPU)
     late = batches[20][0]  # beyond the first epoch of 16
     assert torch.equal(batches[20][0], late)
     assert not torch.equal(batches[4][0], late)
     assert len(batches.samples(40)) == 3
 
 
+def test_batches_that_take_too_much_memory_come_round_again(loader, monkeypatch):
+    monkeypatch.setattr(BatchReplay, "MOST_BYTES", 3 * 16 * 5 * 4)  # three batches
+    batches = BatchReplay(loader, CPU)
+    assert torch.equal(batches[3][0], batches[0][0])
+    assert not torch.equal(batches[2][0], batches[0][0])
+
+
 def test_an_empty_loader_is_refused():
     with pytest.raises(ValueError, match="loader must be non-empty"):
-        Batches([], CPU)[0]
+        BatchReplay([], CPU)[0]
 
 
 def test_batches_of_other_kinds(linear):
@@ -63,13 +98,3 @@ def test_quiet_leaves_no_trace(network, data):
     for name, value in network.state_dict().items():
         if "num_batches" not in name:
             torch.testing.assert_close(value, state[name], rtol=0, atol=0)
-
-
-def test_a_copy_belongs_together_and_has_no_momentum(linear, data):
-    rule = torch.optim.SGD(linear.parameters(), lr=0.1, momentum=0.9)
-    linear(data[0]).sum().backward()
-    rule.step()
-    model, twin = copied(linear, rule)
-    assert twin.param_groups[0]["params"][0] is model.weight
-    assert not twin.state
-    assert len(rule.state) == 2
