@@ -14,7 +14,7 @@ from ravine.figures import plane as shared
 from ravine.figures.plane import Mark
 from ravine.figures.style import METHODS
 from ravine.methods import Method
-from ravine.theory.finite_sums.growth_plane import growth_plane
+from ravine.theory.finite_sums.second_moments import growth_plane
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
