@@ -12,7 +12,8 @@ import ravine
 
 SOURCE = Path(ravine.__file__).parent
 ROOTS = {
-    "arguments", "choices", "compilation", "conventions", "curvature", "files",
+    "arguments", "catalogue", "choices", "compilation", "conventions", "curvature", "files",
+    "linear_method",
     "markup", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
