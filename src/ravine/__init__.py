@@ -97,7 +97,7 @@ _HOMES = {
         "StationaryCovariance",
         "counterexample_growth",
         "growth",
-        "odd_term_moment",
+        "inconsistent_term_moment",
         "stationary_covariance",
     ),
     "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
 from ravine.methods import Method
-from ravine.theory.finite_sums.growth_plane import growth_plane
+from ravine.theory.finite_sums.second_moments import growth_plane
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
@@ -184,5 +184,5 @@ def draw_curves(result: Diagnosis) -> Figure:
 
 
 def _shown(values: FloatArray) -> FloatArray:
-    """Cut off what has diverged: beyond a hundred times the start nothing is learnt."""
+    """Leave out what has diverged: beyond a hundred times the start nothing is learnt."""
     return np.where(np.isfinite(values) & (values < 1e2) & (values > 0.0), values, np.nan)

@@ -16,7 +16,7 @@ from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.growth import growth
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
