@@ -122,7 +122,7 @@ def test_a_zip_archive_whose_member_starts_before_the_file_is_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data.csv", TEXT)
     # Bytes missing at the front move the start of the member below zero.
-    with pytest.raises(ValueError, match="readable|rows|table"):
+    with pytest.raises(ValueError, match="a readable zip file"):
         read_table(b"PK\x03\x04" + path.read_bytes()[32:])
 
 
