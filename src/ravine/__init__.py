@@ -68,7 +68,7 @@ _SUBJECTS = {
 """Modules that are shown under a name of their own."""
 
 _HOMES = {
-    "ravine.catalogue": ("CATALOGUE", "NamedMethod", "named_method"),
+    "ravine.catalogue": ("NamedMethod", "named_method"),
     "ravine.curvature": ("Curvature",),
     "ravine.diagnosis": ("Diagnosis", "diagnose"),
     "ravine.engine.measures": ("Outcome",),
