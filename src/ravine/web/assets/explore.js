@@ -14,8 +14,6 @@ let resting = null;
 let patient = null; // aborts the request for fine pictures
 export const state = { query: "" };
 
-// --- requests and answers ---------------------------------------------------------------
-
 const request = (more) => ({ settings, plane: shown.plane, run: shown.run, ...more });
 
 function land(answer) {
@@ -96,8 +94,6 @@ async function beginWith() {
   resting = setTimeout(rest, REST);
 }
 
-// --- the point --------------------------------------------------------------------------
-
 function placeKnob() {
   if (!plane.plot) return;
   const { x, y } = plane.spec;
@@ -173,8 +169,6 @@ function connectPoint() {
   };
   plane.moved = placeKnob;
 }
-
-// --- begin ------------------------------------------------------------------------------
 
 function buildRungs(page) {
   byId("rungs").replaceChildren(...page.rungs.map(([key, title, scope]) => {
