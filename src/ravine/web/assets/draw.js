@@ -248,7 +248,7 @@ export class Picture {
     const { bbox } = this.plot;
     // Beyond the ring around the point, on the side where there is space.
     const side = left - bbox.left > BESIDE * bbox.width ? -1 : 1;
-    const [across, up] = this.narrow ? [-8, 22] : [19, 0];
+    const [across, up] = this.narrow ? [-8, -22] : [19, 0];
     this.text(ctx, words, left + side * across * this.ratio, top - up * this.ratio, side < 0 ? "right" : "left", "#111", "#fffffff0");
   }
 
@@ -275,12 +275,13 @@ export class Picture {
     ctx.fillText(words, left, top);
   }
 
-  // On a phone a word a line, and none of those with a line: the legend has them all.
+  // On a phone in short lines, and without those that point elsewhere: the legend has them all.
   words(ctx, { lines: wide, at, ink, points_at: target }) {
     if (this.narrow && target) return;
-    const lines = this.narrow ? wide.join(" ").split(" ") : wide;
-    const [left, top] = [this.toX(at[0]), this.toY(at[1])];
+    const lines = this.narrow ? wide.join(" ").match(/.{1,12}(\s|$)/g) : wide;
     const high = (this.narrow ? 11 : 15) * this.ratio;
+    const left = this.toX(at[0]);
+    const top = Math.max(this.toY(at[1]), this.plot.bbox.top + 0.6 * high * lines.length);
     ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px system-ui, sans-serif`;
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];
