@@ -27,7 +27,7 @@ import torch
 
 import ravine
 from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
-from ravine.torch.copies import Batches, batch_loss
+from ravine.torch.batches import BatchReplay, batch_loss
 from ravine.torch.curvature import SAMPLES, measure
 
 RUNS = 64
@@ -125,7 +125,7 @@ def limit_of_most(hessians: np.ndarray, momentum: float, size: int, about: float
 
 def rows_of(task: Task) -> list[tuple[str, float, int, float, float | None, float, float]]:
     """(task, momentum, batch size, advise, library, measured, most runs)."""
-    samples = Batches(task.loader(32, seed=2), torch.device("cpu")).samples(SAMPLES)
+    samples = BatchReplay(task.loader(32, seed=2), torch.device("cpu")).samples(SAMPLES)
     model = task.model(0)
     curvature = measure(model, batch_loss(task.loss), samples, [1.0, 1.0])
     data = rows_in(samples)

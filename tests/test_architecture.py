@@ -12,7 +12,8 @@ import ravine
 
 SOURCE = Path(ravine.__file__).parent
 ROOTS = {
-    "arguments", "choices", "compilation", "conventions", "curvature", "files",
+    "arguments", "catalogue", "choices", "compilation", "conventions", "curvature", "files",
+    "linear_method",
     "markup", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
@@ -27,6 +28,7 @@ MAY_IMPORT = {
     "report": ROOTS | {"theory", "problems", "engine", "figures", "tables", "diagnosis"},
     "reproduction": ROOTS | {"theory", "problems", "engine", "figures", "claims", "report"},
     "torch": ROOTS | {"theory"},
+    "sklearn": ROOTS | {"theory", "problems", "engine", "tables", "diagnosis"},
     "cli": ROOTS
     | {"theory", "problems", "engine", "figures", "claims", "tables", "diagnosis", "report"}
     | {"reproduction", "web"},

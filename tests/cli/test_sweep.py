@@ -80,7 +80,7 @@ def test_bad_input_is_one_line(refused, spec, tmp_path):
     assert "there is no such file" in refused("sweep", tmp_path / "none.toml", "--out", out)
     spec.write_text(SPEC.replace("Q = 8", "Q = 1"), encoding="utf-8")
     line = refused("sweep", spec, "--out", out)
-    assert line.startswith("ravine: spec.toml, line 8: problem.Q must be more than 1, got 1")
+    assert line.startswith("ravine: spec.toml: problem.Q must be more than 1, got 1")
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
 
 

@@ -54,10 +54,9 @@ def test_exact_moments_of_independent_draws_are_measured(data):
         ):
             continue  # tuned to where fourth moments are large: their runs tell less
         assert p.excess_after.exact
-        recipes = [q.candidate.recipe for q in result.predictions]
         for value, runs in (
-            (p.error_after.value, result.runs.last_squares(recipes)[:, i]),
-            (p.excess_after.value, result.runs.last_excess(recipes)[:, i]),
+            (p.error_after.value, result.runs.squares[-1][:, i]),
+            (p.excess_after.value, result.runs.excess[-1][:, i]),
         ):
             error = runs.std(ddof=1) / 20.0
             assert abs(runs.mean() - value) < 5.0 * error, p.candidate.key

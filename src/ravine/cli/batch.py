@@ -1,4 +1,4 @@
-"""``ravine batch``: the critical batch size, and what a larger batch buys."""
+"""``ravine batch``: three batch sizes, and what a larger batch buys."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from ravine.cli.pictures import check_out, save_picture
 
 if TYPE_CHECKING:
     from ravine.theory.tuning.batch_gain import BatchGain
+    from ravine.theory.tuning.useful_batch import BatchSizes
 
 
 def batch_command(
@@ -45,51 +46,55 @@ def batch_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Tell how large batches must be, and what larger batches buy.
+    """Say how large a batch has to be, where momentum pays, and where larger batches stop paying.
 
-    For every batch size: the fastest step of SGD and the fastest Nesterov parameters that are
-    certain to converge in mean square on every problem with this curvature, and how many times
-    fewer steps momentum needs.
+    For every batch size of the table: the fastest step of SGD and the fastest Nesterov parameters
+    that are certain to converge in mean square on every problem with this curvature, and how many
+    times fewer steps momentum needs.
 
     For example:
 
     - `ravine batch --mu 1 --L 1000 --L-max 10000`
 
-    - `ravine batch --Q 1000 --L-max 10000 --out gain.png`
+    - `ravine batch --Q 1000 --L-max 10000 --out batch.png`
 
     - `ravine batch --Q 100 --L-max 2000 --batch-size 32 --batch-size 256 --json`
     """
     from ravine.theory.tuning.batch_gain import BATCH_SIZES, batch_gain
+    from ravine.theory.tuning.useful_batch import batch_sizes
 
     if out is not None:
         check_out(out)
 
+    curvature = curvature_from(mu, L, Q)
+    known = {"L_max": L_max, "mu_min": mu_min}
     result = batch_gain(
-        curvature_from(mu, L, Q),
-        L_max=L_max,
-        mu_min=mu_min,
-        batch_sizes=list(BATCH_SIZES) if sizes is None else sizes,
+        curvature, batch_sizes=list(BATCH_SIZES) if sizes is None else sizes, **known
     )
-
+    three = batch_sizes(curvature, **known)
     if out is not None:
         from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
 
-        save_picture(draw_batch_gain(batch_gain_data(result)), out)
+        save_picture(draw_batch_gain(batch_gain_data(result), three), out)
 
     if json:
-        print_json(batch_json(result, out))
+        print_json(batch_json(result, three, out))
     else:
-        _show(result, out)
+        _show(result, three, out)
 
 
-def batch_json(result: BatchGain, out: Path | None = None) -> dict[str, object]:
+def batch_json(result: BatchGain, three: BatchSizes, out: Path | None = None) -> dict[str, object]:
     """The documented keys of ``ravine batch --json``."""
     rows = zip(result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True)
     return {
         "curvature": curvature_json(result.curvature),
         "L_max": result.L_max,
         "mu_min": result.mu_min,
-        "critical_batch_size": result.critical,
+        "smallest_stable_batch": three.stable,
+        "momentum_pays_from": three.momentum_pays,
+        "useful_batch_size": three.useful.size,
+        "useful_batch_size_law": three.useful.law,
+        "useful_batch_size_sgd": three.useful_sgd.size,
         "batches": [
             {
                 "batch_size": size,
@@ -104,10 +109,16 @@ def batch_json(result: BatchGain, out: Path | None = None) -> dict[str, object]:
     }
 
 
-def _show(result: BatchGain, out: Path | None) -> None:
+def _show(result: BatchGain, three: BatchSizes, out: Path | None) -> None:
+    say(f"Smallest stable batch: {digits(three.stable)} (textbook Nesterov, in mean square).")
+    say(f"Momentum pays from batch size {digits(three.momentum_pays)}.")
+    say(
+        f"Largest useful batch: {digits(three.useful.size)} with momentum, "
+        f"{digits(three.useful_sgd.size)} with SGD; beyond, half of the samples are wasted."
+    )
     c = result.curvature
     say(
-        f"objective: mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; "
+        f"\nmu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; "
         f"single samples: {result.mu_min:g} to {result.L_max:g}\n"
     )
     L = float(c.L)
@@ -127,7 +138,6 @@ def _show(result: BatchGain, out: Path | None) -> None:
     ]
     table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows)
     say("\nSteps: to a tenth of √E‖y - x*‖², guaranteed for every such problem.")
-    say(result.sentence)
     if out is not None:
         say(f"Wrote {out}.")
 

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from ravine.arguments import Refusal
+from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method, nesterov
 
 PROBLEM = "Problem"
@@ -39,6 +41,10 @@ BatchSize = Annotated[
 ]
 Alpha = Annotated[float | None, option(METHOD, "--alpha", "Step size.", "N")]
 Beta = Annotated[float | None, option(METHOD, "--beta", "Momentum; may be negative.", "N")]
+Named = Annotated[
+    str | None,
+    option(METHOD, "--method", f"Published parameters of {', '.join(CATALOGUE)}.", "NAME"),
+]
 Gamma = Annotated[
     float | None, option(METHOD, "--gamma", "Look-ahead. Default: as beta (Nesterov).", "N")
 ]
@@ -85,8 +91,11 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
     return b if a is None else a
 
 
-def method_json(method: Method) -> dict[str, float]:
+def method_json(method: Method | LinearMethod) -> dict[str, Any]:
     """The keys of a method in every JSON output."""
+    if isinstance(method, LinearMethod):
+        return {"numerator": method.numerator.tolist(), "denominator": method.denominator.tolist()}
+
     return {name: float(getattr(method, name)) for name in ("alpha", "beta", "gamma")}
 
 

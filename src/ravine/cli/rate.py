@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ravine.arguments import Refusal
+from ravine.catalogue import named_method
 from ravine.cli.options import (
     Alpha,
     BatchSize,
@@ -12,6 +16,7 @@ from ravine.cli.options import (
     LargestTerm,
     LeastTerm,
     Mu,
+    Named,
     Smoothness,
     curvature_from,
     curvature_json,
@@ -29,6 +34,8 @@ from ravine.cli.output import (
     suggest,
     table,
 )
+from ravine.linear_method import LinearMethod
+from ravine.methods import Method
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder
@@ -42,6 +49,7 @@ def rate_command(
     alpha: Alpha = None,
     beta: Beta = None,
     gamma: Gamma = None,
+    method: Named = None,
     L_max: LargestTerm = None,
     batch_size: BatchSize = None,
     mu_min: LeastTerm = None,
@@ -49,8 +57,8 @@ def rate_command(
 ) -> None:
     """Tell whether a step size and a momentum converge, and how fast.
 
-    Without --alpha the textbook Nesterov parameters are judged. Without --L-max every sample has
-    the given curvature; with it, the curvature is that of the whole objective.
+    Without --alpha or --method the standard Nesterov parameters are judged. Without --L-max every
+    sample has the given curvature; with it, the curvature is that of the whole objective.
 
     For example:
 
@@ -59,15 +67,22 @@ def rate_command(
     - `ravine rate --Q 32 --alpha 0.02 --beta 0.5`
 
     - `ravine rate --Q 1000 --L-max 10000 --batch-size 64`
+
+    - `ravine rate --Q 1000 --method triple-momentum`
     """
     curvature = curvature_from(mu, L, Q)
-    rungs = ladder(
-        curvature,
-        method_from(curvature, alpha, beta, gamma),
-        L_max=L_max,
-        batch_size=1.0 if batch_size is None else batch_size,
-        mu_min=mu_min,
-    )
+    size = 1.0 if batch_size is None else batch_size
+    if method is None:
+        judged: Method | LinearMethod = method_from(curvature, alpha, beta, gamma)
+    elif alpha is not None or beta is not None or gamma is not None:
+        remedy = "drop --method, or --alpha, --beta and --gamma"
+        raise Refusal("method", "given without parameters", method, remedy)
+    else:
+        judged = named_method(method)(curvature, L_max=L_max, batch_size=size)
+
+    rungs = ladder(curvature, judged, L_max=L_max, batch_size=size, mu_min=mu_min)
+    if method is not None:
+        rungs = replace(rungs, called=named_method(method).title)
 
     if json:
         print_json(rate_json(rungs))
@@ -80,7 +95,11 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
     return {
         "curvature": curvature_json(rungs.curvature),
         "method": {"name": rungs.name, **method_json(rungs.method)},
-        **{rung.key: _rate_json(rung, rungs.rates[rung.key]) for rung in RUNGS},
+        **{
+            rung.key: _rate_json(rung, rungs.rates[rung.key])
+            for rung in RUNGS
+            if rung.key in rungs.rates
+        },
         "batches": batches_json(rungs),
         "critical_batch_size": rungs.critical_batch_size,
         "noise_coefficient": rungs.noise_coefficient,
@@ -115,17 +134,29 @@ def _rate_json(rung: Rung, rate: Bracket) -> object:
 def _show(rungs: Ladder) -> None:
     c = rungs.curvature
     problem = f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}"
-    say(f"{rungs.name}: {settings(rungs.method)}", style="bold")
+    say(f"{rungs.name}: {parameters_in_words(rungs.method)}", style="bold")
     say(f"on {problem}\n")
     rows = [
         (rung.title, coloured(_digits(rate), bool(rate.upper < 1.0)), rung.holds_for)
-        for rung, rate in zip(RUNGS, rungs.rates.values(), strict=True)
+        for rung in RUNGS
+        if (rate := rungs.rates.get(rung.key)) is not None
     ]
     table(("rung", "rate per step", "holds for"), rows, words=["holds for"])
     say(f"\n{_noise(rungs)}")
     say(f"{_batch(rungs)}\n")
     say(rungs.verdict)
     suggest(f"ravine recommend {curvature_options(c)}", "settings with a guarantee")
+
+
+def parameters_in_words(method: Method | LinearMethod) -> str:
+    """The parameters in one line: alpha, beta, gamma, or the coefficients of G(z)."""
+    if isinstance(method, LinearMethod):
+        above, below = (
+            ", ".join(f"{v:.6g}" for v in side) for side in (method.numerator, method.denominator)
+        )
+        return f"G = [{above}] / [{below}] in powers of z"
+
+    return settings(method)
 
 
 def _samples(rungs: Ladder) -> str:

@@ -26,7 +26,7 @@ from ravine.cli.options import (
 )
 from ravine.cli.output import print_json, rate_digits, say, settings, suggest
 from ravine.cli.rate import rate_json
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
 
 _BUDGET = "Budget of steps"

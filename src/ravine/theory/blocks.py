@@ -191,7 +191,7 @@ def _gaps(gaps: Sequence[int]) -> list[int]:
 
 
 def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
-    """Lemma 1's product T = B(L) B(mu)^{k_1} ... B(L) B(mu)^{k_s} at the usual parameters.
+    """Lemma 1's product T = B(L) B(mu)^{k_1} ... B(L) B(mu)^{k_s} at the standard parameters.
 
     The product is the one of the main text. With a further B(L) at its right end, as in
     the appendix of the paper, it would be nilpotent: B(L)² = 0 at alpha = 1/L.

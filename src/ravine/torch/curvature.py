@@ -22,8 +22,9 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.noise.moments import stationary_variance
-from ravine.torch.copies import BatchLoss, first_sample, joined, quiet, size_of
+from ravine.torch.batches import BatchLoss, each_tensor, joined, size_of
 from ravine.torch.products import flat, hessian_product, shaped, top_eigenpairs
+from ravine.torch.untouched import quiet
 
 SAMPLES = 256
 """Samples for the mean Hessian: its top eigenvalue is then known to some per cent."""
@@ -290,7 +291,7 @@ def _largest_of_samples(
     largest = 0.0
     for batch in batches[:SINGLES]:
         try:
-            one = hessian_product(model, loss, [first_sample(batch)])
+            one = hessian_product(model, loss, [each_tensor(lambda t: t[:1], batch)])
             product = lambda v, one=one: root * one(root * v)  # noqa: E731
             values, _ = top_eigenpairs(product, start, 1, steps=SINGLE_STEPS)
         except (RuntimeError, TypeError, ValueError, IndexError):

@@ -15,7 +15,7 @@ from ravine.theory.finite_sums.odd_term_rate import odd_term_rate
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.noise.moments import exact_noise_coefficient
-from ravine.theory.tuning.noise_budget import budget_error
+from ravine.theory.tuning.budget import moment_after
 
 if TYPE_CHECKING:
     from ravine.web.view import View
@@ -48,9 +48,8 @@ def _noise_floor(view: View, plane: Method) -> FloatArray:
 def _moments_after(view: View, plane: Method) -> FloatArray:
     """E r² after K steps at lambda = mu and lambda = L, from r = 1; shape (..., 2)."""
     alpha, beta, gamma = np.broadcast_arrays(plane.alpha, plane.beta, plane.gamma)
-    ends = np.array([1.0, view.Q])
-    noise = np.float64(view.sigma2)
-    return budget_error(alpha, beta, ends, noise, np.float64(1.0), view.K, gamma=gamma)
+    each = Method(alpha[..., None], beta[..., None], gamma[..., None])
+    return moment_after(np.array([1.0, view.Q]), each, sigma2=view.sigma2, steps=view.K)
 
 
 def _error_after(view: View, plane: Method) -> FloatArray:

@@ -16,6 +16,7 @@ import xarray as xr
 import ravine.engine.sweep as sweeping
 import ravine.engine.tiles as running
 from ravine.arguments import Refusal
+from ravine.engine.storage.grid import TileGrid
 from ravine.engine.storage.store import TileStore, open_store, store_status
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, worst_case_quadratic
@@ -236,7 +237,7 @@ def test_interrupted_it_says_how_far_it_came_and_can_go_on(whole, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "sweep.zarr")
     monkeypatch.undo()
-    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to go on\n"
+    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to continue\n"
     assert capsys.readouterr().err.endswith(line)
     same_bits(run(tmp_path / "sweep.zarr").load(), whole[1])
 
@@ -248,6 +249,26 @@ def test_a_store_keeps_its_own_tiles(tmp_path, counted):
     (store / "tiles" / "00000002.json").unlink()
     run(store, tile=1000)
     assert counted[len(first) :] == [(200, 300)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "pixels"), [((7, 5), 5), ((7, 5), 12), ((7, 5), 3), ((7, 5), 999), ((11,), 4)]
+)
+def test_boxes_and_tiles_cover_every_pixel_once_and_agree(shape, pixels):
+    grid = TileGrid.cut(shape, pixels)
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    seen = []
+    for number in range(grid.total):
+        first, last = grid.tile(number)
+        assert numbers[grid.box(number)].ravel().tolist() == list(range(first, last))
+        seen += range(first, last)
+    assert seen == list(range(numbers.size))
+
+
+def test_a_tile_is_whole_rows_or_a_part_of_one():
+    assert TileGrid.cut((7, 5), 12).chunk == (2, 5)
+    assert TileGrid.cut((7, 5), 3).chunk == (1, 3)
+    assert TileGrid.cut((7, 5), 3).place(3) == (1, 1)
 
 
 def run_all_but_the_last_tile(store):

@@ -47,6 +47,21 @@ def test_a_larger_batch_never_hurts():
     assert result.gain[0] == 1.0
 
 
+def test_one_batch_size_is_named_once():
+    result = batch_gain(Curvature(1, 1000), L_max=10_000, batch_sizes=[64])
+    assert result.sentence.count("times at 64") == 1
+
+
+def test_no_step_of_sgd_is_faster():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        Q, share, size = 10.0 ** rng.uniform([0.01, 0.0, 0.0], [4.0, 3.0, 5.0])
+        known = {"L_max": share * Q, "batch_size": size, "mu_min": rng.uniform(0.0, 1.0)}
+        best = fastest_iid(Curvature(1, Q), **known, momentum=False)
+        line = Method(float(best.method.alpha) * np.geomspace(0.5, 2.0, 101))
+        assert iid_rate(Curvature(1, Q), line, **known).min() >= best.rate * (1.0 - 1e-13)
+
+
 def test_no_gain_is_said_so():
     result = batch_gain(Curvature(1, 50), L_max=4000, batch_sizes=[1, 4])
     assert "momentum gains nothing over SGD up to batches of 4." in result.sentence

@@ -12,6 +12,7 @@ from ravine.arguments import FloatArray
 from ravine.engine.cuda.finite_sum import entries_of, launches
 from ravine.engine.cuda.linear_model_kernel import LinearModelLayout, linear_model_kernel
 from ravine.engine.cuda.measures import Runs, new_runs, summarise
+from ravine.engine.cuda.row_slopes import LOSSES
 from ravine.engine.cuda.source import SIMULATED
 from ravine.engine.cuda.whole_gradient_kernel import WholeGradientLayout, whole_gradient_kernel
 from ravine.engine.cuda.work_queue import WorkQueue
@@ -40,6 +41,8 @@ def lacking(spec: Spec) -> str | None:
         return f"a linear model of {d} weights, more than {MOST_WEIGHTS}"
     if batch > MOST_WEIGHTS:
         return f"batch={batch}, more than {MOST_WEIGHTS}"
+    if spec.problem.loss.kernel_code not in LOSSES:
+        return f"the loss {type(spec.problem.loss).__name__}"
 
     return None
 

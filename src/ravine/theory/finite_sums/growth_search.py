@@ -25,6 +25,8 @@ _FLOOR = 1e-12
 """Growth below which a mean problem counts as solved in a few steps."""
 _LOWEST_EXCESS = -25.0
 """Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
+_LIMITING = 1e-7
+"""Sharpness of a radius that decides on which side of a guess the growth is."""
 _SHARPEST = 1e-10
 """Relative error of a radius below which it is rounding."""
 _COARSEST = 1e-2
@@ -118,10 +120,9 @@ def search_growth(
 
         radius, M = loop.radius(kappa, M, sharpness)
         excess = math.log(radius) if radius > 0.0 else -1e3
-        if excess > 0.0:
-            low = t
-        else:
-            high = t
+        # A coarse radius may be on the wrong side of 1: taken for a limit, it would end the search.
+        if sharpness <= _LIMITING:
+            low, high = (t, high) if excess > 0.0 else (low, t)
 
         trail.append((t, excess))
         t_next = t + _secant(trail)

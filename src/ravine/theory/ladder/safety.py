@@ -109,7 +109,8 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
     if np.any(weight > 0.0):
         steps.append(_inner_step(L, beta, gamma, size, most, weight))
 
-    return np.minimum.reduce(np.broadcast_arrays(*steps))[()]
+    least: FloatArray = np.minimum.reduce(np.broadcast_arrays(*steps))
+    return least[()]
 
 
 def _inner_step(

@@ -19,10 +19,11 @@ from ravine.arguments import (
     real,
 )
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.rates import block_radius, check_shapes
-from ravine.theory.ladder.transfer import LinearMethod, circle_rate
+from ravine.theory.ladder.transfer import circle_rate
 
 Where: TypeAlias = npt.NDArray[np.bool_]
 

@@ -55,7 +55,7 @@ def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
 
     ‖A^k‖ is the largest ‖B(λ)^k‖ over the spectrum, so the supremum is taken over k >= 0 and
     every λ in [mu, L]. For Nesterov's method no parameters are known for which a λ inside beats
-    both ends; at the usual ones mu attains it, near k = √Q, and the peak grows like √Q/e. Heavy
+    both ends; at the standard ones mu attains it, near k = √Q, and the peak grows like √Q/e. Heavy
     ball near resonance peaks inside.
 
     Parameters

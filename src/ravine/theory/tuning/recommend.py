@@ -14,6 +14,7 @@ from ravine.curvature import Curvature
 from ravine.markup import card
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.finite_sums.sense import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
@@ -21,13 +22,11 @@ from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
-from ravine.theory.tuning.batch_budget import fastest_batch_budget
 from ravine.theory.tuning.batch_gain import fastest_pair
+from ravine.theory.tuning.budget import Budget, fastest_budget
 from ravine.theory.tuning.fastest import fastest_mean_square
-from ravine.theory.tuning.grid_zoom import zoom
-from ravine.theory.tuning.noise_budget import fastest_budget
+from ravine.theory.tuning.search import least
 from ravine.values import Value
 
 _MARGIN = 1e-9
@@ -244,12 +243,12 @@ def _for_any_sampling(
     proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {_digits(rungs.worst_case_rate)} a step, from at most "
+        f"a factor {_digits(rungs.worst_case_rate)} per step, from at most "
         f"{proof.transient_gain:.4g} times its start, to at most {proof.noise_gain:.4g} times the "
         "mean gradient norm at the minimiser"
     )
 
-    quantity = "worst-case rate a step"
+    quantity = "worst-case rate per step"
 
     return Recommendation(
         Setting.ANY_SAMPLING, method, rungs.worst_case_rate, quantity, reason, guarantee, rungs
@@ -267,7 +266,8 @@ def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> 
     def objective(log_step: FloatArray) -> FloatArray:
         return np.asarray(worst_case_rate(curvature, Method(np.exp(log_step), momentum)))
 
-    (log_step,), _ = zoom(objective, [(float(np.log(_SHORTEST * limit)), float(np.log(longest)))])
+    axis = np.linspace(np.log(_SHORTEST * limit), np.log(longest), 401)
+    (log_step,), _ = least(objective, [axis], precision=1e-15)
     return Method(np.exp(log_step), momentum)
 
 
@@ -308,12 +308,12 @@ def _for_mini_batches(
     )
     guarantee = (
         f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
-        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} a step or faster in the long run, "
+        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} per step or faster in the long run, "
         f"and E‖y - x*‖² ends at no more than {floor:.4g} times the variance of a batch's gradient "
         "at the minimiser"
     )
 
-    quantity = "guaranteed root-mean-square rate a step"
+    quantity = "guaranteed root-mean-square rate per step"
 
     return Recommendation(
         Setting.MINI_BATCHES, best.method, best.rate, quantity, reason, guarantee, rungs, gain
@@ -328,11 +328,11 @@ def _for_batch_budget(
     steps: int,
     kind: ErrorQuantity,
 ) -> Recommendation:
-    method, value = fastest_batch_budget(
+    best = fastest_budget(
         curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
     )
     batch_size = known["batch_size"]
-    rungs = ladder(curvature, method, **known)
+    rungs = ladder(curvature, best.method, **known)
     reason = (
         f"the least worst-direction {kind.sentence} after {steps} steps over all alpha and beta, "
         f"by the exact second moments with random curvature of batches of {batch_size:g}"
@@ -340,41 +340,46 @@ def _for_batch_budget(
     guarantee = (
         f"for batches of {batch_size:g} drawn independently, whose Hessians share eigenvectors, "
         f"and gradient variance {sigma2:g} at the minimiser in the direction counted, "
-        f"{kind.sentence} is at most {value:.6g} after {steps} steps"
+        f"{kind.sentence} is {_at_most(best)} after {steps} steps"
     )
 
     if rungs.iid_rate >= 1.0:
         guarantee += "; these parameters are not safe in the long run: stop there"
 
     quantity = f"{kind.sentence} after {steps} steps"
-    return Recommendation(Setting.MINI_BATCHES, method, value, quantity, reason, guarantee, rungs)
+    setting = Setting.MINI_BATCHES
+    return Recommendation(setting, best.method, best.value, quantity, reason, guarantee, rungs)
 
 
 def _for_additive_noise(
     curvature: Curvature, sigma2: float, distance: float, steps: int, kind: ErrorQuantity
 ) -> Recommendation:
-    start = one_number("distance", distance, "positive", remedy="give ‖x_0 - x*‖, e.g. 1.0")
-    method, value = fastest_budget(
-        curvature, sigma2=sigma2, start=start, steps=steps, quantity=kind
-    )
-    rungs = ladder(curvature, method)
+    best = fastest_budget(curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind)
+    rungs = ladder(curvature, best.method)
     spectrum = np.linspace(float(curvature.mu), float(curvature.L), 17)
-    path = second_moment(spectrum, method, sigma2=sigma2, start=start, steps=steps, quantity=kind)
+    path = second_moment(
+        spectrum, best.method, sigma2=sigma2, start=distance, steps=steps, quantity=kind
+    )
     reason = (
         f"the least worst-direction {kind.sentence} after {steps} gradients over all alpha and "
         "beta, by the exact second moments"
     )
     guarantee = (
         f"on every quadratic with this curvature and noise variance {sigma2:g} in the direction "
-        f"counted, {kind.sentence} is at most {value:.6g} after {steps} gradients"
+        f"counted, {kind.sentence} is {_at_most(best)} after {steps} gradients"
     )
     if rungs.spectral_radius >= 1.0:
         guarantee += "; these parameters are not stable: stop there"
 
-    _confirm(float(path[-1].max()), value)
+    _confirm(float(path[-1].max()), best.value)
     quantity = f"{kind.sentence} after {steps} gradients"
     setting = Setting.ADDITIVE_NOISE
-    return Recommendation(setting, method, value, quantity, reason, guarantee, rungs)
+    return Recommendation(setting, best.method, best.value, quantity, reason, guarantee, rungs)
+
+
+def _at_most(best: Budget) -> str:
+    """A bound, or the largest value of a fine sample of curvatures."""
+    return f"at most {best.value:.6g}" if best.certain else f"about {best.value:.6g}"
 
 
 def _confirm(seen: float, claimed: float) -> None:
@@ -395,7 +400,7 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     )
     guarantee = (
         f"under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor {rate:.6g} "
-        "a step; another sampling or another sum is not covered"
+        "per step; another sampling or another sum is not covered"
     )
-    quantity = "root-mean-square rate a step"
+    quantity = "root-mean-square rate per step"
     return Recommendation(Setting.FINITE_SUM, method, rate, quantity, reason, guarantee, rungs)
