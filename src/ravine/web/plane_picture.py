@@ -16,9 +16,9 @@ from ravine.web.picture import Layer, axis, joined, line
 from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.view import RIGHT, Axis, View
 
-GRID = {False: 48, True: 96}
+GRID = {False: 36, True: 72}
 """Points of the borders along an axis: while something moves, and at rest."""
-HALVINGS = {False: 1, True: 5}
+HALVINGS = {False: 1, True: 2}
 """How often the border of the costly rung is bisected between them."""
 PIXELS = {False: 64, True: 160}
 """Points along an axis of a quantity in colour."""

@@ -89,6 +89,7 @@ export function refresh() {
 }
 
 export function rewind() {
+  pause();
   shown = 0;
   refresh();
 }
