@@ -337,7 +337,7 @@ def test_every_form_has_the_map_and_the_code():
     assert "single steps 0.4 to 0.6" in text
     assert "85 steps in trials; nothing of yours was changed" in text
     assert len(advice.map_table().splitlines()) == 1 + 4 * 3
-    assert advice._repr_html_().count("<tr>") == 1 + len(ROWS) + 1 + 4 * 3
+    assert advice.map_table() in advice._repr_html_()
     data = json.loads(advice.to_json())
     assert data["rows"][-1]["loss"] is None
     assert data["map"][1] == {
@@ -377,7 +377,7 @@ def test_without_curvature_there_is_no_map():
     assert advice.limit is None
     assert advice.iid_limit is None
     assert "Stable in mean square" not in str(advice)
-    assert advice._repr_html_().count("<table>") == 1
+    assert "any batches" not in advice._repr_html_()
     assert json.loads(advice.to_json())["map"] == []
 
 
