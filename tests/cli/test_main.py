@@ -62,7 +62,7 @@ def test_the_installed_command_prints_no_traceback():
 def test_the_shell_completes_commands_and_options():
     command = [sys.executable, "-c", "from ravine.cli import main; main()"]
     for words, expected in (
-        ("ravine re", ["recommend", "reproduce"]),
+        ("ravine re", ["recommend", "rescale", "reproduce"]),
         ("ravine rate --be", ["--beta"]),
     ):
         asked = {

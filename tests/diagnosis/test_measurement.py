@@ -55,14 +55,14 @@ def test_excess_of_a_quadratic_is_that_of_its_objective(data, survey_of):
     X, y = data(rows=20, d=3)
     seen = survey_of(X, y, l2=0.1)
     points = np.random.default_rng(0).standard_normal((2, 3, 4))
-    other = objective_watch(seen.model, seen.minimum.value, None)
+    other = objective_watch(seen.model, seen.minimum.value)
     np.testing.assert_allclose(seen.watch(points), other(points), rtol=1e-9)
 
 
 def test_excess_never_rounds_to_less_than_zero(data, survey_of):
     X, _ = data(rows=20, d=3)
     seen = survey_of(X, np.arange(20) % 2, l2=0.1)
-    above = objective_watch(seen.model, seen.minimum.value + 1e-15, None)
+    above = objective_watch(seen.model, seen.minimum.value + 1e-15)
     assert above(seen.model.spread(seen.minimiser, 1, 1))[0, 0] == 0.0
 
 

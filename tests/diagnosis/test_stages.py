@@ -11,7 +11,6 @@ from ravine.diagnosis import diagnose
 from ravine.diagnosis.diagnosis import safe
 from ravine.diagnosis.minimum import FULL_LIMIT, minimum_of
 from ravine.diagnosis.prediction import Outcome
-from ravine.diagnosis.row_model import RowModel
 from ravine.diagnosis.setup import make_setup
 from ravine.diagnosis.work import loss_work
 from ravine.tables import as_table
@@ -81,7 +80,7 @@ def test_counts_have_a_loss_of_their_own_and_no_certificate(data):
     X, _ = data(rows=60)
     counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0]))
     result = diagnose(X, counts, loss="poisson", batch_size=10, **QUICK)
-    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-10
+    assert np.linalg.norm(result.survey.model.gradient(result.survey.minimiser)) < 1e-10
     assert result.survey.certified_curvature is None
     assert result.recommendation is not None
     with pytest.raises(ValueError, match="y must be zero or more for the poisson loss"):
@@ -92,7 +91,7 @@ def test_outliers_have_a_loss_of_their_own(data):
     X, y = data(rows=60)
     y[7] += 1000.0
     result = diagnose(X, y, loss="huber", l2=0.05, batch_size=10, **QUICK)
-    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-8
+    assert np.linalg.norm(result.survey.model.gradient(result.survey.minimiser)) < 1e-8
     assert result.recommendation is not None
     # One row that is far off hardly moves the minimiser.
     assert np.abs(result.survey.minimiser - np.arange(1.0, 5.0)).max() < 1.5
@@ -240,9 +239,9 @@ def test_wide_data_of_many_classes_find_their_minimum_with_few_products():
         sampling="reshuffle", shuffle=0, standardise=True, intercept=True, validation=None, seed=0,
     )[0]  # fmt: skip
     problem = setup.problem()[0]
-    model = RowModel(problem.X, problem.loss, problem.l2)
+    model = problem
     # Counted seconds of 400 products: without the preconditioner they do not suffice.
-    found = minimum_of(problem, model, seconds=1600.0 * loss_work(model, 1, 1))
+    found = minimum_of(model, seconds=1600.0 * loss_work(model, 1, 1))
     assert model.dimension > FULL_LIMIT
     assert found.gap < 1e-10
     np.testing.assert_allclose(problem.gradient(found.point), 0.0, atol=1e-9)

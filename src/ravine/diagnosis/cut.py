@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import Refusal
 from ravine.choices import Choice
+from ravine.problems.row_model import Drawn as Drawn
+from ravine.problems.row_model import Indices as Indices
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.rules import Draws
 
-Indices = npt.NDArray[np.intp]
 
-
-class Batches(Choice):
-    """Whether batches are cut anew or stay the same.
+class BatchRule(Choice):
+    """Whether batches are reshuffled every epoch or stay the same.
 
     Examples
     --------
-    >>> Batches("recut").sentence
+    >>> BatchRule("recut").sentence
     'every epoch cuts the rows into new batches, as a shuffling data loader does'
     """
 
@@ -33,19 +31,8 @@ class Batches(Choice):
     FIXED = "fixed", "the rows are cut once, and the batches stay the same"
 
 
-class Drawn(NamedTuple):
-    """The rows of one step, for every seed.
-
-    ``rows`` has shape (seeds, m). ``parts`` has the weight of each row in its batch's mean, or is
-    None where all batches of the step have m rows; a shorter batch is padded with weights 0.
-    """
-
-    rows: Indices
-    parts: FloatArray | None
-
-
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Batching:
     """The mini-batches of a training run.
 
     Attributes
@@ -53,9 +40,9 @@ class Cut:
     rows, batch_size
         Rows of the data, and rows in a batch; the last batch of an epoch may be shorter.
     batches
-        Whether they are cut anew each epoch.
+        Whether they are reshuffled every epoch.
     sampling
-        In which order they come. Cut anew, ``iid`` means that each batch is a fresh draw of rows
+        In which order they come. Reshuffled, ``iid`` means that each batch is a new draw of rows
         with replacement, and ``reshuffle`` that an epoch visits each row once.
     order
         The rows in the order in which a fixed cut takes them.
@@ -63,14 +50,14 @@ class Cut:
 
     rows: int
     batch_size: int
-    batches: Batches
+    batches: BatchRule
     sampling: Sampling
     order: Indices
 
     @property
     def recut(self) -> bool:
-        """Whether batches are cut anew each epoch."""
-        return self.batches is Batches.RECUT
+        """Whether the rows are reshuffled into new batches every epoch."""
+        return self.batches is BatchRule.RECUT
 
     @property
     def sizes(self) -> Indices:
@@ -152,32 +139,32 @@ class Cut:
             yield Drawn(padded[drawn], None if even else parts[drawn])
 
 
-def make_cut(
+def make_batching(
     rows: int,
     batch_size: int,
-    batches: Batches | str | None,
+    batches: BatchRule | str | None,
     sampling: Sampling,
     shuffle: int | None,
-) -> Cut:
+) -> Batching:
     """The cut that was asked for; by default anew each epoch, where the order allows it."""
     free = sampling in (Sampling.IID, Sampling.RESHUFFLE)
     if batches is None:
-        rule = Batches.RECUT if free and shuffle is not None else Batches.FIXED
+        rule = BatchRule.RECUT if free and shuffle is not None else BatchRule.FIXED
     else:
-        rule = Batches.parse(batches)
+        rule = BatchRule.parse(batches, "batches")
 
-    if rule is Batches.RECUT and not free:
+    if rule is BatchRule.RECUT and not free:
         remedy = "use batches='fixed', or sampling='reshuffle'"
         raise Refusal("batches", f"fixed for {sampling.value} order", "recut", remedy)
     if batch_size == rows:
         # One batch of all rows is the same however it is cut.
-        rule, sampling = Batches.FIXED, Sampling.CYCLIC
+        rule, sampling = BatchRule.FIXED, Sampling.CYCLIC
 
     order = np.arange(rows, dtype=np.intp)
     if shuffle is not None:
         order = np.random.default_rng(shuffle).permutation(rows)
 
-    return Cut(rows, batch_size, rule, sampling, order)
+    return Batching(rows, batch_size, rule, sampling, order)
 
 
 def batch_order(

@@ -34,7 +34,7 @@ class Disagreement:
         The columns that make it up, (name, weight) with squared weights adding up to 1 over all.
     batches
         Of a fixed cut, the batches that drive it, the strongest first; empty for batches that are
-        cut anew, where rows drive it.
+        reshuffled, where rows drive it.
     shares
         Share of each of them (of each of ``rows`` where there are no ``batches``) in what the
         disagreement adds to the mean-square growth.

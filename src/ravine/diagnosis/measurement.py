@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Cut
+from ravine.diagnosis.cut import Batching
 from ravine.diagnosis.recipe import Recipe
-from ravine.diagnosis.row_model import RowModel
 from ravine.engine.measures import divergence_limit
 from ravine.engine.recursion import held, iterate
+from ravine.problems.row_model import RowModel
 
 Watch: TypeAlias = Callable[[FloatArray], FloatArray]
 """Excess loss f(y) - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
@@ -90,7 +90,7 @@ class Runs:
 
 def follow(
     model: RowModel,
-    cut: Cut,
+    cut: Batching,
     recipes: Sequence[Recipe],
     start: FloatArray,
     minimiser: FloatArray,
@@ -185,16 +185,10 @@ def _quadratic_excess(centre: FloatArray, roots: FloatArray, points: FloatArray)
     return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
 
-def objective_watch(model: RowModel, minimum: float, weights: FloatArray | None) -> Watch:
+def objective_watch(model: RowModel, minimum: float) -> Watch:
     """Excess of any loss: the whole objective at every point, less its least value."""
-    return partial(_objective_excess, model, minimum, weights)
-
-
-def _objective_excess(
-    model: RowModel, minimum: float, weights: FloatArray | None, points: FloatArray
-) -> FloatArray:
     # At the minimiser the difference of two equal losses may round to less than zero.
-    return np.maximum(model.objective(points, weights) - minimum, 0.0)
+    return lambda points: np.maximum(model.objectives(points) - minimum, 0.0)
 
 
 def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.row_model import RowModel
 from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
 from ravine.problems.newton import newton
@@ -60,35 +59,35 @@ class Minimum:
     gap: float = 0.0
 
 
-def minimum_of(problem: LinearModel, model: RowModel, *, seconds: float = math.inf) -> Minimum:
+def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
     """Find the minimiser and the spectrum of the Hessian there.
 
     Beyond ``FULL_LIMIT`` coordinates the search ends after about ``seconds`` of counted work.
     """
-    if problem.dimension > FULL_LIMIT:
-        return _by_products(problem, model, seconds)
+    if model.dimension > FULL_LIMIT:
+        return _by_products(model, seconds)
 
     if model.quadratic:
-        zero = np.zeros(problem.dimension)
-        values, vectors = _curved(problem.hessian(zero))
+        zero = np.zeros(model.dimension)
+        values, vectors = _curved(model.hessian(zero))
         x = zero
 
         # The second pass takes the rounding of the first one back.
         for _ in range(2):
-            x = x - vectors @ ((vectors.T @ problem.gradient(x)) / values)
+            x = x - vectors @ ((vectors.T @ model.gradient(x)) / values)
     else:
-        zero = np.zeros(problem.dimension)
-        x = newton(zero, problem.gradient, _newton_step(problem), objective=problem.objective)
-        values, vectors = _curved(problem.hessian(x))
+        zero = np.zeros(model.dimension)
+        x = newton(zero, model.gradient, _newton_step(model), objective=model.objective)
+        values, vectors = _curved(model.hessian(x))
 
-    flat = problem.dimension - len(values)
-    return Minimum(x, float(problem.objective(x)), values, vectors, flat, True)
+    flat = model.dimension - len(values)
+    return Minimum(x, float(model.objective(x)), values, vectors, flat, True)
 
 
-def _newton_step(problem: LinearModel):  # type: ignore[no-untyped-def]
+def _newton_step(model: LinearModel):  # type: ignore[no-untyped-def]
     def step(x: FloatArray, g: FloatArray) -> FloatArray:
-        H = problem.hessian(x)
-        if problem.l2 > _RANK * float(np.trace(H)):
+        H = model.hessian(x)
+        if model.l2 > _RANK * float(np.trace(H)):
             return np.asarray(np.linalg.solve(H, g))
 
         values, vectors = _curved(H)
@@ -108,7 +107,7 @@ def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values[kept], vectors[:, kept]
 
 
-def _by_products(problem: LinearModel, model: RowModel, seconds: float) -> Minimum:
+def _by_products(model: LinearModel, seconds: float) -> Minimum:
     """The same without a Hessian: conjugate gradients, and the largest eigenvalues by Lanczos.
 
     Conjugate gradients from zero stay in the range of the Hessian, so that they end in the
@@ -117,9 +116,9 @@ def _by_products(problem: LinearModel, model: RowModel, seconds: float) -> Minim
     """
     from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
-    d = problem.dimension
+    d = model.dimension
     zero = np.zeros(d)
-    first = float(np.linalg.norm(problem.gradient(zero)))
+    first = float(np.linalg.norm(model.gradient(zero)))
     most = int(min(_PRODUCTS * _NEWTON, seconds / (4.0 * loss_work(model, 1, 1))))
     met: list[float] = []
     nearby = _Preconditioner(model)
@@ -143,10 +142,10 @@ def _by_products(problem: LinearModel, model: RowModel, seconds: float) -> Minim
 
     def gradient(x: FloatArray) -> FloatArray:
         # Out of time, the search ends here: a gradient of zero has nothing to follow.
-        return zero if len(met) >= most else problem.gradient(x)
+        return zero if len(met) >= most else model.gradient(x)
 
     iterations = _PASSES if model.quadratic else _NEWTON
-    x = newton(zero, gradient, solve, objective=problem.objective, iterations=iterations)
+    x = newton(zero, gradient, solve, objective=model.objective, iterations=iterations)
     hessian = model.hessian_at(x)
     operator = LinearOperator((d, d), matvec=lambda v: hessian(v.ravel()), dtype=np.float64)
     begin = np.random.default_rng(0).standard_normal(d)
@@ -155,20 +154,20 @@ def _by_products(problem: LinearModel, model: RowModel, seconds: float) -> Minim
     rest = operator @ vectors[:, -1] - values[-1] * vectors[:, -1]
     values[-1] += float(np.linalg.norm(rest))
     curved = [m for m in met if m > _RANK * values[-1]]
-    low = problem.l2 if problem.l2 > 0.0 else min(curved, default=float(values[0]))
+    low = model.l2 if model.l2 > 0.0 else min(curved, default=float(values[0]))
     spectrum = np.concatenate([[min(low, float(values[0]))], values])
-    value = float(problem.objective(x))
+    value = float(model.objective(x))
 
     # f(x) - f* <= ‖g‖²/(2 mu), and mu >= l2.
-    size = float(np.linalg.norm(problem.gradient(x))) ** 2 / (2.0 * spectrum[0])
-    gap = size / max(float(problem.objective(zero)) - value, 1e-300)
+    size = float(np.linalg.norm(model.gradient(x))) ** 2 / (2.0 * spectrum[0])
+    gap = size / max(float(model.objective(zero)) - value, 1e-300)
     return Minimum(x, value, spectrum, vectors, 0, False, min(gap, 1.0))
 
 
 class _Preconditioner:
     """The inverse of s XᵀX/n + l2 for each output, with s the mean curvature in the scores."""
 
-    def __init__(self, model: RowModel) -> None:
+    def __init__(self, model: LinearModel) -> None:
         self.model = model
         self.used = not model.sparse and model.features <= FULL_LIMIT and model.l2 > 0.0
         if self.used:

@@ -21,7 +21,7 @@ from ravine.arguments import (
 from ravine.diagnosis.candidates import candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.comparison import compare
-from ravine.diagnosis.cut import Batches
+from ravine.diagnosis.cut import BatchRule
 from ravine.diagnosis.diagnosis import Diagnosis, best_of, safe
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.floors import floors
@@ -78,7 +78,7 @@ def diagnose(
     loss: str | None = None,
     l2: float | None = None,
     batch_size: int | None = None,
-    batches: Batches | str | None = None,
+    batches: BatchRule | str | None = None,
     sampling: Sampling | str = Sampling.RESHUFFLE,
     alpha: float | None = None,
     beta: float | None = None,

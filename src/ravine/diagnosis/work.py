@@ -6,8 +6,8 @@ the same command gives the same answer on a busy machine and on an idle one.
 
 from __future__ import annotations
 
-from ravine.diagnosis.cut import Cut
-from ravine.diagnosis.row_model import RowModel
+from ravine.diagnosis.cut import Batching
+from ravine.problems.row_model import RowModel
 
 _STEP = 6e-5
 """Seconds of a step beside its arithmetic: two dozen calls of NumPy."""
@@ -28,7 +28,7 @@ _USUAL_SCORE = 25e-9
 """Seconds for the slope of one score, which is an exponential for most losses."""
 
 
-def step_work(model: RowModel, cut: Cut, runs: int, seeds: int) -> float:
+def step_work(model: RowModel, cut: Batching, runs: int, seeds: int) -> float:
     """Seconds of one step of so many runs on each of so many seeds."""
     m = cut.batch_size
     width = runs * model.outputs

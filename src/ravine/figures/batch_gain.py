@@ -8,7 +8,18 @@ import numpy as np
 
 from ravine import __version__
 from ravine.arguments import FloatArray
-from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, name_panels, panels
+from ravine.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    legend_below,
+    name_panels,
+    panels,
+    styled,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,6 +74,7 @@ def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray,
     return sizes, steps
 
 
+@styled
 def draw_batch_gain(data: xr.Dataset, three: BatchSizes) -> Figure:
     """Draw :func:`batch_gain_data`: steps and samples against batch size, with three marks."""
     figure, axes = panels(1, 2, height=3.2)
@@ -103,7 +115,5 @@ def draw_batch_gain(data: xr.Dataset, three: BatchSizes) -> Figure:
     left.set_title("guaranteed for every problem")
     right.set_title(f"Q = {data.attrs['Q']:g}, L_max/L = {share:g}")
     name_panels(axes)
-    figure.legend(
-        handles=left.get_lines(), loc="outside lower center", ncols=3, frameon=False, fontsize=7.5
-    )
+    legend_below(figure, left.get_lines(), 3)
     return figure

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import BLUE, GREY, RED, legend_below, name_panels, panels
+from ravine.figures.style import BLUE, GREY, RED, legend_below, name_panels, panels, styled
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
 from ravine.sampling import Sampling
@@ -247,6 +247,7 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
     return {"compared": float(compared), "inside": float(inside)}
 
 
+@styled
 def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     """Draw Figure 2: the third coordinate for each n, with its growth."""
     from matplotlib.lines import Line2D
@@ -257,7 +258,6 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         _draw_run(axis, data.sel(n=n), int(n))
 
-    axes[0, 0].set_ylabel("third coordinate of y − x*")
     ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
     runs = [
         np.abs(run[: end + 1]).max() for run, end in zip(data["third"].values, ends, strict=True)
@@ -289,7 +289,7 @@ def _draw_run(axis: Axes, one: xr.Dataset, n: int) -> None:
     axis.axhline(0.0, color="black", linewidth=0.5)
     exact = float(one["almost_sure_exact"].sel(sampling=DRAWN.value))
     axis.set_title(f"n = {n}: {exact:.5f} per step")
-    axis.set_xlabel("step k")
+    axis.set(xlabel="step k", ylabel="third coordinate of y − x*")
     axis.set_xlim(0, shown)
 
 

@@ -24,6 +24,7 @@ from ravine.figures.style import (
     cell_edges,
     legend_below,
     panels,
+    styled,
 )
 from ravine.methods import Method
 from ravine.problems.least_squares import least_squares
@@ -324,8 +325,9 @@ def plane_findings(data: xr.Dataset) -> list[str]:
     ]
 
 
+@styled
 def draw_noise_plane(data: xr.Dataset) -> Figure:
-    """Draw a :func:`noise_plane`: a row a condition number; coefficients, then rates."""
+    """Draw a :func:`noise_plane`: one row per condition number; coefficients, then rates."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm, PowerNorm
     from matplotlib.lines import Line2D
@@ -357,14 +359,14 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
             )  # fmt: skip
             _contours(axis, one, name)
             if row == 0:
-                axis.set_title(words, fontsize=7.5)
+                axis.set_title(words)
             axis.set_xticks([0, 1, 2, 3])
             axis.set_yticks([-1, -0.5, 0, 0.5, 1])
 
         axes[row, 0].set_ylabel(f"Q = {Q:g}\nmomentum β")
 
     for axis in axes[-1]:
-        axis.set_xlabel("step αL")
+        axis.set_xlabel("step size αL")
 
     for kind, span, label in (
         ("coefficient", axes[:, :_COEFFICIENTS], "noise coefficient, L² E‖y − x*‖² / (d σ²)"),
@@ -375,7 +377,6 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
             extend="both" if kind == "coefficient" else "neither",
         )  # fmt: skip
         bar.set_label(label)
-        bar.ax.tick_params(labelsize=7.0)
         if kind == "rate":
             bar.set_ticks([0.4, 0.6, 0.8, 0.9, 1.0])
 

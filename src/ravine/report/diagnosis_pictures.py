@@ -184,5 +184,5 @@ def draw_curves(result: Diagnosis) -> Figure:
 
 
 def _shown(values: FloatArray) -> FloatArray:
-    """Cut off what has diverged: beyond a hundred times the start nothing is learnt."""
+    """Leave out what has diverged: beyond a hundred times the start nothing is learnt."""
     return np.where(np.isfinite(values) & (values < 1e2) & (values > 0.0), values, np.nan)

@@ -6,21 +6,33 @@ all runs of a seed are then one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Drawn, Indices
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.losses import Loss
 
+Indices: TypeAlias = npt.NDArray[np.intp]
 Slopes: TypeAlias = Callable[[FloatArray, Indices], FloatArray]
 """Derivative of the loss in the scores: (scores (rows, runs * outputs), rows) to the same shape."""
 
 _CHUNK = 2**22
 """Scores that are worked on at once, 32 MiB of them: no copy of the data is made."""
+
+
+class Drawn(NamedTuple):
+    """The rows of one step, for every seed.
+
+    ``rows`` has shape (seeds, m). ``parts`` has the weight of each row in its batch's mean, or is
+    None where all batches of the step have m rows; a shorter batch is padded with weights 0.
+    """
+
+    rows: Indices
+    parts: FloatArray | None
 
 
 class RowModel:
@@ -34,7 +46,14 @@ class RowModel:
         The loss with its target.
     l2
         Weight of the regulariser.
+
+    Attributes
+    ----------
+    row_weights
+        Weight of each row in the mean, None where all count the same.
     """
+
+    row_weights: FloatArray | None = None
 
     def __init__(self, X: Any, loss: Loss, l2: float) -> None:
         self.X = X
@@ -110,7 +129,21 @@ class RowModel:
 
         return np.asarray(block.T @ (part[:, None] * bent))
 
-    def losses(self, points: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    def chunks(self) -> Iterator[slice]:
+        """Slices of the rows that are worked on one after the other."""
+        wide = max(self.features, self.outputs)
+        step = self.rows if self.sparse else max(1, _CHUNK // wide)
+        for first in range(0, self.rows, step):
+            yield slice(first, min(first + step, self.rows))
+
+    def weights_of(self, rows: slice) -> FloatArray:
+        """Weights in the mean over all rows of some of them."""
+        if self.row_weights is None:
+            return np.full(rows.stop - rows.start, 1.0 / self.rows)
+
+        return self.row_weights[rows]
+
+    def losses(self, points: FloatArray) -> FloatArray:
         """Mean loss of all rows at every point, without the regulariser: (seeds, runs)."""
         seeds, f, width = points.shape
         runs = width // self.outputs
@@ -119,10 +152,10 @@ class RowModel:
         total = np.zeros(seeds * runs)
 
         for first in range(0, self.rows, step):
-            rows = np.arange(first, min(first + step, self.rows))
-            Z = np.asarray(self.X[first : first + step] @ flat)
-            share = np.full(len(rows), 1.0 / self.rows) if weights is None else weights[rows]
-            total += share @ self._values(Z, rows, seeds * runs)
+            rows = slice(first, min(first + step, self.rows))
+            Z = np.asarray(self.X[rows] @ flat)
+            which = np.arange(rows.start, rows.stop)
+            total += self.weights_of(rows) @ self._values(Z, which, seeds * runs)
 
         return total.reshape(seeds, runs)
 
@@ -131,13 +164,13 @@ class RowModel:
         values = self.loss.values(Z.reshape(-1, self.outputs), which)  # type: ignore[arg-type]
         return np.asarray(values.reshape(len(rows), count))
 
-    def objective(self, points: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    def objectives(self, points: FloatArray) -> FloatArray:
         """Mean loss and regulariser at every point: (seeds, runs)."""
         runs = points.shape[2] // self.outputs
         split = points.reshape(len(points), self.features, runs, self.outputs)
         squares = np.einsum("sfrk,sfrk->sr", split, split)
 
-        return np.asarray(self.losses(points, weights) + 0.5 * self.l2 * squares)
+        return np.asarray(self.losses(points) + 0.5 * self.l2 * squares)
 
     @property
     def quadratic(self) -> bool:
@@ -146,8 +179,7 @@ class RowModel:
 
     def bend(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Curvature of the loss of some rows in their one score at ``x``, shape (m,)."""
-        scores = np.asarray(self.X[rows] @ x.reshape(self.features, -1))
-        return self.loss.pair(scores, 0, 0, rows)  # type: ignore[arg-type]
+        return self.loss.pair(self.scores(rows, x), 0, 0, rows)  # type: ignore[arg-type]
 
     def row_roots(
         self, rows: Indices, x: FloatArray, basis: FloatArray | None = None
@@ -184,7 +216,7 @@ class RowModel:
 
     def _score_roots(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Roots of the Hessian in the scores of some rows, (m, outputs, outputs)."""
-        scores = np.asarray(self.X[rows] @ x.reshape(self.features, -1))
+        scores = self.scores(rows, x)
         K = range(self.outputs)
         entries = [[self.loss.pair(scores, c, e, rows) for e in K] for c in K]  # type: ignore[arg-type]
         values, turn = np.linalg.eigh(np.moveaxis(np.array(entries), 2, 0))
@@ -194,36 +226,38 @@ class RowModel:
     def row_gradients(self, rows: Indices, x: FloatArray, basis: FloatArray) -> FloatArray:
         """Gradient of the loss of each row at ``x`` in the coordinates of ``basis``: (m, k)."""
         block = self.X[rows]
-        scores = np.asarray(block @ x.reshape(self.features, -1))
-        slopes = self.slopes(scores, rows)
+        slopes = self.slopes(self.scores(rows, x), rows)
         along = np.asarray(block @ basis.reshape(self.features, -1))
         along = along.reshape(len(rows), self.outputs, basis.shape[1])
 
         return np.asarray(np.einsum("mok,mo->mk", along, slopes))
 
-    def row_gradient(self, rows: Indices, x: FloatArray) -> FloatArray:
+    def scores(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
+        """Scores of some rows at one point, shape (m, outputs)."""
+        return np.asarray(self.X[rows] @ x.reshape(self.features, -1))
+
+    def row_gradient(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
         """Gradient at ``x`` of the mean of some rows and the regulariser, shape (d,)."""
-        block = self.X[rows]
-        scores = np.asarray(block @ x.reshape(self.features, -1))
-        slopes = self.slopes(scores, rows)
+        slopes = self.loss.slopes(self.scores(rows, x), rows)  # type: ignore[arg-type]
+        return np.asarray((self.X[rows].T @ slopes).ravel() / len(slopes) + self.l2 * x)
 
-        return np.asarray((block.T @ slopes).ravel() / len(rows) + self.l2 * x)
-
-    def hessian_at(self, x: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """The Hessian of the mean over all rows at ``x``, as its product with a vector (d,)."""
+    def hessian_at(
+        self, x: FloatArray, batch: slice | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        """The Hessian at ``x`` of all rows, or of a batch, as its product with a vector (d,)."""
+        parts = list(self.chunks()) if batch is None else [batch]
         # A quadratic has the same Hessian everywhere: its scores are not needed.
-        scores = None if self.quadratic else np.asarray(self.X @ x.reshape(self.features, -1))
-        step = self.rows if self.sparse else max(1, _CHUNK // self.features)
+        scores = None if self.quadratic else [self.scores(rows, x) for rows in parts]
 
         def product(v: FloatArray) -> FloatArray:
             total = self.l2 * v
             V = v.reshape(self.features, -1)
-            for first in range(0, self.rows, step):
-                block = self.X[first : first + step]
-                rows = slice(first, min(first + step, self.rows))
+            for i, rows in enumerate(parts):
+                block = self.X[rows]
                 along = np.asarray(block @ V)
-                curved = self.loss.curve(along if scores is None else scores[rows], along, rows)
-                total = total + np.asarray(block.T @ curved).ravel() / self.rows
+                curved = self.loss.curve(along if scores is None else scores[i], along, rows)
+                w = self.weights_of(rows) if batch is None else np.full(len(along), 1 / len(along))
+                total = total + np.asarray(block.T @ (w[:, None] * curved)).ravel()
 
             return np.asarray(total)
 

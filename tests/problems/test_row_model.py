@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ravine.diagnosis.cut import Drawn
-from ravine.diagnosis.row_model import RowModel
 from ravine.problems import from_data
 from ravine.problems.losses import make_loss
+from ravine.problems.row_model import Drawn, RowModel
 
 LOSSES = ["squared", "logistic", "multinomial"]
 
@@ -29,7 +28,7 @@ def test_many_runs_at_once_are_the_single_ones(loss, sparse):
     stacked = np.moveaxis(points.reshape(2, 5, 3, model.outputs), 1, 2).reshape(2, 3, -1)
     drawn = Drawn(np.tile(np.arange(24), (2, 1)), None)
     pull = model.pull(drawn, stacked, model.slopes).reshape(2, 3, 5, model.outputs)
-    values = model.objective(stacked)
+    values = model.objectives(stacked)
     for s in range(2):
         for r in range(5):
             expected = problem.gradient(points[s, r])
