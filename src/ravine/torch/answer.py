@@ -60,7 +60,8 @@ class Advice:
     """Of SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
     direction: DirectionalCurvature | None
-    """Of Adam, AdamW and RMSprop at the end of the winning trial; of large models at its start."""
+    """Of Adam, AdamW and RMSprop at the end of the trial with the least loss; of SGD and ASG with
+    large models at the start."""
     direction_limit: float | None
     budget: str
     optimizer: str
@@ -109,7 +110,7 @@ class Advice:
             if self.momentum is not None:
                 return "local: along the sharpest direction at these weights"
             return (
-                "with the preconditioner held fixed, at the end of the winning trial. It does not "
+                "with the preconditioner held fixed, at the end of the best trial. It does not "
                 "apply to the first steps without warm-up, nor where the curvature changes within "
                 "steps, as with cross-entropy. Beyond it Adam does not diverge: its preconditioner "
                 "grows until the limit holds, and learning slows down"
