@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
 from ravine.methods import Method
-from ravine.theory.finite_sums.growth_plane import growth_plane
+from ravine.theory.finite_sums.second_moments import growth_plane
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
