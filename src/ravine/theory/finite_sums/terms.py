@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, real
 from ravine.choices import Choice
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
 
@@ -86,6 +87,10 @@ class Scalars(NamedTuple):
 
 def one_method(method: Method) -> Scalars:
     """Refuse a method that stands for a whole plane of parameters."""
+    if isinstance(method, LinearMethod):
+        known = "run it, or ask for iid_rate and worst_case_rate"
+        raise Refusal("method", "a Method for a given sum", "a LinearMethod", known)
+
     remedy = "give one method at a time"
     return Scalars(
         one_number("alpha", method.alpha, remedy=remedy),
