@@ -16,7 +16,7 @@ from ravine.problems.counterexample import counterexample, turning_quadratics
 from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.noisy_gradients import additive_noise
-from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor, second_moment
 from ravine.web.picture import Layer, axis, decades, drawable, joined, line
@@ -152,7 +152,7 @@ def _inconsistent(view: View) -> tuple[list[Layer], str]:
     order: dict[str, Any] = {"sampling": view.sampling}
     runs = ensemble(problem, view.method, at, trajectories=RUNS, seed=view.seed, **order)
     exact, plain = (
-        odd_term_moment(1.0, view.Q, method, n=view.n, steps=view.K, **order)[at]
+        inconsistent_term_moment(1.0, view.Q, method, n=view.n, steps=view.K, **order)[at]
         for method in (view.method, sgd(view.curvature))
     )
     lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, exact, plain)
