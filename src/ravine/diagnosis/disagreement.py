@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Indices
+from ravine.diagnosis.batching import Indices
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method
 

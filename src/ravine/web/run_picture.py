@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,18 @@ def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
 
 def _paths(view: View) -> dict[str, FloatArray]:
     """Points of the chosen method and of SGD on the four quadratics."""
-    problem = turning_quadratics(1.0, view.Q)
-    both = {"chosen": view.method, "sgd": sgd(view.curvature)}
+    plain = sgd(view.curvature)
     return {
-        key: np.asarray(run(problem, method, TURNS, sampling="cyclic").y)
-        for key, method in both.items()
+        "chosen": _path(view.Q, view.step / view.Q, view.beta, view.gamma),
+        "sgd": _path(view.Q, float(plain.alpha), 0.0, None),
     }
+
+
+@lru_cache(maxsize=64)
+def _path(Q: float, alpha: float, beta: float, gamma: float | None) -> FloatArray:
+    """The path of one method, kept: two pictures show it, and SGD's stays while the point moves."""
+    method = Method(alpha, beta, gamma)
+    return np.asarray(run(turning_quadratics(1.0, Q), method, TURNS, sampling="cyclic").y)
 
 
 def _turning(view: View) -> tuple[list[Layer], str]:
