@@ -68,7 +68,7 @@ _SUBJECTS = {
 """Modules that are shown under a name of their own."""
 
 _HOMES = {
-    "ravine.catalogue": ("CATALOGUE", "NamedMethod", "named_method"),
+    "ravine.catalogue": ("NamedMethod", "named_method"),
     "ravine.curvature": ("Curvature",),
     "ravine.diagnosis": ("Diagnosis", "diagnose"),
     "ravine.engine.measures": ("Outcome",),
@@ -97,7 +97,7 @@ _HOMES = {
         "StationaryCovariance",
         "counterexample_growth",
         "growth",
-        "odd_term_moment",
+        "inconsistent_term_moment",
         "stationary_covariance",
     ),
     "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),

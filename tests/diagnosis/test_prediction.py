@@ -6,11 +6,11 @@ import pytest
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.estimate import over_runs
 from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
-from ravine.diagnosis.stability import Growths
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 
 
 def a_growth(low, high, sense):

@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ravine.diagnosis.cut import make_batching
+from ravine.diagnosis.batching import make_batching
 from ravine.diagnosis.work import loss_work, step_work
 from ravine.problems.losses import make_loss
 from ravine.problems.row_model import RowModel

@@ -27,7 +27,7 @@ def test_many_runs_at_once_are_the_single_ones(loss, sparse):
     points = rng.standard_normal((2, 5, model.dimension))
     stacked = np.moveaxis(points.reshape(2, 5, 3, model.outputs), 1, 2).reshape(2, 3, -1)
     drawn = Drawn(np.tile(np.arange(24), (2, 1)), None)
-    pull = model.pull(drawn, stacked, model.slopes).reshape(2, 3, 5, model.outputs)
+    pull = model.drawn_gradient(drawn, stacked, model.slopes).reshape(2, 3, 5, model.outputs)
     values = model.objectives(stacked)
     for s in range(2):
         for r in range(5):
@@ -53,14 +53,14 @@ def test_the_quadratic_model_bends_as_the_hessian_does(loss):
     x = np.random.default_rng(4).standard_normal(model.dimension)
     v = np.random.default_rng(5).standard_normal(model.dimension)
     drawn = Drawn(np.arange(24)[None], None)
-    bent = model.pull(drawn, v.reshape(1, 3, -1), model.bent_at(x))
+    bent = model.drawn_gradient(drawn, v.reshape(1, 3, -1), model.hessian_slopes(x))
     np.testing.assert_allclose(bent.ravel(), problem.hessian(x) @ v, atol=1e-12)
 
 
 def test_padded_rows_do_not_count():
     model, _ = a_model("squared")
     points = np.ones((1, 3, 2))
-    short = model.pull(Drawn(np.arange(2)[None], None), points, model.slopes)
+    short = model.drawn_gradient(Drawn(np.arange(2)[None], None), points, model.slopes)
     parts = np.array([[0.5, 0.5, 0.0]])
-    padded = model.pull(Drawn(np.array([[0, 1, 0]]), parts), points, model.slopes)
+    padded = model.drawn_gradient(Drawn(np.array([[0, 1, 0]]), parts), points, model.slopes)
     np.testing.assert_allclose(short, padded, rtol=1e-12)

@@ -129,14 +129,15 @@ def test_momentum_is_kept_on_request(linear, loader):
 
 
 def test_the_limit_of_adam_is_that_of_its_preconditioned_curvature(loader):
-    """On a quadratic in one weight: lambda = h/P, with P from the winning trial's own state."""
+    """On a quadratic in one weight: lambda = h/P, with P from the best trial's own state."""
+    torch.manual_seed(1)
     model = torch.nn.Linear(1, 1, bias=False)
     batches = [(x[:, :1], y) for x, y in loader]
     whole = [(torch.cat([x for x, _ in batches]), torch.cat([y for _, y in batches]))]
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.99))
     advice = advise(model, MSE, whole, optimizer=adam, budget="race", schedule="constant")
     hessian = 2.0 * float(whole[0][0].square().mean())
-    trial = next(row for row in advice.rows if row.outcome == "won")
+    trial = min(advice.rows, key=lambda row: (-row.steps, row.loss))
     setting = Setting(
         model, adam, batch_loss(MSE), BatchReplay(whole, torch.device("cpu")),
         advice.schedule, Weights(model),
@@ -337,7 +338,7 @@ def test_every_form_has_the_map_and_the_code():
     assert "single steps 0.4 to 0.6" in text
     assert "85 steps in trials; nothing of yours was changed" in text
     assert len(advice.map_table().splitlines()) == 1 + 4 * 3
-    assert advice._repr_html_().count("<tr>") == 1 + len(ROWS) + 1 + 4 * 3
+    assert advice.map_table() in advice._repr_html_()
     data = json.loads(advice.to_json())
     assert data["rows"][-1]["loss"] is None
     assert data["map"][1] == {
@@ -377,7 +378,7 @@ def test_without_curvature_there_is_no_map():
     assert advice.limit is None
     assert advice.iid_limit is None
     assert "Stable in mean square" not in str(advice)
-    assert advice._repr_html_().count("<table>") == 1
+    assert "any batches" not in advice._repr_html_()
     assert json.loads(advice.to_json())["map"] == []
 
 

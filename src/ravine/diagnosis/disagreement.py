@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Indices
+from ravine.diagnosis.batching import Indices
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method
 
@@ -72,7 +72,7 @@ def disagreement(
         shares = moments.shares(grown) * moments.weights
     else:
         pushed = moments.sandwich(np.eye(moments.dimension))
-        shares = moments.spread.squares() * moments.weights
+        shares = moments.deviations.squares() * moments.weights
 
     shares = np.maximum(shares, 0.0)
     total = float(shares.sum())
@@ -113,7 +113,7 @@ def disagreement(
 
 def _along(survey: Survey, axis: FloatArray, mean: float) -> FloatArray:
     """Curvature of each batch, or of each single row, along an axis."""
-    apart = survey.moments.spread.along(axis)
+    apart = survey.moments.deviations.along(axis)
     if survey.cut.recut:
         # The spread of a batch is that of a row times the root of this factor.
         apart = apart / np.sqrt(max(survey.cut.variance_factor, 1e-300))

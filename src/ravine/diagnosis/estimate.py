@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.interval import interval
+from ravine.theory.finite_sums.limits import interval
 
 
 @dataclass(frozen=True)

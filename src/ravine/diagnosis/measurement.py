@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Batching
+from ravine.diagnosis.batching import Batching
 from ravine.diagnosis.recipe import Recipe
 from ravine.engine.measures import divergence_limit
 from ravine.engine.recursion import held, iterate
@@ -111,7 +111,7 @@ def follow(
     draws = cut.draws(seeds, np.random.default_rng(seed))
     K = model.outputs
     states = iterate(
-        lambda _, y: model.pull(next(draws), y, model.slopes),
+        lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
         model.spread(start, seeds, len(recipes)),
         steps=steps,
         alpha=_by_output([float(r.method.alpha) for r in recipes], K),

@@ -15,13 +15,13 @@ from ravine.diagnosis.candidates import Candidate
 from ravine.diagnosis.estimate import Estimate, over_runs
 from ravine.diagnosis.floors import Floors
 from ravine.diagnosis.measurement import Runs
-from ravine.diagnosis.stability import Growths
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.time_budget import TimeBudget
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.deadline import Deadline
+from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.moment_curve import Curve, Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ravine.diagnosis.batching import BatchRule, Indices
 from ravine.diagnosis.columns import column_sizes
-from ravine.diagnosis.cut import BatchRule, Indices
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
 from ravine.diagnosis.race import race

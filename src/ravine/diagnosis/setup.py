@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
+from ravine.diagnosis.batching import Batching, BatchRule, Indices, make_batching
 from ravine.diagnosis.columns import column_sizes
-from ravine.diagnosis.cut import Batching, BatchRule, Indices, make_batching
 from ravine.problems import LinearModel
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.losses import Loss, make_loss

@@ -18,10 +18,10 @@ from ravine.arguments import (
     seed_number,
     whole,
 )
+from ravine.diagnosis.batching import BatchRule
 from ravine.diagnosis.candidates import candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.comparison import compare
-from ravine.diagnosis.cut import BatchRule
 from ravine.diagnosis.diagnosis import Diagnosis, best_of, safe
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.floors import floors

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.cut import Batching, Indices
+from ravine.diagnosis.batching import Batching, Indices
 from ravine.diagnosis.measurement import Watch, objective_watch, quadratic_watch
 from ravine.diagnosis.minimum import Minimum, minimum_of
 from ravine.problems import LinearModel

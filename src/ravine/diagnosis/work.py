@@ -6,7 +6,7 @@ the same command gives the same answer on a busy machine and on an idle one.
 
 from __future__ import annotations
 
-from ravine.diagnosis.cut import Batching
+from ravine.diagnosis.batching import Batching
 from ravine.problems.row_model import RowModel
 
 _STEP = 6e-5

@@ -17,7 +17,7 @@ from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
-from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -180,7 +180,9 @@ def _measured(
         out["mean"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
     else:
         squares = horizon**2
-        exact = odd_term_moment(MU, L, nesterov(curvature), n=n, sampling=rule, steps=HORIZON)[-1]
+        exact = inconsistent_term_moment(
+            MU, L, nesterov(curvature), n=n, sampling=rule, steps=HORIZON
+        )[-1]
         half = z * squares.std() / np.sqrt(trajectories)
         mean = squares.mean()
         out["square"] = (float(exact), mean, mean - half, mean + half)

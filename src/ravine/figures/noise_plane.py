@@ -30,7 +30,7 @@ from ravine.methods import Method
 from ravine.problems.least_squares import least_squares
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
-from ravine.theory.blocks import block
+from ravine.theory.blocks import block, moment_block
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
@@ -258,10 +258,8 @@ def mean_square_from_rest(
         X = np.stack([np.stack([law.y, shared], -1), np.stack([shared, law.velocity], -1)], axis=-2)
 
         ends = _carried(B, first, X) - _carried(B, last + 1, X)
-
-        # S -> B S Bᵀ as a matrix on the four entries of S.
-        lift = np.einsum("...ij,...kl->...ikjl", B, B).reshape(*B.shape[:-2], 4, 4)
-        solution = np.linalg.solve(np.eye(4) - lift, ends.reshape(*B.shape[:-2], 4, 1))
+        right = np.stack([ends[..., 0, 0], ends[..., 0, 1], ends[..., 1, 1]], axis=-1)
+        solution = np.linalg.solve(np.eye(3) - moment_block(B), right[..., None])
         total += np.asarray(law.y) - solution[..., 0, 0] / (last + 1 - first)
 
     return total

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-_HALVINGS = 5
+_HALVINGS = 4
 """Bisections of a border between two grid points: to a thirtieth of their distance."""
 _FAR = 0.5
 """Rates farther than this from 1 are clipped: contours are interpolated linearly."""

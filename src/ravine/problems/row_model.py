@@ -93,7 +93,7 @@ class RowModel:
         which = np.repeat(rows, Z.shape[1] // self.outputs)
         return self.loss.slopes(tall, which).reshape(Z.shape)  # type: ignore[arg-type]
 
-    def bent_at(self, x: FloatArray) -> Slopes:
+    def hessian_slopes(self, x: FloatArray) -> Slopes:
         """Slopes of the quadratic model at ``x``: the Hessian in the scores times the scores."""
         scores = np.asarray(self.X @ x.reshape(self.features, -1))
         if self.outputs == 1:
@@ -107,11 +107,11 @@ class RowModel:
 
         return bent
 
-    def pull(self, drawn: Drawn, points: FloatArray, slopes: Slopes) -> FloatArray:
+    def drawn_gradient(self, drawn: Drawn, points: FloatArray, slopes: Slopes) -> FloatArray:
         """Gradient of the drawn batch of every seed at its points, of the shape of ``points``."""
         seeds, m = drawn.rows.shape
         if self.sparse:
-            parts = [self._sparse_pull(drawn, points, slopes, s) for s in range(seeds)]
+            parts = [self._sparse_gradient(drawn, points, slopes, s) for s in range(seeds)]
             return np.stack(parts) + self.l2 * points
 
         block = self.X[drawn.rows]
@@ -121,7 +121,9 @@ class RowModel:
 
         return np.asarray(np.swapaxes(block, 1, 2) @ bent + self.l2 * points)
 
-    def _sparse_pull(self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int) -> FloatArray:
+    def _sparse_gradient(
+        self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int
+    ) -> FloatArray:
         rows = drawn.rows[s]
         block = self.X[rows]
         bent = slopes(np.asarray(block @ points[s]), rows)

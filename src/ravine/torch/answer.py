@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -60,7 +60,8 @@ class Advice:
     """Of SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
     direction: DirectionalCurvature | None
-    """Of Adam, AdamW and RMSprop at the end of the winning trial; of large models at its start."""
+    """Of Adam, AdamW and RMSprop at the end of the trial with the least loss; of SGD and ASG with
+    large models at the start."""
     direction_limit: float | None
     budget: str
     optimizer: str
@@ -109,7 +110,7 @@ class Advice:
             if self.momentum is not None:
                 return "local: along the sharpest direction at these weights"
             return (
-                "with the preconditioner held fixed, at the end of the winning trial. It does not "
+                "with the preconditioner held fixed, at the end of the best trial. It does not "
                 "apply to the first steps without warm-up, nor where the curvature changes within "
                 "steps, as with cross-entropy. Beyond it Adam does not diverge: its preconditioner "
                 "grows until the limit holds, and learning slows down"
@@ -245,54 +246,20 @@ class Advice:
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
-        tried = [
-            (f"{r.lr:.3g}", "" if r.momentum is None else f"{r.momentum:g}", str(r.steps),
-             f"{r.loss:.4g}", r.outcome)
-            for r in self.rows
-        ]  # fmt: skip
-        page = f"<p><b>{self.sentence}</b></p>"
-        if self.improves:
-            page += f"<p>{self._expectation()}</p><pre>{self.code}</pre>"
-        page += _html_table(("lr", "momentum", "steps", "loss", "outcome"), tried)
-        if self.limit is not None:
-            page += f"<p>{self._limit_words()}</p>"
-        if self.curvature is not None:
-            allowed = [
-                (f"{r.momentum:g}", str(r.batch_size), f"{r.limit:.3g}", f"{r.iid_limit:.3g}")
-                for r in self.map()
-            ]
-            page += _html_table(("momentum", "batch", "limit of lr", "any batches"), allowed)
-
-        return page
+        first, rest = str(self).split("\n", 1)
+        return f"<p><b>{escape(first)}</b></p><pre>{escape(rest)}</pre>"
 
     def to_json(self) -> str:
         """Everything as JSON; numbers that are not finite are null."""
-        return json.dumps(
-            _finite(
-                {
-                    "lr": self.lr,
-                    "momentum": self.momentum,
-                    "lrs": self.lrs,
-                    "schedule": self.schedule.name,
-                    "planned_steps": self.schedule.steps,
-                    "code": self.code,
-                    "improves": self.improves,
-                    "start_loss": self.start_loss,
-                    "loss": self.loss,
-                    "loss_range": list(self.loss_range),
-                    "flat_range": list(self.flat_range),
-                    "steps": self.steps,
-                    "budget": self.budget,
-                    "limit": self.limit,
-                    "iid_limit": self.iid_limit,
-                    "critical_batch_size": self.critical_batch_size,
-                    "scope": self.scope,
-                    "rows": [asdict(row) for row in self.rows],
-                    "map": [asdict(row) for row in self.map()],
-                }
-            ),
-            indent=2,
-        )
+        names = (
+            "lr", "momentum", "lrs", "code", "improves", "start_loss", "loss", "loss_range",
+            "flat_range", "steps", "budget", "limit", "iid_limit", "critical_batch_size", "scope",
+        )  # fmt: skip
+        data = {name: getattr(self, name) for name in names}
+        data |= {"schedule": self.schedule.name, "planned_steps": self.schedule.steps}
+        data |= {"rows": [asdict(row) for row in self.rows]}
+        data |= {"map": [asdict(row) for row in self.map()]}
+        return json.dumps(_finite(data), indent=2)
 
     def plot(self, path: str | None = None) -> Any:
         """Loss against lr, and the map of what the curvature allows; saved to ``path`` if given."""
@@ -311,17 +278,11 @@ def _reach(rows: list[Row], bound: float) -> float:
     return rows[-1].lr
 
 
-def _html_table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{value}</td>" for value in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
-
-
 def _finite(value: Any) -> Any:
     """The same with None in place of numbers that are not finite, all the way down."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_finite(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -21,6 +21,7 @@ from torch.func import functional_call, hessian, vmap
 from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.ladder.step_limits import largest_step
 from ravine.theory.noise.moments import stationary_variance
 from ravine.torch.batches import BatchLoss, each_tensor, joined, size_of
 from ravine.torch.products import flat, hessian_product, shaped, top_eigenpairs
@@ -101,15 +102,11 @@ class LocalCurvature:
         """The largest lr for which V Var_y < 1 in every direction: safe for any such batches."""
         batch = batch_size or self.batch_size
         look = momentum if gamma is None else gamma
-        high = 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * look) * self.top)
-        lrs = high * np.geomspace(1e-6, 1.0, 2000)
         positive = self.eigenvalues > 0.0
-        variance = stationary_variance(
-            self.eigenvalues[positive][:, None], Method(lrs, momentum, look)
-        ).y
-        stable = np.all(self.spread[positive][:, None] / batch * variance < 1.0, axis=0)
-        first = int(np.argmin(stable)) if not stable.all() else len(lrs)
-        return float(lrs[max(first - 1, 0)])
+        eigenvalues = self.eigenvalues[positive]
+        ratios = self.spread[positive] / batch / eigenvalues
+        limits = largest_step(eigenvalues, variance_ratio=ratios, beta=momentum, gamma=look)
+        return float(np.min(limits, initial=np.inf))
 
     def iid_limit(
         self, momentum: float, gamma: float | None = None, batch_size: float = 0

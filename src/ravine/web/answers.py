@@ -35,7 +35,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     ``settings`` are those of the page; ``search`` instead begins with an address, and ``preset``
     goes to a place by its name: the answers to both hold the settings that follow. ``cursor`` asks
     for the numbers at one point and nothing else. ``plane`` and ``run`` are the keys of the
-    pictures that the page shows already. ``fine`` asks for pictures as they are at rest.
+    pictures that the page shows already. ``fine`` asks for the plane as it is at rest, ``bound``
+    for the bound of a run with noise, which may take longer than all the rest.
     """
     view = _view(request)
     if "cursor" in request:
@@ -48,7 +49,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         "active": view.active,
         "words": readout(view),
         "plane": _plane(view, fine=fine, shown=request.get("plane")),
-        "run": _run(view, fine=fine, shown=request.get("run")),
+        "run": _run(view, bound=request.get("bound") is True, shown=request.get("run")),
     }
     if fine:
         told |= {"preset": preset_of(view), "python": python_code(view)}
@@ -86,13 +87,13 @@ def _plane(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
     return {"key": key, "fine": fine, "picture": plane_picture(view, fine=fine)}
 
 
-def _run(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
-    fine = fine or view.example is not Example.NOISE  # all of it is there at once
-    key = run_key(view, fine=fine)
+def _run(view: View, *, bound: bool, shown: Any) -> dict[str, Any] | None:
+    bound = bound or view.example is not Example.NOISE  # all of it is there at once
+    key = run_key(view, fine=bound)
     if shown in (key, run_key(view, fine=True)):
         return None
 
-    told = {"key": key, "fine": fine, "picture": run_picture(view, bound=fine)}
+    told = {"key": key, "fine": bound, "picture": run_picture(view, bound=bound)}
     if view.example is Example.TURNING:
         told["path"] = turning_path(view)
 

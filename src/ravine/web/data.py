@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.figures.plane import Plane, Region
+from ravine.figures.plane import Mark, Plane, Region
 from ravine.figures.style import METHODS
 from ravine.markup import Cell, table
 from ravine.report.diagnosis_pictures import plane
-from ravine.web.picture import Layer, axis, decades, joined, line
+from ravine.theory.ladder.rungs import RUNGS
+from ravine.web.picture import axis, decades, line
+from ravine.web.plane_picture import mark_layers, region_layers
 
 if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
@@ -20,11 +23,28 @@ FRAMEWORKS = ("torch", "sklearn", "numpy")
 _MOST = 6  # methods whose losses are drawn
 
 
+def in_page_words(text: str) -> str:
+    """The text with a field of the page, or a whole command, for a flag of the command line.
+
+    Examples
+    --------
+    >>> in_page_words("use --target to change it")
+    'use the field "column to predict" to change it'
+    >>> in_page_words("use --missing fill")
+    'use ravine diagnose --missing fill'
+    """
+    text = re.sub(r"--target\b", '"column to predict"', text)
+    text = text.replace('use "column', 'use the field "column').replace(
+        'with "', 'with the field "'
+    )
+    return re.sub(r"(?<!diagnose )(?<![\w-])--(?=[a-z])", "ravine diagnose --", text)
+
+
 def shown(result: Diagnosis) -> dict[str, Any]:
     """Everything that the page shows of a diagnosis, as plain values that JSON can hold."""
     record = result.to_dict()
     return {
-        "read": result.answer.data,
+        "read": [in_page_words(words) for words in result.answer.data],
         "html": _html(result),
         "L": record["curvature"]["L"],
         "plane": _plane_picture(result, record),
@@ -36,7 +56,7 @@ def _html(result: Diagnosis) -> str:
     """What to do, with code to copy, and all methods; what comes from the table is escaped."""
     answer = result.answer
     lines = "".join(f"<p>{escape(words)}</p>" for words in answer.lines)
-    notes = "".join(f'<p class="hint">{escape(words)}</p>' for words in answer.notes)
+    notes = "".join(f'<p class="hint">{escape(in_page_words(words))}</p>' for words in answer.notes)
     codes = "".join(
         f'<div class="row code-head"><span class="hint">{name}</span>'
         f'<button class="quiet small" data-copy="code-{name}">Copy</button></div>'
@@ -60,38 +80,26 @@ def _html(result: Diagnosis) -> str:
 
 
 def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> dict[str, Any]:
+    """The plane of these batches, with every method that was tried."""
     data = plane(result)
-
-    def region(rate: Any, colour: str, words: str) -> Region:
-        return Region(words, words, words, colour, ("#ffffff", "-"), words, np.exp(rate.T))
-
     regions = [
-        region(data.exact_gradients, "#ffffcc", "converges with exact gradients"),
-        region(data.mean_square, "#41b6c4", "converges with these batches"),
-    ]
-    plain = Plane(data.steps, data.momenta, tuple(regions), log=True)
-    layers: list[Layer] = [
-        {"kind": "fill", "colour": one.colour, "words": one.words, **joined(plain.borders(one))}
-        for one in regions
+        Region(words, words, words, colour, ("#ffffff", "-"), words, np.exp(rate.T))
+        for rate, colour, words in (
+            (data.exact_gradients, RUNGS[0].colour, "converges with exact gradients"),
+            (data.mean_square, RUNGS[2].colour, "converges with these batches"),
+        )
     ]
     L = record["curvature"]["L"]
-    named = {record["recommended"], record["methods"][0]["key"]}
-    layers += [
-        {
-            "kind": "dot",
-            "x": one["alpha"] * L,
-            "y": one["beta"],
-            "key": one["key"],
-            "words": one["name"],
-            "named": one["key"] in named,
-        }
-        for one in record["methods"]
+    marks = [
+        Mark(one["key"], one["name"], one["alpha"] * L, one["beta"]) for one in record["methods"]
     ]
+    whole = Plane(data.steps, data.momenta, tuple(regions), tuple(marks), log=True)
+    named = {record["recommended"], record["methods"][0]["key"]}
     ends = float(data.steps[0]), float(data.steps[-1])
     return {
         "x": axis("step size αL", *ends, log=True),
-        "y": axis("momentum β", float(data.momenta[0]), 1.0),
-        "layers": layers,
+        "y": axis("momentum β", float(data.momenta[0]), 1.05),
+        "layers": region_layers(whole) + mark_layers(whole, named),
     }
 
 

@@ -16,9 +16,9 @@ from ravine.web.picture import Layer, axis, joined, line
 from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.view import RIGHT, Axis, View
 
-GRID = {False: 48, True: 96}
+GRID = {False: 36, True: 72}
 """Points of the borders along an axis: while something moves, and at rest."""
-HALVINGS = {False: 1, True: 5}
+HALVINGS = {False: 1, True: 2}
 """How often the border of the costly rung is bisected between them."""
 PIXELS = {False: 64, True: 160}
 """Points along an axis of a quantity in colour."""
@@ -39,13 +39,7 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     plane = _plane(view.only(*_BORDERS), fine)
     layers: list[Layer] = []
     if view.colour == "regions":
-        for one in plane.regions:
-            fill = {"kind": "fill", "colour": one.colour, "words": one.label}
-            layers.append(fill | joined(plane.borders(one)))
-        layers += [
-            {"kind": "words", "ink": ink_on(label.ground), **label._asdict()}
-            for label in plane.labels()
-        ]
+        layers += region_layers(plane)
     else:
         layers.append(_heat(view, QUANTITIES[view.colour], PIXELS[fine]))
         for one in plane.regions:
@@ -53,15 +47,33 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
             look: dict[str, Any] = {"words": one.contour_label, "width": 1.6, "rim": True}
             layers.append(line(**border, colour=one.contour[0], dash=one.contour[1], **look))
 
-    for mark in plane.marks:
-        dot = {"kind": "dot", "key": mark.key, "words": mark.words, "named": True}
-        layers.append(dot | {"x": mark.step, "y": mark.momentum})
-
     return {
         "x": axis("step size αL", _LEFT, RIGHT, log=plane.log),
         "y": axis("momentum β", -1, 1),
-        "layers": layers,
+        "layers": layers + mark_layers(plane, {mark.key for mark in plane.marks}),
     }
+
+
+def region_layers(plane: Plane) -> list[Layer]:
+    """Every region filled, and the names in them."""
+    fills = [
+        {"kind": "fill", "colour": one.colour, "words": one.label, **joined(plane.borders(one))}
+        for one in plane.regions
+    ]
+    names = [
+        {"kind": "words", "ink": ink_on(label.ground), **label._asdict()}
+        for label in plane.labels()
+    ]
+    return fills + names
+
+
+def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
+    """Every marked method; the names of some stand beside them, the others are in the legend."""
+    return [
+        {"kind": "dot", "x": mark.step, "y": mark.momentum, "key": mark.key, "words": mark.words,
+         "named": mark.key in named}
+        for mark in plane.marks
+    ]  # fmt: skip
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.odd_term_rate import odd_term_rate
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_rate
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.noise.moments import exact_noise_coefficient
@@ -63,7 +63,7 @@ def _excess_after(view: View, plane: Method) -> FloatArray:
 
 def _sum_rate(view: View, plane: Method) -> FloatArray:
     """Root-mean-square rate on the sum with one inconsistent term, in the order chosen."""
-    third = odd_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
+    third = inconsistent_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
     return np.maximum(third, np.asarray(spectral_radius(view.curvature, plane)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ravine.problems.counterexample import counterexample, turning_quadratics
 from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.noisy_gradients import additive_noise
-from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor, second_moment
 from ravine.web.picture import Layer, axis, decades, drawable, joined, line
@@ -61,12 +62,18 @@ def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
 
 def _paths(view: View) -> dict[str, FloatArray]:
     """Points of the chosen method and of SGD on the four quadratics."""
-    problem = turning_quadratics(1.0, view.Q)
-    both = {"chosen": view.method, "sgd": sgd(view.curvature)}
+    plain = sgd(view.curvature)
     return {
-        key: np.asarray(run(problem, method, TURNS, sampling="cyclic").y)
-        for key, method in both.items()
+        "chosen": _path(view.Q, view.step / view.Q, view.beta, view.gamma),
+        "sgd": _path(view.Q, float(plain.alpha), 0.0, None),
     }
+
+
+@lru_cache(maxsize=64)
+def _path(Q: float, alpha: float, beta: float, gamma: float | None) -> FloatArray:
+    """The path of one method, kept: two pictures show it, and SGD's stays while the point moves."""
+    method = Method(alpha, beta, gamma)
+    return np.asarray(run(turning_quadratics(1.0, Q), method, TURNS, sampling="cyclic").y)
 
 
 def _turning(view: View) -> tuple[list[Layer], str]:
@@ -145,7 +152,7 @@ def _inconsistent(view: View) -> tuple[list[Layer], str]:
     order: dict[str, Any] = {"sampling": view.sampling}
     runs = ensemble(problem, view.method, at, trajectories=RUNS, seed=view.seed, **order)
     exact, plain = (
-        odd_term_moment(1.0, view.Q, method, n=view.n, steps=view.K, **order)[at]
+        inconsistent_term_moment(1.0, view.Q, method, n=view.n, steps=view.K, **order)[at]
         for method in (view.method, sgd(view.curvature))
     )
     lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, exact, plain)

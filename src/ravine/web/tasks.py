@@ -58,7 +58,7 @@ def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
     evidence = Evidence({name: data})
     for claim in judgeable(CLAIMS, evidence):
         if claim.needs:
-            say(parts=[typeset(judge(claim, evidence).as_json())])
+            say(parts=[typeset(judge(claim, evidence))])
 
     picture = base64.b64encode(buffer.getvalue()).decode("ascii")
     words = [entry.title, entry.caption, *entry.findings(data)]
@@ -75,7 +75,7 @@ def judge_claims(request: dict[str, Any], content: bytes, say: Say) -> More:
     alone = [claim for claim in CLAIMS if not claim.needs]
     for place, claim in enumerate(alone):
         say(progress=f"claim {place + 1} of {len(alone)}", share=place / len(alone))
-        say(parts=[typeset(judge(claim, Evidence()).as_json())])
+        say(parts=[typeset(judge(claim, Evidence()))])
 
     say(result={"words": []}, share=1.0)
     return None
@@ -169,7 +169,9 @@ def main() -> None:
     except MemoryError:
         say(refusal="This needs more memory than the page allows: use ravine diagnose.")
     except (ValueError, TypeError, ImportError, OSError) as error:
-        say(refusal=" ".join(str(error).split()))
+        from ravine.web.data import in_page_words
+
+        say(refusal=in_page_words(" ".join(str(error).split())))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import ravine.engine.sweep as sweeping
 import ravine.engine.tiles as running
 from ravine.arguments import Refusal
 from ravine.engine.storage.grid import TileGrid
@@ -189,16 +188,16 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path):
         store_status(tmp_path / "nothing")
 
 
-def test_two_runs_do_not_write_to_one_store(whole, monkeypatch):
-    specs = []
-    monkeypatch.setattr(sweeping, "_in_store", lambda spec, *_: specs.append(spec))
-    run(whole[0])
-    monkeypatch.undo()
-    with (
-        TileStore(whole[0], specs[0], 100),
-        pytest.raises(ValueError, match="which a run writes to now"),
-    ):
-        run(whole[0])
+def test_two_runs_do_not_write_to_one_store(whole, tmp_path, monkeypatch):
+    original = running.run_tile
+
+    def second(spec, first, last):
+        with pytest.raises(ValueError, match="which a run writes to now"):
+            TileStore(tmp_path / "s", spec, 100)
+        return original(spec, first, last)
+
+    monkeypatch.setattr(running, "run_tile", second)
+    same_bits(run(tmp_path / "s").load(), whole[1])
 
 
 @pytest.mark.parametrize("call", [0, 1, 4, 61])

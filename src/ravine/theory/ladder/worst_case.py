@@ -11,10 +11,8 @@ from ravine.arguments import (
     FloatArray,
     Real,
     Refusal,
-    WrongType,
     broadcast,
     in_words,
-    kind_in_words,
     overflow_allowed,
     real,
 )
@@ -113,11 +111,7 @@ def schedule_rate(
     0.985687
     """
     remedy = "give the smallest and the largest step size"
-    try:
-        first, last = steps
-    except (TypeError, ValueError):
-        raise WrongType("steps", "two step sizes", kind_in_words(steps), remedy) from None
-
+    first, last = steps
     shortest = real("steps", first, "positive", remedy=remedy)
     longest = real("steps", last, "positive", remedy=remedy)
     broadcast(mu=curvature.mu, shortest=shortest, longest=longest)

@@ -40,26 +40,6 @@ class Tuned:
         return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
 
 
-def fastest_iid(
-    curvature: Curvature,
-    *,
-    batch_size: float = 1,
-    L_max: float | None = None,
-    mu_min: float | None = None,
-    momentum: bool = True,
-) -> Tuned:
-    """Nesterov parameters with the least :func:`ravine.iid_rate`; without momentum, SGD's step.
-
-    Examples
-    --------
-    >>> best = fastest_iid(Curvature(1, 4), batch_size=1, momentum=False)
-    >>> round(float(best.method.alpha), 4), round(best.rate, 4)
-    (0.4, 0.6)
-    """
-    options: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    return fastest_pair(curvature, options)[1] if momentum else fastest_sgd(curvature, options)
-
-
 def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
     """The step of SGD with the least guaranteed mean-square rate, in closed form.
 

@@ -9,7 +9,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Real, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.blocks import coupling
+from ravine.theory.blocks import moment_gain, moment_step
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
@@ -49,24 +49,14 @@ def moment_after(
     random curvature adds to r², plus alpha² sigma2 (g⊗g) from the constant one. A power of the 4x4
     matrix by repeated squaring. Everything broadcasts; infinite where it overflows.
     """
-    h, alpha, beta, gamma = np.broadcast_arrays(
-        method.alpha * eigenvalues, method.alpha, method.beta, method.gamma
-    )
-    a = 1.0 - h * (1.0 + gamma)
-    b = coupling(beta, gamma)
-    c = -h
-    matrix = np.zeros((*h.shape, 4, 4))
-    matrix[..., 0, :3] = np.stack([a * a, 2.0 * a * b, b * b], axis=-1)
-    matrix[..., 1, :3] = np.stack([a * c, a * beta + b * c, b * beta], axis=-1)
-    matrix[..., 2, :3] = np.stack([c * c, 2.0 * c * beta, beta * beta], axis=-1)
+    variance = 0.0 if noise is None else noise.variance(eigenvalues)
+    step = moment_step(eigenvalues, variance, method)
+    matrix = np.zeros((*step.shape[:-2], 4, 4))
+    matrix[..., :3, :3] = step
+    matrix[..., :3, 3] = np.asarray(sigma2)[..., None] * moment_gain(method)
     matrix[..., 3, 3] = 1.0
-    kick = np.stack([(1.0 + gamma) ** 2, 1.0 + gamma, np.ones_like(gamma)], axis=-1)
-    kick = (alpha**2)[..., None] * kick
-    matrix[..., :3, 3] = np.broadcast_to(sigma2, h.shape)[..., None] * kick
-    if noise is not None:
-        matrix[..., :3, 0] += np.asarray(noise.variance(eigenvalues))[..., None] * kick
 
-    state = np.zeros((*h.shape, 4, 1))
+    state = np.zeros((*step.shape[:-2], 4, 1))
     state[..., 0, 0] = np.asarray(distance) ** 2
     state[..., 3, 0] = 1.0
     with np.errstate(all="ignore"):

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Real, Refusal
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.growth_plane import growth_plane
-from ravine.theory.finite_sums.mean_square import lift_radius, mean_square_growth
-from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.finite_sums.step_matrix import StepMatrix
+from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_growth
+from ravine.theory.finite_sums.positive_map import dense_radius
+from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
 from ravine.theory.finite_sums.terms import Terms, finite_sum, one_method
 from ravine.theory.tuning.search import Least, descend, least, valleys
 
@@ -180,20 +179,18 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
     """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
-    matrix = None
-    if 3 * moments.dimension**2 <= _MATRIX:
-        stack = moments.deviations + np.diag(moments.eigenvalues)
-        matrix = StepMatrix(stack, moments.weights / moments.weights.sum())
+    size = 2 * moments.dimension
+    by_matrix = 3 * moments.dimension**2 <= _MATRIX
 
     def at(log_step: float, s: float) -> float:
         method = _method(log_step, s)
         if not -0.95 <= method.beta <= 0.9999:
             return np.inf
 
-        if matrix is not None:
-            value = matrix.growth(one_method(method))
+        if by_matrix:
+            value = dense_radius(moments.operator(one_method(method)), (size, size))
         else:
-            value = moments.sought_growth(method, tolerance=precision)
+            value = moments.growth(method, tolerance=precision)
 
         if value == 0.0:
             return -np.inf
@@ -205,21 +202,19 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
 
 def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
     """Valleys of the sum with only the disagreement that stays in a direction, on a fine grid."""
-    own = np.diag(moments.sandwich(np.eye(moments.dimension)))
     first = moments.eigenvalues
-    second = first**2 + own
+    variance = np.diag(moments.sandwich(np.eye(moments.dimension)))
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
 
-    return valleys(_shared_growth(first, second), _axes(scale, across))
+    return valleys(_shared_growth(first, variance), _axes(scale, across))
 
 
-def _shared_growth(first: FloatArray, second: FloatArray) -> Callable[..., FloatArray]:
-    """Mean-square growth over the plane, from two moments of each direction's curvature."""
+def _shared_growth(first: FloatArray, variance: FloatArray) -> Callable[..., FloatArray]:
+    """Mean-square growth over the plane, from mean and variance of each direction's curvature."""
 
     def growth(log_step: FloatArray, s: FloatArray) -> FloatArray:
-        a = np.exp(log_step)[..., None]
-        b = np.tanh(s)[..., None]
-        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
+        method = Method(np.exp(log_step)[..., None], np.tanh(s)[..., None])
+        return np.asarray(direction_growth(first, variance, method).max(axis=-1))
 
     return growth
 
@@ -237,18 +232,15 @@ def _apart(starts: list[Least]) -> list[Least]:
 
 def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     """The search where the terms share eigenvectors and the whole grid is one array."""
-    first, second = np.unique(_two_moments(terms), axis=1)
-    scale = float((first / second).min())
+    mean = terms.weights @ terms.hessians
+    variances = terms.weights @ (terms.hessians - mean) ** 2
+    first, variance = np.unique(np.stack([mean, variances]), axis=1)
+    scale = float((first / (first**2 + variance)).min())
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
-    objective = _shared_growth(first, second)
+    objective = _shared_growth(first, variance)
     best = least(objective, _axes(scale, across, 1e-3, 6.0))
     start = float(objective(np.log([float(plain.alpha)]), np.zeros(1))[0])
     if start < best.value:
         return FastestMeanSquare(plain, float(np.sqrt(start)))
 
     return FastestMeanSquare(_method(*best.point), float(np.sqrt(best.value)))
-
-
-def _two_moments(terms: Terms) -> FloatArray:
-    """Mean and mean square of the curvature in every direction, shape (2, d)."""
-    return np.stack([terms.weights @ terms.hessians, terms.weights @ terms.hessians**2])

@@ -16,7 +16,7 @@ from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.growth import growth
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
@@ -56,14 +56,7 @@ _NEEDED: dict[Setting, set[str]] = {
 }
 _ALLOWED: dict[Setting, set[str]] = {
     Setting.ANY_SAMPLING: {"beta", "for_every_mu"},
-    Setting.MINI_BATCHES: {
-        "batch_size",
-        "L_max",
-        "mu_min",
-        "sigma2",
-        "steps",
-        "quantity",
-    },
+    Setting.MINI_BATCHES: {"batch_size", "L_max", "mu_min", "sigma2", "steps", "quantity"},
     Setting.ADDITIVE_NOISE: {"sigma2", "steps", "quantity"},
     Setting.FINITE_SUM: {"hessians"},
 }
@@ -198,12 +191,12 @@ def recommend(
             other = "steps" if sigma2 is None else "sigma2"
             raise Refusal(missing, f"given with {other}", "none", "add it")
         known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-        return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
+        return _for_budget(curvature, known, sigma2, distance, steps, kind)
 
     if chosen is Setting.ADDITIVE_NOISE:
         assert sigma2 is not None
         assert steps is not None
-        return _for_additive_noise(curvature, sigma2, distance, steps, kind)
+        return _for_budget(curvature, {}, sigma2, distance, steps, kind)
 
     assert hessians is not None
     return _for_finite_sum(curvature, hessians)
@@ -320,7 +313,7 @@ def _for_mini_batches(
     )
 
 
-def _for_batch_budget(
+def _for_budget(
     curvature: Curvature,
     known: dict[str, Any],
     sigma2: float,
@@ -328,52 +321,39 @@ def _for_batch_budget(
     steps: int,
     kind: ErrorQuantity,
 ) -> Recommendation:
+    """The least error after a budget: with batches as ``known``, or additive noise if empty."""
     best = fastest_budget(
         curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
     )
-    batch_size = known["batch_size"]
     rungs = ladder(curvature, best.method, **known)
-    reason = (
-        f"the least worst-direction {kind.sentence} after {steps} steps over all alpha and beta, "
-        f"by the exact second moments with random curvature of batches of {batch_size:g}"
-    )
-    guarantee = (
-        f"for batches of {batch_size:g} drawn independently, whose Hessians share eigenvectors, "
-        f"and gradient variance {sigma2:g} at the minimiser in the direction counted, "
-        f"{kind.sentence} is {_at_most(best)} after {steps} steps"
-    )
+    after = f"after {steps} steps"
+    reason = f"the least worst-direction {kind.sentence} {after} over all alpha and beta, by the "
+    if known:
+        size = f"batches of {known['batch_size']:g}"
+        reason += f"exact second moments with random curvature of {size}"
+        where = (
+            f"for {size} drawn independently, whose Hessians share eigenvectors, and gradient "
+            f"variance {sigma2:g} at the minimiser in the direction counted"
+        )
+        setting, stable = Setting.MINI_BATCHES, rungs.iid_rate < 1.0
+    else:
+        reason += "exact second moments"
+        where = (
+            f"on every quadratic with this curvature and noise variance {sigma2:g} in the "
+            "direction counted"
+        )
+        setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
+        spectrum = np.linspace(float(curvature.mu), float(curvature.L), 17)
+        path = second_moment(
+            spectrum, best.method, sigma2=sigma2, start=distance, steps=steps, quantity=kind
+        )
+        _confirm(float(path[-1].max()), best.value)
 
-    if rungs.iid_rate >= 1.0:
-        guarantee += "; these parameters are not safe in the long run: stop there"
+    guarantee = f"{where}, {kind.sentence} is {_at_most(best)} {after}"
+    if not stable:
+        guarantee += "; these parameters are not stable in the long run: stop there"
 
-    quantity = f"{kind.sentence} after {steps} steps"
-    setting = Setting.MINI_BATCHES
-    return Recommendation(setting, best.method, best.value, quantity, reason, guarantee, rungs)
-
-
-def _for_additive_noise(
-    curvature: Curvature, sigma2: float, distance: float, steps: int, kind: ErrorQuantity
-) -> Recommendation:
-    best = fastest_budget(curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind)
-    rungs = ladder(curvature, best.method)
-    spectrum = np.linspace(float(curvature.mu), float(curvature.L), 17)
-    path = second_moment(
-        spectrum, best.method, sigma2=sigma2, start=distance, steps=steps, quantity=kind
-    )
-    reason = (
-        f"the least worst-direction {kind.sentence} after {steps} gradients over all alpha and "
-        "beta, by the exact second moments"
-    )
-    guarantee = (
-        f"on every quadratic with this curvature and noise variance {sigma2:g} in the direction "
-        f"counted, {kind.sentence} is {_at_most(best)} after {steps} gradients"
-    )
-    if rungs.spectral_radius >= 1.0:
-        guarantee += "; these parameters are not stable: stop there"
-
-    _confirm(float(path[-1].max()), best.value)
-    quantity = f"{kind.sentence} after {steps} gradients"
-    setting = Setting.ADDITIVE_NOISE
+    quantity = f"{kind.sentence} {after}"
     return Recommendation(setting, best.method, best.value, quantity, reason, guarantee, rungs)
 
 

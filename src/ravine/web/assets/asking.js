@@ -69,13 +69,59 @@ export function latest(request, land) {
   return run;
 }
 
-// Looks at a job until it has ended.
+// Long work of a view: its bar, its words, its message and its button to cancel.
 const LOOK = 300; // milliseconds between two looks
-export async function follow(name, show, signal) {
-  for (;;) {
-    const job = await ask(`jobs/${name}`, { signal });
-    if (job.gone || job.refusal || job.result) return job;
-    show(job);
-    await new Promise((done) => setTimeout(done, LOOK));
+export class Work {
+  constructor(view, onProgress) {
+    this.view = view;
+    this.onProgress = onProgress;
+    this.job = "";
+    this.part("cancel").addEventListener("click", () => this.cancel());
+  }
+
+  part(name) {
+    return byId(`${this.view}-${name}`);
+  }
+
+  say(words) {
+    this.part("message").textContent = words;
+  }
+
+  async start(options, body) {
+    this.cancel();
+    this.job = (await ask(`jobs?${new URLSearchParams(options)}`, { method: "POST", body })).job;
+  }
+
+  // The result, or nothing: then the message says why.
+  async result() {
+    const mine = this.job;
+    this.progress({ progress: "starting", share: 0, parts: [] });
+    for (;;) {
+      const told = await ask(`jobs/${mine}`);
+      if (this.job !== mine) return null;
+      if (told.gone || told.refusal) {
+        this.cancel();
+        this.say(told.refusal || "The server does not know this any more.");
+        return null;
+      }
+      this.progress(told.result ? { ...told, progress: "done" } : told);
+      if (told.result) return told.result;
+      await new Promise((done) => setTimeout(done, LOOK));
+    }
+  }
+
+  progress(told) {
+    this.part("work").hidden = false;
+    this.part("cancel").hidden = told.share === 1;
+    this.part("bar").value = told.share;
+    this.part("progress").textContent = `${told.progress} (${Math.round(100 * told.share)} %)`;
+    this.onProgress(told);
+  }
+
+  cancel() {
+    if (this.job) ask(`jobs/${this.job}`, { method: "DELETE" }).catch(() => {});
+    this.job = "";
+    this.part("work").hidden = true;
+    this.say("");
   }
 }

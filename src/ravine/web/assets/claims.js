@@ -1,17 +1,16 @@
 // The paper's claims: shipped verdicts at once, measured again on request.
-import { ask, follow } from "./asking.js";
+import { ask, Work } from "./asking.js";
 import { byId } from "./draw.js";
 
 let known = null;
-let job = "";
-let watching = null;
+const work = new Work("claims", ({ parts }) => parts.forEach(take));
 
 function row({ id, place, statement, measured, exact, verdict, tone }) {
   const out = document.createElement("tr");
   out.id = `claim-${id}`;
   // Our own words with formulas as MathML, made by Python.
   out.innerHTML = [place, statement, measured, exact].map((words) => `<td>${words}</td>`).join("")
-    + `<td class="${tone}">${verdict || "run the figure"}</td>`;
+    + `<td class="${tone}">${verdict}</td>`;
   return out;
 }
 
@@ -32,37 +31,14 @@ function take(judged) {
   byId(`claim-${claim.id}`).replaceWith(fresh);
 }
 
-function progress({ progress: words, share, parts }) {
-  byId("claims-work").hidden = false;
-  byId("claims-bar").value = share;
-  byId("claims-progress").textContent = `${words} (${Math.round(100 * share)} %)`;
-  parts.forEach(take);
-}
-
 async function start(task, figure = "") {
-  cancel();
-  byId("claims-message").textContent = "";
-  watching = new AbortController();
   try {
-    ({ job } = await ask(`jobs?${new URLSearchParams({ task, figure })}`, { method: "POST" }));
-    progress({ progress: "starting", share: 0, parts: [] });
-    const ended = await follow(job, progress, watching.signal);
-    if (ended.refusal) byId("claims-message").textContent = ended.refusal;
-    if (ended.result) {
-      progress(ended);
-      if (ended.result.picture) live(ended.result);
-    }
-  } catch (error) {
-    if (error.name !== "AbortError") byId("claims-message").textContent = "The server does not answer.";
+    await work.start({ task, figure });
+    const result = await work.result();
+    if (result && result.picture) live(result);
+  } catch {
+    work.say("The server does not answer.");
   }
-  byId("claims-work").hidden = true;
-}
-
-function cancel() {
-  if (watching) watching.abort();
-  if (job) ask(`jobs/${job}`, { method: "DELETE" }).catch(() => {});
-  job = "";
-  byId("claims-work").hidden = true;
 }
 
 function live({ picture, words: [title, caption, ...words] }) {
@@ -93,5 +69,4 @@ export async function open() {
     button("All claims that need no figure", () => start("claims")),
     ...known.figures.map(([name, title]) => button(title, () => start("figure", name))),
   );
-  byId("claims-cancel").addEventListener("click", cancel);
 }

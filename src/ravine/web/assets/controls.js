@@ -10,8 +10,6 @@ let changed = () => {};
 
 export const range = (name) => controls[name];
 
-// --- numbers ----------------------------------------------------------------------------
-
 const ends = ({ low, high, log, zero }) =>
   log ? [Math.log10(low) - (zero ? 0.5 : 0), Math.log10(high)] : [low, high];
 
@@ -78,8 +76,6 @@ function row(name) {
   return out;
 }
 
-// --- lists ------------------------------------------------------------------------------
-
 export function options(list, pairs) {
   list.replaceChildren(...pairs.map(([value, words]) => new Option(words, value)));
 }
@@ -97,8 +93,6 @@ export function build(page, onChange) {
   options(byId("preset"), [["", "your own settings"], ...page.presets]);
   document.addEventListener("input", onInput);
 }
-
-// --- all of them ------------------------------------------------------------------------
 
 export function put(changes, used) {
   Object.assign(settings, changes);

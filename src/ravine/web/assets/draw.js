@@ -4,6 +4,7 @@
 const MARKERS = { o: "circle", s: "square", D: "diamond" };
 const DASHES = { "-": [], "--": [7, 4], "-.": [7, 3, 2, 3], ":": [2, 3] };
 const BESIDE = 0.7; // share of the width beyond which words stand to the left of a mark
+const NARROW = 380; // pixels of a plane on a phone
 const LABELS = 7; // most labels of a logarithmic axis
 const known = { colours: {}, marks: {}, shades: [] };
 
@@ -155,6 +156,7 @@ export class Picture {
   draw(plot) {
     const { ctx, bbox } = plot;
     this.ratio = uPlot.pxRatio || window.devicePixelRatio || 1;
+    this.narrow = bbox.width < NARROW * this.ratio;
     this.toX = (value) => plot.valToPos(value, "x", true);
     this.toY = (value) => plot.valToPos(value, "y", true);
     ctx.save();
@@ -246,7 +248,8 @@ export class Picture {
     const { bbox } = this.plot;
     // Beyond the ring around the point, on the side where there is space.
     const side = left - bbox.left > BESIDE * bbox.width ? -1 : 1;
-    this.text(ctx, words, left + side * 19 * this.ratio, top, side < 0 ? "right" : "left", "#111", "#fffffff0");
+    const [across, up] = this.narrow ? [-8, -22] : [19, 0];
+    this.text(ctx, words, left + side * across * this.ratio, top - up * this.ratio, side < 0 ? "right" : "left", "#111", "#fffffff0");
   }
 
   marker(ctx, shape, left, top, size) {
@@ -272,10 +275,14 @@ export class Picture {
     ctx.fillText(words, left, top);
   }
 
-  words(ctx, { lines, at, ink, points_at: target }) {
-    const [left, top] = [this.toX(at[0]), this.toY(at[1])];
-    const high = 15 * this.ratio;
-    ctx.font = `${12.5 * this.ratio}px system-ui, sans-serif`;
+  // On a phone in short lines, and without those that point elsewhere: the legend has them all.
+  words(ctx, { lines: wide, at, ink, points_at: target }) {
+    if (this.narrow && target) return;
+    const lines = this.narrow ? wide.join(" ").match(/.{1,12}(\s|$)/g) : wide;
+    const high = (this.narrow ? 11 : 15) * this.ratio;
+    const left = this.toX(at[0]);
+    const top = Math.max(this.toY(at[1]), this.plot.bbox.top + 0.6 * high * lines.length);
+    ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px system-ui, sans-serif`;
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];
       const upward = y < top ? -1 : 1;
@@ -292,8 +299,6 @@ export class Picture {
     });
   }
 }
-
-// --- legends ----------------------------------------------------------------------------
 
 function entry(layer) {
   const whole = document.createElement("span");

@@ -5,6 +5,7 @@ import { byId, colourOf, css, learn, legend, Picture } from "./draw.js";
 import * as playing from "./playing.js";
 
 const REST = 170; // milliseconds without a change before the fine pictures are asked for
+const DWELL = 500; // and after those before the bound of the run is
 const shown = { plane: null, run: null }; // keys of the pictures on the page
 let outside = "";
 let plane = null;
@@ -13,8 +14,6 @@ let knob = null;
 let resting = null;
 let patient = null; // aborts the request for fine pictures
 export const state = { query: "" };
-
-// --- requests and answers ---------------------------------------------------------------
 
 const request = (more) => ({ settings, plane: shown.plane, run: shown.run, ...more });
 
@@ -63,20 +62,26 @@ export function changed() {
   resting = setTimeout(rest, REST);
 }
 
-async function rest() {
+async function rest(more = { fine: true }) {
   if (move.busy()) {
     resting = setTimeout(rest, REST / 4);
     return;
   }
   const mine = (patient = new AbortController());
   try {
-    const answer = await post("answer", request({ fine: true }), mine.signal);
+    const answer = await post("answer", request(more), mine.signal);
     if (mine.signal.aborted) return;
     land(answer);
     address();
+    if (!more.bound) dwell();
   } catch (error) {
     if (error.name !== "AbortError") console.error(error);
   }
+}
+
+// The bound of a run with noise takes longest, and comes when nothing has moved for a while.
+function dwell() {
+  if (settings.example === "noise") resting = setTimeout(() => rest({ fine: true, bound: true }), DWELL);
 }
 
 // The address holds all that is shown; the view on data adds its own part.
@@ -95,8 +100,6 @@ async function beginWith() {
   byId("preset").value = value;
   resting = setTimeout(rest, REST);
 }
-
-// --- the point --------------------------------------------------------------------------
 
 function placeKnob() {
   if (!plane.plot) return;
@@ -174,8 +177,6 @@ function connectPoint() {
   plane.moved = placeKnob;
 }
 
-// --- begin ------------------------------------------------------------------------------
-
 function buildRungs(page) {
   byId("rungs").replaceChildren(...page.rungs.map(([key, title, scope]) => {
     const row = document.createElement("tr");
@@ -200,6 +201,7 @@ export function begin(answer) {
   adopt(answer.settings);
   playing.begin();
   land(answer);
+  dwell();
   byId("preset").addEventListener("change", beginWith);
   byId("play").addEventListener("click", playing.play);
   byId("advance").addEventListener("click", () => { playing.pause(); playing.advance(); });

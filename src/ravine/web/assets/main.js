@@ -8,8 +8,6 @@ import * as explore from "./explore.js";
 
 const root = document.documentElement;
 
-// --- light and dark ---------------------------------------------------------------------
-
 function setTheme(theme) {
   root.dataset.theme = theme;
   byId("toggle-theme").textContent = theme === "dark" ? "Light" : "Dark";
@@ -21,8 +19,6 @@ function turnTheme() {
   explore.repaint();
   data.repaint();
 }
-
-// --- tabs -------------------------------------------------------------------------------
 
 let tabs = [];
 
@@ -64,8 +60,6 @@ function buildTabs(pairs) {
   }));
 }
 
-// --- the tour ---------------------------------------------------------------------------
-
 let place = -1;
 
 function tour(next) {
@@ -85,8 +79,6 @@ function tour(next) {
   byId("tour-next").textContent = place + 1 === words.length ? "Done" : "Next";
   byId("tour-next").focus();
 }
-
-// --- code and pictures ------------------------------------------------------------------
 
 async function copy(button, words) {
   const label = button.textContent;
@@ -123,8 +115,6 @@ function connectButtons() {
     if (target.dataset.save) save(target.dataset.save);
   });
 }
-
-// --- begin ------------------------------------------------------------------------------
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
 setTheme(localStorage.getItem("ravine-theme") || (dark ? "dark" : "light"));

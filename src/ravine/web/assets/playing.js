@@ -82,8 +82,6 @@ function drawPoints(ctx, key, points) {
   path.stroke(ctx, "#000", 1.5);
 }
 
-// --- play, pause, step ------------------------------------------------------------------
-
 export function refresh() {
   frame();
   if (run.plot) run.plot.redraw(false);
@@ -91,6 +89,7 @@ export function refresh() {
 }
 
 export function rewind() {
+  pause();
   shown = 0;
   refresh();
 }

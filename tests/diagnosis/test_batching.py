@@ -3,7 +3,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from ravine.diagnosis.cut import BatchRule, make_batching
+from ravine.diagnosis.batching import BatchRule, make_batching
 from ravine.sampling import Sampling
 
 

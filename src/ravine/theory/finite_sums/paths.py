@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
-from ravine.theory.finite_sums.deadline import NEVER, Deadline
-from ravine.theory.finite_sums.interval import means_and_reaches
+from ravine.theory.finite_sums.limits import NEVER, Deadline, means_and_half_widths
 from ravine.theory.finite_sums.rules import Draws
 from ravine.theory.finite_sums.terms import Scalars, Terms
 
@@ -30,7 +29,7 @@ _UNEVEN = 2.0
 
 
 class PathGrowth(NamedTuple):
-    """Growth a step with its 95 % limits, and the steps it was taken over."""
+    """Growth per step with its 95 % limits, and the steps it was taken over."""
 
     value: float
     low: float
@@ -47,14 +46,14 @@ class Walkers:
 
     def __init__(
         self,
-        pull: Callable[[Indices, FloatArray], FloatArray],
+        gradient: Callable[[Indices, FloatArray], FloatArray],
         method: Scalars,
         start: FloatArray,
         *,
         shared: bool = False,
         floor: FloatArray | None = None,
     ) -> None:
-        self.pull = pull
+        self.gradient = gradient
         self.method = method
         self.shared = shared
         self.floor = floor
@@ -76,7 +75,7 @@ class Walkers:
         # Above this, a norm after the step is more than the rounding of an exact zero.
         floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * np.sqrt(square))
 
-        def pull(drawn: Indices, r: FloatArray) -> FloatArray:
+        def gradient(drawn: Indices, r: FloatArray) -> FloatArray:
             b = order[drawn]
             if terms.shared:
                 return np.asarray(H[b] * r)
@@ -86,14 +85,14 @@ class Walkers:
             return _by_term(b, r, H)
 
         start = rng.standard_normal((walkers, H.shape[-1]))
-        return cls(pull, method, start, shared=terms.shared, floor=floor[order])
+        return cls(gradient, method, start, shared=terms.shared, floor=floor[order])
 
     def step(self, drawn: Indices) -> FloatArray:
         """Move with the drawn terms; return the factors by which the norms changed."""
         method = self.method
-        push = method.alpha * self.pull(drawn, self.r)
-        ahead = (1.0 + method.gamma) * push
-        self.r, self.v = self.r + method.c * self.v - ahead, method.beta * self.v - push
+        change = method.alpha * self.gradient(drawn, self.r)
+        ahead = (1.0 + method.gamma) * change
+        self.r, self.v = self.r + method.c * self.v - ahead, method.beta * self.v - change
         return self.scale(None if self.floor is None else self.floor[drawn])
 
     def scale(self, floor: FloatArray | None) -> FloatArray:
@@ -292,7 +291,7 @@ def _growth_interval(logs: FloatArray, steps: int) -> PathGrowth:
     if not alive.any():
         return PathGrowth(0.0, 0.0, 0.0, steps)
 
-    mean, reach = means_and_reaches(logs[:, alive])
-    low = float((mean - reach).max())
-    high = float((mean + reach).max())
+    mean, half = means_and_half_widths(logs[:, alive])
+    low = float((mean - half).max())
+    high = float((mean + half).max())
     return PathGrowth(math.exp(float(mean.max())), math.exp(low), math.exp(high), steps)

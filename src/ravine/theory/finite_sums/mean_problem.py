@@ -19,11 +19,10 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.finite_sums.positive_map import Resolvent
-from ravine.theory.finite_sums.terms import Scalars
 from ravine.theory.ladder.rates import block_radius
 
 _TINY = 1e-12
-"""Growth of a mean problem that is solved in a step: a positive number for zero."""
+"""Growth of a mean problem that is solved in one step: a positive number instead of zero."""
 
 ComplexArray = npt.NDArray[np.complex128]
 
@@ -42,11 +41,12 @@ class MeanBlocks:
     """
 
     def __init__(self, eigenvalues: FloatArray, method: Method, steps: int = 1) -> None:
-        alpha, beta, gamma = (
-            np.asarray(value)[..., None] for value in (method.alpha, method.beta, method.gamma)
+        self.method = Method(
+            *(np.asarray(value)[..., None] for value in (method.alpha, method.beta, method.gamma))
         )
-        B = block(eigenvalues, Method(alpha, beta, gamma))
-        p, q = _eigenvalues(B, np.asarray(block_radius(eigenvalues, alpha, beta, gamma)))
+        B = block(eigenvalues, self.method)
+        parameters = (self.method.alpha, self.method.beta, self.method.gamma)
+        p, q = _eigenvalues(B, np.asarray(block_radius(eigenvalues, *parameters)))
         self.Q = _schur_vectors(B, p)
         T = np.swapaxes(self.Q.conj(), -1, -2) @ B @ self.Q
         # The eigenvalues are known more sharply than the product gives them.
@@ -58,39 +58,12 @@ class MeanBlocks:
         self.q = T[..., 1, 1]
         self.s = T[..., 0, 1]
 
-    def solve(self, value: FloatArray | float, S: list[ComplexArray]) -> FloatArray:
-        """Y with λ Y - B_i Y B_jᵀ = R, λ = ``value``, from S = Q_iᴴ R conj(Q_j); (..., 4, d, d)."""
-        lam = np.asarray(value)[..., None, None]
-        p = self.p[..., :, None]
-        q = self.q[..., :, None]
-        s = self.s[..., :, None]
-        P = self.p[..., None, :]
-        Q = self.q[..., None, :]
-        R = self.s[..., None, :]
-        S11, S12, S21, S22 = S
-
-        y22 = S22 / (lam - q * Q)
-        y12 = (S12 + s * Q * y22) / (lam - p * Q)
-        y21 = (S21 + q * R * y22) / (lam - q * P)
-        y11 = (S11 + p * R * y12 + s * P * y21 + s * R * y22) / (lam - p * P)
-
-        # Back: X = Q_i Y Q_jᵀ, which is real.
-        left = [[self.Q[..., a, b][..., :, None] for b in (0, 1)] for a in (0, 1)]
-        right = [[self.Q[..., a, b][..., None, :] for b in (0, 1)] for a in (0, 1)]
-        out = [
-            left[a][0] * (y11 * right[b][0] + y12 * right[b][1])
-            + left[a][1] * (y21 * right[b][0] + y22 * right[b][1])
-            for a in (0, 1)
-            for b in (0, 1)
-        ]
-
-        return np.stack([part.real for part in out], axis=-3)
-
-    def turned(self, rr: FloatArray, rv: FloatArray, vv: FloatArray) -> list[ComplexArray]:
-        """S = Q_iᴴ R conj(Q_j) of moments R."""
-        parts = [[rr, rv], [np.swapaxes(rv, -1, -2), vv]]
+    def solve(self, value: FloatArray | float, R: FloatArray) -> FloatArray:
+        """X with λ X - Ā X Āᵀ = R, λ = ``value``, for moments of shape (..., 2d, 2d)."""
+        d = self.p.shape[-1]
+        parts = [[R[..., :d, :d], R[..., :d, d:]], [R[..., d:, :d], R[..., d:, d:]]]
         left = self.Q.conj()
-        return [
+        turned = [
             np.asarray(
                 sum(
                     left[..., c, a][..., :, None] * parts[c][e] * left[..., e, b][..., None, :]
@@ -101,6 +74,52 @@ class MeanBlocks:
             for a in (0, 1)
             for b in (0, 1)
         ]
+        return self._solve_turned(value, turned, (0, 1))
+
+    def noise_response(
+        self, value: FloatArray | float, halves: tuple[int, ...] = (0,)
+    ) -> FloatArray:
+        """κ(λ), shape (..., d, d): the E r rᵀ that unit gradient noise leaves at growth λ.
+
+        It solves λ Y - B_i Y B_jᵀ = alpha² g gᵀ, g = (1 + gamma, 1), and is finite for λ above the
+        squared spectral radius of the mean. It is Σ_k λ^-(k+1) (B_i^k g)(B_j^k g)ᵀ alpha²: a
+        positive semidefinite matrix, and so is its entrywise product with any positive
+        semidefinite matrix (Schur). With ``halves`` (0, 1) all moments, shape (..., 2d, 2d).
+        """
+        left = self.Q.conj()
+        g = 1.0 + np.asarray(self.method.gamma)
+        u = [self.method.alpha * (g * left[..., 0, a] + left[..., 1, a]) for a in (0, 1)]
+        turned = [u[a][..., :, None] * u[b][..., None, :] for a in (0, 1) for b in (0, 1)]
+        return self._solve_turned(value, turned, halves)
+
+    def _solve_turned(
+        self, value: FloatArray | float, S: list[ComplexArray], halves: tuple[int, ...]
+    ) -> FloatArray:
+        """The solution for S = Q_iᴴ R conj(Q_j), and of it the rows and columns of ``halves``."""
+        lam = np.asarray(value)[..., None, None]
+        p, q, s = (one[..., :, None] for one in (self.p, self.q, self.s))
+        P, Q, R = (one[..., None, :] for one in (self.p, self.q, self.s))
+        S11, S12, S21, S22 = S
+
+        y22 = S22 / (lam - q * Q)
+        y12 = (S12 + s * Q * y22) / (lam - p * Q)
+        y21 = (S21 + q * R * y22) / (lam - q * P)
+        y11 = (S11 + p * R * y12 + s * P * y21 + s * R * y22) / (lam - p * P)
+
+        # Back: X = Q_i Y Q_jᵀ, which is real.
+        left = self.Q[..., :, None, :, :]
+        right = self.Q[..., None, :, :, :]
+        rows = [
+            [
+                (
+                    left[..., a, 0] * (y11 * right[..., b, 0] + y12 * right[..., b, 1])
+                    + left[..., a, 1] * (y21 * right[..., b, 0] + y22 * right[..., b, 1])
+                ).real
+                for b in halves
+            ]
+            for a in halves
+        ]
+        return np.concatenate([np.concatenate(row, axis=-1) for row in rows], axis=-2)
 
 
 def _eigenvalues(B: FloatArray, radius: FloatArray) -> tuple[ComplexArray, ComplexArray]:
@@ -134,38 +153,8 @@ def _schur_vectors(B: FloatArray, p: ComplexArray) -> ComplexArray:
     return Q
 
 
-def response(eigenvalues: FloatArray, method: Method, value: FloatArray | float) -> FloatArray:
-    """κ(λ), shape (..., 4, d, d): what unit gradient noise leaves at growth λ = ``value``.
-
-    It solves λ Y - B_i Y B_jᵀ = alpha² g gᵀ, g = (1 + gamma, 1), and is finite for λ above the
-    squared spectral radius of the mean. It is Σ_k λ^-(k+1) (B_i^k g)(B_j^k g)ᵀ alpha²: the first of
-    the four matrices is positive semidefinite, and so is its entrywise product with any positive
-    semidefinite matrix (Schur).
-    """
-    return noise_response(MeanBlocks(eigenvalues, method), method, value)
-
-
-def noise_response(blocks: MeanBlocks, method: Method, value: FloatArray | float) -> FloatArray:
-    """κ(λ) from triangular forms that are at hand."""
-    alpha = np.asarray(method.alpha)[..., None]
-    g = 1.0 + np.asarray(method.gamma)[..., None]
-    left = blocks.Q.conj()
-    u = [alpha * (g * left[..., 0, a] + left[..., 1, a]) for a in (0, 1)]
-    S = [u[a][..., :, None] * u[b][..., None, :] for a in (0, 1) for b in (0, 1)]
-    return blocks.solve(value, S)
-
-
-def one(method: Scalars) -> Method:
-    """A method again from its three numbers."""
-    return Method(method.alpha, method.beta, method.gamma)
-
-
 def mean_resolvent(
-    eigenvalues: FloatArray,
-    method: Scalars,
-    *,
-    steps: int = 1,
-    shares: FloatArray | None = None,
+    eigenvalues: FloatArray, method: Method, *, steps: int = 1, shares: FloatArray | None = None
 ) -> Resolvent:
     """(σ - Φ₀)⁻¹ for the moments of ``steps`` steps with the mean Hessian, pair by pair.
 
@@ -173,17 +162,15 @@ def mean_resolvent(
     With ``shares`` of m terms it acts on moments kept for every last term: their sum moves by the
     mean, and what differs from an even split is forgotten in a step.
     """
-    blocks = MeanBlocks(eigenvalues, one(method), steps)
+    blocks = MeanBlocks(eigenvalues, method, steps)
 
     def resolve(sigma: float, B: FloatArray) -> FloatArray:
-        rr, rv, vv = B if shares is None else B.sum(axis=0)
-        solved = blocks.solve(sigma, blocks.turned(rr, rv, vv))
-        mean = solved[[0, 1, 3]]
         if shares is None:
-            return np.asarray(mean)
+            return blocks.solve(sigma, B)
 
-        split = shares[:, None, None, None]
-        return np.asarray(split * mean + (B - split * B.sum(axis=0)) / sigma)
+        together = B.sum(axis=0)
+        split = shares[:, None, None]
+        return np.asarray(split * blocks.solve(sigma, together) + (B - split * together) / sigma)
 
     radius = max(float(np.abs(blocks.p).max()), float(np.abs(blocks.q).max()))
     return Resolvent(resolve, max(radius**2, _TINY))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from ravine.diagnosis.epoch_operator import Products, mean_square_growth, root_work
+from ravine.theory.finite_sums.epochs import Products, drawn_mean_square, root_work
 
 STEPS = 3
 
@@ -24,14 +24,14 @@ def test_the_growth_is_that_of_the_mean_kronecker_square(epochs):
     P = products(epochs, 6)
     P = np.concatenate([P, P])[np.arange(2 * epochs) // 2]  # both halves are the same: no excess
     P[1::2] = P[::2]
-    value, low, high = mean_square_growth(Products(P, np.zeros(len(P))), STEPS)
+    value, low, high = drawn_mean_square(Products(P, np.zeros(len(P))), STEPS)
     assert value == pytest.approx(growth_by_kronecker(P[::2]), rel=1e-8)
     assert low < value < high
 
 
 def test_a_double_eigenvalue_is_found():
     P = np.tile([[0.9, 1.0], [0.0, 0.9]], (50, 1, 1))
-    value, low, high = mean_square_growth(Products(P, np.zeros(50)), 1)
+    value, low, high = drawn_mean_square(Products(P, np.zeros(50)), 1)
     assert value == pytest.approx(0.81, rel=2e-4)
     assert (low, high) == pytest.approx((value, value), rel=1e-3)
 
@@ -48,7 +48,7 @@ def turning(pairs):
 @pytest.mark.parametrize("pairs", [7, 16])  # by all eigenvalues, and by limits that hold
 def test_what_the_search_cannot_settle_is_never_said_wrong(pairs):
     P = np.tile(turning(pairs), (80, 1, 1))
-    value, low, high = mean_square_growth(Products(P, np.zeros(80)), 1)
+    value, low, high = drawn_mean_square(Products(P, np.zeros(80)), 1)
     assert low <= 0.81 <= high * (1 + 1e-9)
     if pairs == 7:
         assert value == pytest.approx(0.81, rel=1e-6)
@@ -56,8 +56,8 @@ def test_what_the_search_cannot_settle_is_never_said_wrong(pairs):
 
 def test_scales_are_factors():
     P = products(64, 4)
-    at_once = mean_square_growth(Products(P, np.zeros(64)), STEPS)
-    apart = mean_square_growth(Products(P / math.e**7, np.full(64, 7.0)), STEPS)
+    at_once = drawn_mean_square(Products(P, np.zeros(64)), STEPS)
+    apart = drawn_mean_square(Products(P / math.e**7, np.full(64, 7.0)), STEPS)
     assert apart == pytest.approx(at_once, rel=1e-9)
 
 
@@ -71,7 +71,7 @@ def test_the_limits_hold_the_growth_of_all_epochs():
     held = 0
     for seed in range(40):
         drawn = Products(products(200, size, seed=seed), np.zeros(200))
-        _, low, high = mean_square_growth(drawn, STEPS)
+        _, low, high = drawn_mean_square(drawn, STEPS)
         held += low <= truth <= high
 
     # Two standard errors hold 95 %: of 40 at least 34 but for one time in a hundred.
@@ -80,7 +80,7 @@ def test_the_limits_hold_the_growth_of_all_epochs():
 
 def test_it_is_never_below_the_mean_product():
     P = np.stack([np.diag([1.4, 0.1]), np.diag([0.6, 0.1])])  # no spread in what lasts, but noise
-    value, low, _ = mean_square_growth(Products(P, np.zeros(2)), 1)
+    value, low, _ = drawn_mean_square(Products(P, np.zeros(2)), 1)
     assert low >= 1.0 - 1e-7  # what is left for rounding, of the logarithm
     assert value >= low
 
