@@ -204,9 +204,9 @@ def diagnose_command(
 
 def _source(data: str, options: dict[str, Any]) -> str:
     """The lines that read the same table again, with the options that were given."""
-    usual = {"drop": (), "missing": Missing.DROP_ROWS.value, "levels": 20}
+    defaults = {"drop": (), "missing": Missing.DROP_ROWS.value, "levels": 20}
     given = "".join(
-        f", {name}={value!r}" for name, value in options.items() if value != usual.get(name)
+        f", {name}={value!r}" for name, value in options.items() if value != defaults.get(name)
     )
     weights = "\nweights = table.weights" if options["weights"] else ""
     return (

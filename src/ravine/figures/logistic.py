@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEMS = ((30.0, 1.0, 0.03986), (45.0, 0.5, 0.01989), (60.0, 0.3, 0.01361))
-"""Condition number wished for, separation of the classes, weight of the regulariser."""
+"""Condition number aimed at, separation of the classes, weight of the regulariser."""
 
 SIGMA2 = 1e-20
 """Of the noise on each coordinate: small, so that many decades of decay lie above its floor."""

@@ -90,14 +90,14 @@ def negative_momentum(
     import xarray as xr
 
     problem = worst_case_quadratic(Q, DIMENSION)
-    usual = nesterov(problem.curvature)
+    standard = nesterov(problem.curvature)
 
     def after(tail: Method) -> list[FloatArray]:
         """Exact mean squares for every length of a tail."""
-        return [_after(problem.eigenvalues, usual, tail, steps, length) for length in lengths]
+        return [_after(problem.eigenvalues, standard, tail, steps, length) for length in lengths]
 
-    without = float(_after(problem.eigenvalues, usual, usual, steps, 0))
-    exact = np.array([after(Method(usual.alpha, beta)) for beta in betas])
+    without = float(_after(problem.eigenvalues, standard, standard, steps, 0))
+    exact = np.array([after(Method(standard.alpha, beta)) for beta in betas])
     sgd_step = np.array(after(sgd(problem.curvature)))
     measured, errors = _measured(betas, lengths, steps, trajectories, seed)
 
@@ -128,14 +128,14 @@ def negative_momentum(
 
 
 def _after(
-    eigenvalues: FloatArray, usual: Method, tail: Method, steps: int, length: int
+    eigenvalues: FloatArray, standard: Method, tail: Method, steps: int, length: int
 ) -> FloatArray:
     """Exact E‖y - x*‖² after steps, the last ``length`` of them with ``tail``, from rest at x*."""
     state = np.zeros((len(eigenvalues), 2, 2))
-    for method, count in ((usual, steps - length), (tail, length)):
+    for method, count in ((standard, steps - length), (tail, length)):
         if method is tail and count:
             # y of the last step before the tail looked ahead with the standard momentum.
-            shift = np.array([[1.0, float(tail.gamma) - float(usual.gamma)], [0.0, 1.0]])
+            shift = np.array([[1.0, float(tail.gamma) - float(standard.gamma)], [0.0, 1.0]])
             state = shift @ state @ shift.T
 
         state = _steps(eigenvalues, method, state, count)
@@ -168,14 +168,14 @@ def _measured(
     from ravine.engine.schedule import Tail
 
     problem = worst_case_quadratic(Q, DIMENSION)
-    usual = nesterov(problem.curvature)
+    standard = nesterov(problem.curvature)
 
     mean = np.empty((len(betas), len(lengths)))
     error = np.empty((len(betas), len(lengths)))
     for i, beta in enumerate(betas):
         for j, length in enumerate(lengths):
             runs = ensemble(
-                problem, usual, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
+                problem, standard, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
                 schedule=Tail(length, beta) if length else None, seed=seed,
                 start=problem.minimiser,
             )  # fmt: skip

@@ -70,13 +70,13 @@ def turning(
 
     ratios = np.asarray(Q, dtype=np.float64)
     curvature = Curvature(np.ones_like(ratios), ratios)
-    usual = nesterov(curvature)
+    standard = nesterov(curvature)
 
     return xr.Dataset(
         {
             "measured": ("Q", np.array([_measured(ratio, steps) for ratio in ratios])),
-            "worst_case": ("Q", np.asarray(worst_case_rate(curvature, usual))),
-            "commuting": ("Q", np.asarray(commuting_rate(curvature, usual).lower)),
+            "worst_case": ("Q", np.asarray(worst_case_rate(curvature, standard))),
+            "commuting": ("Q", np.asarray(commuting_rate(curvature, standard).lower)),
             "iid": ("Q", np.array([_iid(ratio) for ratio in ratios])),
             "cyclic": (("shown", "step"), np.stack([_run(r, steps, True) for r in shown])),
             "full_gradient": (("shown", "step"), np.stack([_run(r, steps, False) for r in shown])),
