@@ -79,7 +79,7 @@ def _tried(value: Any) -> bool:
     """Classes that are made by ravine alone are only looked at."""
     from ravine import Curvature, Method, problems
     from ravine.engine.schedule import Tail
-    from ravine.theory.ladder.transfer import LinearMethod
+    from ravine.linear_method import LinearMethod
 
     makers = (Curvature, Method, Tail, LinearMethod, problems.Quadratic, problems.QuadraticSum)
     return not inspect.isclass(value) or value in makers

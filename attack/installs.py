@@ -24,7 +24,7 @@ _ROOT = Path(__file__).parents[1]
 _SECONDS = 600  # that a command may take: the first ones compile, and the machine may be busy
 
 _EXTRAS = (
-    "zarr", "matplotlib", "sklearn", "dask", "distributed", "dash", "waitress", "contourpy",
+    "zarr", "matplotlib", "sklearn", "dask", "distributed", "flask", "waitress", "contourpy",
     "torch",
 )  # fmt: skip
 """What the extras bring: hidden, as if it had not been installed."""

@@ -87,7 +87,7 @@ def run(part: str, out: Path, tables: list[Path]) -> None:
 def agree(table, scaled: bool) -> dict:
     """One diagnosis against the loop: outcome, loss, distance, floor and rate of every recipe."""
     begun = time.process_time()
-    result = diagnose(table, standardise=scaled, time=BUDGET, try_remedies=False)
+    result = diagnose(table, standardise=scaled, intercept=False, time=BUDGET, try_remedies=False)
     seconds = time.process_time() - begun
     record = result.to_dict()
     data = record["data"]
@@ -225,7 +225,8 @@ def use(table, scaled: bool) -> dict:
     seconds = []
     for epochs in HORIZONS:
         begun = time.process_time()
-        result = diagnose(table, standardise=scaled, epochs=epochs, time=BUDGET, try_remedies=False)
+        result = diagnose(table, standardise=scaled, intercept=False, epochs=epochs,
+                          time=BUDGET, try_remedies=False)  # fmt: skip
         seconds.append(round(time.process_time() - begun, 2))
         if result.recommendation is None:
             out["horizons"][epochs] = None

@@ -1,10 +1,9 @@
-"""How soon the page answers, how many people it bears, and its pictures for the documentation.
+"""How soon the page answers, how many readers it serves, and its pictures for the documentation.
 
 ``python -m benchmarks.page`` starts the page, moves it in headless Chromium, and prints median,
 95th and 99th percentile of the milliseconds from an input to the painted picture of that input;
-beside them the processor time that it takes. ``--load 20`` lets that many people use it at the same
-time for a minute, and counts errors, mixed-up answers and the growth of memory. ``--pictures
-FOLDER`` writes a screenshot of every view.
+beside them the processor time that it takes. ``--load 20`` lets that many readers use it for a
+minute, and counts errors and wrong answers. ``--pictures FOLDER`` writes screenshots of all views.
 """
 
 from __future__ import annotations
@@ -19,34 +18,39 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 
-from ravine.arguments import FloatArray
-from ravine.web.layout import CONTROLS
+from ravine.web.answers import answer
+from ravine.web.picture import as_json
+from ravine.web.view import CONTROLS
 
+_BUSY = "?colour=error&example=noise"
 KINDS = {
-    "point": "?colour=error",
-    "point, dragged": "?colour=error",
-    **dict.fromkeys(CONTROLS, "?colour=error"),
-    "n": "?colour=sum&example=odd",
-    "batch": "?colour=iid&ratio=20",
-    "Q, dragged": "?colour=error",
-    "Q, from rest": "?colour=error",
-    "colour": "?colour=error",
+    "point": _BUSY,
+    "point, dragged": _BUSY,
+    **dict.fromkeys(CONTROLS, _BUSY),
+    "n": "?colour=sum&example=inconsistent",
+    "batch": "?colour=iid_rate&ratio=20",
+    "Q, regions": "",
+    "colour": _BUSY,
 }
 """Inputs that are measured, each with the view that it is made in: one in which it matters."""
 
-_STARTS = 12
+_STARTS = 8
 """First pictures that are measured, each with an empty cache."""
+_REST = 0.6  # seconds in which the fine picture comes and the page is at rest again
+_VIEWS = 4
+"""Views of each reader; nobody has one of another's."""
 
 _PAINTED = """
 new MutationObserver((_, watch) => {
-  const wrap = document.getElementById('plane-wrap');
-  if (!wrap || wrap.dataset.shown === undefined) return;
+  const view = document.getElementById('view-explore');
+  if (!view || view.dataset.shown === undefined) return;
   watch.disconnect();
   requestAnimationFrame(() => setTimeout(() => (window.painted = performance.now()), 0));
 }).observe(document, {attributes: true, childList: true, subtree: true});
@@ -55,56 +59,49 @@ new MutationObserver((_, watch) => {
 
 _MOVE = """
 const done = arguments[arguments.length - 1];
-const [kind, share] = [arguments[0].split(',')[0], arguments[1]];
+const [name, share] = [arguments[0].split(',')[0], arguments[1]];
 const dragged = arguments[0].endsWith('dragged');
-const box = (name) => document.getElementById('box-' + name).value;
-const told = (id) => new URLSearchParams(
-  (document.getElementById(id + '-layer').dataset.shown || '').split(' ').pop());
-const before = ['run', 'plane'].map((id) => told(id).toString()).join();
+const view = document.getElementById('view-explore');
+const box = (id) => document.getElementById('box-' + id).value;
+const names = {point: ['step', 'beta'], colour: []}[name] || [name];
 
-// The picture of this input: drawn from the numbers that stand in the boxes now.
-const names = kind === 'point' ? ['step', 'beta'] : [kind];
-const where = ['point', 'step', 'beta', 'seed'].includes(kind) ? 'run' : 'plane';
+// The picture of this input: the answer that is shown has the numbers that stand in the boxes now.
+// A number that is not in the answer has its default.
 function there() {
-  const [picture, now] = [told(where), ['run', 'plane'].map((id) => told(id).toString()).join()];
-  if (kind === 'colour') return picture.get('colour') === window.shade;
-  // A number that stands nowhere in the name of a picture has its usual value.
-  const same = (name) => [null, box(name)].includes(picture.get(name))
-    || Number(picture.get(name)) === Number(box(name));
-  return now !== before && names.every(same);
+  const told = new URLSearchParams(view.dataset.shown);
+  if (name === 'colour') return told.get('colour') === window.shade;
+  return names.every((id) => !told.has(id) || Number(told.get(id)) === Number(box(id)));
 }
 const watch = new MutationObserver(() => {
   if (!there()) return;
   watch.disconnect();
   requestAnimationFrame(() => setTimeout(() => done(performance.now() - began), 0));
 });
-watch.observe(document.getElementById('plane-wrap'), {attributes: true, subtree: true});
-watch.observe(document.getElementById('run-wrap'), {attributes: true, subtree: true});
+watch.observe(view, {attributes: true, attributeFilter: ['data-shown']});
 
 const began = performance.now();
-if (kind === 'point') {
-  const area = document.getElementById('plane-wrap').getBoundingClientRect();
-  const at = {clientX: area.left + 90 + share * 300, clientY: area.top + 200 + 60 * share,
-              bubbles: true, cancelable: true};
-  document.getElementById('plane-wrap').firstChild.dispatchEvent(
-    new PointerEvent(dragged && window.held ? 'pointermove' : 'pointerdown', at));
+if (name === 'point') {
+  const over = document.querySelector('#plane .u-over');
+  const area = over.getBoundingClientRect();
+  const at = {clientX: area.left + 40 + share * 300, clientY: area.top + 150 + 60 * share,
+              bubbles: true, cancelable: true, pointerId: 1};
+  over.setPointerCapture = () => {};
+  over.dispatchEvent(new PointerEvent(dragged && window.held ? 'pointermove' : 'pointerdown', at));
   window.held = dragged;
-  if (!dragged) document.dispatchEvent(new PointerEvent('pointerup', at));
-} else if (kind === 'colour') {
-  const all = ['error', 'floor', 'worst', 'rate', 'iid'];
+  if (!dragged) over.dispatchEvent(new PointerEvent('pointerup', at));
+} else if (name === 'colour') {
+  const list = document.getElementById('colour');
+  const all = ['error', 'floor', 'worst_case_rate', 'spectral_radius', 'iid_rate'];
   window.shade = all[(all.indexOf(window.shade || 'error') + 1) % all.length];
-  window.dash_clientside.set_props('pick-colour', {value: window.shade});
+  list.value = window.shade;
+  list.dispatchEvent(new Event('change'));
 } else {
-  const slider = document.getElementById('slide-' + kind);
-  const put = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
-  put.call(slider, Number(slider.min) + share * (Number(slider.max) - Number(slider.min)));
+  const slider = document.getElementById('slide-' + name);
+  slider.value = Number(slider.min) + share * (Number(slider.max) - Number(slider.min));
   slider.dispatchEvent(new Event('input', {bubbles: true}));
 }
 """
-_SHOWN = "return (document.getElementById('plane-wrap') || {dataset: {}}).dataset.shown != null"
-_TAKEN = "return ['plane', 'run'].every(id => document.getElementById(id + '-layer').hidden)"
-"""Whether Plotly has taken over: nothing has moved for a second."""
-_REST = 0.6  # seconds in which the fine picture comes and the page is at rest again
+_SHOWN = "return document.getElementById('view-explore')?.dataset.shown !== undefined"
 
 
 @contextmanager
@@ -117,9 +114,7 @@ def running_page() -> Iterator[tuple[str, int]]:
         words = server.stderr.readline().split()
         address = next(word for word in words if word.startswith("http"))
         threading.Thread(target=server.stderr.read, daemon=True).start()
-        answer(
-            address, {"search": "?colour=error", "fine": True}
-        )  # kernels are compiled, or loaded
+        ask(address, {"search": _BUSY, "fine": True})  # kernels are compiled, or loaded
         yield address, server.pid
     finally:
         server.terminate()
@@ -134,7 +129,7 @@ def browser(width: int = 1280, height: int = 1000) -> Any:
     options = Options()
     options.binary_location = shutil.which("chromium") or ""
     flags = "headless=new no-sandbox disable-gpu disable-quic no-first-run hide-scrollbars"
-    flags += f" disable-background-networking window-size={width},{height}"
+    flags += f" disable-background-networking disable-dev-shm-usage window-size={width},{height}"
     for flag in flags.split():
         options.add_argument(f"--{flag}")
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -142,13 +137,13 @@ def browser(width: int = 1280, height: int = 1000) -> Any:
     return driver
 
 
-def until(driver: Any, script: str, seconds: float = 240.0, pause: float = 0.02) -> None:
+def until(driver: Any, script: str, seconds: float = 240.0) -> None:
     """Wait until a script returns something true."""
     end = time.monotonic() + seconds
     while not driver.execute_script(script):
         if time.monotonic() > end:
             raise TimeoutError(script)
-        time.sleep(pause)
+        time.sleep(0.05)
 
 
 class Measured(NamedTuple):
@@ -168,16 +163,14 @@ def latencies(address: str, count: int, pid: int) -> Iterator[tuple[str, Measure
         for kind, view in KINDS.items():
             driver.get(address + view)
             until(driver, _SHOWN)
-            until(driver, _TAKEN)
+            time.sleep(_REST)
             times = []
             before = processor_time(driver, pid)
             for number in range(count):
                 # To and fro, so that a slider with few places never stays where it is.
                 share = float(rng.uniform(0.1, 0.45)) + 0.45 * (number % 2)
                 times.append(driver.execute_async_script(_MOVE, kind, share))
-                if kind.endswith("from rest"):
-                    until(driver, _TAKEN, pause=0.2)
-                elif not kind.endswith("dragged"):
+                if not kind.endswith("dragged"):
                     time.sleep(_REST)
             spent = 1e3 * (processor_time(driver, pid) - before) / count
             yield kind, Measured(times, *spent)
@@ -191,111 +184,108 @@ def first_pictures(driver: Any, address: str, pid: int) -> Measured:
     times = []
     costs = []
     for _ in range(_STARTS):
-        driver.get(f"{address}_dash-layout")  # a page of the same renderer, and a light one
+        driver.get(f"{address}claims")  # of the same renderer, and light
         driver.execute_cdp_cmd("Network.clearBrowserCache", {})
         before = processor_time(driver, pid)
         driver.get(address)
-        until(driver, "return window.painted !== undefined", pause=0.2)
+        until(driver, "return window.painted !== undefined")
         times.append(driver.execute_script("return window.painted"))
-        until(driver, _TAKEN, pause=0.2)
         costs.append(1e3 * (processor_time(driver, pid) - before))
 
     return Measured(times, *np.median(costs, axis=0))
 
 
-def processor_time(driver: Any, pid: int) -> FloatArray:
+def processor_time(driver: Any, pid: int) -> Any:
     """Seconds of the browser's renderers, and of the server."""
-    parents = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):
-                parents[int(folder.name)] = int(_stat(int(folder.name))[1])
 
-    family = {driver.service.process.pid}
-    for _ in range(4):  # driver, browser, zygotes, renderers
-        family |= {child for child, parent in parents.items() if parent in family}
+    def seconds(process: psutil.Process) -> float:
+        return process.cpu_times().user + process.cpu_times().system
 
-    renderers = 0.0
-    for one in family:
-        with suppress(OSError):
-            if b"--type=renderer" in Path(f"/proc/{one}/cmdline").read_bytes():
-                renderers += _seconds(one)
-
-    return np.array([renderers, _seconds(pid)])
+    family = psutil.Process(driver.service.process.pid).children(recursive=True)
+    renderers = [one for one in family if "--type=renderer" in one.cmdline()]
+    return np.array([sum(map(seconds, renderers)), seconds(psutil.Process(pid))])
 
 
-def _stat(pid: int) -> list[str]:
-    """What the system says of a process, behind its name: state, parent, ..."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-
-
-def _seconds(pid: int) -> float:
-    words = _stat(pid)
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def parts(address: str) -> dict[str, tuple[float, float]]:
-    """Milliseconds until Python's answer is there, the best of some, and its kilobytes."""
-    first = json.loads(answer(address, {"search": "?colour=error", "fine": True}))
-    settings = first["settings"]
-    shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
-    out = {}
-    for name, change, usual, fine in (
-        ("Q moved: coarse plane, run, words", "Q", 32.0, False),
-        ("the fine plane when it rests", "Q", 32.0, True),
-        ("point moved: run, words", "step", 1.0, False),
-    ):
-        times = []
-        for share in (0.81, 0.82, 0.83, 0.84, 0.85):
-            moved = settings | {change: str(share * usual)}
-            wish = {"settings": moved, "fine": False, **shown}
-            if fine:  # the coarse answer has brought the run
-                wish |= {"run": json.loads(answer(address, wish))["run"]["key"], "fine": True}
-            began = time.perf_counter()
-            said = answer(address, wish)
-            times.append(1e3 * (time.perf_counter() - began))
-        out[name] = min(times), len(said) / 1e3
-    return out
-
-
-def answer(address: str, wish: dict[str, Any]) -> str:
-    """What Python says to a question, as the page would ask it."""
+def ask(address: str, wanted: dict[str, Any]) -> Any:
+    """What Python answers to a request of the page."""
     request = urllib.request.Request(
         address + "answer",
-        data=json.dumps(wish).encode(),
+        data=json.dumps(wanted).encode(),
         headers={"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=300) as reply:
-        return str(reply.read().decode())
+        return json.load(reply)
 
 
-def report(count: int, people: int, seconds: float) -> None:
-    """Print the table of latencies, where the time goes, and the load test."""
+def load(address: str, readers: int, seconds: float, pid: int) -> dict[str, Any]:
+    """Every reader asks for views of its own, and compares each answer with the library's."""
+    requests = [[_request(number, view) for view in range(_VIEWS)] for number in range(readers)]
+    expected = [[json.loads(as_json(answer(one))) for one in own] for own in requests]
+    counts = {"answers": 0, "errors": 0, "wrong answers": 0}
+    waits: list[float] = []
+    lock = threading.Lock()
+    memory = psutil.Process(pid).memory_info().rss
+    until = time.monotonic() + seconds
+
+    def reader(number: int) -> None:
+        rng = np.random.default_rng(number)
+        while time.monotonic() < until:
+            view = int(rng.integers(_VIEWS))
+            began = time.monotonic()
+            try:
+                got = ask(address, requests[number][view])
+            except OSError:
+                with lock:
+                    counts["errors"] += 1
+                continue
+            with lock:
+                counts["answers"] += 1
+                counts["wrong answers"] += got != expected[number][view]
+                waits.append(time.monotonic() - began)
+
+    everyone = [threading.Thread(target=reader, args=(number,)) for number in range(readers)]
+    for one in everyone:
+        one.start()
+    for one in everyone:
+        one.join()
+
+    grown = psutil.Process(pid).memory_info().rss / memory - 1.0
+    wait = round(1e3 * float(np.median(waits)))
+    return counts | {"wait, median ms": wait, "memory grown by": f"{grown:.1%}"}
+
+
+def _request(number: int, view: int) -> dict[str, Any]:
+    """A view that no other reader has: both its pictures depend on Q."""
+    settings = {
+        "Q": f"{3.0 + number + view / 7.0:.6g}",
+        "step": "0.5",
+        "beta": f"{0.02 * number:.6g}",
+        "colour": ("error", "worst_case_rate", "floor", "regions")[view],
+        "example": ("noise", "inconsistent", "turning")[view % 3],
+    }
+    return {"settings": settings, "fine": view == 0}
+
+
+def report(count: int, readers: int, seconds: float) -> None:
+    """Print the table of latencies and the load test."""
     with running_page() as (address, pid):
         print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        print("| input | median, ms | 95 % | 99 % | page, ms | server, ms |")
-        print("|---|---:|---:|---:|---:|---:|")
-        for kind, one in latencies(address, count, pid):
-            row = " | ".join(f"{np.percentile(one.times, p):.0f}" for p in (50, 95, 99))
-            print(f"| {kind} | {row} | {one.page:.0f} | {one.server:.0f} |", flush=True)
-        print(f"load average {os.getloadavg()[0]:.1f} at the end")
-
-        print(f"\n{'of it, in Python':36s} {'ms':>7s} {'kB':>7s}")
-        for name, (milliseconds, size) in parts(address).items():
-            print(f"{name:36s} {milliseconds:7.0f} {size:7.0f}")
-
-        if people:
-            from benchmarks.page_load import load
-
-            print()
-            for name, number in load(address, people, seconds, pid).items():
+        if count:
+            print("| input | median, ms | 95 % | 99 % | page, CPU ms | server, CPU ms |")
+            print("|---|---:|---:|---:|---:|---:|")
+            for kind, one in latencies(address, count, pid):
+                row = " | ".join(f"{np.percentile(one.times, p):.0f}" for p in (50, 95, 99))
+                print(f"| {kind} | {row} | {one.page:.0f} | {one.server:.0f} |", flush=True)
+        if readers:
+            for name, number in load(address, readers, seconds, pid).items():
                 print(f"{name:26s} {number}")
+        print(f"load average {os.getloadavg()[0]:.1f} at the end")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=40, help="inputs of each kind")
-    parser.add_argument("--load", type=int, default=0, help="people at once")
+    parser.add_argument("--load", type=int, default=0, help="readers at once")
     parser.add_argument("--seconds", type=float, default=60.0, help="for which they use it")
     parser.add_argument("--pictures", type=Path, help="folder for a screenshot of every view")
     parser.add_argument("--only", nargs="*", default=(), help="names of the views to take")

@@ -1,112 +1,97 @@
-"""Training with many learning rates and momenta at once: what the best of a grid reaches."""
+"""Many learning rates of one task, trained at once under ``torch.vmap`` on the same batches."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
 
-import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call, grad, replace_all_batch_norm_modules_, vmap
+from torch import Tensor
+from torch.func import functional_call, grad_and_value, vmap
 
 from benchmarks.torch_tasks import Task
 
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
+"""Of AdamW; SGD has Nesterov's momentum 0.9 and no weight decay."""
 
-STEPS = 300
-"""Steps of a run: the horizon at which a choice is judged."""
+JUDGED = 2048
+"""Samples of the final loss, at most."""
 
-CHECKS = (280, 290, 300)
-"""Steps whose losses are averaged into the final one."""
-
-MOMENTA = (0.0, 0.5, 0.9, 0.99)
-EXPONENTS = tuple(range(-12, 7))
-"""The grid of lr is 2^k times the stability limit of the Hessian's top eigenvalue."""
-
-
-@dataclass
-class Outcomes:
-    """Start and final loss of every (momentum, lr), and whether it diverged on the way."""
-
-    start: float
-    final: np.ndarray
-    diverged: np.ndarray
-
-
-def stability_limit(top: float, momentum: float) -> float:
-    """The lr at which Nesterov's method is just stable in a direction of curvature ``top``."""
-    return 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * momentum) * top)
-
-
-def partly_trained(task: Task, batch: int, top: float) -> nn.Module:
-    """The model after 100 steps with a lr that was lowered until they went well."""
-    stream = task.endless(batch, seed=777)
-    lr = stability_limit(top, 0.9) / 8.0
-    for _ in range(8):
-        model = task.model(0).to(DEVICE)
-        rule = torch.optim.SGD(task.groups(model, lr), lr=lr, momentum=0.9, nesterov=True)
-        losses: list[float] = []
-        for _ in range(100):
-            x, y = (part.to(DEVICE) for part in next(stream))
-            loss = task.loss(model(x), y)
-            rule.zero_grad()
-            loss.backward()
-            rule.step()
-            losses.append(float(loss.detach()))
-        if np.isfinite(losses).all() and np.mean(losses[-10:]) < losses[0]:
-            return model
-        lr /= 4.0
-    return task.model(0).to(DEVICE)
+HISTORY, OUTLIER = 128, 6.0
+"""A step is skipped when its loss or gradient norm is so many standard deviations above the mean of
+so many steps before: the rule of OLMo."""
 
 
 def train_all(
-    task: Task, model: nn.Module, batch: int, pairs: list[tuple[float, float]]
-) -> Outcomes:
-    """Train from the same weights, on the same batches, with every (momentum, lr) of ``pairs``.
+    task: Task,
+    kind: str,
+    lr_at: Callable[[int], Tensor],
+    steps: int,
+    *,
+    clip: Tensor | None = None,
+    skip: Tensor | None = None,
+) -> list[float]:
+    """The final loss of every copy on all data; infinite where it is not a number.
 
-    Nesterov's method as in ``torch.optim.SGD``, all pairs at once by ``vmap``.
+    ``lr_at(step)`` is the lr of each copy; ``clip`` and ``skip`` say which copies have their
+    gradients clipped to norm 1, and which skip outliers.
     """
-    twin = copy.deepcopy(model).train()
-    replace_all_batch_norm_modules_(twin)
-    names = [name for name, _ in twin.named_parameters()]
-    head = set(names[-2:]) if task.head != 1.0 else set()
-    momentum = torch.tensor([m for m, _ in pairs], device=DEVICE)
-    lr = torch.tensor([value for _, value in pairs], device=DEVICE)
-    count = len(pairs)
-    weights = {n: p.detach().expand(count, *p.shape).clone() for n, p in twin.named_parameters()}
-    buffers = {n: torch.zeros_like(w) for n, w in weights.items()}
+    model = task.model(0)
+    count = len(lr_at(0))
+    weights = {k: v.detach().expand(count, *v.shape).clone() for k, v in model.named_parameters()}
+    first = {k: torch.zeros_like(v) for k, v in weights.items()}
+    second = {k: torch.zeros_like(v) for k, v in weights.items()}
+    seen: list[Tensor] = []
 
     def loss(params: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
-        return task.loss(functional_call(twin, params, (x,)), y)
+        return task.loss(functional_call(model, params, (x,)), y)
 
-    gradient = vmap(grad(loss), in_dims=(0, None, None))
-    evaluate = vmap(loss, in_dims=(0, None, None))
-    x_all, y_all = (part.to(DEVICE) for part in task.data())
-    order = torch.randperm(len(x_all), generator=torch.Generator().manual_seed(5))[:512]
-    order = order.to(DEVICE)
-    few = order[:128]
-    stream = task.endless(batch, seed=1)
-
+    gradient = vmap(grad_and_value(loss), in_dims=(0, None, None))
+    batches = task.endless(task.batches[0], seed=1000)
     with torch.no_grad():
-        start = evaluate(weights, x_all[order], y_all[order])
-        first = evaluate(weights, x_all[few], y_all[few])
-        diverged = torch.zeros(count, dtype=torch.bool, device=DEVICE)
-        finals = []
-        for step in range(1, STEPS + 1):
-            x, y = (part.to(DEVICE) for part in next(stream))
-            grads = gradient(weights, x, y)
-            for name, g in grads.items():
-                shape = (count, *[1] * (g.ndim - 1))
-                m = momentum.view(shape)
-                scale = (lr * (task.head if name in head else 1.0)).view(shape)
-                buffers[name].mul_(m).add_(g)
-                weights[name].sub_(scale * (g + m * buffers[name]))
-            if step % 20 == 0:
-                now = evaluate(weights, x_all[few], y_all[few])
-                diverged |= ~(now <= 10.0 * first)
-            if step in CHECKS:
-                finals.append(evaluate(weights, x_all[order], y_all[order]))
-    final = torch.stack(finals).mean(dim=0).double().cpu().numpy()
-    lost = diverged.cpu().numpy() | ~np.isfinite(final)
-    return Outcomes(float(start[0]), np.where(lost, np.inf, final), lost)
+        for step in range(steps):
+            grads, losses = gradient(weights, *next(batches))
+            moves = torch.ones(count, dtype=torch.bool)
+            if clip is not None and skip is not None:
+                norms = sum(g.flatten(1).square().sum(dim=1) for g in grads.values()).sqrt()
+                scale = torch.where(clip, (1.0 / (norms + 1e-6)).clamp(max=1.0), 1.0)
+                grads = {k: g * _like(scale, g) for k, g in grads.items()}
+                moves = ~(skip & _is_outlier(seen, torch.stack([losses, norms])))
+            for k, w in weights.items():
+                lr = _like(lr_at(step), w)
+                _move(kind, w, grads[k], first[k], second[k], lr, step + 1, _like(moves, w))
+        x, y = (part[:JUDGED] for part in task.data())
+        ends = vmap(loss, in_dims=(0, None, None))(weights, x, y).tolist()
+    return [end if math.isfinite(end) else math.inf for end in ends]
+
+
+def _like(values: Tensor, tensor: Tensor) -> Tensor:
+    return values.reshape(-1, *(1 for _ in tensor.shape[1:]))
+
+
+def _is_outlier(seen: list[Tensor], now: Tensor) -> Tensor:
+    """Which copies have a loss or norm far above those before; ``now`` is added to them."""
+    result = torch.zeros(now.shape[1], dtype=torch.bool)
+    if len(seen) >= 10:
+        before = torch.stack(seen[-HISTORY:])
+        bound = before.mean(dim=0) + OUTLIER * before.std(dim=0)
+        result = (~(now <= bound)).any(dim=0)
+    seen.append(now)
+    return result
+
+
+def _move(
+    kind: str, w: Tensor, g: Tensor, m: Tensor, v: Tensor, lr: Tensor, t: int, moves: Tensor
+) -> None:
+    """One step of ``torch.optim.AdamW`` or ``SGD(nesterov=True)``, in place, where it moves."""
+    if kind == "SGD":
+        new = 0.9 * m + g
+        m.copy_(torch.where(moves, new, m))
+        w.sub_(torch.where(moves, lr * (g + 0.9 * new), 0.0))
+        return
+    new_m = BETAS[0] * m + (1.0 - BETAS[0]) * g
+    new_v = BETAS[1] * v + (1.0 - BETAS[1]) * g * g
+    m.copy_(torch.where(moves, new_m, m))
+    v.copy_(torch.where(moves, new_v, v))
+    root = (new_v / (1.0 - BETAS[1] ** t)).sqrt() + EPS
+    w.sub_(torch.where(moves, lr * (DECAY * w + new_m / (1.0 - BETAS[0] ** t) / root), 0.0))

@@ -15,11 +15,19 @@ For every quadratic task, momentum and batch size four lrs:
   row that carries the mean square.
 
 Batches are drawn independently, and the targets have no noise.
+
+    python -m benchmarks.torch_limits adam
+
+Adam's limit (T10, ``ravine.adam_limit``): on quadratics with the preconditioner held fixed against
+the measured mean-square limit, over beta1 and batch sizes; and networks trained by Adam to their
+edge, lr times the measured curvature against the formula, across batch sizes, in the figure
+``docs/images/adam-edge.svg``.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -27,8 +35,10 @@ import torch
 
 import ravine
 from benchmarks.torch_tasks import KEPT_BACK, TUNED, Task
-from ravine.torch.copies import Batches, batch_loss
+from ravine.torch.batches import BatchReplay, batch_loss
 from ravine.torch.curvature import SAMPLES, measure
+from ravine.torch.direction import TrackedDirection, coordinates
+from ravine.torch.untouched import gradients
 
 RUNS = 64
 POPULATION = 8192
@@ -125,7 +135,7 @@ def limit_of_most(hessians: np.ndarray, momentum: float, size: int, about: float
 
 def rows_of(task: Task) -> list[tuple[str, float, int, float, float | None, float, float]]:
     """(task, momentum, batch size, advise, library, measured, most runs)."""
-    samples = Batches(task.loader(32, seed=2), torch.device("cpu")).samples(SAMPLES)
+    samples = BatchReplay(task.loader(32, seed=2), torch.device("cpu")).samples(SAMPLES)
     model = task.model(0)
     curvature = measure(model, batch_loss(task.loss), samples, [1.0, 1.0])
     data = rows_in(samples)
@@ -143,9 +153,107 @@ def rows_of(task: Task) -> list[tuple[str, float, int, float, float | None, floa
     return rows
 
 
+BETA1S = (0.0, 0.9, 0.95)
+ADAM_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+SHAPE = 0.5
+"""Of the law of a sample's curvature: the square of a Gaussian, of mean 1."""
+
+
+def adam_growth(beta1: float, size: int, lr: float, count: int = 2048, steps: int = 500) -> float:
+    """Mean logarithm of the growth of the mean square per step, preconditioner 1, curvature 1."""
+    draw = np.random.default_rng([12, size, int(100 * beta1)])
+    x = np.ones(count)
+    m = np.zeros(count)
+    growths = []
+    for _ in range(steps):
+        curvature = draw.gamma(SHAPE * size, 1.0 / (SHAPE * size), count)
+        m = beta1 * m + (1.0 - beta1) * curvature * x
+        x = x - lr * m
+        squares = x**2 + (lr * m) ** 2
+        growths.append(math.log(squares.mean()))
+        places = (np.arange(count) + draw.random()) / count
+        chosen = np.searchsorted(np.cumsum(squares) / squares.sum(), places)
+        chosen = np.minimum(chosen, count - 1)
+        lengths = np.sqrt(squares[chosen])
+        x, m = x[chosen] / lengths, m[chosen] / lengths
+    return float(np.mean(growths[steps // 3 :]))
+
+
+def adam_quadratics() -> None:
+    """Formula over measured limit, a row for each beta1."""
+    print("| beta1 | " + " | ".join(f"b = {size}" for size in ADAM_SIZES) + " |")
+    print("|---:|" + "---:|" * len(ADAM_SIZES))
+    worst = 0.0
+    for beta1 in BETA1S:
+        cells = []
+        for size in ADAM_SIZES:
+            ratio = 1.0 / (SHAPE * size)
+            limit = float(ravine.adam_limit(1.0, variance_ratio=ratio, beta1=beta1))
+
+            def is_stable(lr: float, beta1: float = beta1, size: int = size) -> bool:
+                return adam_growth(beta1, size, lr) < 0.0
+
+            cells.append(limit / bisected(is_stable, limit, 8))
+        worst = max(worst, *(abs(cell - 1.0) for cell in cells))
+        print(f"| {beta1:g} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |", flush=True)
+    print(f"\nfurthest from the measured limit {worst:.1%}")
+
+
+def adam_at_its_edge(task: Task, size: int, lr: float, steps: int = 800) -> tuple[float, float]:
+    """Lr times lambda (1 - beta1)/(2 (1 + beta1)), and lr times v/2, after training by Adam."""
+    model = task.model(0)
+    rule = torch.optim.Adam(model.parameters(), lr=lr)
+    batches = task.endless(size, seed=3)
+    direction = TrackedDirection()
+    seen = []
+    for step in range(steps):
+        x, y = next(batches)
+        rule.zero_grad()
+        task.loss(model(x), y).backward()
+        if step >= steps - 100 and step % 2 == 0:
+            at = coordinates(rule, with_gradient=True)
+            if not direction.fits(at.params):
+                direction.begin(at)
+            here = [p.grad.clone() for p in at.params]
+            there = lambda x=x, y=y, at=at: gradients(task.loss(model(x), y), at.params)  # noqa: E731
+            seen.append(direction.turn(at, here, there))
+        rule.step()
+    used = seen[20:]
+    mean = float(np.mean([each.mean for each in used]))
+    ratio = float(np.mean([each.variance for each in used])) / mean
+    return lr * mean / 38.0, lr * ratio / 2.0
+
+
+def adam_networks() -> None:
+    """Networks at their edge, in a table and a figure."""
+    from matplotlib.figure import Figure
+
+    chosen = [t for t in (*TUNED, *KEPT_BACK) if t.name in ("digits one-hot, MLP", "digits, MLP")]
+    figure = Figure(figsize=(8.0, 3.2), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for task, axes in zip(chosen, panels, strict=True):
+        rows = [(size, *adam_at_its_edge(task, size, 0.01)) for size in ADAM_SIZES]
+        print(f"\n{task.name}\n| batch | curvature | variance | lr over its limit |")
+        print("|---:|---:|---:|---:|")
+        for size, curvature, variance in rows:
+            print(f"| {size} | {curvature:.3f} | {variance:.3f} | {curvature + variance:.2f} |")
+        sizes = [row[0] for row in rows]
+        axes.plot(sizes, [row[1] for row in rows], "o--", ms=3, label="curvature: lr λ/38")
+        axes.plot(sizes, [row[2] for row in rows], "s--", ms=3, label="batches: lr v/2")
+        axes.plot(sizes, [row[1] + row[2] for row in rows], "k-", label="lr over its limit")
+        axes.axhline(1.0, color="grey", lw=0.8)
+        axes.set(xscale="log", yscale="log", xlabel="batch size", title=task.name)
+        axes.legend(fontsize=7)
+    figure.savefig("docs/images/adam-edge.svg")
+
+
 def main() -> None:
     """Print a row a setting, and the largest disagreements."""
     torch.set_num_threads(1)
+    if sys.argv[1:] == ["adam"]:
+        adam_quadratics()
+        adam_networks()
+        return
     print(
         "| task | momentum | batch | advise | over the library's | over the measured | most runs |"
     )

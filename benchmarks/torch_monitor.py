@@ -1,279 +1,207 @@
-"""``ravine.torch.Monitor`` on runs that blow up late and runs that do not.
+"""What the monitor's guard saves, beside clipping and skipping outliers, and what it costs.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor [run [WORKERS] | overhead]
-    python -m benchmarks.torch_monitor_report [picture]
+    python -m benchmarks.torch_monitor [--tasks N] [--limit MINUTES]
+    python -m benchmarks.torch_monitor report
+    OMP_NUM_THREADS=1 python -m benchmarks.torch_monitor overhead
 
-A run is a task, a batch size, a momentum and a schedule of lr that is constant, grows or jumps,
-from a draw of its own; after step 300 lr stays, for 40 steps more to see what becomes of it.
-
-- It blows up where the loss of a batch exceeds ten times the first loss of the run (smoothed over
-  three steps) or is not a number; late is after step 60.
-- It cannot be foreseen where lr jumped less than five steps before: nothing can be known before.
-- It is spoilt where it did not blow up but ends above twice its least smoothed loss.
-- It was rising for as many steps as its loss was above 1.3 times its median 20 to 45 steps before
-  the blow-up: where these are fewer than five, the loss said nothing in time.
-
-Results go to ``benchmarks/torch_monitor.json`` as
-they come; started again it goes on where it stopped.
+Twelve tasks that the guard's rule was not chosen on x AdamW and SGD x lrs of 1, 4, 8 and 32 times
+the best of a grid, and jumps to 8 and 32 times it at step 200, 600 steps. Four contenders: nothing,
+gradients clipped to norm 1, steps skipped whose loss or gradient norm is an outlier (as OLMo does),
+and ``Monitor(on_warning="scale")``. Results are appended to ``benchmarks/torch_monitor.jsonl``.
 """
 
 from __future__ import annotations
 
-import platform
-import sys
+import argparse
+import itertools
+import json
+import logging
+import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from benchmarks.results import go_on
-from benchmarks.torch_grid import DEVICE, stability_limit
-from benchmarks.torch_monitor_tasks import JUDGED, WATCHED
-from benchmarks.torch_monitor_unseen import UNJUDGED, UNWATCHED
-from benchmarks.torch_tasks import WORKED_EXAMPLE, Task
+from benchmarks.torch_grid import DECAY, JUDGED, train_all
+from benchmarks.torch_tasks import Task
+from benchmarks.torch_unseen import UNSEEN
 from ravine.torch import Monitor
-from ravine.torch.copies import Batches, batch_loss
-from ravine.torch.curvature import measure
 
-RESULTS = Path(__file__).with_name("torch_monitor.json")
-STEPS = 300
-AFTER = 40
-"""Steps with the last lr, to see what becomes of a run that was warned of at the end."""
+RESULTS = Path(__file__).with_suffix(".jsonl")
+STEPS, JUMP_AT = 600, 200
+GRID = {
+    "AdamW": [1e-3 * 2.0**k for k in range(-4, 8)],
+    "SGD": [0.1 * 2.0**k for k in range(-10, 5)],
+}
+SCENARIOS = [(1, 1), (4, 4), (8, 8), (32, 32), (1, 8), (1, 32)]
+"""lr before and after step 200, in units of the grid's best."""
 
-LATE = 60
-"""A blow-up before this step is no late one: nothing could have been learnt before it."""
-
-BLOWN_UP = 10.0
-RECENT = 3
-"""A run has blown up when its last three losses are so many times its first three."""
-
-PLAN: list[tuple[str, Task, int]] = [
-    *(("tuned on", task, 25) for task in WATCHED),
-    *(("kept back", task, 110) for task in UNWATCHED),
-    ("worked example", WORKED_EXAMPLE, 200),
-    *(("tuned on", task, 15) for task in JUDGED),
-    *(("kept back", task, 80) for task in UNJUDGED),
-]
-"""Split, task and number of runs."""
-
-TASKS = {task.name: task for _, task, _ in PLAN}
-QUEUE = sorted(
-    ((k + 0.5) / count, split, task.name) for split, task, count in PLAN for k in range(count)
-)
-"""All runs, every task in its proportion at any time."""
+NAMES = (
+    "iris, tanh MLP", "wine in logs, GELU MLP", "cancer, LayerNorm MLP", "digits, smoothed labels",
+    "digits, half from half", "diabetes, MLP", "correlated columns, linear", "modular addition",
+    "swiss roll, Huber", "deep linear", "spirals, tanh MLP", "ratings, factors",
+)  # fmt: skip
+TASKS = [task for task in UNSEEN if task.name in NAMES]
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What a run is made with."""
-
-    batch: int
-    momentum: float
-    schedule: str
-    lr: float
-    growth: float
-    jump: int
-    seed: int
-
-    def scale(self, step: int) -> float:
-        """Of lr at a step, over that of the first."""
-        if self.schedule == "grows":
-            return self.growth ** (min(step, STEPS) / STEPS)
-        if self.schedule == "jumps" and step >= self.jump:
-            return self.growth / 4.0
-        return 1.0
+def optimizer_of(kind: str, model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    """What a user would construct."""
+    if kind == "AdamW":
+        return torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=DECAY)
+    return torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9, nesterov=True)
 
 
-def drawn_setting(task: Task, top: float, draw: np.random.Generator) -> Setting:
-    """Batch size, momentum, schedule and lr; ``top`` is the top of the Hessian at the start."""
-    batch = int(draw.choice(task.batches))
-    momentum = float(draw.choice([0.0, 0.5, 0.9, 0.95]))
-    schedule = str(draw.choice(["constant", "grows", "jumps"]))
-    factor = float(2.0 ** draw.uniform(-4.0, 1.5 if schedule == "constant" else 0.0))
-    seed = int(draw.integers(1 << 30))
-    growth = float(draw.uniform(4.0, 40.0))
-    jump = int(draw.integers(LATE, 200))
-    lr = factor * stability_limit(top, momentum)
-    return Setting(batch, momentum, schedule, lr, growth, jump, seed)
-
-
-def one_run(
-    task: Task, setting: Setting, before_step: Callable[..., None] | None = None
-) -> dict[str, Any]:
-    """One run with a monitor: its end, its first warning, its readings as (step, danger).
-
-    ``before_step`` is called with the step, the model, the optimizer and the losses so far.
-    """
-    model = task.model(setting.seed % 5).to(DEVICE)
-    rule = torch.optim.SGD(
-        task.groups(model, setting.lr), lr=setting.lr, momentum=setting.momentum,
-        nesterov=setting.momentum > 0.0,
-    )  # fmt: skip
-    monitor = Monitor(rule, model=model)
-    stream = batches_of(task, setting.batch, setting.seed)
-    base = [group["lr"] for group in rule.param_groups]
-    losses: list[float] = []
-    gradients = 0
-
-    def again(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        nonlocal gradients
-        gradients += 1
-        return task.loss(model(x), y)
-
-    for step in range(STEPS + AFTER):
-        for group, own in zip(rule.param_groups, base, strict=True):
-            group["lr"] = own * setting.scale(step)
-        if before_step is not None:
-            before_step(step, model, rule, losses)
-        x, y = next(stream)
+def guarded(task: Task, kind: str, before: float, after: float) -> tuple[float, int]:
+    """The final loss of a run with the guard, and how often it acted."""
+    model = task.model(0)
+    rule = optimizer_of(kind, model, before)
+    monitor = Monitor(rule, model=model, on_warning="scale")
+    batches = task.endless(task.batches[0], seed=1000)
+    for step in range(STEPS):
+        x, y = next(batches)
+        if step == JUMP_AT and after != before:
+            # Relative to what a guard that writes lr itself has made of it.
+            rule.param_groups[0]["lr"] *= after / before
         rule.zero_grad()
         loss = task.loss(model(x), y)
         loss.backward()
-        monitor.check(lambda x=x, y=y: again(x, y), loss)
+        monitor.check(lambda x=x, y=y: task.loss(model(x), y), loss)
         rule.step()
-        losses.append(float(loss.detach()))
-        if blown_up(losses):
-            break
-    return {
-        "task": task.name, "kind": task.kind, "batch": setting.batch,
-        "momentum": setting.momentum, "schedule": setting.schedule,
-        "jump": setting.jump if setting.schedule == "jumps" else None,
-        **end_of(losses, monitor), "steps": len(losses), "gradients": gradients,
-        "readings": [[r.step, round(min(r.danger, 99.0), 2)] for r in monitor.readings],
-    }  # fmt: skip
+    x, y = (part[:JUDGED] for part in task.data())
+    with torch.no_grad():
+        end = float(task.loss(model(x), y))
+    acted = sum(bool(reading.action) for reading in monitor.readings)
+    return (end if math.isfinite(end) else math.inf), acted
 
 
-def blown_up(losses: list[float]) -> bool:
-    """Whether the last loss, smoothed, is no number or far above the first."""
-    return not float(np.mean(losses[-RECENT:])) <= BLOWN_UP * float(np.mean(losses[:RECENT]))
-
-
-def end_of(losses: list[float], monitor: Monitor) -> dict[str, Any]:
-    """How a run ended that was stopped where it blew up, and when it was first warned of."""
-    blow_up = len(losses) - 1 if blown_up(losses) else None
-    far_up = float(np.mean(losses[-20:])) > 2.0 * min(smoothed(losses)[5:], default=np.inf)
-    return {
-        "blow_up": blow_up,
-        "spoilt": blow_up is None and far_up,
-        "rising_for": None if blow_up is None or blow_up < LATE else rising_for(losses),
-        "warned": next((r.step for r in monitor.readings if r.level == "warning"), None),
-    }
-
-
-def rising_for(losses: list[float]) -> int:
-    """Steps since the loss was last at its height of 20 to 45 steps before."""
-    height = 1.3 * float(np.median(losses[-46:-21]))
-    calm = [step for step, loss in enumerate(losses) if loss <= height]
-    return len(losses) - 1 - calm[-1]
-
-
-def batches_of(task: Task, batch: int, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Shuffled batches epoch after epoch, cut at once: a DataLoader takes as long as the step."""
-    order = torch.Generator().manual_seed(seed)
-    x, y = (part.to(DEVICE) for part in task.data())
-    while True:
-        drawn = torch.randperm(len(x), generator=order)
-        for first in range(0, len(x) - batch + 1, batch):
-            rows = drawn[first : first + batch]
-            yield x[rows], y[rows]
-
-
-def smoothed(losses: list[float]) -> list[float]:
-    """Exponential means of a memory of ten steps, corrected for their start."""
-    total = 0.0
-    weight = 0.0
-    means = []
-    for loss in losses:
-        total = 0.9 * total + 0.1 * loss
-        weight = 0.9 * weight + 0.1
-        means.append(total / weight)
-    return means
-
-
-def numbered_run(number: int) -> dict[str, Any]:
-    """The run of this number, the same wherever it is made."""
-    torch.set_num_threads(1)
-    _, split, name = QUEUE[number]
-    draw = np.random.default_rng([2026, 3, number])
-    task = TASKS[name]
-    return {"split": split, **one_run(task, drawn_setting(task, top_of(name), draw))}
-
-
-@cache
-def top_of(name: str) -> float:
-    """Largest eigenvalue of the Hessian of a task's fresh model."""
-    task = TASKS[name]
-    model = task.model(0)
-    samples = Batches(task.loader(64, seed=3), torch.device("cpu")).samples(256)
-    ones = [1.0] * len(list(model.parameters()))
-    return measure(model, batch_loss(task.loss), samples, ones).top
-
-
-def run(workers: int) -> None:
-    """Go on where the results stop, so many runs at a time."""
-    chip = torch.cuda.get_device_name() if DEVICE.type == "cuda" else "one core"
-    machine = f"{chip}, {platform.machine()}, torch {torch.__version__}"
-    go_on(RESULTS, numbered_run, len(QUEUE), workers, machine=machine)
-
-
-def overhead(rounds: int = 60) -> None:
-    """CPU time of 120 steps with and without a monitor, interleaved."""
-    torch.set_num_threads(1)
-    draw = torch.Generator().manual_seed(0)
-    x = torch.randn(128, 64, generator=draw)
-    y = torch.randint(0, 10, (128,), generator=draw)
-
-    def loop(watched: bool) -> Callable[[], None]:
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(
-            torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256), torch.nn.ReLU(),
-            torch.nn.Linear(256, 10),
+def one(task: Task, kind: str, guard_only: bool) -> dict[str, Any]:
+    """All scenarios of one task and optimizer."""
+    grid = torch.tensor(GRID[kind])
+    losses = train_all(task, kind, lambda step: grid, STEPS)
+    best = int(np.argmin(losses))
+    lr = GRID[kind][best]
+    pairs = torch.tensor(SCENARIOS, dtype=torch.float32).repeat(3, 1) * lr
+    rule = torch.arange(3).repeat_interleave(len(SCENARIOS))
+    stacked = [math.nan] * len(pairs)
+    if not guard_only:
+        stacked = train_all(
+            task, kind, lambda step: pairs[:, int(step >= JUMP_AT)], STEPS,
+            clip=rule == 1, skip=rule == 2,
         )  # fmt: skip
-        rule = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, nesterov=True)
-        monitor = Monitor(rule, model=model)
+    runs = []
+    for i, (before, after) in enumerate(SCENARIOS):
+        end, acted = guarded(task, kind, before * lr, after * lr)
+        plain, clip, skip = stacked[i :: len(SCENARIOS)]
+        runs.append({"plain": plain, "clip": clip, "skip": skip, "guard": end, "acted": acted})
+    model = task.model(0)
+    x, y = (part[:JUDGED] for part in task.data())
+    with torch.no_grad():
+        start = float(task.loss(model(x), y))
+    return {"task": task.name, "kind": task.kind, "optimizer": kind, "lr": lr, "start": start,
+            "best": losses[best], "runs": runs}  # fmt: skip
 
-        def work() -> None:
-            for _ in range(120):
-                rule.zero_grad()
-                loss = torch.nn.functional.cross_entropy(model(x), y)
-                loss.backward()
-                if watched:
-                    monitor.check(lambda: torch.nn.functional.cross_entropy(model(x), y), loss)
-                rule.step()
 
-        return work
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print the outcome table: saved runs, and the cost to good ones."""
+    print("| optimizer | runs | nothing | clip | skip | guard |\n|---|---|---:|---:|---:|---:|")
+    names = ("plain", "clip", "skip", "guard")
+    for kind in ("AdamW", "SGD"):
+        own = [row for row in rows if row["optimizer"] == kind]
+        bad = [
+            (row, run) for row in own for run in row["runs"][1:] if not run["plain"] < row["start"]
+        ]
+        harmed = [
+            (row, run) for row in own for run in row["runs"][1:]
+            if share(row, run["plain"]) < 0.95
+        ]  # fmt: skip
+        for label, chosen in (("end above their start", bad), ("lose 5 % or more", harmed)):
+            cells = [np.mean([saved(row, run[name]) for row, run in chosen]) for name in names]
+            reach = [
+                np.mean([share(row, run[name]) >= 0.95 for row, run in chosen]) for name in names
+            ]
+            print(f"| {kind} | {len(chosen)} {label}: within 1.2 x the best | "
+                  + " | ".join(f"{c:.0%}" for c in cells) + " |")  # fmt: skip
+            print(f"| {kind} | the same: 95 % of its decrease | "
+                  + " | ".join(f"{c:.0%}" for c in reach) + " |")  # fmt: skip
+        good = [(row, row["runs"][0]) for row in own]
+        cost = [np.mean([share(row, run[name]) for row, run in good]) for name in names]
+        worst = [np.min([share(row, run[name]) for row, run in good]) for name in names]
+        print(f"| {kind} | {len(good)} at the best lr: mean share of the decrease | "
+              + " | ".join(f"{c:.3f}" for c in cost) + " |")  # fmt: skip
+        print(f"| {kind} | the same: worst | " + " | ".join(f"{c:.3f}" for c in worst) + " |")
+        fired = np.mean([run["acted"] for _, run in good])
+        print(f"| {kind} | the guard acted so often in a good run | | | | {fired:.2f} |")
 
-    loops = {"watched": loop(True), "alone": loop(False)}
-    spent: dict[str, list[float]] = {name: [] for name in loops}
-    for number in range(rounds + 4):
-        # Each goes first in turn: the caches are the other's.
-        for name in sorted(loops, reverse=number % 2 == 0):
-            began = time.process_time()  # of this process: others may use the core too
-            loops[name]()
-            spent[name].append(time.process_time() - began)
 
-    watched = np.array(spent["watched"][4:])
-    alone = np.array(spent["alone"][4:])
-    low, middle, high = 100.0 * (np.quantile(watched / alone, [0.25, 0.5, 0.75]) - 1.0)
-    print(f"a step alone: {1e6 * np.median(alone) / 120:.0f} microseconds")
-    print(
-        f"overhead of the monitor: {100 * (watched.sum() / alone.sum() - 1):.1f} % in all, "
-        f"{middle:.1f} % in the median of {rounds} rounds (quartiles {low:.1f} and {high:.1f})"
-    )
+def share(row: dict[str, Any], loss: float) -> float:
+    """Decrease of the loss over that of the best lr of the grid."""
+    return max((row["start"] - loss) / (row["start"] - row["best"]), -1.0)
+
+
+def saved(row: dict[str, Any], loss: float) -> bool:
+    """Whether a run ends within 1.2 times the final loss of the best lr."""
+    return loss <= row["best"] + 0.2 * abs(row["best"])
+
+
+def overhead(rounds: int = 40, steps: int = 120) -> None:
+    """CPU time with a monitor over that without, rounds in turn, on a network of 10^5 weights."""
+
+    def seconds(guard: str | None, watched: bool) -> float:
+        torch.manual_seed(0)
+        model = nn.Sequential(
+            nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)
+        )
+        rule = torch.optim.AdamW(model.parameters(), lr=1e-3)
+        monitor = Monitor(rule, model=model, on_warning=guard) if watched else None
+        x, y = torch.randn(64, 256), torch.randint(0, 10, (64,))
+        began = time.process_time()
+        for _ in range(steps):
+            rule.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            if monitor is not None:
+                monitor.check(lambda: nn.functional.cross_entropy(model(x), y), loss)
+            rule.step()
+        return time.process_time() - began
+
+    for name, guard in (("watched", None), ("guarded", "scale")):
+        ratios = [seconds(guard, True) / seconds(None, False) for _ in range(rounds)]
+        low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75]) - 1.0
+        print(f"{name}: {middle:.1%} (quartiles {low:.1%} to {high:.1%}) over {rounds} rounds")
 
 
 def main() -> None:
-    """Run, or measure the overhead."""
-    wish = sys.argv[1] if len(sys.argv) > 1 else "run"
-    if wish == "overhead":
+    """Measure what is missing, then report."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", nargs="?", default="run", choices=["run", "report", "overhead"])
+    parser.add_argument("--tasks", type=int, default=len(TASKS))
+    parser.add_argument("--limit", type=float, default=600.0, help="minutes")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--optimizer", choices=list(GRID))
+    parser.add_argument("--guard-only", action="store_true", help="the other contenders are NaN")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    logging.getLogger("ravine.torch").setLevel(logging.ERROR)
+    if options.command == "overhead":
         overhead()
-    else:
-        run(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+        return
+    rows = []
+    if options.out.exists():
+        rows = [json.loads(line) for line in options.out.read_text().splitlines()]
+    if options.command == "run":
+        known = {(row["task"], row["optimizer"]) for row in rows}
+        kinds = [options.optimizer] if options.optimizer else list(GRID)
+        end = time.monotonic() + 60.0 * options.limit
+        for task, kind in itertools.product(TASKS[: options.tasks], kinds):
+            if (task.name, kind) not in known and time.monotonic() < end:
+                rows.append(one(task, kind, options.guard_only))
+                with options.out.open("a") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+    if not options.guard_only:
+        report(rows)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from sklearn import datasets
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -49,17 +49,23 @@ class Task:
         ]
 
     def loader(self, batch: int, seed: int = 0) -> DataLoader[tuple[Tensor, ...]]:
-        """Shuffled batches of equal size, in an order that the seed fixes."""
+        """Shuffled batches of equal size, in an order that the seed fixes.
+
+        The sampler draws whole batches, which is faster than to collate samples.
+        """
         generator = torch.Generator().manual_seed(seed)
-        return DataLoader(
-            TensorDataset(*self.data()), batch, shuffle=True, generator=generator, drop_last=True
-        )
+        data = TensorDataset(*self.data())
+        samples = RandomSampler(data, generator=generator)
+        return DataLoader(data, None, sampler=BatchSampler(samples, batch, drop_last=True))
 
     def endless(self, batch: int, seed: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
         """Batches epoch after epoch, as ``loader`` gives them."""
-        loader = self.loader(batch, seed)
+        x, y = self.data()
+        generator = torch.Generator().manual_seed(seed)
         while True:
-            yield from loader
+            order = torch.randperm(len(x), generator=generator)
+            for i in range(0, len(x) - batch + 1, batch):
+                yield x[order[i : i + batch]], y[order[i : i + batch]]
 
 
 def _draw(seed: int) -> torch.Generator:

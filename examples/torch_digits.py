@@ -2,22 +2,29 @@
 
     python examples/torch_digits.py
 
-1. Common settings blow up.
-2. ``Monitor`` warns before it happens, and says what to do.
-3. ``advise`` recommends lr and momentum from a race of real steps on copies.
-4. The advised parameters train.
+Twice, with SGD and with AdamW:
+
+1. A large learning rate spoils the run, and ``Monitor`` says so.
+2. The same run, guarded: it goes back to the last good weights with half the learning rate.
+3. ``advise`` recommends a learning rate for the planned run and its schedule.
+4. The advised learning rate trains.
 """
 
 from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from sklearn.datasets import load_digits
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from ravine.torch import Monitor, advise
+from ravine.torch import Advice, Monitor, advise
 
-STEPS = 300
+STEPS = 400
+TOO_LARGE = {"SGD": 0.5, "AdamW": 0.5}
 
 
 def data(seed: int = 0) -> DataLoader[tuple[torch.Tensor, ...]]:
@@ -43,13 +50,27 @@ def network(seed: int = 0) -> nn.Module:
     return nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
 
 
+def optimizer(kind: str, model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    """SGD with Nesterov's momentum 0.9, or AdamW as it comes."""
+    if kind == "SGD":
+        return torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9, nesterov=True)
+
+    return torch.optim.AdamW(model.parameters(), lr=lr)
+
+
 def train(
-    lr: float, momentum: float, growth: float = 1.0, seed: int = 0
+    kind: str,
+    lr: float,
+    *,
+    factor: Callable[[int], float] = lambda step: 1.0,
+    on_warning: str | None = None,
+    seed: int = 0,
 ) -> tuple[list[float], Monitor]:
-    """Train with a monitor; lr grows by ``growth`` a step. The losses, and the monitor."""
+    """Train with a monitor; the losses, and the monitor."""
     model = network(seed)
-    rule = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum, nesterov=momentum > 0.0)
-    monitor = Monitor(rule, model=model, loss_kind="mse")
+    rule = optimizer(kind, model, lr)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(rule, factor)
+    monitor = Monitor(rule, model=model, on_warning=on_warning)
     loader = data(seed)
     stream = (batch for _ in range(100) for batch in loader)
     losses: list[float] = []
@@ -60,11 +81,18 @@ def train(
         loss.backward()
         monitor.check(lambda x=x, y=y: squared_error(model(x), y), loss)
         rule.step()
-        rule.param_groups[0]["lr"] *= growth
+        scheduler.step()
         losses.append(float(loss.detach()))
-        if not losses[-1] < 100.0 * losses[0]:
+        if not losses[-1] < 1e6 * losses[0]:
             break
     return losses, monitor
+
+
+def advice_for(kind: str) -> Advice:
+    """What to train with."""
+    model = network()
+    rule = optimizer(kind, model, 1e-3)
+    return advise(model, squared_error, data(), optimizer=rule, steps=STEPS, budget="race")
 
 
 def outcome(losses: list[float]) -> str:
@@ -75,31 +103,29 @@ def outcome(losses: list[float]) -> str:
     return f"loss {losses[0]:.3g} -> {sum(losses[-20:]) / 20:.3g}"
 
 
+def show(monitor: Any) -> None:
+    """The first warning, where there is one."""
+    warnings = [reading for reading in monitor.readings if reading.level == "warning"]
+    for reading in warnings[:1]:
+        print(f"    {reading}")
+    if len(warnings) > 1:
+        print(f"    and {len(warnings) - 1} more warnings")
+
+
 def main() -> None:
-    """Diverge, be warned, be advised, train."""
-    print("Common settings, 300 steps:")
-    for lr, momentum in ((0.5, 0.9), (0.3, 0.9), (0.1, 0.99), (0.1, 0.9)):
-        losses, monitor = train(lr, momentum)
-        margin = monitor.readings[0].margin
-        print(f"  lr {lr:g}, momentum {momentum:g}: {outcome(losses)}; first margin {margin:.2g}")
+    """Diverge, be saved, be advised, train."""
+    logging.getLogger("ravine.torch").setLevel(logging.ERROR)
+    for kind, lr in TOO_LARGE.items():
+        print(f"{kind} with lr {lr:g}, {STEPS} steps:")
+        for title, on_warning in (("watched", None), ("guarded", "scale")):
+            losses, monitor = train(kind, lr, on_warning=on_warning)
+            print(f"  {title}: {outcome(losses)}")
+            show(monitor)
 
-    print("\nA lr that grows from 0.005 by 2 % a step, watched:")
-    losses, monitor = train(0.005, 0.9, growth=1.02)
-    for reading in monitor.readings:
-        if reading.level == "warning":
-            print(f"  {reading.message} (risk {reading.risk:.0%})")
-            break
-    print(f"  it {outcome(losses)}")
-
-    print("\nAdvice:")
-    model = network()
-    rule = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True)
-    advice = advise(model, squared_error, data(), optimizer=rule)
-    print("  " + str(advice).replace("\n", "\n  "))
-
-    losses, monitor = train(advice.lr, advice.momentum or 0.0)
-    worst = max(reading.level for reading in monitor.readings)
-    print(f"\nTrained as advised: {outcome(losses)} in {STEPS} steps; worst: {worst}")
+        advice = advice_for(kind)
+        print("  Advice:\n    " + str(advice).replace("\n", "\n    "))
+        losses, monitor = train(kind, advice.lr, factor=advice.schedule.factor)
+        print(f"  Trained as advised: {outcome(losses)}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What was compiled is taken from disk where it is whole, and compiled anew where it is not."""
+"""Compiled functions are cached by Numba, and work where it has no folder to write to."""
 
 import os
 import shutil
@@ -7,19 +7,23 @@ import sys
 
 import pytest
 
-from ravine.compilation import CheckedFiles
-
-# Prints its value, how often it was taken from disk, and whether it will be kept.
+# Prints its value, and how often it was loaded from disk.
 SCRIPT = """
-from numba import njit
-from ravine.compilation import is_kept, kept
+from ravine.compilation import cached_njit
+from ravine.engine.kernels.compiled import compiled
 
-@kept
-@njit
 def double(x):
     return 2 * x
 
-print(double(21), sum(double.stats.cache_hits.values()), is_kept(double))
+double = cached_njit(double)
+
+def maker(factor):
+    @compiled
+    def times(x):
+        return factor * x
+    return times
+
+print(double(21), maker(3)(7), maker(5)(7), sum(double.stats.cache_hits.values()))
 """
 
 
@@ -32,56 +36,33 @@ def script(tmp_path):
 
 
 def shown(script, **environment):
-    """What the script prints; a relative home is that of somebody who has none."""
     done = subprocess.run(
         [sys.executable, script],
         capture_output=True,
         text=True,
         check=False,
-        cwd=script.parent.parent,
         env=dict(os.environ) | environment,
     )
     assert done.stderr == ""
     return done.stdout.strip()
 
 
-def test_a_second_run_takes_it_from_disk_and_a_cut_file_is_compiled_anew(script):
-    assert shown(script) == "42 0 True"
-    assert shown(script) == "42 1 True"
-    (file,) = (script.parent / "__pycache__").glob("*.nbc")
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-100])
-    assert shown(script) == "42 0 True"
-    assert len(file.read_bytes()) == len(whole)
+def test_a_second_process_loads_it_from_disk(script):
+    assert shown(script) == "42 21 35 0"
+    assert shown(script) == "42 21 35 1"
 
 
-HARMS = [lambda c: c[:-1], lambda c: b"", lambda c: c[:40] + b"x" + c[41:]]
+def test_functions_with_other_closures_have_other_files(script):
+    # Two processes that compile at the same time then never write under one name.
+    shown(script)
+    indices = list((script.parent / "__pycache__").glob("*.nbi"))
+    assert len(indices) == 3
 
 
-@pytest.mark.parametrize("harm", HARMS, ids=["cut", "empty", "changed"])
-def test_a_file_that_is_not_as_it_was_written_counts_as_missing(tmp_path, harm):
-    files = CheckedFiles(tmp_path, "name", (1.0, 10))
-    files.save("key", {"some": "value"})
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(harm(file.read_bytes()))
-    assert files.load("key") is None
-    files.save("key", {"some": "value"})
-    assert files.load("key") == {"some": "value"}
-
-
-def test_without_a_folder_to_write_to_nothing_is_kept(script):
+def test_without_a_folder_to_write_to_it_is_compiled_in_each_process(script):
     # A file in the place of a folder keeps even those out who may write everywhere.
     shutil.rmtree(script.parent / "__pycache__", ignore_errors=True)
     (script.parent / "__pycache__").write_text("no folder", encoding="utf-8")
-    home = script.parent / "script.py"
-    assert shown(script, HOME=str(home), XDG_CACHE_HOME=str(home)) == "42 0 False"
-
-
-def test_files_of_another_source_count_as_missing(tmp_path):
-    files = CheckedFiles(tmp_path, "name", (1.0, 10))
-    files.save("key", {"some": "value"})
-    assert files.load("key") == {"some": "value"}
-    assert files.load("other") is None
-    assert CheckedFiles(tmp_path, "name", (2.0, 10)).load("key") is None
-    files.flush()
-    assert list(tmp_path.iterdir()) == []
+    home = str(script.parent / "script.py")
+    for _ in range(2):
+        assert shown(script, HOME=home, XDG_CACHE_HOME=home) == "42 21 35 0"

@@ -1,8 +1,8 @@
 """What a larger batch buys.
 
-Condition number 1000, single samples ten times as steep as the whole. Up to a batch of 10 a
-larger one is a longer step and momentum adds nothing; then SGD stops gaining and momentum takes
-over.
+Condition number 1000, single samples ten times as steep as the whole objective. Up to a batch size
+of 10, a larger batch allows a longer step and momentum adds nothing. Beyond that SGD stops gaining,
+and momentum starts to pay off.
 """
 
 import ravine

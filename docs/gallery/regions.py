@@ -1,8 +1,9 @@
 """Where Nesterov's method converges.
 
-Every point is a step size and a momentum at condition number 32. From light to dark: additive
-noise, sums with shared eigenvectors, every finite sum in every order (exact), and what the
-paper's bound reaches. The dot is the textbook's choice.
+Every point is a step size and a momentum at condition number 32. From light to dark, the method is
+safe with exact gradients, for independent batches, for sums with shared eigenvectors, for every
+finite sum in every order, and where the paper's bound covers it. The circle marks the standard
+(textbook) Nesterov parameters, the square SGD.
 """
 
 from ravine.figures.parameter_map import draw_parameter_map, parameter_map

@@ -8,7 +8,7 @@ visited in turn, the second is drawn at random (root of the mean square of 1000 
 import numpy as np
 
 import ravine
-from ravine.figures.style import BLUE, GREEN, ORANGE, RED, panels
+from ravine.figures.style import BLUE, GREEN, ORANGE, RED, panels, styled
 from ravine.problems.quadratic_sum import QuadraticSum
 
 STEPS = 60  # long enough to see the slopes, short enough for the mean square to be sampled
@@ -24,6 +24,7 @@ def errors_of(problem, method, sampling, runs):
     return np.sqrt(squares / runs)
 
 
+@styled
 def draw():
     """Errors over the steps, with the slope of each rung."""
     curvature = ravine.Curvature(mu=1, L=32)
@@ -51,12 +52,12 @@ def draw():
     for label, problem, sampling, runs, rung, colour in cases:
         errors = errors_of(problem, method, sampling, runs)
         rate = float(rungs[rung].upper)
-        axis.semilogy(steps, errors, color=colour, label=f"{label}: {rate:.4f} a step")
+        axis.semilogy(steps, errors, color=colour, label=f"{label}: {rate:.4f} per step")
         axis.semilogy(
             steps, errors[-1] * rate ** (steps - STEPS), "--", color=colour, linewidth=0.8
         )
 
     axis.set_xlabel("step")
     axis.set_ylabel("distance to the minimiser")
-    axis.legend(frameon=False, loc="lower left")
+    axis.legend(loc="lower left")
     return figure

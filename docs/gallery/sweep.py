@@ -1,7 +1,7 @@
 """A sweep, and the theory on top.
 
-Noise floor of 64 × 64 runs on the worst-case quadratic of 100 coordinates with noise; the contour
-is where the theory puts the edge.
+Noise floor of 64 × 64 runs on the worst-case quadratic with 100 coordinates and noise. The lines
+bound the regions in which the theory guarantees convergence.
 """
 
 import numpy as np

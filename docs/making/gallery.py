@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parents[1]
 ORDER = ("regions", "rungs", "turning", "batches", "noise", "sweep")
 """Scripts in the order of the page; one that is not named here comes last."""
 
-DOTS = 110  # an inch: some 800 pixels wide, as wide as the page shows it
+DOTS = 110  # per inch: some 800 pixels wide, as wide as the page shows it
 
 
 def scripts() -> dict[str, Path]:
@@ -39,7 +39,8 @@ def page() -> str:
     """The page: title, picture, caption and command of each script."""
     lines = [
         "# Gallery", "",
-        "A script for every picture; `python docs/making/gallery.py NAME` draws one again.", "",
+        "Each picture is drawn by a short script. `python docs/making/gallery.py NAME` draws one "
+        "again.", "",
     ]  # fmt: skip
     for name, path in scripts().items():
         title, _, caption = (load(path).__doc__ or "").partition("\n")

@@ -18,8 +18,8 @@ PAGES = {
         "Rates",
         "How fast, on which class of problems: the ladder, from exact gradients to every finite "
         "sum in every order. Parameters broadcast like NumPy arrays.",
-        ("ravine.curvature", "ravine.methods", "ravine.theory.bracket", "ravine.theory.ladder",
-         "ravine.theory.joint_spectral_radius"),
+        ("ravine.curvature", "ravine.methods", "ravine.linear_method", "ravine.catalogue",
+         "ravine.theory.bracket", "ravine.theory.ladder", "ravine.theory.joint_spectral_radius"),
     ),
     "reference/noise.md": (
         "Noise",
@@ -40,8 +40,9 @@ PAGES = {
     "reference/tuning.md": (
         "Tuning and data",
         "Parameters with a reason; a table of your own, diagnosed.",
-        ("ravine.theory.tuning.recommend", "ravine.theory.tuning.batch_gain", "ravine.diagnosis",
-         "ravine.tables", "ravine.web"),
+        ("ravine.theory.tuning.recommend", "ravine.theory.tuning.batch_gain",
+         "ravine.theory.tuning.useful_batch", "ravine.theory.tuning.rescale",
+         "ravine.theory.tuning.league", "ravine.diagnosis", "ravine.tables", "ravine.web"),
     ),
     "reference/engine.md": (
         "Runs and sweeps",

@@ -68,6 +68,7 @@ _SUBJECTS = {
 """Modules that are shown under a name of their own."""
 
 _HOMES = {
+    "ravine.catalogue": ("NamedMethod", "named_method"),
     "ravine.curvature": ("Curvature",),
     "ravine.diagnosis": ("Diagnosis", "diagnose"),
     "ravine.engine.measures": ("Outcome",),
@@ -75,6 +76,7 @@ _HOMES = {
     "ravine.engine.run": ("Trace", "run"),
     "ravine.engine.schedule": ("Tail",),
     "ravine.engine.sweep": ("sweep",),
+    "ravine.linear_method": ("LinearMethod",),
     "ravine.methods": (
         "Method",
         "gradient_descent",
@@ -95,7 +97,7 @@ _HOMES = {
         "StationaryCovariance",
         "counterexample_growth",
         "growth",
-        "odd_term_moment",
+        "inconsistent_term_moment",
         "stationary_covariance",
     ),
     "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),
@@ -103,7 +105,6 @@ _HOMES = {
         "Certificate",
         "CircleRate",
         "Ladder",
-        "LinearMethod",
         "adam_limit",
         "certificate",
         "circle_rate",
@@ -134,6 +135,14 @@ _HOMES = {
         "transient_peak",
     ),
     "ravine.theory.tuning.batch_gain": ("BatchGain", "batch_gain"),
+    "ravine.theory.tuning.league": ("league",),
+    "ravine.theory.tuning.rescale": ("Rescaled", "rescale"),
+    "ravine.theory.tuning.useful_batch": (
+        "BatchSizes",
+        "UsefulBatch",
+        "batch_sizes",
+        "useful_batch_size",
+    ),
     "ravine.theory.tuning.recommend": ("Recommendation", "Setting", "recommend"),
 }
 """Where every public name lives. It is loaded when it is first asked for: ``import ravine`` stays

@@ -1,4 +1,4 @@
-"""The same method in the words of PyTorch, optax, Keras, quasi-hyperbolic momentum and the paper.
+"""Translate momentum methods between PyTorch, optax, Keras, QHM and the paper.
 
 Every library writes momentum in its own way. All of them are read into one form, the paper's::
 
@@ -50,7 +50,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Conversion:
-    """A method in the words of another library; see ``convert``."""
+    """A method in the terms of another library; see ``convert``."""
 
     source: str
     target: str
@@ -65,11 +65,11 @@ class Conversion:
     code: str
     """The call that makes it."""
     notes: tuple[str, ...]
-    """Where the two part ways, and what else a user should know."""
+    """Where the two differ, and what else a user should know."""
 
 
 def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
-    """Say a momentum method in the words of another library.
+    """Translate the settings of a momentum method to another library.
 
     =======  =======================================================  ==========================
     name     parameters                                               in the paper's family
@@ -90,13 +90,13 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     source, target
         ``"paper"``, ``"torch"``, ``"optax"``, ``"keras"`` or ``"qhm"``.
     parameters
-        In the words of ``source``.
+        In the terms of ``source``.
 
     Returns
     -------
     Conversion
         The target's parameters, the paper's ``Method``, the call that makes it, and notes on where
-        the two part ways. With a constant lr the trajectories are the same to rounding.
+        the two differ. With a constant lr the trajectories are the same to rounding.
 
     Raises
     ------
@@ -114,9 +114,9 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     >>> convert("paper", "optax", alpha=0.1, beta=-0.5).code  # torch and Keras refuse it
     'optax.sgd(learning_rate=0.1, momentum=-0.5, nesterov=True)'
     """
-    rule = _read(source, parameters)
+    rule = rule_of(source, **parameters)
     _known("target", target)
-    words = _WRITERS[target](rule)
+    words = _WRITERS[target](target, rule)
 
     return Conversion(
         source=source,
@@ -138,34 +138,29 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
     >>> rule_of("torch", lr=0.1, momentum=0.5, dampening=0.5)
     Rule(alpha=0.05, beta=0.5, gamma=0.0, first_velocity=-0.1, weight_decay=0.0, decoupled=False)
     """
-    return _read(source, parameters)
-
-
-def _read(source: str, parameters: dict[str, Any]) -> Rule:
     _known("source", source)
-    words = dict(_WORDS[source])
-
+    words: dict[str, Any] = dict(_WORDS[source])
     for name, value in parameters.items():
         own = "learning_rate" if name == "lr" and "learning_rate" in words else name
         if own not in words:
             known = ", ".join(words)
             raise Refusal("parameters", f"among {known} for {source}", name, "drop it")
-        words[own] = value
-
-    numbers: dict[str, Any] = {}
-    for name, value in words.items():
-        if name == "nesterov":
-            numbers[name] = bool(value)
-        elif value is not None:
-            numbers[name] = one_number(name, value, remedy=f"give a number, e.g. {name}=0.1")
+        words[own] = bool(value) if own == "nesterov" else _number(own, value)
 
     step = next(iter(words))
-    if step not in numbers:
+    if words[step] is None:
         raise Refusal(step, "given", "none", f"add {step}=0.1")
-    if numbers[step] < 0.0:
-        raise Refusal(step, "zero or more", f"{numbers[step]:g}", "drop the sign")
+    if words[step] < 0.0:
+        raise Refusal(step, "zero or more", f"{words[step]:g}", "drop the sign")
 
-    return _READERS[source](numbers)
+    return _READERS[source](source, words)
+
+
+def _number(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+
+    return one_number(name, value, remedy=f"give a number, e.g. {name}=0.1")
 
 
 def _known(name: str, convention: str) -> None:
@@ -173,58 +168,48 @@ def _known(name: str, convention: str) -> None:
         raise Refusal(name, f"one of {', '.join(_WORDS)}", repr(convention), "choose one of them")
 
 
-def _read_paper(words: dict[str, Any]) -> Rule:
+def _check_momentum(library: str, name: str, m: float, preposition: str) -> None:
+    """Refuse a momentum that a library refuses."""
+    low, high, words = _MOMENTA.get(library, (-math.inf, math.inf, ""))
+    if not low <= m <= high:
+        title = "Keras" if (library, preposition) == ("keras", "in") else library
+        raise Refusal(name, f"{words} {preposition} {title}", f"{m:g}", _NEGATIVE)
+
+
+def _read_paper(_: str, words: dict[str, Any]) -> Rule:
     beta = words["beta"]
-    return Rule(words["alpha"], beta, words.get("gamma", beta))
+    return Rule(words["alpha"], beta, beta if words["gamma"] is None else words["gamma"])
 
 
-def _read_torch(words: dict[str, Any]) -> Rule:
-    lr = words["lr"]
+def _read_sgd(library: str, words: dict[str, Any]) -> Rule:
+    """SGD of a library: v⁺ = m v - lr (1 - d) g, with a switch for Nesterov's look-ahead."""
     m = words["momentum"]
-    d = words["dampening"]
-    if m < 0.0:
-        raise Refusal("momentum", "zero or more in torch", f"{m:g}", _NEGATIVE)
+    d = words.get("dampening", 0.0)
+    _check_momentum(library, "momentum", m, "in")
+    if library == "torch" and words["nesterov"] and (m == 0.0 or d != 0.0):
+        given = f"momentum={m:g}, dampening={d:g}"
+        rule = "used with momentum and without dampening in torch"
+        raise Refusal("nesterov", rule, given, "drop nesterov or dampening")
 
-    if words["nesterov"] and (m == 0.0 or d != 0.0):
-        found = f"momentum={m:g}, dampening={d:g}"
-        raise Refusal("nesterov", "used with momentum and without dampening in torch", found,
-                      "drop nesterov or dampening")  # fmt: skip
+    lr = next(iter(words.values()))
+    decay = words["weight_decay"]
 
-    # Without momentum torch has no buffer, and dampening does nothing.
+    # Without momentum torch has no buffer, dampening does nothing, and both decays are the same.
     if m == 0.0:
-        return Rule(lr, 0.0, 0.0, weight_decay=words["weight_decay"])
+        return Rule(lr, 0.0, 0.0, weight_decay=decay)
 
-    # The buffer starts as g, not (1 - d) g: the first step is m v - lr (1 - d) g = -lr g.
+    # Torch's buffer starts as g, not (1 - d) g: the first step is m v - lr (1 - d) g = -lr g.
     return Rule(
         alpha=lr * (1.0 - d),
         beta=m,
         gamma=m if words["nesterov"] else 0.0,
         first_velocity=-lr * d / m,
-        weight_decay=words["weight_decay"],
+        weight_decay=decay,
+        decoupled=library == "keras" and decay != 0.0,
     )
 
 
-def _read_optax(words: dict[str, Any]) -> Rule:
-    m = words["momentum"]
-    gamma = m if words["nesterov"] else 0.0
-    return Rule(words["learning_rate"], m, gamma, weight_decay=words["weight_decay"])
-
-
-def _read_keras(words: dict[str, Any]) -> Rule:
-    m = words["momentum"]
-    if not 0.0 <= m <= 1.0:
-        raise Refusal("momentum", "between 0 and 1 in Keras", f"{m:g}", _NEGATIVE)
-
-    gamma = m if words["nesterov"] else 0.0
-    decay = words["weight_decay"]
-
-    # Without momentum a decoupled decay and l2 are the same step.
-    return Rule(
-        words["learning_rate"], m, gamma, weight_decay=decay, decoupled=decay != 0.0 and m != 0.0
-    )
-
-
-def _read_qhm(words: dict[str, Any]) -> Rule:
+def _read_qhm(_: str, words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     if m >= 1.0:
         raise Refusal("momentum", "below 1 in QHM", f"{m:g}", "its buffer is an average")
@@ -234,82 +219,60 @@ def _read_qhm(words: dict[str, Any]) -> Rule:
 
 
 _NEGATIVE = "use ravine.torch.ASG or optax"
+_MOMENTA = {"torch": (0.0, math.inf, "zero or more"), "keras": (0.0, 1.0, "between 0 and 1")}
+"""The momenta that a library takes; others take all."""
 
 
 def _look_ahead(rule: Rule, target: str) -> bool:
-    """Whether a library with a Nesterov switch needs it on; refuse what it cannot say."""
+    """Whether a library with a Nesterov switch needs it on; refuse what it cannot express."""
     if rule.gamma == 0.0:
         return False
     if math.isclose(rule.gamma, rule.beta, rel_tol=_SAME):
         return True
 
-    raise Refusal("gamma", f"0 or beta for {target}", f"{rule.gamma:g} with beta={rule.beta:g}",
-                  "use ravine.torch.ASG, or convert to qhm")  # fmt: skip
+    given = f"{rule.gamma:g} with beta={rule.beta:g}"
+    remedy = "use ravine.torch.ASG, or convert to qhm"
+    raise Refusal("gamma", f"0 or beta for {target}", given, remedy)
 
 
-def _refuse_decay(rule: Rule, target: str, decoupled: bool, remedy: str) -> None:
+def _check_decay(target: str, rule: Rule) -> None:
+    """Refuse a weight decay of the other kind: Keras decouples it, the others do not."""
+    decoupled = target == "keras"
     if rule.weight_decay != 0.0 and rule.beta != 0.0 and rule.decoupled != decoupled:
         kind = "decoupled from the gradient" if decoupled else "part of the gradient (l2)"
+        remedy = (
+            f"use keras.regularizers.L2({rule.weight_decay / 2.0:g}) on the weights"
+            if decoupled
+            else "multiply the weights by 1 - lr weight_decay yourself"
+        )
         raise Refusal("weight_decay", f"{kind} for {target}", f"{rule.weight_decay:g}", remedy)
 
 
-def _write_paper(rule: Rule) -> dict[str, float | bool]:
+def _write_paper(_: str, rule: Rule) -> dict[str, float | bool]:
     return {"alpha": rule.alpha, "beta": rule.beta, "gamma": rule.gamma}
 
 
-def _write_torch(rule: Rule) -> dict[str, float | bool]:
-    if rule.beta < 0.0:
-        raise Refusal("beta", "zero or more for torch", f"{rule.beta:g}", _NEGATIVE)
-
-    _refuse_decay(rule, "torch", False, "multiply the weights by 1 - lr weight_decay yourself")
-    nesterov = _look_ahead(rule, "torch")
+def _write_sgd(target: str, rule: Rule) -> dict[str, float | bool]:
+    _check_momentum(target, "beta", rule.beta, "for")
+    _check_decay(target, rule)
+    shared = {"nesterov": _look_ahead(rule, target), "weight_decay": rule.weight_decay}
+    if target != "torch":
+        return {"learning_rate": rule.alpha, "momentum": rule.beta, **shared}
 
     # first_velocity = -lr d / m and alpha = lr (1 - d), solved for lr and d.
     lr = rule.alpha - rule.beta * rule.first_velocity
     dampening = 1.0 - rule.alpha / lr if rule.first_velocity != 0.0 else 0.0
-
-    return {
-        "lr": lr,
-        "momentum": rule.beta,
-        "dampening": dampening,
-        "nesterov": nesterov,
-        "weight_decay": rule.weight_decay,
-    }
+    return {"lr": lr, "momentum": rule.beta, "dampening": dampening, **shared}
 
 
-def _write_optax(rule: Rule) -> dict[str, float | bool]:
-    _refuse_decay(rule, "optax", False, "shrink the weights with a transformation of your own")
-    return {
-        "learning_rate": rule.alpha,
-        "momentum": rule.beta,
-        "nesterov": _look_ahead(rule, "optax"),
-        "weight_decay": rule.weight_decay,
-    }
-
-
-def _write_keras(rule: Rule) -> dict[str, float | bool]:
-    if not 0.0 <= rule.beta <= 1.0:
-        raise Refusal("beta", "between 0 and 1 for keras", f"{rule.beta:g}", _NEGATIVE)
-
-    remedy = f"use keras.regularizers.L2({rule.weight_decay / 2.0:g}) on the weights"
-    _refuse_decay(rule, "keras", True, remedy)
-    return {
-        "learning_rate": rule.alpha,
-        "momentum": rule.beta,
-        "nesterov": _look_ahead(rule, "keras"),
-        "weight_decay": rule.weight_decay,
-    }
-
-
-def _write_qhm(rule: Rule) -> dict[str, float | bool]:
+def _write_qhm(target: str, rule: Rule) -> dict[str, float | bool]:
     if rule.beta >= 1.0:
         raise Refusal("beta", "below 1 for qhm", f"{rule.beta:g}", "lower it")
     if rule.beta == 0.0 and rule.gamma != 0.0:
         raise Refusal("gamma", "0 for qhm without momentum", f"{rule.gamma:g}", "set gamma=0")
 
-    _refuse_decay(rule, "qhm", False, "multiply the weights by 1 - lr weight_decay yourself")
+    _check_decay(target, rule)
     nu = 1.0 if rule.beta == 0.0 else 1.0 - rule.gamma * (1.0 - rule.beta) / rule.beta
-
     return {
         "lr": rule.alpha / (1.0 - rule.beta),
         "momentum": rule.beta,
@@ -333,13 +296,12 @@ def _optax_code(words: dict[str, float | bool]) -> str:
     return f"optax.chain(optax.add_decayed_weights({words['weight_decay']!r}), {call})"
 
 
-_READERS: dict[str, Callable[[dict[str, Any]], Rule]] = {
-    "paper": _read_paper, "torch": _read_torch, "optax": _read_optax, "keras": _read_keras,
-    "qhm": _read_qhm,
+_SGD = ("torch", "optax", "keras")
+_READERS: dict[str, Callable[[str, dict[str, Any]], Rule]] = {
+    "paper": _read_paper, **dict.fromkeys(_SGD, _read_sgd), "qhm": _read_qhm,
 }  # fmt: skip
-_WRITERS: dict[str, Callable[[Rule], dict[str, float | bool]]] = {
-    "paper": _write_paper, "torch": _write_torch, "optax": _write_optax, "keras": _write_keras,
-    "qhm": _write_qhm,
+_WRITERS: dict[str, Callable[[str, Rule], dict[str, float | bool]]] = {
+    "paper": _write_paper, **dict.fromkeys(_SGD, _write_sgd), "qhm": _write_qhm,
 }  # fmt: skip
 _CODE: dict[str, Callable[[dict[str, float | bool]], str]] = {
     "paper": lambda words: f"ravine.Method({', '.join(repr(value) for value in words.values())})",

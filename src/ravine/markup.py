@@ -16,6 +16,7 @@ STYLE = """
 .ravine { line-height: 1.5; }
 .ravine h3 { font-size: 1.1em; margin: .3em 0; }
 .ravine p { margin: .5em 0; max-width: 46rem; }
+.ravine sup, .ravine sub { line-height: 0; }
 .ravine .scroll { overflow-x: auto; }
 .ravine table { border-collapse: collapse; font-size: .9em; margin: .6em 0; color: inherit; }
 .ravine th, .ravine td { text-align: left; padding: .3em .9em .3em 0; vertical-align: top;

@@ -1,4 +1,4 @@
-"""The (alpha, beta, gamma) family of momentum methods and its usual parameters."""
+"""The (alpha, beta, gamma) family of momentum methods and its standard parameters."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Method(Value):
 
 @overflow_allowed
 def nesterov(curvature: Curvature) -> Method:
-    """Nesterov's usual parameters: alpha = 1/L, beta = (√Q - 1)/(√Q + 1).
+    """Nesterov's standard parameters: alpha = 1/L, beta = (√Q - 1)/(√Q + 1).
 
     Examples
     --------

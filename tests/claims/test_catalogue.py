@@ -1,6 +1,7 @@
 """The catalogue is complete."""
 
 from ravine.claims.catalogue import CLAIMS
+from ravine.claims.claim import _statements
 from ravine.figures.catalogue import FIGURES
 
 
@@ -12,6 +13,10 @@ def test_every_numbered_statement_and_every_erratum_is_there():
     wanted |= {"corollary-1.1", "corollary-4.1", "corollary-4.2"}
     wanted |= {"equation-4", "equation-5", "equation-6", "figure-1-rates", "figure-3"}
     assert wanted <= set(ids)
+
+
+def test_every_statement_belongs_to_a_claim_in_the_same_order():
+    assert list(_statements()) == [claim.id for claim in CLAIMS]
 
 
 def test_claims_need_known_figures_only():

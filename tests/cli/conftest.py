@@ -15,6 +15,11 @@ class Shown(NamedTuple):
     out: str
     err: str
 
+    @property
+    def words(self) -> str:
+        """What was printed, however its lines were broken."""
+        return " ".join(self.out.split())
+
 
 @pytest.fixture
 def ravine(capsys, monkeypatch) -> Callable[..., Shown]:

@@ -12,7 +12,9 @@ def test_the_table_and_the_sentence(ravine):
     assert shown.code == 0
     result = batch_gain(Curvature(1, 30), L_max=200, batch_sizes=[1, 300])
     words = " ".join(shown.out.split())
-    assert result.sentence in words
+    assert words.startswith("Smallest stable batch: 18.9")
+    assert "Momentum pays from batch size" in words
+    assert "Largest useful batch" in words
     assert f"{result.gain[1]:.3g}" in shown.out
     assert max(len(line) for line in shown.out.splitlines()) <= 80
 
@@ -21,7 +23,9 @@ def test_json(ravine, tmp_path):
     out = tmp_path / "new" / "gain.png"
     data = json.loads(ravine("batch", *ARGUMENTS, "--out", out, "--json").out)
     assert set(data) == {
-        "curvature", "L_max", "mu_min", "critical_batch_size", "batches", "sentence", "out",
+        "curvature", "L_max", "mu_min", "smallest_stable_batch", "momentum_pays_from",
+        "useful_batch_size", "useful_batch_size_law", "useful_batch_size_sgd",
+        "batches", "sentence", "out",
     }  # fmt: skip
     assert data["mu_min"] == 0.0
     assert [row["batch_size"] for row in data["batches"]] == [1.0, 300.0]

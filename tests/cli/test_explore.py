@@ -1,6 +1,6 @@
 import pytest
 
-pytest.importorskip("dash", reason="the page needs ravine[web]")
+pytest.importorskip("flask", reason="the page needs ravine[web]")
 
 import ravine.web
 

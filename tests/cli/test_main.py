@@ -62,7 +62,7 @@ def test_the_installed_command_prints_no_traceback():
 def test_the_shell_completes_commands_and_options():
     command = [sys.executable, "-c", "from ravine.cli import main; main()"]
     for words, expected in (
-        ("ravine re", ["recommend", "reproduce"]),
+        ("ravine re", ["recommend", "rescale", "reproduce"]),
         ("ravine rate --be", ["--beta"]),
     ):
         asked = {
@@ -80,3 +80,29 @@ def test_an_option_does_not_take_the_next_one_for_its_value(refused, tmp_path, m
     line = refused("map", "--Q", 8, "--resolution", 4, "--out", "--json")
     assert "--out must be followed by a value, got --json" in line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("columns", [20, 80, 120])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["rate", "--Q", "100"],
+        ["recommend", "--Q", "100"],
+        ["batch", "--Q", "100", "--L-max", "2000", "--batch-size", "32"],
+        ["convert", "--lr", "0.1", "--momentum", "0.9", "--nesterov"],
+        ["map", "--Q", "8", "--resolution", "4", "--out", "map.csv"],
+    ],
+    ids=lambda line: line[0],
+)
+def test_answers_fit_the_terminal_and_end_with_the_next_command(
+    ravine, monkeypatch, tmp_path, columns, line
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.chdir(tmp_path)
+    shown = ravine(*line)
+    *answer, following = shown.out.splitlines()
+    assert following.startswith("  ravine ")
+    # Code and the next command are not broken, so that they can be copied.
+    assert all(len(text) <= min(columns, 100) for text in answer if "Method(" not in text)
+    assert "…" not in shown.out
+    assert ravine(*following.split()[1:]).code == 0

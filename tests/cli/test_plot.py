@@ -22,7 +22,8 @@ def test_pictures(ravine, store, tmp_path, name):
     out = tmp_path / "new" / name
     shown = ravine("plot", store, "--measure", "outcome", "--out", out)
     assert shown.code == 0
-    assert shown.out == f"wrote {out}: outcome of worst_case_quadratic, 100.0% of the pixels\n"
+    assert f"Wrote {out}: outcome of worst_case_quadratic, 100.0% of the pixels." in shown.words
+    assert shown.words.endswith("ravine map --Q 8")
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[-3:]]
     assert out.read_bytes().startswith(start)
     assert [path.name for path in out.parent.iterdir()] == [name]
@@ -45,7 +46,7 @@ def test_a_netcdf_file_is_drawn_too(ravine, tmp_path):
     data.to_netcdf(tmp_path / "sweep.nc", engine="scipy")
     shown = ravine("plot", tmp_path / "sweep.nc", "--out", tmp_path / "a.png")
     assert shown.code == 0
-    assert "rate of worst_case_quadratic" in shown.out
+    assert "rate of worst_case_quadratic" in shown.words
 
 
 def test_a_netcdf_file_that_is_no_sweep_is_one_line(refused, tmp_path):

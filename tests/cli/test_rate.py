@@ -8,10 +8,11 @@ from ravine import Curvature, ladder, nesterov
 def test_the_paper_s_example(ravine):
     shown = ravine("rate", "--mu", 0.05, "--L", 100)
     assert shown.code == 0
-    assert "usual Nesterov parameters: alpha = 0.01, beta = 0.956257" in shown.out
-    assert "1.382591" in shown.out  # sqrt(2)(1 - 1/sqrt(2000))
+    assert "standard Nesterov parameters: alpha = 0.01, beta = 0.956257" in shown.out
+    assert "worst-case rate r*           1.38" in shown.out  # sqrt(2)(1 - 1/sqrt(2000))
+    assert shown.out.endswith("  ravine recommend --mu 0.05 --L 100\n")
     words = " ".join(shown.out.split())
-    assert "can diverge when mini-batches disagree: worst case grows by 1.383 a step" in words
+    assert "in the worst case it grows by 1.383 per step" in words
     assert max(len(line) for line in shown.out.splitlines()) <= 80
 
 
@@ -43,8 +44,8 @@ def test_batches_of_samples(ravine):
         assert data["batches"] == {"L_max": 10_000.0, "mu_min": 0.0, "batch_size": size}
     shown = " ".join(ravine("rate", *arguments, 64).out.split())
     assert "samples from 0 to 10000, batches of 64" in shown
-    assert "batches larger than 80.49 are safe in mean square" in shown
-    assert "Batches of 64 drawn independently are not enough to be safe" in shown
+    assert "batches larger than 80.5 are safe in mean square" in shown
+    assert "Batches of 64 drawn independently can diverge in mean square" in shown
     kept = ravine("rate", "--Q", 8, "--L-max", 16, "--mu-min", 1).out
     assert "samples from 1 to 16" in kept
 
@@ -82,3 +83,18 @@ def test_given_parameters_are_judged(ravine):
 )
 def test_bad_input_is_one_line(refused, arguments, line):
     assert line in refused("rate", *arguments)
+
+
+def test_a_named_method_is_judged_at_its_published_parameters(ravine):
+    shown = ravine("rate", "--Q", "100", "--method", "triple-momentum", "--json")
+    data = json.loads(shown.out)
+    assert data["method"]["name"] == "triple momentum"
+    assert data["spectral_radius"] == pytest.approx(0.9)
+    shown = ravine("rate", "--Q", "100", "--method", "aggmo")
+    assert "aggregated momentum: G = [0.01, -0.0126" in shown.out
+
+
+def test_a_named_method_has_no_other_parameters(ravine):
+    shown = ravine("rate", "--Q", "100", "--method", "sgd", "--alpha", "0.1")
+    assert shown.code == 2
+    assert "method must be given without parameters" in shown.err

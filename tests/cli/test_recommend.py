@@ -45,7 +45,7 @@ def test_batches(ravine):
 def test_a_budget(ravine):
     arguments = ["--setting", "additive-noise", "--sigma2", 0.1, "--steps", 20, "--distance", 5]
     data = json.loads(ravine("recommend", "--Q", 8, *arguments, "--json").out)
-    assert data["quantity"] == "E‖y - x*‖² after 20 gradients"
+    assert data["quantity"] == "E‖y - x*‖² after 20 steps"
     assert 0.0 < data["value"] < 25.0
 
 

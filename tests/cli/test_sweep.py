@@ -33,7 +33,7 @@ def test_a_file_becomes_a_store(ravine, spec, tmp_path):
     out = tmp_path / "new" / "sweep.zarr"
     shown = ravine("sweep", spec, "--out", out, "--threads", 1)
     assert shown.code == 0
-    assert f"wrote {out}: 9 x 8 pixels of worst_case_quadratic" in shown.out
+    assert f"Wrote {out}: 9 x 8 pixels of worst_case_quadratic" in shown.words
     assert "converged" in shown.out
     expected = sweep(
         worst_case_quadratic(8, 4), np.linspace(0.0, 0.3, 9), np.linspace(0.0, 0.9, 8), steps=60
@@ -60,11 +60,11 @@ def test_a_store_is_resumed_only_when_told_to(ravine, refused, spec, tmp_path):
 def test_status_says_how_far_a_store_is(ravine, refused, spec, tmp_path):
     out = tmp_path / "sweep.zarr"
     ravine("sweep", spec, "--out", out)
-    assert "5 of 5 tiles (100%); complete" in ravine("sweep", "--status", out).out
+    assert "5 of 5 tiles (100%); complete" in ravine("sweep", "--status", out).words
     (out / "rate" / "c" / "1" / "0").write_bytes(b"")
     (out / "tiles" / "00000004.json").unlink()
-    damaged = "3 of 5 tiles (60%), 1 damaged (tile 1 was changed); go on"
-    assert damaged in ravine("sweep", "--status", out).out
+    damaged = "3 of 5 tiles (60%), 1 damaged (tile 1 was changed); continue"
+    assert damaged in ravine("sweep", "--status", out).words
     shown = json.loads(ravine("sweep", "--status", out, "--json").out)
     assert set(shown) == {"store", "tiles", "finished", "damaged", "complete", "made_with"}
     assert (shown["tiles"], shown["finished"], shown["damaged"]) == (5, 3, 1)
@@ -80,7 +80,7 @@ def test_bad_input_is_one_line(refused, spec, tmp_path):
     assert "there is no such file" in refused("sweep", tmp_path / "none.toml", "--out", out)
     spec.write_text(SPEC.replace("Q = 8", "Q = 1"), encoding="utf-8")
     line = refused("sweep", spec, "--out", out)
-    assert line.startswith("ravine: spec.toml, line 8: problem.Q must be more than 1, got 1")
+    assert line.startswith("ravine: spec.toml: problem.Q must be more than 1, got 1")
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
 
 

@@ -77,7 +77,7 @@ def test_the_code_gets_the_promised_loss(name, framework):
     result = diagnosed(name)
     share = excess(result, trained(result.code(framework), X=X, y=y))
     which = result.predictions.index(result.recommendation)
-    runs = result.runs.last_excess([p.candidate.recipe for p in result.predictions])[:, which]
+    runs = result.runs.excess[-1][:, which]
     runs = runs / result.survey.start_excess
     assert 0.2 * runs.min() < share < 5.0 * runs.max()
 
@@ -106,7 +106,7 @@ def test_one_batch_of_all_rows_is_the_same_to_rounding(framework, recipe):
     seen = result.survey
     runs = follow(seen.model, seen.cut, [recipe], seen.start, seen.minimiser, seen.watch,
                   steps=result.steps, seeds=1)  # fmt: skip
-    promised = float(runs.last_excess([recipe])[0, 0]) / seen.start_excess
+    promised = float(runs.excess[-1][0, 0]) / seen.start_excess
     share = excess(alone, trained(alone.code(framework), X=X, y=y))
     assert share == pytest.approx(promised, rel=1e-6)
 

@@ -25,8 +25,8 @@ def test_more_time_brings_seeds_until_the_losses_are_known(seen):
     few = runs_of(seen, 2e-9)
     many = runs_of(seen, 1e-3)
     assert few.squares.shape[1] < many.squares.shape[1] <= 1024
-    assert losses_known(many, RECIPES, seen.start_excess)
-    last = many.last_excess(RECIPES)
+    assert losses_known(many, seen.start_excess)
+    last = many.excess[-1]
     error = last.std(axis=0, ddof=1) / np.sqrt(len(last))
     assert (error <= 0.03 * last.mean(axis=0)).all()
 
@@ -52,5 +52,5 @@ def test_seeds_that_are_asked_for_are_taken(seen):
 def test_a_lost_run_does_not_keep_the_others_waiting(seen):
     both = [*RECIPES, Recipe(Method(50.0))]
     runs = runs_of(seen, 1e-3, recipes=both)
-    assert np.isinf(runs.last_excess(both)[:, 2]).all()
-    assert losses_known(runs, both, seen.start_excess)
+    assert np.isinf(runs.excess[-1][:, 2]).all()
+    assert losses_known(runs, seen.start_excess)

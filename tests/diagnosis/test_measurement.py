@@ -32,21 +32,37 @@ def test_a_run_is_that_of_a_training_loop(data, survey_of, schedule):
     squares = ((trace - seen.minimiser) ** 2).sum(axis=1)
     np.testing.assert_allclose(runs.squares[:, 1, 0], squares[runs.steps], rtol=1e-9)
     np.testing.assert_allclose(runs.final[1, :, 0], trace[-1], rtol=1e-9)
-    np.testing.assert_allclose(runs.tail[1, :, 0], trace[6:].mean(axis=0), rtol=1e-9)
+
+
+def test_an_averaged_recipe_reports_its_average(data, survey_of):
+    """From the middle on, the curve is that of the average, and ends with what is reported."""
+    X, y = data(rows=20, d=3)
+    seen = survey_of(X, y, batch_size=6)
+    recipes = [Recipe(Method(0.05, 0.8), averaged=True), Recipe(Method(0.05, 0.8))]
+    runs = follow(seen.model, seen.cut, recipes, seen.start, seen.minimiser, seen.watch,
+                  steps=12, seeds=2, seed=5)  # fmt: skip
+    draws = seen.cut.draws(2, np.random.default_rng(5))
+    trace = plain_run(X, y, 0.05, 0.8, [next(draws).rows[1] for _ in range(12)], np.ones(12))
+    means = [trace[k] if k < 6 else trace[6 : k + 1].mean(axis=0) for k in range(13)]
+    squares = ((np.array(means) - seen.minimiser) ** 2).sum(axis=1)
+    np.testing.assert_allclose(runs.squares[:, 1, 0], squares[runs.steps], rtol=1e-9)
+    np.testing.assert_allclose(runs.final[1, :, 0], means[-1], rtol=1e-9)
+    np.testing.assert_allclose(runs.excess[-1, :, 0], runs.tail_excess[:, 0], rtol=1e-9)
+    assert (runs.excess[-1, :, 0] != runs.excess[-1, :, 1]).all()
 
 
 def test_excess_of_a_quadratic_is_that_of_its_objective(data, survey_of):
     X, y = data(rows=20, d=3)
     seen = survey_of(X, y, l2=0.1)
     points = np.random.default_rng(0).standard_normal((2, 3, 4))
-    other = objective_watch(seen.model, seen.minimum.value, None)
+    other = objective_watch(seen.model, seen.minimum.value)
     np.testing.assert_allclose(seen.watch(points), other(points), rtol=1e-9)
 
 
 def test_excess_never_rounds_to_less_than_zero(data, survey_of):
     X, _ = data(rows=20, d=3)
     seen = survey_of(X, np.arange(20) % 2, l2=0.1)
-    above = objective_watch(seen.model, seen.minimum.value + 1e-15, None)
+    above = objective_watch(seen.model, seen.minimum.value + 1e-15)
     assert above(seen.model.spread(seen.minimiser, 1, 1))[0, 0] == 0.0
 
 

@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis.minimum import minimum_of
-from ravine.diagnosis.row_model import RowModel
 from ravine.problems import from_data
 
 
 def found(X, y, **options):
     problem = from_data(X, y, **options)
-    return minimum_of(problem, RowModel(problem.X, problem.loss, problem.l2)), problem
+    return minimum_of(problem), problem
 
 
 def test_a_singular_design_has_the_minimiser_of_least_norm(data):

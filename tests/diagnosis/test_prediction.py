@@ -6,11 +6,11 @@ import pytest
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.estimate import over_runs
 from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
-from ravine.diagnosis.stability import Growths
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 
 
 def a_growth(low, high, sense):
@@ -54,10 +54,9 @@ def test_exact_moments_of_independent_draws_are_measured(data):
         ):
             continue  # tuned to where fourth moments are large: their runs tell less
         assert p.excess_after.exact
-        recipes = [q.candidate.recipe for q in result.predictions]
         for value, runs in (
-            (p.error_after.value, result.runs.last_squares(recipes)[:, i]),
-            (p.excess_after.value, result.runs.last_excess(recipes)[:, i]),
+            (p.error_after.value, result.runs.squares[-1][:, i]),
+            (p.excess_after.value, result.runs.excess[-1][:, i]),
         ):
             error = runs.std(ddof=1) / 20.0
             assert abs(runs.mean() - value) < 5.0 * error, p.candidate.key

@@ -1,7 +1,9 @@
+from itertools import pairwise
+
 import numpy as np
 
 from ravine.diagnosis.measurement import follow
-from ravine.diagnosis.race import race
+from ravine.diagnosis.race import LEVELS, level_work, race
 from ravine.diagnosis.recipe import Recipe
 from ravine.methods import Method
 
@@ -26,9 +28,24 @@ def test_entries_are_ranked_by_their_loss(data, survey_of):
     best = min(winners.entries, key=lambda e: e.excess)
     assert best.recipe in (winners.constant[0], winners.decayed[0])
     reached = [e.to_near for e in winners.entries if np.isfinite(e.to_near)]
-    assert winners.quick is None or reached
+    assert not winners.quick or reached
 
 
 def test_there_is_no_race_without_time(data, survey_of):
     seen = survey_of(*data(rows=60, d=3), batch_size=10)
     assert race(seen, steps=10**7, seed=0, seconds=1e-3) is None
+
+
+def test_a_wider_race_keeps_what_a_narrower_one_found(data, survey_of):
+    """More time never loses a finalist: the larger budget's candidates contain the smaller's."""
+    seen = survey_of(*data(rows=60, d=3), batch_size=10)
+    found = []
+    for level in LEVELS:
+        seconds = level_work(seen, level, 60)
+        found.append(race(seen, steps=60, seed=0, seconds=1.001 * seconds))
+    for less, more in pairwise(found):
+        for kind in ("constant", "decayed", "averaged"):
+            kept = {r.key for r in getattr(more, kind)}
+            assert {r.key for r in getattr(less, kind)[:2]} <= kept
+        assert {r.key for r in less.quick} <= {r.key for r in more.quick}
+    assert len(found[-1].entries) > len(found[0].entries)

@@ -11,7 +11,7 @@ from ravine.theory.ladder.rates import spectral_radius
 
 def hessians(seen):
     """Batch Hessians of a fixed cut."""
-    return seen.problem.batch_hessians(seen.minimiser)
+    return seen.model.batch_hessians(seen.minimiser)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.9])

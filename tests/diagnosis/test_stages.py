@@ -1,10 +1,19 @@
+import json
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import random as random_sparse
 
+from ravine.arguments import Refusal
 from ravine.diagnosis import diagnose
+from ravine.diagnosis.diagnosis import safe
+from ravine.diagnosis.minimum import FULL_LIMIT, minimum_of
 from ravine.diagnosis.prediction import Outcome
+from ravine.diagnosis.setup import make_setup
+from ravine.diagnosis.work import loss_work
+from ravine.tables import as_table
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 QUICK = {"epochs": 5, "seeds": 4, "try_remedies": False, "time": 6.0}
@@ -71,7 +80,7 @@ def test_counts_have_a_loss_of_their_own_and_no_certificate(data):
     X, _ = data(rows=60)
     counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0]))
     result = diagnose(X, counts, loss="poisson", batch_size=10, **QUICK)
-    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-10
+    assert np.linalg.norm(result.survey.model.gradient(result.survey.minimiser)) < 1e-10
     assert result.survey.certified_curvature is None
     assert result.recommendation is not None
     with pytest.raises(ValueError, match="y must be zero or more for the poisson loss"):
@@ -82,7 +91,7 @@ def test_outliers_have_a_loss_of_their_own(data):
     X, y = data(rows=60)
     y[7] += 1000.0
     result = diagnose(X, y, loss="huber", l2=0.05, batch_size=10, **QUICK)
-    assert np.linalg.norm(result.survey.problem.gradient(result.survey.minimiser)) < 1e-8
+    assert np.linalg.norm(result.survey.model.gradient(result.survey.minimiser)) < 1e-8
     assert result.recommendation is not None
     # One row that is far off hardly moves the minimiser.
     assert np.abs(result.survey.minimiser - np.arange(1.0, 5.0)).max() < 1.5
@@ -179,3 +188,72 @@ def test_bad_options_are_refused_in_one_line(data, options, words):
     with pytest.raises(ValueError, match=words) as refusal:
         diagnose(*data(rows=40), **options)
     assert "\n" not in str(refusal.value)
+
+
+def test_the_fast_choice_is_the_fastest_row_of_its_table(calm, broken):
+    for result in (calm, broken):
+        reached = {p.candidate.key: p.to_near for p in result.predictions if safe(p)}
+        assert reached.get("quick", 0.0) <= min(reached.values())
+        fastest = [row.key for row in result.answer.methods.rows if row.fastest]
+        assert fastest == ([] if result.quick is None else [result.quick.candidate.key])
+
+
+def test_the_curve_of_an_averaged_method_ends_with_what_its_row_says(calm):
+    for i, p in enumerate(calm.predictions):
+        if p.excess_after is not None and p.excess_after.basis == "runs":
+            last = calm.runs.excess[-1][:, i].mean()
+            assert last == pytest.approx(p.excess_after.value)
+
+
+def test_more_time_is_never_worse(data):
+    """Within the error of the runs, of which there are many: the larger race has every finalist."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 5)) * [1.0, 2.0, 1.0, 0.5, 1.0]
+    y = rng.random(400) < 1.0 / (1.0 + np.exp(-X @ [1.0, 0.5, -1.0, 0.0, 0.3]))
+    left = []
+    for time in (2.0, 8.0, 60.0):
+        result = diagnose(X, y, time=time, epochs=10, seeds=64, try_remedies=False)
+        left.append(result.recommendation.loss / result.survey.start_excess)
+    assert left[1] <= 1.02 * left[0]
+    assert left[2] <= 1.02 * left[1]
+
+
+def test_a_huge_target_is_answered_without_a_warning_or_refused(data):
+    X, y = data(rows=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = diagnose(X, 1e148 * y, **QUICK)
+        assert "diverged" not in result.answer.do
+        assert json.dumps(result.to_dict())
+        with pytest.raises(Refusal, match="at most 1e\\+150"):
+            diagnose(X, 1e153 * y, **QUICK)
+
+
+def test_wide_data_of_many_classes_find_their_minimum_with_few_products():
+    """Preconditioned, the search takes dozens of products, not thousands."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(6, size=400)
+    X = rng.random((6, 230))[labels] + 0.4 * rng.standard_normal((400, 230))
+    setup = make_setup(
+        as_table(X, labels.astype(str)), loss=None, l2=None, batch_size=32, batches=None,
+        sampling="reshuffle", shuffle=0, standardise=True, intercept=True, validation=None, seed=0,
+    )[0]  # fmt: skip
+    problem = setup.problem()[0]
+    model = problem
+    # Counted seconds of 400 products: without the preconditioner they do not suffice.
+    found = minimum_of(model, seconds=1600.0 * loss_work(model, 1, 1))
+    assert model.dimension > FULL_LIMIT
+    assert found.gap < 1e-10
+    np.testing.assert_allclose(problem.gradient(found.point), 0.0, atol=1e-9)
+
+
+def test_a_table_that_was_read_is_standardised_and_arrays_are_not(data):
+    X, y = data(rows=40)
+    as_is = diagnose(X, y, **QUICK)
+    assert as_is.answer.data[1] == "columns not scaled, no intercept added"
+    read = diagnose(as_table(5.0 + 3.0 * X, y), **QUICK)
+    assert read.answer.data[1] == "columns standardised, intercept added"
+    assert read.columns[-1] == "intercept"
+    assert float(read.survey.curvature.Q) < 4.0
+    raw = diagnose(as_table(5.0 + 3.0 * X, y), standardise=False, intercept=False, **QUICK)
+    assert raw.answer.data[1] == "columns not scaled, no intercept added"

@@ -44,7 +44,7 @@ def test_moments_of_other_losses_are_those_at_the_minimiser(data, survey_of, los
     X, _ = data(rows=30, d=3, seed=1)
     y = np.arange(30) % (2 if loss == "logistic" else 3)
     seen = survey_of(X, y, loss=loss, l2=0.05, batch_size=10, batches="fixed")
-    expected = growth(seen.problem.batch_hessians(seen.minimiser), Method(0.4, 0.7)).value
+    expected = growth(seen.model.batch_hessians(seen.minimiser), Method(0.4, 0.7)).value
     assert seen.moments.growth(Method(0.4, 0.7)) == pytest.approx(expected, rel=1e-5)
     assert not seen.quadratic
 

@@ -1,10 +1,10 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ravine.diagnosis.cut import make_cut
-from ravine.diagnosis.row_model import RowModel
+from ravine.diagnosis.batching import make_batching
 from ravine.diagnosis.work import loss_work, step_work
 from ravine.problems.losses import make_loss
+from ravine.problems.row_model import RowModel
 from ravine.sampling import Sampling
 
 
@@ -14,7 +14,7 @@ def counted(loss="squared", rows=64, features=5, batch=8, runs=3, seeds=4, spars
     if loss == "logistic":
         target = target > 0
     model = RowModel(csr_matrix(X) if sparse else X, make_loss(loss, target), 0.0)
-    cut = make_cut(rows, batch, None, Sampling.RESHUFFLE, 0)
+    cut = make_batching(rows, batch, None, Sampling.RESHUFFLE, 0)
     return step_work(model, cut, runs, seeds), loss_work(model, runs, seeds)
 
 

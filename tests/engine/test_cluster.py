@@ -71,12 +71,12 @@ def test_a_worker_that_dies_costs_its_tile_only(cluster, client, expected, tmp_p
     original = clusters._result
     arrived = []
 
-    def killing(client, future, tile):
+    def killing(client, future):
         """Kill when the fifth tile of forty is with the driver, before it gives out more."""
-        arrived.append(tile)
+        arrived.append(future)
         if len(arrived) == 5:
             os.kill(victim, signal.SIGKILL)
-        return original(client, future, tile)
+        return original(client, future)
 
     monkeypatch.setattr(clusters, "_result", killing)
     monkeypatch.setattr(clusters, "_TIMEOUT", 600.0)  # a busy scheduler may take its time
@@ -140,7 +140,7 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch, capsy
 def test_a_scheduler_that_is_gone_is_one_line():
     with without_workers() as doomed, Client(doomed, set_as_default=False) as client:
         client.close()
-        with pytest.raises(ConnectionError, match=r"is gone: tiles .* again with --resume to go"):
+        with pytest.raises(ConnectionError, match=r"is gone: tiles .* again with --resume"):
             sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
 
 

@@ -32,9 +32,9 @@ def dataset(tiles=TILES, **changes):
     }
     spec = Spec(**plain | changes)
     names = variable_names(spec.measures, spec.repeats)
-    assembly = Assembly(spec)
+    assembly = Assembly(spec, list(tiles))
     for first, last in tiles:
-        assembly.add((first, last), dict.fromkeys(names, np.arange(first, last, dtype=float)))
+        assembly.keep((first, last), dict.fromkeys(names, np.arange(first, last, dtype=float)))
 
     return assembly.dataset()
 

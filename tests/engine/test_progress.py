@@ -49,7 +49,7 @@ def interrupt(**options):
         ({}, "stopped after 1 of 9 tiles\n"),
         (
             {"done": 3, "resumable": True},
-            "stopped after 4 of 9 tiles: run it again with the same store to go on\n",
+            "stopped after 4 of 9 tiles: run it again with the same store to continue\n",
         ),
     ],
 )

@@ -16,8 +16,18 @@ from ravine.problems import counterexample, worst_case_quadratic
 @pytest.fixture
 def checked(monkeypatch):
     """Return a function that gives the specification that ``sweep`` makes of its arguments."""
-    monkeypatch.setattr(module, "_in_memory", lambda spec, *_: spec)
-    return lambda problem, **given: sweep(problem, [0.1, 0.2], [0.0, 0.5, 0.9], **given)
+    made = []
+
+    def no_tiles(spec, *_):
+        made.append(spec)
+        yield from ()
+
+    def specification(problem, **given):
+        sweep(problem, [0.1, 0.2], [0.0, 0.5, 0.9], **given)
+        return made[-1]
+
+    monkeypatch.setattr(module, "_finished", no_tiles)
+    return specification
 
 
 def test_names_and_numbers_become_plain_data(checked):

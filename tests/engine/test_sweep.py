@@ -149,9 +149,9 @@ def test_a_tile_is_a_pure_function_that_can_be_sent(monkeypatch):
     caught = []
     assembly = module.Assembly
 
-    def keep(spec):
+    def keep(spec, tiles):
         caught.append(spec)
-        return assembly(spec)
+        return assembly(spec, tiles)
 
     monkeypatch.setattr(module, "Assembly", keep)
     found = sweep(problem, [0.1, 0.2], [0.0, 0.5, 0.9], steps=40, sigma2=1.0)

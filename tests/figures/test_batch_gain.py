@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ravine import Curvature, batch_gain
-from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
+from ravine import Curvature, batch_gain, batch_sizes
+from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain, tradeoff_law
 
 
 @pytest.fixture(scope="module")
@@ -18,17 +18,25 @@ def test_data_are_the_table(result):
     np.testing.assert_array_equal(data["momentum_rate"], [one.rate for one in result.momentum])
     steps = data["sgd_steps"].values
     np.testing.assert_allclose(data["sgd_rate"].values ** steps, 0.1, rtol=1e-9)
-    assert data.attrs["critical_batch_size"] == result.critical
+    assert data.attrs["smallest_stable_batch"] == result.critical
     assert data.attrs["L_max"] == 200.0
 
 
 def test_the_drawing_names_everything(result):
-    figure = draw_batch_gain(batch_gain_data(result))
+    three = batch_sizes(Curvature(1, 30), L_max=200)
+    figure = draw_batch_gain(batch_gain_data(result), three)
     left, right = figure.axes
     assert left.get_ylabel() == "steps to a tenth of the error"
-    assert right.get_ylabel() == "times fewer steps than SGD"
-    np.testing.assert_array_equal(right.get_lines()[0].get_ydata(), result.gain)
+    assert right.get_ylabel() == "samples to a tenth of the error"
+    steps = [one.steps_per_digit for one in result.momentum]
+    np.testing.assert_allclose(right.get_lines()[1].get_ydata(), [1, 30, 900] * np.array(steps))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == [
-        "best SGD", "best with momentum", "usual Nesterov parameters are safe beyond",
-    ]  # fmt: skip
+    assert labels[:3] == ["best SGD", "best with momentum", "law for large Q"]
+    assert "half of the samples are wasted from here" in labels
+
+
+def test_the_law_trades_steps_for_samples():
+    sizes, steps = tradeoff_law(1e6, 10.0, 1.0 + np.geomspace(1e-3, 1e3, 50))
+    fewest, samples = np.log(10.0) * np.sqrt(0.75e6), sizes * steps
+    least = 10.0 * np.log(10.0) * 1e6 * 2.0
+    np.testing.assert_allclose((fewest / steps) ** 2 + np.sqrt(least / samples), 1.0, rtol=1e-9)

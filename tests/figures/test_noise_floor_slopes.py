@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.figures.noise_floor_slopes import (
+    CHOSEN,
     FIGURE,
-    METHODS,
     draw_noise_floor_slopes,
     noise_floor_slopes,
     slopes,
@@ -36,12 +36,12 @@ def test_closed_forms(data):
 
 def test_points_are_drawn_for_every_method(data):
     left, right = draw_noise_floor_slopes(data).axes
-    assert len(right.lines) == len(METHODS)
+    assert len(right.lines) == len(CHOSEN)
     labels = [text.get_text() for text in left.get_legend().get_texts()]
-    assert "usual Nesterov: slope 1.4" in " ".join(labels)
+    assert "standard Nesterov: slope 1.4" in " ".join(labels)
 
 
 def test_findings_compare_the_floors(data):
     _, ratio, agreement = FIGURE.findings(data)
-    assert ratio.startswith("At Q = 1600 the noise floor of usual Nesterov is ")
+    assert ratio.startswith("At Q = 1600 the noise floor of standard Nesterov is ")
     assert agreement.endswith("over 9 comparisons.")

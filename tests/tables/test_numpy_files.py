@@ -94,6 +94,17 @@ def test_what_is_no_array_is_refused(tmp_path):
         read_table(tmp_path / "t.npy")
 
 
+def test_arrays_of_other_dimensions_are_refused(tmp_path):
+    path = tmp_path / "t.npz"
+    for arrays in ({"a": Y}, {"a": X[None]}, {"a": np.float64(3.0)}):
+        np.savez(path, **arrays)
+        with pytest.raises(ValueError, match="a table of numbers, got float64"):
+            read_table(path)
+    np.savez(path, X=np.float64(3.0), y=Y)
+    with pytest.raises(ValueError, match="y must be of shape"):
+        read_table(path)
+
+
 def test_sparse_matrices_are_checked(tmp_path):
     path = tmp_path / "s.npz"
     np.savez(path, data=np.ones(2), indices=np.array([0, 7]), indptr=np.array([0, 1, 2]),

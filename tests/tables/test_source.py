@@ -117,6 +117,15 @@ def test_broken_archives_are_refused(tmp_path, cut):
             find(path)
 
 
+def test_a_zip_archive_whose_member_starts_before_the_file_is_refused(tmp_path):
+    path = tmp_path / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data.csv", TEXT)
+    # Bytes missing at the front move the start of the member below zero.
+    with pytest.raises(ValueError, match="a readable zip file"):
+        read_table(b"PK\x03\x04" + path.read_bytes()[32:])
+
+
 def test_foreign_formats_are_named(tmp_path):
     for content, words in ((b"\x80\x04data", "a pickle"), (b"\x89HDF\r\n", "an HDF5 file")):
         path = tmp_path / "data.bin"

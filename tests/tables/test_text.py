@@ -104,6 +104,13 @@ def test_long_rows_are_refused_with_the_line():
         read("a,b\n1,2\n3,4\n9,9,9\n5,6\n")
 
 
+def test_long_rows_among_stray_quotes_are_refused_too():
+    with pytest.raises(
+        ValueError, match=r"a readable CSV file.*Expected 2 fields in line 4, saw 3"
+    ):
+        read('a,b\n1,2\n3"x,4\n5,6,7\n8,9\n')
+
+
 def test_codes_for_missing_values_are_recognised_and_said():
     rows = [f"{i},{-999 if i in (3, 7) else i * 2},{i}.5" for i in range(1, 20)]
     table = read("\n".join(["when,b,y", *rows]))

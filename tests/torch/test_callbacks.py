@@ -1,4 +1,7 @@
-"""The callbacks with the calls that Lightning and Hugging Face make; see also the benchmarks."""
+"""The callbacks with the calls that Lightning and Hugging Face make, and in the real libraries.
+
+The libraries are too large for the group ``test``; ``pip install --group bench`` installs them.
+"""
 
 import sys
 import types
@@ -70,6 +73,88 @@ def test_hugging_face_s_order_of_calls(libraries, linear, loader):
     assert [reading.step for reading in callback.monitor.readings[:2]] == [0, 5]
     assert callback.monitor.readings[-1].margin > 0.0
     assert not model._forward_hooks
+
+
+def rows(data):
+    return [{"x": x, "labels": y} for x, y in zip(*data, strict=True)]
+
+
+class Regression(torch.nn.Module):
+    """A model that returns its own loss, as those of Hugging Face do."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.net = torch.nn.Linear(4, 1)
+
+    def forward(self, x, labels):
+        output = self.net(x)
+        return {"loss": MSE(output, labels), "logits": output}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", [{}, {"learning_rate": 30.0}])
+def test_hugging_face_s_trainer_with_its_default_optimizer(data, tmp_path, options):
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("accelerate")
+    weights = []
+    for guard in ("scale", None, "absent"):
+        callback = transformers_callback(every=5, on_warning=None if guard == "absent" else guard)
+        model = Regression()
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path), max_steps=80, per_device_train_batch_size=16, report_to=[],
+            use_cpu=True, save_strategy="no", disable_tqdm=True, logging_strategy="no", **options,
+        )  # fmt: skip
+        trainer = transformers.Trainer(
+            model, arguments, train_dataset=rows(data),
+            callbacks=[] if guard == "absent" else [callback],
+        )  # fmt: skip
+        trainer.train()
+        weights.append(model.net.weight.detach().clone())
+        if guard != "absent":
+            readings = callback.monitor.readings
+            assert "AdamW" in type(callback.monitor._optimizer).__name__
+            assert readings[-1].limit > 0.0
+            acted = [reading for reading in readings if reading.action]
+            assert bool(acted) == (guard == "scale" and bool(options))
+    # A monitor that only watches changes nothing.
+    assert torch.equal(weights[1], weights[2])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("lr", [1e-3, 30.0])
+def test_lightning_s_trainer(data, tmp_path, lr):
+    lightning = pytest.importorskip("lightning.pytorch")
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = Regression().net
+
+        def training_step(self, batch, index):
+            return MSE(self.net(batch[0]), batch[1])
+
+        def configure_optimizers(self):
+            return torch.optim.AdamW(self.parameters(), lr=lr)
+
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*data), batch_size=16)
+    weights = []
+    for guard in ("scale", None, "absent"):
+        callback = lightning_callback(every=5, on_warning=None if guard == "absent" else guard)
+        module = Module()
+        trainer = lightning.Trainer(
+            max_steps=80, accelerator="cpu", logger=False, enable_checkpointing=False,
+            enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path,
+            callbacks=[] if guard == "absent" else [callback],
+        )  # fmt: skip
+        trainer.fit(module, loader)
+        weights.append(module.net.weight.detach().clone())
+        if guard != "absent":
+            readings = callback.monitor.readings
+            assert readings[-1].limit > 0.0
+            acted = [reading for reading in readings if reading.action]
+            assert bool(acted) == (guard == "scale" and lr > 1.0)
+    assert torch.equal(weights[1], weights[2])
 
 
 @pytest.mark.parametrize("make", [lightning_callback, transformers_callback])

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 import ravine
-from ravine.torch.copies import batch_loss
+from ravine.torch.batches import batch_loss
 from ravine.torch.curvature import measure
 
 LOSS = batch_loss(torch.nn.functional.mse_loss)
@@ -65,7 +65,7 @@ def test_samples_of_a_network_are_looked_at(data):
     assert curvature.largest > curvature.top
     named = measure(
         model, lambda m, b: LOSS(m, [b["x"], b["y"]]),
-        [{"x": x, "y": y, "name": "rows"} for x, y in batches], [1.0] * 4,
+        [{"x": x, "y": y, "count": torch.tensor(32)} for x, y in batches], [1.0] * 4,
     )  # fmt: skip
     # What cannot be cut is bounded: the batch size times a batch's curvature.
     assert named.largest > curvature.largest

@@ -1,61 +1,85 @@
-import math
+"""The rule that chooses a learning rate, on losses that are a known function of lr."""
 
-import numpy as np
+import math
+from types import SimpleNamespace
+
 import pytest
 
 from ravine.torch import race as races
-from ravine.torch.race import race
+from ravine.torch.race import PLANS, Plan, Race
+from ravine.torch.trial import Trial
+
+SETTING = SimpleNamespace(start=10.0)
 
 
-class FakeTrial:
-    """A loss that falls with lr up to 1, and blows up above 2."""
-
-    def __init__(self, setting, lr, momentum):
-        self.lr, self.momentum, self.steps, self.alive = lr, momentum, 0, True
-        self.checks = [1.0]
-
-    def to(self, step, limit):
-        self.alive = self.lr <= 2.0
-        self.steps = max(self.steps, step if self.alive else 5)
-
-    def score(self, looks):
-        return abs(math.log(self.lr)) + 0.01 if self.alive else math.inf
-
-    def rise(self, looks):
-        return 0.0
+def best_at_one(lr, length):
+    """Best at lr 1, blows up above 5."""
+    return 1.0 + abs(math.log2(lr)) if lr <= 5.0 else math.inf
 
 
 @pytest.fixture
-def fake(monkeypatch):
-    monkeypatch.setattr(races, "Trial", FakeTrial)
+def run(monkeypatch):
+    def made(loss, unit=1.0, plan=PLANS["race"]):
+        def run_trial(setting, lr, momentum, length, advanced):
+            score = loss(lr, length)
+            taken = length if math.isfinite(score) else min(8, length)
+            return Trial(lr, momentum, length, [score] * taken, score), None
+
+        monkeypatch.setattr(races, "run_trial", run_trial)
+        race = Race(SETTING, plan, unit, 0.9, lambda steps: None)
+        race.run()
+        return race
+
+    return made
 
 
-@pytest.mark.parametrize("unit", [1.0, 64.0, 1 / 64.0])
-def test_the_best_is_reached_from_far_away(fake, unit):
-    field = race(None, unit, 0.9, "race")
-    assert field.unit * 2.0**field.winner == pytest.approx(1.0)
-    assert field.chosen == field.winner
+@pytest.mark.parametrize("unit", [1.0, 64.0, 1 / 64.0, 1 / 32.0, 2.0**12])
+@pytest.mark.parametrize("budget", PLANS)
+def test_the_best_is_reached_from_far_away_within_the_budget(run, unit, budget):
+    race = run(best_at_one, unit, PLANS[budget])
+    assert race.winner.lr == pytest.approx(1.0)
+    assert race.steps <= PLANS[budget].most
+    lrs = {t.lr for t in race.trials.values() if t.length == race.winner.length}
+    assert {0.5, 1.0, 2.0} <= lrs  # a neighbour on each side
 
 
-def test_a_winner_next_to_a_blow_up_is_lowered(fake):
-    field = race(None, 1.5, 0.9, "race")
-    assert field.unit * 2.0**field.winner == pytest.approx(0.75)
-    assert field.chosen == field.winner  # 1.5 lived
-    field = race(None, 1.25, 0.9, "race")
-    assert field.unit * 2.0**field.winner == pytest.approx(1.25)
-    assert field.chosen == field.winner - 0.5  # 2.5 blew up
+def test_the_best_of_the_longer_trials_counts(run):
+    """Short trials favour small lrs."""
+    race = run(lambda lr, length: 1.0 + abs(math.log2(lr / (0.25 if length < 50 else 1.0))))
+    assert race.winner.lr == 1.0
 
 
-def test_a_long_memory_is_halved(fake):
-    assert race(None, 1.0, 0.99, "race").chosen == race(None, 1.0, 0.9, "race").chosen - 1
+def test_a_winner_whose_neighbour_blows_up_or_loses_much_is_near_its_edge(run):
+    assert run(lambda lr, length: 1.0 / lr if lr <= 1.5 else math.inf).near_edge()
+    assert run(lambda lr, length: 1.0 / lr if lr <= 1.5 else 5.0).near_edge()
+    assert not run(lambda lr, length: 1.0 + 0.1 * abs(math.log2(lr))).near_edge()
 
 
-def test_quick_takes_fewer_steps(fake):
-    assert race(None, 1.0, 0.9, "quick").steps < 0.5 * race(None, 1.0, 0.9, "race").steps
+def test_on_a_plateau_trials_are_longer_and_no_smaller_lr_is_taken(run):
+    race = run(lambda lr, length: 9.9 - (1e-3 if lr == 0.5 else 0.0))
+    assert max(t.length for t in race.trials.values()) > PLANS["race"].long
+    assert race.winner.lr == 1.0
 
 
-def test_nothing_wins_where_all_blow_up(monkeypatch, fake):
-    monkeypatch.setattr(FakeTrial, "to", lambda self, step, limit: setattr(self, "alive", False))
-    field = race(None, 1.0, 0.9, "race")
-    assert field.winner is None
-    assert field.score == np.inf
+def test_thorough_repeats_with_trials_of_twice_the_length(run):
+    race = run(best_at_one, plan=PLANS["thorough"])
+    assert race.winner.length == 2 * PLANS["thorough"].long
+
+
+def test_nothing_wins_where_all_blow_up(run):
+    race = run(lambda lr, length: math.inf)
+    assert race.winner is None
+    assert race.steps <= PLANS["race"].most
+
+
+def test_a_lr_that_survives_short_trials_only_does_not_win(run):
+    race = run(lambda lr, length: 1.0 / lr if lr * length < 150.0 else math.inf)
+    assert race.winner.lr == 1.0
+    assert race.winner.length == PLANS["race"].long
+
+
+@pytest.mark.parametrize("most", [20, 100, 500])
+def test_smaller_plans_keep_to_their_steps(run, most):
+    plan = PLANS["race"].within(most)
+    assert run(best_at_one, plan=plan).steps <= most
+    assert Plan(800, 36, 144).within(10_000) == PLANS["race"]

@@ -1,4 +1,4 @@
-"""The worked example shows what its text says."""
+"""The worked example shows what its text says, with SGD and with AdamW."""
 
 import importlib.util
 from pathlib import Path
@@ -16,22 +16,20 @@ def example():
     return module
 
 
-def warnings_of(monitor):
-    return [reading for reading in monitor.readings if reading.level == "warning"]
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_lr_that_grows_is_warned_of_in_time(example, seed):
-    losses, monitor = example.train(0.005, 0.9, growth=1.02, seed=seed)
-    assert len(losses) < example.STEPS
+@pytest.mark.parametrize("kind", ["SGD", "AdamW"])
+def test_a_run_with_too_large_a_lr_is_saved_by_the_guard(example, kind):
+    lr = example.TOO_LARGE[kind]
+    losses, monitor = example.train(kind, lr)
     assert "blew up" in example.outcome(losses)
-    first = warnings_of(monitor)[0]
-    assert first.step <= len(losses) - 10
-    assert "times it in 20 steps" in first.message or "times its least" in first.message
-    assert "lower lr to" in first.message
+    assert monitor.readings[-1].level == "warning"
+    losses, monitor = example.train(kind, lr, on_warning="scale")
+    assert sum(losses[-20:]) / 20 < 0.2 * losses[0]
+    assert any("went back" in reading.action for reading in monitor.readings)
 
 
-def test_the_advised_lr_trains_in_peace(example):
-    losses, monitor = example.train(0.0672, 0.9)
+@pytest.mark.parametrize("kind", ["SGD", "AdamW"])
+def test_the_advised_lr_trains_in_peace(example, kind):
+    advice = example.advice_for(kind)
+    losses, monitor = example.train(kind, advice.lr, factor=advice.schedule.factor)
     assert sum(losses[-20:]) / 20 < 0.1 * losses[0]
-    assert not warnings_of(monitor)
+    assert all(reading.level != "warning" for reading in monitor.readings)

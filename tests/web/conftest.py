@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-pytest.importorskip("dash", reason="the page needs ravine[web]")
+pytest.importorskip("flask", reason="the page needs ravine[web]")
 
 CHROMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOW = "install Debian's packages chromium and chromium-driver to run the tests of the page"
@@ -32,21 +32,49 @@ def new_driver(width=1280, height=1000):
     return browser
 
 
+class Served:
+    """A server of the page in this process, which can be stopped and started on its port."""
+
+    def __init__(self, port=18057):
+        from ravine.web.explore import HOST, _listen
+
+        self.listener = _listen(HOST, port)
+        self.port = self.listener.getsockname()[1]
+        self.address = f"http://{HOST}:{self.port}/"
+        self.start()
+
+    def start(self):
+        from waitress import create_server
+
+        from ravine.web.explore import HOST, _listen
+        from ravine.web.server import make_app
+
+        if self.listener is None:
+            self.listener = _listen(HOST, self.port)
+        app = make_app(host=HOST, port=self.port, warm=False)
+        self.server = create_server(app, sockets=[self.listener], threads=4)
+        threading.Thread(target=self.server.run, daemon=True).start()
+
+    def stop(self):
+        # Connections that a browser keeps open are cut as well.
+        for channel in list(self.server.active_channels.values()):
+            channel.close()
+        self.server.close()
+        self.listener.close()
+        self.listener = None
+
+
 @pytest.fixture(scope="session")
 def address():
-    """A server of the page on a free port of this machine, in this process."""
-    from waitress import create_server
+    served = Served()
+    yield served.address
+    served.stop()
 
-    from ravine.web.explore import HOST, _listen
-    from ravine.web.server import make_app
 
-    listener = _listen(HOST, 18057)
-    port = listener.getsockname()[1]
-    app = make_app(host=HOST, port=port, warm=False)
-    server = create_server(app.server, sockets=[listener], threads=4)
-    threading.Thread(target=server.run, daemon=True).start()
-    yield f"http://{HOST}:{port}/"
-    server.close()
+@pytest.fixture
+def serve():
+    """Start a server of one's own on a port."""
+    return Served
 
 
 @pytest.fixture(scope="session")

@@ -1,151 +1,218 @@
+"""What Python answers: words, numbers and pictures that are the library's own."""
+
+import base64
 import json
 
 import numpy as np
 import pytest
 
 import ravine
-from ravine.web.answers import QUESTION_BYTES, told
-from ravine.web.explore import HOST
-from ravine.web.plane import COARSE, FINE
-from ravine.web.presets import PRESETS
-from ravine.web.readout import digits
-from ravine.web.server import make_app
-from ravine.web.view import View, parse
-
-HOSTED = {"Host": "localhost:8124"}
-
-
-@pytest.fixture(scope="module")
-def client():
-    return make_app(host=HOST, port=8124, warm=False).server.test_client()
+from ravine.figures import plane as planes
+from ravine.figures.style import METHODS
+from ravine.theory.ladder.rungs import RUNGS
+from ravine.theory.noise.moments import noise_floor
+from ravine.web import answers, quantities
+from ravine.web.answers import answer
+from ravine.web.picture import CEILING, as_json, decades, line
+from ravine.web.plane_picture import draw_plane_figure, methods, plane_csv, plane_picture
+from ravine.web.run_picture import TURNS, run_picture, turning_path
+from ravine.web.view import Example, View
+from ravine.web.words import at_cursor, readout
 
 
-@pytest.fixture(scope="module")
-def first():
-    return told({"search": "?Q=8&colour=error", "fine": True})
+def lines_of(picture):
+    return {one["words"]: one for one in picture["layers"] if one["kind"] == "line"}
 
 
-def pixels(answer):
-    return int(answer["plane"]["figure"]["data"][0]["z"]["shape"].split(",")[0])
+def of_kind(picture, kind):
+    return [one for one in picture["layers"] if one["kind"] == kind]
 
 
-def test_the_first_answer_has_the_settings_of_the_address(first):
+# --- words ----------------------------------------------------------------------------------
+
+
+def test_the_verdict_is_one_line_that_names_the_remedy():
+    words = readout(View())
+    assert words["verdict"].startswith("Diverges for some finite sums")
+    limit = float(words["verdict"].rstrip(".").split("momentum ≤ ")[1])
+    c = View().curvature
+    assert ravine.worst_case_rate(c, ravine.Method(1 / 32, limit)) < 1.0
+    assert ravine.worst_case_rate(c, ravine.Method(1 / 32, limit + 0.02)) >= 1.0
+    assert words["tone"] == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("view", "tone", "words"),
+    [
+        (View(beta=0.2), "good", "Converges on every finite sum, in any order"),
+        (View(step=2.4, beta=0.9), "bad", "Diverges even with exact gradients; safe if step size"),
+        (View(step=1.4, beta=0.95), "bad", "Diverges even with exact gradients; safe if momentum"),
+    ],
+    ids=["safe", "far", "near"],
+)
+def test_the_verdict_says_how_much_is_certain(view, tone, words):
+    said = readout(view)
+    assert said["tone"] == tone
+    assert said["verdict"].startswith(words)
+
+
+def test_every_rung_has_its_number_and_tone():
+    rungs = readout(View())["rungs"]
+    ladder = ravine.ladder(View().curvature, View().method)
+    assert rungs["worst_case_rate"] == [f"{ladder.worst_case_rate:.6f}", "bad"]
+    assert rungs["spectral_radius"] == [f"{ladder.spectral_radius:.6f}", "good"]
+    assert list(rungs) == [rung.key for rung in RUNGS]
+
+
+def test_the_cursor_has_the_numbers_of_its_place_or_none():
+    exact = float(ravine.worst_case_rate(View().curvature, ravine.Method(0.5 / 32, 0.1)))
+    assert at_cursor(View(), 0.5, 0.1)["worst_case_rate"] == f"{exact:.6f}"
+    for nowhere in ((-1.0, 0.1), (None, None), ("x", {})):
+        assert set(at_cursor(View(), *nowhere).values()) == {"–"}
+
+
+# --- requests -------------------------------------------------------------------------------
+
+
+def test_the_first_answer_holds_all_that_the_page_needs():
+    first = answer({"search": "?Q=8&beta=0.3", "fine": True})
     assert first["settings"]["Q"] == "8"
-    assert first["settings"]["colour"] == "error"
-    assert parse(first["settings"])[0].query == first["query"]
-    assert pixels(first) == FINE
+    assert first["page"]["controls"]["beta"]["high"] == 1.0
     assert first["plane"]["fine"]
-    assert not first["run"]["fine"]
+    assert first["run"]["path"]["levels"]
+    assert "--beta 0.3" in first["command"]
+    assert json.loads(as_json(first))["query"] == "Q=8.0&beta=0.3"
 
 
-def test_the_bound_comes_when_it_is_asked_for(first):
-    wish = {"settings": first["settings"], "run": first["run"]["key"], "fine": True}
-    assert told(wish)["run"] is None
-    bounded = told(wish | {"bound": True})["run"]
-    assert bounded["fine"]
-    assert bounded["legend"][-1]["words"] == "bound"
-    assert told(wish | {"run": bounded["key"]})["run"] is None
-
-
-def test_a_moved_point_brings_the_run_and_not_the_plane(first):
-    settings = first["settings"] | {"step": "0.5", "beta": "0.25"}
+def test_what_is_shown_already_is_left_out():
+    first = answer({"search": "?beta=0.4", "fine": True})
     shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
-    answer = told({"settings": settings, **shown})
-    assert answer["plane"] is None
-    assert not answer["run"]["fine"]
-    rungs = ravine.ladder(ravine.Curvature(1, 8), ravine.Method(0.5 / 8, 0.25))
-    assert answer["words"]["rungs"]["worst_case_rate"] == [digits(rungs.worst_case_rate), "good"]
-    assert "0.25" in answer["words"]["python"]
-    assert answer["query"] == View(Q=8.0, step=0.5, beta=0.25, colour="error").query
+    again = answer({"settings": first["settings"], **shown})
+    assert again["plane"] is None
+    assert again["run"] is None
+    moved = answer({"settings": first["settings"] | {"beta": "0.5"}, **shown})
+    assert moved["plane"] is None
+    assert moved["run"] is not None
+    narrower = answer({"settings": first["settings"] | {"Q": "64"}, **shown})
+    assert narrower["plane"]["key"].startswith("coarse")
 
 
-@pytest.mark.parametrize(("name", "value"), [("Q", "9"), ("K", "50"), ("sigma2", "0.5")])
-def test_a_moved_setting_brings_a_coarse_plane_and_then_the_fine_one(first, name, value):
-    wish = {"settings": first["settings"] | {name: value}, "plane": first["plane"]["key"]}
-    coarse = told(wish)
-    assert pixels(coarse) == COARSE
-    fine = told(wish | {"plane": coarse["plane"]["key"], "fine": True})
-    assert pixels(fine) == FINE
-    # What is there in full is not followed by less.
-    assert told(wish | {"plane": fine["plane"]["key"], "fine": False})["plane"] is None
+def test_a_preset_is_told_with_its_settings():
+    told = answer({"settings": View().typed, "preset": "heavy-ball"})["settings"]
+    beta = float(ravine.heavy_ball(View().curvature).beta)
+    assert float(told["beta"]) == pytest.approx(beta, rel=1e-5)
+    assert told["gamma"] == "0"
 
 
-@pytest.mark.parametrize("name", ["n", "seed", "step", "beta", "sampling"])
-def test_what_the_plane_does_not_show_leaves_it_alone(first, name):
-    value = {"sampling": "iid"}.get(name, "0.5" if name in ("step", "beta") else "7")
-    wish = {"settings": first["settings"] | {name: value}, "plane": first["plane"]["key"]}
-    assert told(wish)["plane"] is None
+@pytest.mark.parametrize("request_", [{}, {"settings": 3}, {"settings": {"Q": [1]}}, {"fine": 1}])
+def test_odd_requests_get_the_usual_answer(request_):
+    assert answer(request_)["query"] == ""
 
 
-def test_the_light_is_part_of_a_picture(first):
-    wish = {"settings": first["settings"], "plane": first["plane"]["key"], "fine": True}
-    assert told(wish)["plane"] is None
-    assert told(wish | {"theme": "dark"})["plane"]["key"].startswith("dark")
+# --- pictures -------------------------------------------------------------------------------
 
 
-def test_a_preset_says_where_it_led(first):
-    answer = told({"preset": "heavy-ball", "settings": first["settings"]})
-    chosen = PRESETS["heavy-ball"].applied(8.0)
-    assert float(answer["settings"]["beta"]) == pytest.approx(chosen["beta"], rel=1e-5)
-    assert answer["settings"]["gamma"] == "0"
-    assert told({"preset": "none", "settings": first["settings"]})["query"] == first["query"]
+def test_arrays_are_base64_of_single_precision():
+    told = json.loads(as_json({"x": np.array([[0.1, np.nan], [3.0, 4e40]])}))
+    array = np.frombuffer(base64.b64decode(told["x"]), "<f4")
+    assert array[0] == np.float32(0.1)
+    assert np.isnan(array[1])
+    assert np.isinf(array[3])
 
 
-def test_the_turning_path_is_asked_for_by_its_step():
-    settings = {"example": "turning", "K": "60"}
-    answer = told({"settings": settings, "frame": 7})
-    assert "step 7 of" in answer["run"]["figure"]["layout"]["annotations"][0]["text"]
-    assert told({"settings": settings, "frame": 7, "run": answer["run"]["key"]})["run"] is None
-    for wrong in (-5, "7", None, 1e9, True):
-        text = told({"settings": settings, "frame": wrong})["run"]["figure"]["layout"]
-        assert "step 0 of" in text["annotations"][0]["text"]
+def test_the_plane_shows_every_region_in_its_colour_with_its_name():
+    picture = plane_picture(View(), fine=True)
+    fills = of_kind(picture, "fill")
+    assert [one["colour"] for one in fills] == [rung.colour for rung in RUNGS]
+    written = {" ".join(one["lines"]) for one in of_kind(picture, "words")}
+    for words in ("safe in any order", "safe for independent batches", planes.OUTSIDE_WORDS):
+        assert words in written
+    marks = {one["key"]: one for one in of_kind(picture, "dot")}
+    assert marks["sgd"]["words"] == METHODS["sgd"].words
+    assert marks["nesterov"]["x"] == pytest.approx(1.0)
 
 
-def test_numbers_under_the_cursor():
-    answer = told({"settings": {"Q": "8"}, "cursor": {"step": 0.5, "beta": 0.25}})
-    rungs = ravine.ladder(ravine.Curvature(1, 8), ravine.Method(0.5 / 8, 0.25))
-    assert answer["cursor"]["worst_case_rate"] == digits(rungs.worst_case_rate)
-    for wrong in ({}, None, {"step": "x", "beta": 1}, {"step": -1, "beta": 5}):
-        answer = told({"settings": {}, "cursor": wrong})
-        assert set(answer["cursor"].values()) == {"–"}
+def test_a_new_rung_appears_by_itself(monkeypatch):
+    from dataclasses import replace
+
+    more = (*RUNGS, replace(RUNGS[-1], region="quite new", colour="#123456"))
+    for module in (planes, answers):
+        monkeypatch.setattr(module, "RUNGS", more)
+    fresh = View(Q=17.5)
+    legend = [one["words"] for one in of_kind(plane_picture(fresh, fine=False), "fill")]
+    assert legend[-1].startswith("quite new")
+    assert len(answers.page()["rungs"]) == len(more)
 
 
-def test_what_cannot_be_used_is_named_and_what_is_unknown_ignored():
-    settings = {"Q": "-3", "beta": [1], "evil": "1", "K": {"a": 1}, "colour": "<b>"}
-    answer = told({"settings": settings})
-    assert set(answer["words"]["complaints"]) == {"Q", "colour"}
-    assert answer["query"] == ""
+@pytest.mark.parametrize("colour", quantities.QUANTITIES)
+def test_a_quantity_in_colour_is_the_library_s(colour):
+    view = View(colour=colour, Q=8.0)
+    (heat,) = of_kind(plane_picture(view, fine=False), "heat")
+    grid = methods(view, heat["columns"])
+    exact = quantities.QUANTITIES[colour].values(view, grid)
+    inside = np.isfinite(heat["values"])
+    shown = 10.0 ** heat["values"] if heat["log"] else heat["values"]
+    assert inside.any()
+    np.testing.assert_allclose(shown[inside], exact[inside], rtol=1e-12)
+    outside = np.asarray(ravine.spectral_radius(view.curvature, grid)) >= 1.0
+    assert not inside[outside].any()
 
 
-def test_answers_are_plain_json(first):
-    def refuse(word):
-        raise AssertionError(word)
-
-    text = json.dumps(first)
-    assert json.loads(text, parse_constant=refuse) == first
-    diverging = told({"settings": {"step": "4", "beta": "1", "K": "5000"}, "bound": True})
-    json.loads(json.dumps(diverging), parse_constant=refuse)
-
-
-@pytest.mark.parametrize("body", [b"", b"[1]", b"{", b"3"])
-def test_a_question_that_is_none_is_refused(client, body):
-    head = HOSTED | {"Content-Type": "application/json"}
-    assert client.post("/answer", data=body, headers=head).status_code == 400
+def test_four_quadratics_diverge_where_sgd_converges():
+    lines = lines_of(run_picture(View()))
+    chosen, plain = lines["your method"], lines[METHODS["sgd"].words]
+    assert chosen["y"][-1] > 1e4 * chosen["y"][0]
+    assert plain["y"][-1] < 1e-2 * plain["y"][0]
+    assert plain["colour"] == "sgd"
+    path = turning_path(View())
+    assert path["paths"]["chosen"].shape == (TURNS + 1, 2)
+    # A level line: the quadratic has one value on it.
+    hessian = ravine.problems.turning_quadratics(1.0, 32.0).batch_hessian(1)
+    heights = np.einsum("ki,ij,kj->k", path["levels"][1], hessian, path["levels"][1])
+    np.testing.assert_allclose(heights, 32.0)
 
 
-def test_questions_come_as_json_from_here_and_are_short(client):
-    good = json.dumps({"settings": {}})
-    assert client.post("/answer", data=good, headers=HOSTED).status_code == 400
-    head = {"Content-Type": "application/json"}
-    assert client.post("/answer", data=good, headers=head | HOSTED).status_code == 200
-    foreign = head | {"Host": "evil.example"}
-    assert client.post("/answer", data=good, headers=foreign).status_code == 403
-    long = json.dumps({"settings": {"Q": "1" * QUESTION_BYTES}})
-    assert client.post("/answer", data=long, headers=head | HOSTED).status_code == 413
+def test_noise_has_its_floor_and_its_bound():
+    view = View(example=Example.NOISE, Q=8.0)
+    lines = lines_of(run_picture(view))
+    problem = ravine.problems.worst_case_quadratic(Q=8.0, d=8)
+    floor = noise_floor(problem.eigenvalues, view.method, sigma2=0.01, quantity="distance")
+    assert lines["noise floor"]["y"][0] == pytest.approx(float(floor))
+    assert lines["exact mean"]["y"][-1] == pytest.approx(float(floor), rel=0.2)
+    assert (lines["proven bound"]["y"] >= lines["exact mean"]["y"] * (1 - 1e-9)).all()
+    quick = run_picture(view, bound=False)
+    assert "proven bound" not in lines_of(quick)
+    assert quick["y"] == run_picture(view)["y"]
 
 
-def test_the_plane_is_given_away_as_a_table(client):
-    reply = client.get("/ravine-plane.csv?Q=8&colour=floor", headers=HOSTED)
-    assert reply.headers["Content-Disposition"] == "attachment; filename=ravine-plane.csv"
-    assert reply.text.startswith("alpha_L,beta,spectral_radius")
-    assert np.isfinite([float(x) for x in reply.text.splitlines()[1].split(",")]).all()
+def test_the_inconsistent_term_s_runs_agree_with_their_exact_mean():
+    view = View(example=Example.INCONSISTENT, Q=8.0, n=5, K=10, beta=0.2)
+    lines = lines_of(run_picture(view))
+    ratio = lines["their mean"]["y"] / lines["exact mean"]["y"]
+    assert (np.abs(np.log(ratio[:6])) < 1.0).all()
+    assert "proven bound" in lines
+
+
+def test_what_diverges_ends_at_the_ceiling():
+    view = View(example=Example.NOISE, step=2.4, beta=0.9)
+    picture = run_picture(view)
+    assert lines_of(picture)["exact mean"]["y"].max() == CEILING
+    assert np.isfinite(picture["y"]["high"])
+
+
+def test_a_logarithmic_axis_has_two_decades_at_least():
+    axis = decades([line(np.arange(2), np.array([1.0, 1.1]), "ink")], "x")
+    assert axis["high"] / axis["low"] == pytest.approx(100.0)
+
+
+def test_the_plane_can_be_taken_away():
+    view = View(Q=8.0, colour="floor")
+    table = np.genfromtxt(plane_csv(view).splitlines(), delimiter=",", names=True)
+    row = table[12345]
+    method = ravine.Method(row["alpha_L"] / 8.0, row["beta"])
+    exact = float(ravine.worst_case_rate(view.curvature, method))
+    assert row["worst_case_rate"] == pytest.approx(exact, rel=1e-8)
+    assert "floor" in table.dtype.names
+    for colour in ("regions", "floor"):
+        figure = draw_plane_figure(View(Q=8.0, colour=colour))
+        assert figure.axes[0].get_xlabel() == "step size αL"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.methods import nesterov, sgd
 from ravine.theory import bounds
@@ -26,11 +26,11 @@ _ROUNDING = 1e-9
 
 _DIRECTIONS = 33
 """Eigenvalues between mu and L, evenly in their logarithm, among which the worst is sought.
-Both ends are among them, and the worst is at an end at the usual parameters."""
+Both ends are among them, and the worst is at an end at the standard parameters."""
 
 
 def _norms(curvature: Curvature, steps: int) -> FloatArray:
-    """‖A^k‖ over every Hessian of the curvature at usual parameters, k = 0, ..., steps."""
+    """‖A^k‖ over every Hessian of the curvature at the standard parameters, k = 0, ..., steps."""
     # A is block diagonal in the eigenvectors of the Hessian: the norm is that of the worst block.
     lam = np.geomspace(float(curvature.mu), float(curvature.L), 65)
     step = block(lam, nesterov(curvature))
@@ -106,7 +106,7 @@ def _erratum2(_: Evidence) -> Measurements:
 def _erratum3(_: Evidence) -> Measurements:
     """C_eps = sup_k ‖A^k‖/(rho+eps)^k at Q = 2000, eps = 0.001, where it is reached, and ‖A‖/rho.
 
-    At the usual parameters rho is a double eigenvalue, so that ‖A^k‖ ~ k rho^k: the ratio grows
+    At the standard parameters rho is a double eigenvalue, so that ‖A^k‖ ~ k rho^k: the ratio grows
     with k until (rho/(rho+eps))^k takes over, near k = rho/eps. The k-th root of ‖A^k‖ may fall all
     the while: k^(1/k) does.
     """
@@ -236,123 +236,37 @@ def _erratum7(_: Evidence) -> Measurements:
 
 
 CLAIMS = (
-    Claim(
-        id="theorem-1",
-        place="Theorem 1",
-        statement=(
-            "With additive noise, Nesterov's method on a quadratic converges at any rate above "
-            "rho < 1 to a neighbourhood whose squared radius is proportional to sigma², up to a "
-            "constant."
-        ),
-        measured=(
-            "constant that makes it true at the usual parameters, Q = 8, 32, 128, 2000: "
-            "{needed[0]:.2f}, {needed[1]:.2f}, {needed[2]:.1f}, {needed[3]:.0f}"
-        ),
-        exact="a constant exists for every Q; it grows like Q (fitted exponent {slope:.2f})",
-        measure=_theorem1,
-        decide=lambda m: judgement(m["bounded"] and m["latest"] < 1e-3),
+    stated("theorem-1", _theorem1, lambda m: judgement(m["bounded"] and m["latest"] < 1e-3)),
+    stated(
+        "erratum-2",
+        _erratum2,
+        lambda m: judgement(m["needed"] <= m["proof"], m["needed"] <= m["corrected"]),
     ),
-    Claim(
-        id="erratum-2",
-        place="Theorem 1 against its proof",
-        statement=(
-            "The constant of Theorem 1 is the C_eps of its proof, the largest ‖A^k‖/(rho+eps)^k, "
-            "and the noise is divided by 1 - rho²."
-        ),
-        measured="Q = 2000, eps = 0.1: that constant is {proof:.2f}, the noise needs {needed:.0f}",
-        exact=(
-            "the proof gives C_eps² and 1 - (rho+eps)²: with eps = (1-rho)/2 that allows "
-            "{corrected:.0f}"
-        ),
-        measure=_erratum2,
-        decide=lambda m: judgement(m["needed"] <= m["proof"], m["needed"] <= m["corrected"]),
+    stated("erratum-3", _erratum3, lambda m: judgement(m["constant"] <= m["ratio"])),
+    stated(
+        "c-epsilon",
+        _c_epsilon,
+        lambda m: judgement(max(m["exact_over_paper"]) <= 1.0 + _ROUNDING, False),
     ),
-    Claim(
-        id="erratum-3",
-        place="Appendix A, after equation for C_eps",
-        statement="As ‖A^k‖^(1/k) falls to rho monotonically, C_eps is at most ‖A‖/rho.",
-        measured=(
-            "Q = 2000, eps = 0.001: C_eps = {constant:.1f}, reached at k = {reached_at}; "
-            "‖A^k‖^(1/k) is monotone: {monotone}"
-        ),
-        exact=(
-            "‖A‖/rho = {ratio:.2f} is the ratio ‖A^k‖/rho^k at k = 1 alone. A root that falls "
-            "says nothing of its k-th power: ‖A^k‖ ~ k rho^k at a double eigenvalue, and C_eps "
-            "is the top of k (rho/(rho+eps))^k, near k = rho/eps"
-        ),
-        measure=_erratum3,
-        decide=lambda m: judgement(m["constant"] <= m["ratio"]),
-    ),
-    Claim(
-        id="c-epsilon",
-        place="Section 3.2 and Appendix A.1",
-        statement=(
-            "With C_eps = 1 + (1-rho²)(‖A‖²-rho²) the coefficient of Theorem 1 characterises the "
-            "noise neighbourhood."
-        ),
-        measured=(
-            "exact worst direction over it at the usual parameters, Q = 8, 32, 128, 2000: "
-            "{exact_over_paper[0]:.2f}, {exact_over_paper[1]:.2f}, {exact_over_paper[2]:.1f}, "
-            "{exact_over_paper[3]:.0f}"
-        ),
-        exact="below the truth for Q > 9.107470",
-        measure=_c_epsilon,
-        decide=lambda m: judgement(max(m["exact_over_paper"]) <= 1.0 + _ROUNDING, False),
-    ),
-    Claim(
-        id="corollary-1.1",
-        place="Corollary 1.1",
-        statement=(
-            "At the usual parameters E f(y_{k+1}) - f* is at most L/2 (1 - 1/√Q + eps_k)^(2k) "
-            "times the squared distance of the start, plus a noise term; eps_k ~ k^(1/k) - 1."
-        ),
-        measured=(
-            "largest E f over the first term as stated, no noise: {stated:.3f}; over the corrected "
-            "bound, with noise: {corrected:.3f}"
-        ),
-        exact=(
-            "the argument needs ‖A^k‖ <= (rho + eps_k)^k, which fails at k = 1: ‖A‖ = "
-            "{first_norm:.3f}, rho = {rho:.3f}; with eps_k = ‖A^k‖^(1/k) - rho it holds"
-        ),
-        measure=_corollary,
-        decide=lambda m: judgement(
+    stated(
+        "corollary-1.1",
+        _corollary,
+        lambda m: judgement(
             m["stated"] <= 1.0 and m["first_norm"] <= m["rho"], m["corrected"] <= 1.0 + _ROUNDING
         ),
     ),
-    Claim(
-        id="erratum-4",
-        place="Corollary 1.1 and its proof",
-        statement="‖A^k‖ is at most (rho + k^(1/k) - 1)^k, by way of √d times a sup-norm.",
-        measured="Q = 32: fails at k = {fails_at}; at k = 100 the stated eps_k is {stated_100:.4f}",
-        exact=(
-            "exact eps_k = ‖A^k‖^(1/k) - rho, {exact_100:.4f} at k = 100; blocks have two rows, "
-            "so √2 serves for √d (‖B‖ over its sup-norm is {norm_ratio:.2f})"
-        ),
-        measure=_erratum4,
-        decide=lambda m: judgement(
+    stated(
+        "erratum-4",
+        _erratum4,
+        lambda m: judgement(
             not m["fails_at"], m["exact_100"] <= m["stated_100"] and m["norm_ratio"] <= 2**0.5
         ),
     ),
-    Claim(
-        id="theorem-2",
-        place="Theorem 2 (SGD with additive noise)",
-        statement=(
-            "SGD with step 2/(mu+L): E f(y_k) - f* is at most L/2 ((Q-1)/(Q+1))^(2k) times the "
-            "squared distance of the start, plus Q sigma²/(2L)."
-        ),
-        measured="largest exact E f over the bound, Q = 2 to 128: {largest_ratio:.6f}",
-        exact="attained: in direction L the two are equal",
-        measure=_theorem2,
-        decide=lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING),
-    ),
-    Claim(
-        id="erratum-7",
-        place="Proof of Theorem 2, last lines",
-        statement="For SGD alpha²/(1 - ((Q-1)/(Q+1))²) = Q/(2L).",
-        measured="L = 100, Q = 32: {value:.6f} against {stated:.6f}",
-        exact="Q/L² = {right:.6f}; times L/2 it gives the theorem, which stands",
-        measure=_erratum7,
-        decide=lambda m: judgement(
+    stated("theorem-2", _theorem2, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)),
+    stated(
+        "erratum-7",
+        _erratum7,
+        lambda m: judgement(
             abs(m["value"] / m["stated"] - 1.0) < 1e-9, abs(m["value"] / m["right"] - 1.0) < 1e-9
         ),
     ),

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.figures.logistic import advantage
 from ravine.figures.noise_floor_slopes import slopes
 from ravine.figures.noise_plane import agreement
 from ravine.methods import nesterov
 from ravine.problems.worst_case import worst_case_quadratic
 from ravine.theory.noise.moments import paper_noise_coefficient
-
-_PLANE = (
-    "outcome as rho < 1 says on {least_outcome:.2%} of the pixels away from the contour, fitted "
-    "rate within 0.01 of rho on {least_rate:.2%}, at the worst Q"
-)
-_NOISE = (
-    "the exact coefficient of the worst direction exceeds the stated one on up to {most_below:.1%} "
-    "of the stable pixels; measured floors within 4 standard errors of the exact ones on "
-    "{least_floor:.2%}"
-)
-
 
 _RATE_SHARE = 0.99
 """Least share of the pixels with the rate, or the floor, that theory predicts: fits of runs that
@@ -121,109 +110,48 @@ def _rates_agree(m: Measurements) -> bool:
 
 
 CLAIMS = (
-    Claim(
-        id="erratum-5",
-        place="Section 3.1, after Theorem 2",
-        statement="The factor of sigma² grows like √Q for Nesterov's method against Q for SGD.",
-        measured=(
-            "slopes over Q: E‖y - x*‖² {iterate_nesterov:.2f} against {iterate_sgd:.2f}, "
-            "measured; E f {objective_nesterov:.2f} against {objective_sgd:.2f}, and "
-            "{objective_small_step:.2f} for SGD with step 1/L"
-        ),
-        exact=(
-            "E‖y - x*‖²: Q^(3/2)/4 against Q. Momentum amplifies noise; for E f the statement "
-            "holds against the step 2/(mu+L) only"
-        ),
-        measure=_erratum5,
-        decide=lambda m: judgement(
+    stated(
+        "erratum-5",
+        _erratum5,
+        lambda m: judgement(
             m["iterate_nesterov"] < _HALF_OR_ONE < m["iterate_sgd"],
             m["objective_nesterov"] < _HALF_OR_ONE < m["objective_sgd"],
         ),
         needs=("noise-floors",),
     ),
-    Claim(
-        id="figure-1-rates",
-        place="Figure 1",
-        statement="Theorem 1 predicts the rate of every run, and its condition rho < 1 is tight.",
-        measured=_PLANE,
-        exact="rho(alpha, beta)",
-        measure=lambda e: _plane(e, "figure-1"),
-        decide=lambda m: judgement(_rates_agree(m)),
+    stated(
+        "figure-1-rates",
+        lambda e: _plane(e, "figure-1"),
+        lambda m: judgement(_rates_agree(m)),
         needs=("figure-1",),
     ),
-    Claim(
-        id="figure-1-noise",
-        place="Figure 1",
-        statement=(
-            "The coefficient of Theorem 1, with the estimate of its constant, characterises the "
-            "neighbourhood to which the runs converge."
-        ),
-        measured=_NOISE,
-        exact="Var y in closed form, direction by direction",
-        measure=lambda e: _plane(e, "figure-1"),
-        decide=lambda m: judgement(m["most_below"] == 0.0, m["least_floor"] >= _RATE_SHARE),
+    stated(
+        "figure-1-noise",
+        lambda e: _plane(e, "figure-1"),
+        lambda m: judgement(m["most_below"] == 0.0, m["least_floor"] >= _RATE_SHARE),
         needs=("figure-1",),
     ),
-    Claim(
-        id="erratum-6",
-        place="Figure 1, caption",
-        statement="The limit of E‖y - x*‖_∞ / sigma is the coefficient of sigma² in Theorem 1.",
-        measured=(
-            "their ratio is {sup_ratio:.3f}, and {sup_ratio_rescaled:.1f} when L is 100 times as "
-            "large"
-        ),
-        exact=(
-            "E‖y - x*‖² over sigma² has the units of the coefficient (its ratio stays "
-            "{total_ratio:.1f} and {total_ratio_rescaled:.1f}), and Theorem 1's sigma² is the "
-            "total variance, {dimension} times that of a coordinate"
-        ),
-        measure=_erratum6,
-        # The two runs draw the same noise: a ratio free of units would agree to rounding.
-        decide=lambda m: judgement(abs(m["sup_ratio_rescaled"] / m["sup_ratio"] - 1.0) < 0.05),
+    stated(
+        "erratum-6",
+        _erratum6,
+        lambda m: judgement(abs(m["sup_ratio_rescaled"] / m["sup_ratio"] - 1.0) < 0.05),
     ),
-    Claim(
-        id="figure-least-squares",
-        place="Appendix figure, least squares",
-        statement=(
-            "On random least squares the rates, the stability region and the noise coefficient are "
-            "those of Theorem 1."
-        ),
-        measured=_PLANE + "; " + _NOISE,
-        exact="rho(alpha, beta), and Var y in closed form for the noise",
-        measure=lambda e: _plane(e, "least-squares"),
-        decide=lambda m: judgement(_rates_agree(m) and m["most_below"] == 0.0, _rates_agree(m)),
+    stated(
+        "figure-least-squares",
+        lambda e: _plane(e, "least-squares"),
+        lambda m: judgement(_rates_agree(m) and m["most_below"] == 0.0, _rates_agree(m)),
         needs=("least-squares",),
     ),
-    Claim(
-        id="negative-momentum-guarantees",
-        place="Section 5",
-        statement="The guarantees hold for negative momentum as they do for positive.",
-        measured=(
-            "at beta < 0, outcome and rate as Theorem 1 says on {least_negative:.2%} of the pixels"
-        ),
-        exact="rho(alpha, beta) is right for every real beta",
-        measure=lambda e: _plane(e, "figure-1"),
-        decide=lambda m: judgement(m["least_negative"] >= _RATE_SHARE),
+    stated(
+        "negative-momentum-guarantees",
+        lambda e: _plane(e, "figure-1"),
+        lambda m: judgement(m["least_negative"] >= _RATE_SHARE),
         needs=("figure-1",),
     ),
-    Claim(
-        id="figure-logistic",
-        place="Appendix figure, logistic regression",
-        statement=(
-            "With additive noise momentum accelerates SGD on multinomial logistic regression, "
-            "and the more so the larger Q."
-        ),
-        measured=(
-            "best rate with beta > 0 and at beta = 0 for Q = 30, 45, 60: {momentum[0]:.3f} and "
-            "{sgd[0]:.3f}, {momentum[1]:.3f} and {sgd[1]:.3f}, {momentum[2]:.3f} and {sgd[2]:.3f}: "
-            "{speed_up[0]:.2f}, {speed_up[1]:.2f} and {speed_up[2]:.2f} times as fast"
-        ),
-        exact=(
-            "set by the condition number at the minimiser: {local_Q[0]:.1f}, {local_Q[1]:.1f}, "
-            "{local_Q[2]:.1f}"
-        ),
-        measure=_logistic,
-        decide=lambda m: judgement(
+    stated(
+        "figure-logistic",
+        _logistic,
+        lambda m: judgement(
             all(s > 1.0 for s in m["speed_up"]) and m["speed_up"] == sorted(m["speed_up"]),
             all(s > 1.0 for s in m["speed_up"]),
         ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -92,6 +95,22 @@ class JudgedClaim:
     def exact(self) -> str:
         """The exact value, with its numbers."""
         return self.claim.exact.format(**self.measurements)
+
+
+def stated(
+    name: str,
+    measure: Callable[[Evidence], Measurements],
+    decide: Callable[[Measurements], Judgement],
+    needs: tuple[str, ...] = (),
+) -> Claim:
+    """The claim of this name, in the words of ``statements.toml``."""
+    return Claim(id=name, **_statements()[name], measure=measure, decide=decide, needs=needs)
+
+
+@cache
+def _statements() -> dict[str, dict[str, str]]:
+    text = Path(__file__).with_name("statements.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 def judge(claim: Claim, evidence: Evidence) -> JudgedClaim:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.figures.nested_regions import areas
-
-_WORTH_IT = 0.1
-"""Share of the variance from which a saving counts as one."""
 
 _SAME = 1e-6
 """Relative difference up to which a measured growth is that of the closed form."""
@@ -86,86 +83,39 @@ def _negative(evidence: Evidence) -> Measurements:
 
 
 CLAIMS = (
-    Claim(
-        id="sufficient-not-necessary",
-        place="Section 4.3",
-        statement="R < 1 is sufficient for convergence on every finite sum, and not necessary.",
-        measured=(
-            "share of the plane for Q = {Q[0]:g} to {Q[3]:g}: R < 1 on {guaranteed[0]:.1%} to "
-            "{guaranteed[3]:.1%}; the rungs are nested on {nested:.1%} of the pixels"
-        ),
-        exact=(
-            "every finite sum in any order converges on {convergent[0]:.1%} to {convergent[3]:.1%}"
-        ),
-        measure=_sufficient,
-        decide=lambda m: judgement(
+    stated(
+        "sufficient-not-necessary",
+        _sufficient,
+        lambda m: judgement(
             m["nested"] == 1.0
             and all(c > g for c, g in zip(m["convergent"], m["guaranteed"], strict=True))
         ),
         needs=("nested-regions",),
     ),
-    Claim(
-        id="joint-spectral-radius-difficult",
-        place="Section 5",
-        statement=(
-            "The joint spectral radius would give the tightest bounds for finite sums, but is "
-            "hard to obtain."
-        ),
-        measured=(
-            "four turning quadratics grow at the closed form to {largest_difference:.0e}: they "
-            "converge at Q = {last_convergent:.4f} and diverge at Q = {first_divergent:.4f}"
-        ),
-        exact=(
-            "it is had in closed form, √2 (1 - 1/√Q) at the usual parameters: 1 at Q = 6 + 4√2 = "
-            "{threshold:.4f}"
-        ),
-        measure=_tightest,
-        decide=lambda m: judgement(
+    stated(
+        "joint-spectral-radius-difficult",
+        _tightest,
+        lambda m: judgement(
             m["largest_difference"] > _SAME,
             m["largest_difference"] <= _SAME
             and m["last_convergent"] < m["threshold"] < m["first_divergent"],
         ),
         needs=("turning-quadratics",),
     ),
-    Claim(
-        id="restart",
-        place="Section 5",
-        statement="Adaptive restart may stop the divergence.",
-        measured=(
-            "the paper's example: {paper_before:.4f} a step and more becomes {paper_after:.4f} "
-            "and less with every rule. Turning quadratics: {turning_before:.4f} stays "
-            "{turning_gradient:.4f} and {turning_sampled:.4f} with rules that see the sampled "
-            "term, and becomes {turning_full:.4f} with the whole objective"
-        ),
-        exact="rules that see only the sampled term do not help on every sum",
-        measure=_restart,
-        decide=lambda m: judgement(
+    stated(
+        "restart",
+        _restart,
+        lambda m: judgement(
             max(m["paper_after"], m["turning_gradient"], m["turning_sampled"], m["turning_full"])
             < 1.0,
             m["paper_after"] < 1.0 and m["turning_full"] < 1.0,
         ),
         needs=("restart",),
     ),
-    Claim(
-        id="negative-momentum",
-        place="Section 5",
-        statement=(
-            "Negative momentum towards the end of a run reduces the variance, at some cost in "
-            "speed."
-        ),
-        measured=(
-            "{tail} last steps at alpha = 1/L: E‖y - x*‖² falls to {negative:.3f} of that of usual "
-            "Nesterov; momentum zero alone to {plain:.3f}"
-        ),
-        exact=(
-            "at a fixed step it saves {saved:.0%} over SGD; at a fixed rate of 0.9 only "
-            "{saved_at_equal_rate:.1%}, while critical positive damping leaves {critical:.2f} of "
-            "SGD's variance"
-        ),
-        measure=_negative,
-        decide=lambda m: judgement(
-            m["saved"] > 0.1 and m["saved_at_equal_rate"] > 0.1, m["saved"] > 0.1
-        ),
+    stated(
+        "negative-momentum",
+        _negative,
+        lambda m: judgement(m["saved"] > 0.1 and m["saved_at_equal_rate"] > 0.1, m["saved"] > 0.1),
         needs=("negative-momentum",),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
@@ -175,121 +175,41 @@ def _erratum16(_: Evidence) -> Measurements:
 
 
 CLAIMS = (
-    Claim(
-        id="theorem-4",
-        place="Theorem 4",
-        statement=(
-            "If R(alpha, beta) < 1, then on any finite sum E‖y_k - x*‖ is at most R^k times the "
-            "distance of the start, plus alpha √((1+beta)²+1)/(1-R) times sigma."
-        ),
-        measured=(
-            "largest mean distance over the bound, two sums, beta = -0.3, 0, 0.3: "
-            "{largest_ratio:.4f}"
-        ),
-        exact="at most 1",
-        measure=_theorem4,
-        decide=lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING),
+    stated("theorem-4", _theorem4, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)),
+    stated("lemma-3", _lemma3, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)),
+    stated(
+        "erratum-14",
+        _erratum14,
+        lambda m: judgement(m["distance"] <= m["appendix"], m["distance"] <= m["statement"]),
     ),
-    Claim(
-        id="lemma-3",
-        place="Lemma 3, Appendix E",
-        statement=(
-            "The norm of every A_k is at most R(alpha, beta), the larger of its values at mu and L."
-        ),
-        measured="largest ‖A_k‖/R over 200 random Hessians: {largest_ratio:.6f}",
-        exact="at most 1",
-        measure=_lemma3,
-        decide=lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING),
-    ),
-    Claim(
-        id="erratum-14",
-        place="Proof of Theorem 4, Appendix E",
-        statement="The noise term of Theorem 4 has 1 - R² below.",
-        measured=(
-            "a sampling that keeps to its first term ends at distance {distance:.4f} per unit of "
-            "sigma"
-        ),
-        exact=(
-            "with 1 - R² the bound is {appendix:.4f}, with 1 - R as in the statement "
-            "{statement:.4f}"
-        ),
-        measure=_erratum14,
-        decide=lambda m: judgement(m["distance"] <= m["appendix"], m["distance"] <= m["statement"]),
-    ),
-    Claim(
-        id="erratum-15",
-        place="Section 4.3, after Theorem 4",
-        statement="R < 1 makes ‖r‖ + ‖v‖ fall at every step.",
-        measured="R = {R:.4f}: the sum of norms can grow by {sum_ratio:.4f} in a step",
-        exact="the root of ‖r‖² + ‖v‖² falls (largest ratio {root_ratio:.4f}), when sigma = 0",
-        measure=_erratum15,
-        decide=lambda m: judgement(
+    stated(
+        "erratum-15",
+        _erratum15,
+        lambda m: judgement(
             m["sum_ratio"] <= 1.0, m["root_ratio"] <= m["R"] + _ROUNDING and m["R"] < 1.0
         ),
     ),
-    Claim(
-        id="corollary-4.1",
-        place="Corollary 4.1",
-        statement=(
-            "SGD with any step below 2/L on a finite sum: E‖y_k - x*‖ is at most rho^k times the "
-            "distance of the start, plus alpha sigma/(1 - rho), rho = max |1 - alpha lambda|."
-        ),
-        measured=(
-            "largest mean distance over the bound, Q = 4 and 16, four steps: {largest_ratio:.4f}"
-        ),
-        exact="at most 1",
-        measure=_corollary41,
-        decide=lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING),
+    stated(
+        "corollary-4.1", _corollary41, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)
     ),
-    Claim(
-        id="corollary-4.2",
-        place="Corollary 4.2",
-        statement=(
-            "SGD with step 2/(mu+L) on a finite sum: E‖y_k - x*‖ is at most ((Q-1)/(Q+1))^k "
-            "times the distance of the start, plus sigma/mu."
-        ),
-        measured=(
-            "largest mean distance over the bound {largest_mean_ratio:.4f}; largest of the ten "
-            "drawn runs {drawn_ratio:.4f}, of {runs} runs at any step {run_ratio:.3f}"
-        ),
-        exact="at most 1 for the mean, which is what the corollary bounds",
-        measure=_corollary42,
-        decide=lambda m: judgement(m["largest_mean_ratio"] <= 1.0 + _ROUNDING),
+    stated(
+        "corollary-4.2",
+        _corollary42,
+        lambda m: judgement(m["largest_mean_ratio"] <= 1.0 + _ROUNDING),
         needs=("figure-3",),
     ),
-    Claim(
-        id="erratum-16",
-        place="Section 4.3",
-        statement="The two corollaries on SGD are Theorem 4 at beta = 0.",
-        measured="R(2/(mu+L), 0) for Q = 2, 16, 64: {R[0]:.3f}, {R[1]:.3f}, {R[2]:.3f}",
-        exact=(
-            "(Q-1)/(Q+1) = {kappa[0]:.3f}, {kappa[1]:.3f}, {kappa[2]:.3f}: they have a proof of "
-            "their own"
-        ),
-        measure=_erratum16,
-        decide=lambda m: judgement(
+    stated(
+        "erratum-16",
+        _erratum16,
+        lambda m: judgement(
             all(r <= k + _ROUNDING for r, k in zip(m["R"], m["kappa"], strict=True)),
             all(abs(o - k) < 1e-12 for o, k in zip(m["own_proof"], m["kappa"], strict=True)),
         ),
     ),
-    Claim(
-        id="figure-3",
-        place="Figure 3",
-        statement=(
-            "Rate and variance bound of Corollary 4.2 are tight on partitioned least squares."
-        ),
-        measured=(
-            "measured rate over (Q-1)/(Q+1): {least_rate_ratio:.5f} or more; the bound's floor "
-            "over the measured one, Q = 16, 32, 64: {floor_ratio[0]:.1f}, {floor_ratio[1]:.1f}, "
-            "{floor_ratio[2]:.1f}"
-        ),
-        exact=(
-            "with two features every step contracts by exactly (Q-1)/(Q+1); drawn independently, "
-            "the floor lies √Q below the bound"
-        ),
-        measure=_figure3,
-        # A floor within half its size would pass for tight; √Q is 4 at least.
-        decide=lambda m: judgement(
+    stated(
+        "figure-3",
+        _figure3,
+        lambda m: judgement(
             m["least_rate_ratio"] > 0.99 and m["largest_floor_ratio"] < 1.5,
             m["least_rate_ratio"] > 0.99,
         ),

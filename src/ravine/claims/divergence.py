@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample, divergent_sum
@@ -119,7 +119,7 @@ def _erratum8(_: Evidence) -> Measurements:
 
 
 def _erratum9(_: Evidence) -> Measurements:
-    """Almost sure growth a step in three orders, n = 50, against the stated one."""
+    """Almost sure rate per step in three orders, n = 50, against the stated one."""
     n = 50
     growths = {
         rule: float(counterexample_growth(_PAPER, n, sampling=rule, sense="almost-sure"))
@@ -197,123 +197,40 @@ def _joint(_: Evidence) -> Measurements:
 
 
 CLAIMS = (
-    Claim(
-        id="joint-spectral-radius",
-        place="Proof of Theorem 3",
-        statement=(
-            "The trajectory is stable if the joint spectral radius of the blocks is below one."
-        ),
-        measured=(
-            "Q = 16, shared eigenvectors: bound {upper:.4f}; largest norm of 1000 blocks, one L "
-            "after every 1 to 10 of mu: {largest:.1e}, at {gap}"
-        ),
-        exact="4^(1/5) (1 - 1/√Q), below 1 for Q < 17.0553550856",
-        measure=_joint,
-        decide=lambda m: judgement(m["upper"] < 1.0 and m["largest"] < 1e-2),
+    stated(
+        "joint-spectral-radius",
+        _joint,
+        lambda m: judgement(m["upper"] < 1.0 and m["largest"] < 1e-2),
     ),
-    Claim(
-        id="lemma-1",
-        place="Lemma 1",
-        statement=(
-            "At the usual parameters the product B(L) B(mu)^k1 ... B(L) B(mu)^ks of k factors has "
-            "spectral radius (1 - 1/√Q)^k k1 ... ks."
-        ),
-        measured="largest relative difference over {products} products: {largest_difference:.1e}",
-        exact="an identity",
-        measure=_lemma1,
-        decide=lambda m: judgement(m["largest_difference"] < 1e-6),
-    ),
-    Claim(
-        id="erratum-1",
-        place="Proof of Lemma 1, Appendix D",
-        statement="The same spectral radius belongs to the product with one more B(L) at its end.",
-        measured=(
-            "that product has spectral radius {appendix:.1e} of its norm; without the last factor "
-            "the formula is right to {main_text:.1e}"
-        ),
-        exact="zero: B(L)² = 0, the product is nilpotent. The form in the main text is right",
-        measure=_erratum1,
-        decide=lambda m: judgement(m["appendix"] > 1e-3, False),
-    ),
-    Claim(
-        id="theorem-3",
-        place="Theorem 3 (a finite sum on which the usual parameters diverge)",
-        statement=(
-            "For n >= 3 and any start there are L-smooth, mu-strongly convex quadratics on which "
-            "the usual parameters diverge when no term is drawn twice in a row, interpolation or "
-            "not."
-        ),
-        measured=(
-            "Q = 2000: growth of E‖y - x*‖ a step at least {least_growth:.4f} for n = 3 to 1000; "
-            "median distance after 1500 steps, n = 10: {median_after_1500[0]:.1e} times the "
-            "start with interpolation, {median_after_1500[1]:.1e} without"
-        ),
-        exact=(
-            "needs Q > 6 + 4√2 = 11.657: at Q = 11 no sum in any order grows by more than "
-            "{worst_rate_below:.4f} a step"
-        ),
-        measure=_theorem3,
-        decide=lambda m: judgement(
+    stated("lemma-1", _lemma1, lambda m: judgement(m["largest_difference"] < 1e-6)),
+    stated("erratum-1", _erratum1, lambda m: judgement(m["appendix"] > 1e-3, False)),
+    stated(
+        "theorem-3",
+        _theorem3,
+        lambda m: judgement(
             m["least_growth"] > 1.0
             and min(m["median_after_1500"]) > 1.0
             and m["worst_rate_below"] >= 1.0,
             m["least_growth"] > 1.0 and min(m["median_after_1500"]) > 1.0,
         ),
     ),
-    Claim(
-        id="erratum-8",
-        place="Proof of Theorem 3",
-        statement=(
-            "The construction, with shared eigenvectors, diverges for every condition number."
-        ),
-        measured="largest growth over all orders: {below:.6f} at Q = 17, {above:.6f} at Q = 17.06",
-        exact="4^(1/5) (1 - 1/√Q) exceeds 1 only for Q > 17.05535508563",
-        measure=_erratum8,
-        decide=lambda m: judgement(m["below"] > 1.0, m["above"] > 1.0),
-    ),
-    Claim(
-        id="erratum-9",
-        place="Proof of Theorem 3",
-        statement="For large k, E (k1 ... ks)^(1/k) is about (n-1)^(1/n), whatever the order.",
-        measured=(
-            "n = 50, Q = 2000, growth a step: cyclic {cyclic:.5f}, reshuffled {reshuffled:.5f}, "
-            "iid without repeat {iid:.5f}"
-        ),
-        exact=(
-            "{stated:.5f} is right for the cyclic order; by Jensen it is an upper bound for others"
-        ),
-        measure=_erratum9,
-        decide=lambda m: judgement(
+    stated("erratum-8", _erratum8, lambda m: judgement(m["below"] > 1.0, m["above"] > 1.0)),
+    stated(
+        "erratum-9",
+        _erratum9,
+        lambda m: judgement(
             max(abs(m[k] - m["stated"]) for k in ("cyclic", "iid", "reshuffled")) < 1e-4,
             abs(m["cyclic"] - m["stated"]) < 1e-9
             and max(m["iid"], m["reshuffled"]) <= m["stated"] + _ROUNDING,
         ),
     ),
-    Claim(
-        id="erratum-11",
-        place="Proof of Theorem 3",
-        statement=(
-            "If the k-th root of the spectral radius of the product exceeds one for all large k, "
-            "the iterates diverge."
-        ),
-        measured=(
-            "the matrices 2, 1, 1, 1, ...: every root exceeds one (least {least_root:.5f}), the "
-            "product stays at {largest_product:.0f}"
-        ),
-        exact="the limit of the roots must exceed one, here it is 1",
-        measure=_erratum11,
-        decide=lambda m: judgement(not (m["least_root"] > 1.0 and m["largest_product"] < 1e6)),
+    stated(
+        "erratum-11",
+        _erratum11,
+        lambda m: judgement(not (m["least_root"] > 1.0 and m["largest_product"] < 1e6)),
     ),
-    Claim(
-        id="erratum-13",
-        place="Proof of Theorem 3",
-        statement="Mini-batches of one term stand for all: larger ones behave the same.",
-        measured=(
-            "n = 250, Q = 2000, growth a step: {batch_1:.5f} for one term, {batch_2:.5f} for two"
-        ),
-        exact="the bad term comes twice as often, with half the weight: that is enough to diverge",
-        measure=_erratum13,
-        decide=lambda m: judgement((m["batch_1"] > 1.0) == (m["batch_2"] > 1.0)),
+    stated(
+        "erratum-13", _erratum13, lambda m: judgement((m["batch_1"] > 1.0) == (m["batch_2"] > 1.0))
     ),
 )
 """In the order of the paper."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
@@ -75,7 +75,7 @@ def _example(_: Evidence) -> Measurements:
 
 
 def _large_n(_: Evidence) -> Measurements:
-    """Mean growth a step in cyclic order, from few terms to a million."""
+    """Mean rate per step in cyclic order, from few terms to a million."""
     n = np.array([5, 10, 50, 250, 1000, 10**4, 10**6])
     growths = np.asarray(counterexample_growth(_PAPER, n, sampling="cyclic", sense="mean"))
     return {
@@ -86,71 +86,28 @@ def _large_n(_: Evidence) -> Measurements:
 
 
 CLAIMS = (
-    Claim(
-        id="erratum-10",
-        place="Figure 2 and Section 4.2",
-        statement="Along the third coordinate the iterates diverge for n = 50, 250 and 1000.",
-        measured=(
-            "growth a step without repeat, measured: {measured[0]:.5f}, {measured[1]:.5f}, "
-            "{measured[2]:.5f}; {inside:.0f} of {compared:.0f} measured growths and shares have "
-            "the closed form within their limits"
-        ),
-        exact=(
-            "almost surely {exact[0]:.5f}, {exact[1]:.5f}, {exact[2]:.5f}; in cyclic order "
-            "{cyclic[0]:.5f}, {cyclic[1]:.5f}, {cyclic[2]:.5f}"
-        ),
-        measure=_figure2,
-        decide=lambda m: judgement(min(m["measured"]) > 1.0, max(m["measured"]) > 1.0),
+    stated(
+        "erratum-10",
+        _figure2,
+        lambda m: judgement(min(m["measured"]) > 1.0, max(m["measured"]) > 1.0),
         needs=("figure-2",),
     ),
-    Claim(
-        id="example-coordinates",
-        place="Section 4.2",
-        statement=(
-            "The first coordinate converges in finitely many steps, the second at the rate 1 - "
-            "1/√Q."
-        ),
-        measured=(
-            "first coordinate zero after {zero_after} steps, for good: {stays_zero}; rate of the "
-            "second {rate:.5f}"
-        ),
-        exact="B(L)² = 0; rate {exact_rate:.5f}",
-        measure=_example,
-        decide=lambda m: judgement(
+    stated(
+        "example-coordinates",
+        _example,
+        lambda m: judgement(
             m["stays_zero"] and m["zero_after"] <= 2 and abs(m["rate"] - m["exact_rate"]) < 1e-3
         ),
     ),
-    Claim(
-        id="example-large-n",
-        place="Section 4.2",
-        statement=(
-            "The growth factor (n-1)^(1/n) tends to one, so that many terms tame the bad one."
-        ),
-        measured=(
-            "growth a step from n = 5 to 10⁶ falls from {growth[0]:.4f} to {growth[6]:.6f}; "
-            "monotone: {decreasing}"
-        ),
-        exact="limit 1 - 1/√Q = {limit:.6f}",
-        measure=_large_n,
-        decide=lambda m: judgement(m["decreasing"] and m["growth"][-1] - m["limit"] < 1e-4),
+    stated(
+        "example-large-n",
+        _large_n,
+        lambda m: judgement(m["decreasing"] and m["growth"][-1] - m["limit"] < 1e-4),
     ),
-    Claim(
-        id="erratum-12",
-        place="Condition (18)",
-        statement=(
-            "Drawing with replacement, or reshuffling every epoch, diverges as drawing without "
-            "repeat."
-        ),
-        measured=(
-            "n = {n}: {iid:.2%} of the iid and {reshuffle:.3%} of the reshuffled trajectories "
-            "are at the optimum exactly"
-        ),
-        exact=(
-            "{iid_exact:.2%} and {reshuffle_exact:.3%} so far, and almost every one in the end: "
-            "B(L)² = {square:.0f}, two visits in a row end it. The condition matters"
-        ),
-        measure=_zero,
-        decide=lambda m: judgement(m["iid"] == 0.0 and m["reshuffle"] == 0.0),
+    stated(
+        "erratum-12",
+        _zero,
+        lambda m: judgement(m["iid"] == 0.0 and m["reshuffle"] == 0.0),
         needs=("figure-2",),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
@@ -133,49 +133,14 @@ def _conjugate_gradients(problem: Quadratic, steps: int) -> FloatArray:
 
 
 CLAIMS = (
-    Claim(
-        id="equation-4",
-        place="Equation (4)",
-        statement=(
-            "Gradient descent with step 2/(mu+L) and exact gradients: f(x_k) - f* is at most "
-            "L/2 ((Q-1)/(Q+1))^(2k) times the squared distance of the start."
-        ),
-        measured=(
-            "largest f(x_k) - f* over its bound, Q = 2 to 128: {largest_ratio:.4f}; rate in the "
-            "worst direction at Q = 32: {measured_rate:.6f}"
-        ),
-        exact="(Q-1)/(Q+1) = {rate:.6f}, attained by a quadratic",
-        measure=_gradient_descent,
-        decide=lambda m: judgement(
+    stated(
+        "equation-4",
+        _gradient_descent,
+        lambda m: judgement(
             m["largest_ratio"] <= 1.0 + _ROUNDING and abs(m["measured_rate"] - m["rate"]) < 1e-6
         ),
     ),
-    Claim(
-        id="equation-5",
-        place="Equation (5)",
-        statement=(
-            "Nesterov's method with the usual parameters and exact gradients: f(x_k) - f* is at "
-            "most L (1 - 1/√Q)^k times the squared distance of the start."
-        ),
-        measured="largest f(x_k) - f* over its bound, Q = 2 to 128: {largest_ratio:.4f}",
-        exact="at most 1",
-        measure=_nesterov,
-        decide=lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING),
-    ),
-    Claim(
-        id="equation-6",
-        place="Equation (6)",
-        statement=(
-            "On the worst-case quadratic no first-order method gets f(x_k) - f* below "
-            "mu/2 ((√Q-1)/(√Q+1))^(2k) times the squared distance of the start."
-        ),
-        measured=(
-            "conjugate gradients, the best of all, d = 200: least f(x_k) - f* over the bound "
-            "{least_ratio:.3f}"
-        ),
-        exact="at least 1 while k is far below d",
-        measure=_lower,
-        decide=lambda m: judgement(m["least_ratio"] >= 1.0 - _ROUNDING),
-    ),
+    stated("equation-5", _nesterov, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)),
+    stated("equation-6", _lower, lambda m: judgement(m["least_ratio"] >= 1.0 - _ROUNDING)),
 )
 """In the order of the paper."""

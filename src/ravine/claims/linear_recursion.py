@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.claims.claim import Claim, Evidence, Measurements, judgement
+from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 from ravine.theory.blocks import block, permutation, system
@@ -139,7 +139,7 @@ def _spectral_radius(_: Evidence) -> Measurements:
 
 
 def _powers(_: Evidence) -> Measurements:
-    """Appendix B: B(mu)^k at the usual parameters, and the noise coefficient that follows."""
+    """Appendix B: B(mu)^k at the standard parameters, and the noise coefficient that follows."""
     largest = 0.0
     algebra = 0.0
     for Q in _RATIOS:
@@ -191,81 +191,19 @@ def _permutation(_: Evidence) -> Measurements:
 
 
 CLAIMS = (
-    Claim(
-        id="equations-7-9",
-        place="Equations (7) to (9)",
-        statement=(
-            "The pair (y_{k+1} - x*, x_k - x_{k-1}) obeys a linear recursion driven by the "
-            "gradients."
-        ),
-        measured="largest difference to the method itself: {largest_difference:.1e}",
-        exact="an identity, for any gradients",
-        measure=_recursion,
-        decide=lambda m: judgement(m["largest_difference"] < _IDENTITY),
+    stated("equations-7-9", _recursion, lambda m: judgement(m["largest_difference"] < _IDENTITY)),
+    stated(
+        "equation-10", _averaged_hessian, lambda m: judgement(m["largest_difference"] < _IDENTITY)
     ),
-    Claim(
-        id="equation-10",
-        place="Equation (10)",
-        statement=(
-            "The difference of two gradients is the Hessian averaged over the segment between the "
-            "points, times their difference."
-        ),
-        measured="largest difference on a logistic loss: {largest_difference:.1e}",
-        exact="an identity",
-        measure=_averaged_hessian,
-        decide=lambda m: judgement(m["largest_difference"] < _IDENTITY),
+    stated("equation-14", _unrolled, lambda m: judgement(m["largest_difference"] < _IDENTITY)),
+    stated("lemma-2", _spectral_radius, lambda m: judgement(m["largest_difference"] < 1e-6)),
+    stated(
+        "appendix-b-powers",
+        _powers,
+        lambda m: judgement(m["largest_difference"] < 1e-9 and m["coefficient"] < 1e-9),
     ),
-    Claim(
-        id="equation-14",
-        place="Equations (11) to (15)",
-        statement=(
-            "On a quadratic the state is A^k times the start, less alpha times the sum of A^(k-j) "
-            "times the noise of step j."
-        ),
-        measured="largest difference to the recursion: {largest_difference:.1e}",
-        exact="an identity",
-        measure=_unrolled,
-        decide=lambda m: judgement(m["largest_difference"] < _IDENTITY),
-    ),
-    Claim(
-        id="lemma-2",
-        place="Lemma 2, Appendix A",
-        statement=(
-            "The spectral radius of A is the larger of rho at mu and rho at L, each in closed form."
-        ),
-        measured=(
-            "largest difference to numerical eigenvalues, 60 random matrices, stable or not: "
-            "{largest_difference:.1e}"
-        ),
-        exact="an identity; numerical eigenvalues of a double root err by 1e-8",
-        measure=_spectral_radius,
-        # A hundred times the square root of the rounding, which is what a double root leaves.
-        decide=lambda m: judgement(m["largest_difference"] < 1e-6),
-    ),
-    Claim(
-        id="appendix-b-powers",
-        place="Appendix B",
-        statement=(
-            "At the usual parameters B(mu)^k has a closed form, and the noise coefficient becomes "
-            "(5Q² + 2Q^(3/2) + Q)/((√Q+1)² (2√Q-1)) / L²."
-        ),
-        measured=(
-            "largest difference of an entry {largest_difference:.1e}, of the coefficient "
-            "{coefficient:.1e}"
-        ),
-        exact="identities",
-        measure=_powers,
-        # Sixty factors of order one.
-        decide=lambda m: judgement(m["largest_difference"] < 1e-9 and m["coefficient"] < 1e-9),
-    ),
-    Claim(
-        id="appendix-c-permutation",
-        place="Appendix C",
-        statement="A permutation sorts a matrix of four diagonal blocks into blocks of two rows.",
-        measured="largest difference: {largest_difference:.1e}",
-        exact="an identity",
-        measure=_permutation,
-        decide=lambda m: judgement(m["largest_difference"] == 0.0),
+    stated(
+        "appendix-c-permutation", _permutation, lambda m: judgement(m["largest_difference"] == 0.0)
     ),
 )
 """In the order of the paper."""

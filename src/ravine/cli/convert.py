@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from ravine.cli.options import METHOD, Alpha, Beta, Gamma, Json, method_json
+from ravine.cli.options import METHOD, Alpha, Beta, Gamma, Json, method_json, option
 from ravine.cli.output import copyable, digits, print_json, say, suggest
 from ravine.conventions import Conversion, convert
 
@@ -14,29 +12,19 @@ _NAMES = "paper, torch, optax, keras or qhm"
 
 
 def convert_command(
-    source: Annotated[str, typer.Option("--from", help=f"Library: {_NAMES}.")] = "torch",
-    target: Annotated[str, typer.Option("--to", help=f"Library: {_NAMES}.")] = "paper",
-    lr: Annotated[
-        float | None, typer.Option("--lr", help="Learning rate.", rich_help_panel=METHOD)
-    ] = None,
-    momentum: Annotated[
-        float | None, typer.Option("--momentum", help="Momentum.", rich_help_panel=METHOD)
-    ] = None,
+    source: Annotated[str, option(None, "--from", f"{_NAMES}. Default: torch.", "WORD")] = "torch",
+    target: Annotated[str, option(None, "--to", f"{_NAMES}. Default: paper.", "WORD")] = "paper",
+    lr: Annotated[float | None, option(METHOD, "--lr", "Learning rate.", "N")] = None,
+    momentum: Annotated[float | None, option(METHOD, "--momentum", "Momentum.", "N")] = None,
     dampening: Annotated[
-        float | None,
-        typer.Option("--dampening", help="Dampening; torch only.", rich_help_panel=METHOD),
+        float | None, option(METHOD, "--dampening", "Dampening; torch only.", "N")
     ] = None,
-    nesterov: Annotated[
-        bool, typer.Option("--nesterov", help="Nesterov momentum.", rich_help_panel=METHOD)
-    ] = False,
+    nesterov: Annotated[bool, option(METHOD, "--nesterov", "Nesterov momentum.")] = False,
     weight_decay: Annotated[
-        float | None, typer.Option("--weight-decay", help="Weight decay.", rich_help_panel=METHOD)
+        float | None, option(METHOD, "--weight-decay", "Weight decay.", "N")
     ] = None,
     nu: Annotated[
-        float | None,
-        typer.Option(
-            "--nu", help="Weight of the momentum buffer; qhm only.", rich_help_panel=METHOD
-        ),
+        float | None, option(METHOD, "--nu", "Weight of the gradient average; qhm only.", "N")
     ] = None,
     alpha: Alpha = None,
     beta: Beta = None,

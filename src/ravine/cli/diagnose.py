@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ravine.cli.options import one_of
+from ravine.cli.options import METHOD, OUTPUT, Json, one_of, option
 from ravine.cli.output import print_json
 from ravine.cli.pictures import needs_matplotlib
 from ravine.problems.losses import LOSSES
@@ -30,9 +30,7 @@ _WIDTH = 80
 _ORDERS = f"Order of the batches: {', '.join(Sampling)}. Default: reshuffle."
 _COLOURS = {"good": "green", "unsure": "yellow", "bad": "red"}
 _DATA = "Data"
-_METHOD = "Method"
 _BUDGET = "Budget"
-_OUTPUT = "Output"
 """The groups of options in the help text."""
 
 
@@ -52,110 +50,104 @@ class Framework(StrEnum):
     NUMPY = "numpy"
 
 
-def _option(group: str, name: str, words: str, kind: str | None = None) -> Any:
-    return typer.Option(name, help=words, rich_help_panel=group, metavar=kind, show_default=False)
-
-
 def diagnose_command(
     data: Annotated[
         str, typer.Argument(help="A file (CSV, Parquet, NPZ, LIBSVM ...) or e.g. diabetes.")
     ],
     target: Annotated[
         str | None,
-        _option(_DATA, "--target", "Column to predict. Default: inferred.", "TEXT"),
+        option(_DATA, "--target", "Column to predict. Default: inferred.", "TEXT"),
     ] = None,
     drop: Annotated[
-        list[str] | None, _option(_DATA, "--drop", "Column to ignore. Can be repeated.", "TEXT")
+        list[str] | None, option(_DATA, "--drop", "Column to ignore. Can be repeated.", "TEXT")
     ] = None,
     weights: Annotated[
-        str | None, _option(_DATA, "--weights", "Column with the weight of each row.", "TEXT")
+        str | None, option(_DATA, "--weights", "Column with the weight of each row.", "TEXT")
     ] = None,
     raw: Annotated[
-        bool, _option(_DATA, "--raw", "Do not standardise, do not add an intercept.")
+        bool, option(_DATA, "--raw", "Do not standardise, do not add an intercept.")
     ] = False,
     no_standardise: Annotated[
-        bool, _option(_DATA, "--no-standardise", "Do not scale the columns.")
+        bool, option(_DATA, "--no-standardise", "Do not scale the columns.")
     ] = False,
     no_intercept: Annotated[
-        bool, _option(_DATA, "--no-intercept", "Do not add a column of ones.")
+        bool, option(_DATA, "--no-intercept", "Do not add a column of ones.")
     ] = False,
     missing: Annotated[
         Missing,
-        _option(_DATA, "--missing", "drop-rows, fill or refuse. Default: drop-rows.", "WORD"),
+        option(_DATA, "--missing", "drop-rows, fill or refuse. Default: drop-rows.", "WORD"),
     ] = Missing.DROP_ROWS,
     validation: Annotated[
-        float | None, _option(_DATA, "--validation", "Share of rows to hold out, e.g. 0.2.", "N")
+        float | None, option(_DATA, "--validation", "Share of rows to hold out, e.g. 0.2.", "N")
     ] = None,
     levels: Annotated[
-        int, _option(_DATA, "--levels", "Levels kept of a text column. Default: 20.", "N")
+        int, option(_DATA, "--levels", "Levels kept of a text column. Default: 20.", "N")
     ] = 20,
     sep: Annotated[
-        str | None, _option(_DATA, "--sep", "Separator of a text file. Default: detected.", "TEXT")
+        str | None, option(_DATA, "--sep", "Separator of a text file. Default: detected.", "TEXT")
     ] = None,
     encoding: Annotated[
         str | None,
-        _option(_DATA, "--encoding", "Encoding of a text file. Default: detected.", "TEXT"),
+        option(_DATA, "--encoding", "Encoding of a text file. Default: detected.", "TEXT"),
     ] = None,
     decimal: Annotated[
-        str | None, _option(_DATA, "--decimal", "Decimal mark, . or ,. Default: detected.", "TEXT")
+        str | None, option(_DATA, "--decimal", "Decimal mark, . or ,. Default: detected.", "TEXT")
     ] = None,
     max_rows: Annotated[
-        int | None, _option(_DATA, "--max-rows", "Refuse more rows. Default: 5e7.", "N")
+        int | None, option(_DATA, "--max-rows", "Refuse more rows. Default: 5e7.", "N")
     ] = None,
     max_columns: Annotated[
-        int | None, _option(_DATA, "--max-columns", "Refuse more columns. Default: 1e5.", "N")
+        int | None, option(_DATA, "--max-columns", "Refuse more columns. Default: 1e5.", "N")
     ] = None,
     max_classes: Annotated[
-        int | None, _option(_DATA, "--max-classes", "Refuse more classes. Default: 100.", "N")
+        int | None, option(_DATA, "--max-classes", "Refuse more classes. Default: 100.", "N")
     ] = None,
     max_bytes: Annotated[
-        int | None, _option(_DATA, "--max-bytes", "Refuse larger data. Default: 4 GiB.", "N")
+        int | None, option(_DATA, "--max-bytes", "Refuse larger data. Default: 4 GiB.", "N")
     ] = None,
     loss: Annotated[
-        str | None, _option(_METHOD, "--loss", f"{', '.join(LOSSES)}. Default: by target.", "TEXT")
+        str | None, option(METHOD, "--loss", f"{', '.join(LOSSES)}. Default: by target.", "TEXT")
     ] = None,
-    l2: Annotated[float | None, _option(_METHOD, "--l2", "Weight of l2/2 ‖w‖².", "N")] = None,
+    l2: Annotated[float | None, option(METHOD, "--l2", "Weight of l2/2 ‖w‖².", "N")] = None,
     batch_size: Annotated[
-        int | None, _option(_METHOD, "--batch-size", "Rows in a batch. Default: 32.", "N")
+        int | None, option(METHOD, "--batch-size", "Rows in a batch. Default: 32.", "N")
     ] = None,
     batches: Annotated[
-        str | None, _option(_METHOD, "--batches", "recut every epoch, or fixed.", "TEXT")
+        str | None, option(METHOD, "--batches", "recut every epoch, or fixed.", "TEXT")
     ] = None,
     sampling: Annotated[
-        Sampling, _option(_METHOD, "--sampling", _ORDERS, "WORD")
+        Sampling, option(METHOD, "--sampling", _ORDERS, "WORD")
     ] = Sampling.RESHUFFLE,
     lr: Annotated[
-        float | None, _option(_METHOD, "--lr", "Learning rate to judge. Default: textbook.", "N")
+        float | None, option(METHOD, "--lr", "Learning rate to judge. Default: textbook.", "N")
     ] = None,
     momentum: Annotated[
-        float | None, _option(_METHOD, "--momentum", "Momentum to judge.", "N")
+        float | None, option(METHOD, "--momentum", "Momentum to judge.", "N")
     ] = None,
-    alpha: Annotated[float | None, _option(_METHOD, "--alpha", "The same as --lr.", "N")] = None,
-    beta: Annotated[
-        float | None, _option(_METHOD, "--beta", "The same as --momentum.", "N")
-    ] = None,
+    alpha: Annotated[float | None, option(METHOD, "--alpha", "The same as --lr.", "N")] = None,
+    beta: Annotated[float | None, option(METHOD, "--beta", "The same as --momentum.", "N")] = None,
     gamma: Annotated[
-        float | None, _option(_METHOD, "--gamma", "Look-ahead. Default: as momentum.", "N")
+        float | None, option(METHOD, "--gamma", "Look-ahead. Default: as momentum.", "N")
     ] = None,
     in_order: Annotated[
-        bool, _option(_METHOD, "--in-order", "Do not shuffle the rows first.")
+        bool, option(METHOD, "--in-order", "Do not shuffle the rows first.")
     ] = False,
     epochs: Annotated[
-        int | None, _option(_BUDGET, "--epochs", "Length of the runs. Default: 30.", "N")
+        int | None, option(_BUDGET, "--epochs", "Length of the runs. Default: 30.", "N")
     ] = None,
     time: Annotated[
-        float, _option(_BUDGET, "--time", "Most seconds after reading. Default: 60.", "N")
+        float, option(_BUDGET, "--time", "Most seconds after reading. Default: 60.", "N")
     ] = 60.0,
     no_remedies: Annotated[
-        bool, _option(_BUDGET, "--no-remedies", "Do not try changes that would help.")
+        bool, option(_BUDGET, "--no-remedies", "Do not try changes that would help.")
     ] = False,
-    seed: Annotated[int, _option(_BUDGET, "--seed", "Seed of the runs. Default: 0.", "N")] = 0,
+    seed: Annotated[int, option(_BUDGET, "--seed", "Seed of the runs. Default: 0.", "N")] = 0,
     code: Annotated[
         Framework | None,
-        _option(_OUTPUT, "--code", "Print a training loop: torch, sklearn, numpy.", "WORD"),
+        option(OUTPUT, "--code", "Print a training loop: torch, sklearn, numpy.", "WORD"),
     ] = None,
-    out: Annotated[Path | None, _option(_OUTPUT, "--out", "Write an HTML report.")] = None,
-    json: Annotated[bool, _option(_OUTPUT, "--json", "Print JSON with documented keys.")] = False,
+    out: Annotated[Path | None, option(OUTPUT, "--out", "Write an HTML report.")] = None,
+    json: Json = False,
 ) -> None:
     """Find a learning rate, momentum and schedule for a linear model on your data.
 
@@ -212,9 +204,9 @@ def diagnose_command(
 
 def _source(data: str, options: dict[str, Any]) -> str:
     """The lines that read the same table again, with the options that were given."""
-    usual = {"drop": (), "missing": Missing.DROP_ROWS.value, "levels": 20}
+    defaults = {"drop": (), "missing": Missing.DROP_ROWS.value, "levels": 20}
     given = "".join(
-        f", {name}={value!r}" for name, value in options.items() if value != usual.get(name)
+        f", {name}={value!r}" for name, value in options.items() if value != defaults.get(name)
     )
     weights = "\nweights = table.weights" if options["weights"] else ""
     return (

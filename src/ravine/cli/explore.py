@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from ravine.cli.options import option
 
 
 def explore_command(
     port: Annotated[
-        int, typer.Option(help="First port to try; a busy one leads to the next.")
+        int, option(None, "--port", "First port to try; the next free one is used.", "N")
     ] = 8057,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; the page has no password.")
+        str, option(None, "--host", "Address to listen on; the page has no password.", "TEXT")
     ] = "127.0.0.1",
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    no_browser: Annotated[
+        bool, option(None, "--no-browser", "Do not open the page in a browser.")
+    ] = False,
 ) -> None:
     """Open a local page: move step size and momentum, and see what converges.
 
@@ -22,8 +24,10 @@ def explore_command(
 
     - `ravine explore`
 
+    - `ravine explore --no-browser`
+
     - `ravine explore --port 9000 --no-browser`
     """
     from ravine.web import explore
 
-    explore(host=host, port=port, browser=browser, inline=False)
+    explore(host=host, port=port, browser=not no_browser, inline=False)

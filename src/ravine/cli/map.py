@@ -15,6 +15,7 @@ from ravine.cli.options import (
     Json,
     LargestTerm,
     LeastTerm,
+    option,
 )
 from ravine.cli.output import print_json, say, suggest, table
 from ravine.cli.pictures import PICTURES, check_out, save_picture
@@ -26,29 +27,27 @@ from ravine.theory.ladder.rungs import RUNGS
 if TYPE_CHECKING:
     import xarray as xr
 
+_SHOWN = "Picture"
+
 
 def map_command(
     Q: Annotated[
-        float,
-        typer.Option("--Q", help="Condition number L/mu, at least 1.", rich_help_panel=PROBLEM),
+        float, typer.Option("--Q", help="Condition number, at least 1.", rich_help_panel=PROBLEM)
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            help="File to write: .png, .svg, .pdf, .nc or .csv.",
-            rich_help_panel=OUTPUT,
-        ),
+        Path, option(OUTPUT, "--out", "File: .png, .svg, .pdf, .nc, .csv. Default: map.png.")
     ] = Path("map.png"),
     quantity: Annotated[
-        str, typer.Option("--quantity", help=f"What a picture shows: {', '.join(QUANTITIES)}.")
+        str, option(_SHOWN, "--quantity", f"{', '.join(QUANTITIES)}. Default: regions.", "WORD")
     ] = "regions",
-    resolution: Annotated[int, typer.Option("--resolution", help="Pixels along each axis.")] = 400,
+    resolution: Annotated[
+        int, option(_SHOWN, "--resolution", "Pixels along each axis. Default: 400.", "N")
+    ] = 400,
     alpha_range: Annotated[
-        tuple[float, float], typer.Option("--alpha-range", help="Smallest and largest alpha L.")
+        tuple[float, float], option(_SHOWN, "--alpha-range", "Ends of alpha L. Default: 0 2.5.")
     ] = (0.0, 2.5),
     beta_range: Annotated[
-        tuple[float, float], typer.Option("--beta-range", help="Smallest and largest beta.")
+        tuple[float, float], option(_SHOWN, "--beta-range", "Ends of beta. Default: -1 1.")
     ] = (-1.0, 1.0),
     L_max: LargestTerm = None,
     batch_size: BatchSize = None,

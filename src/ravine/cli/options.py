@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ravine.arguments import Refusal
+from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method, nesterov
 
 PROBLEM = "Problem"
@@ -15,56 +17,38 @@ METHOD = "Method"
 OUTPUT = "Output"
 """Groups of options in the help of every command."""
 
-Mu = Annotated[
-    float | None,
-    typer.Option("--mu", help="Strong convexity, positive.", rich_help_panel=PROBLEM),
-]
-Smoothness = Annotated[
-    float | None, typer.Option("--L", help="Smoothness, at least mu.", rich_help_panel=PROBLEM)
-]
+
+def option(group: str | None, name: str, words: str, kind: str | None = None) -> Any:
+    """An option in a group of the help text; ``kind`` is what it takes, e.g. "N" or "TEXT"."""
+    return typer.Option(name, help=words, rich_help_panel=group, metavar=kind, show_default=False)
+
+
+Mu = Annotated[float | None, option(PROBLEM, "--mu", "Strong convexity, positive.", "N")]
+Smoothness = Annotated[float | None, option(PROBLEM, "--L", "Smoothness, at least mu.", "N")]
 Condition = Annotated[
-    float | None,
-    typer.Option("--Q", help="Condition number; short for --mu 1 --L Q.", rich_help_panel=PROBLEM),
+    float | None, option(PROBLEM, "--Q", "Condition number; short for --mu 1 --L Q.", "N")
 ]
 LargestTerm = Annotated[
     float | None,
-    typer.Option(
-        "--L-max",
-        help="Largest curvature of a single sample, at least L.",
-        rich_help_panel=PROBLEM,
-    ),
+    option(PROBLEM, "--L-max", "Largest curvature of a sample, at least L.", "N"),
 ]
 LeastTerm = Annotated[
     float | None,
-    typer.Option(
-        "--mu-min",
-        help="Smallest curvature of a single sample. Default: 0.",
-        rich_help_panel=PROBLEM,
-    ),
+    option(PROBLEM, "--mu-min", "Smallest curvature of a sample. Default: 0.", "N"),
 ]
 BatchSize = Annotated[
-    float | None,
-    typer.Option("--batch-size", help="Samples in a batch, at least 1.", rich_help_panel=PROBLEM),
+    float | None, option(PROBLEM, "--batch-size", "Samples in a batch, at least 1.", "N")
 ]
-Alpha = Annotated[float | None, typer.Option("--alpha", help="Step size.", rich_help_panel=METHOD)]
-Beta = Annotated[
-    float | None,
-    typer.Option("--beta", help="Momentum; may be negative.", rich_help_panel=METHOD),
+Alpha = Annotated[float | None, option(METHOD, "--alpha", "Step size.", "N")]
+Beta = Annotated[float | None, option(METHOD, "--beta", "Momentum; may be negative.", "N")]
+Named = Annotated[
+    str | None,
+    option(METHOD, "--method", f"Published parameters of {', '.join(CATALOGUE)}.", "NAME"),
 ]
 Gamma = Annotated[
-    float | None,
-    typer.Option(
-        "--gamma",
-        help="Look-ahead. Default: gamma = beta, Nesterov's method.",
-        rich_help_panel=METHOD,
-    ),
+    float | None, option(METHOD, "--gamma", "Look-ahead. Default: as beta (Nesterov).", "N")
 ]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print exact values as JSON (docs/json.md).", rich_help_panel=OUTPUT
-    ),
-]
+Json = Annotated[bool, option(OUTPUT, "--json", "Print exact values as JSON (docs/json.md).")]
 
 
 def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvature:
@@ -107,11 +91,22 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
     return b if a is None else a
 
 
-def method_json(method: Method) -> dict[str, float]:
+def method_json(method: Method | LinearMethod) -> dict[str, Any]:
     """The keys of a method in every JSON output."""
+    if isinstance(method, LinearMethod):
+        return {"numerator": method.numerator.tolist(), "denominator": method.denominator.tolist()}
+
     return {name: float(getattr(method, name)) for name in ("alpha", "beta", "gamma")}
 
 
 def curvature_json(curvature: Curvature) -> dict[str, float]:
     """The keys of a curvature in every JSON output."""
     return {name: float(getattr(curvature, name)) for name in ("mu", "L", "Q")}
+
+
+def curvature_options(curvature: Curvature) -> str:
+    """The options that give this curvature, for the next command to try."""
+    if curvature.mu == 1.0:
+        return f"--Q {float(curvature.L):g}"
+
+    return f"--mu {float(curvature.mu):g} --L {float(curvature.L):g}"

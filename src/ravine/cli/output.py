@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ravine.cli import COMMANDS
+from ravine.methods import Method
 
 _WIDEST = 100
 """Columns of text at most; longer lines are hard to read."""
@@ -47,12 +48,14 @@ def table(
     rows
         Cells as they are to be shown.
     words
-        Titles of the columns that hold text, aligned left like the first column; the others hold
-        numbers, aligned right.
+        Titles of the columns that hold text, aligned left like names in the first column; the
+        others hold numbers, aligned right.
     """
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, title in enumerate(head):
-        left = place == 0 or title in words
+        # Names, not batch sizes.
+        names = place == 0 and not all(str(row[0])[:1].isdigit() for row in rows)
+        left = names or title in words
         grid.add_column(title, justify="left" if left else "right", overflow="fold")
 
     for row in rows:
@@ -90,11 +93,17 @@ def rate_digits(rate: SupportsFloat) -> str:
     ('0.900', '0.99996', '1.27')
     """
     value = float(rate)
-    if value >= 10.0:
+    if not 0.1 <= value < 10.0:
         return digits(value)
 
     places = next((n for n in range(3, 9) if value == 1.0 or round(value, n) != 1.0), 9)
     return f"{value:.{places}f}" if value < 1.0 or places > 3 else f"{value:.3g}"
+
+
+def settings(method: Method) -> str:
+    """The parameters of a method to six digits: rounded further, a safe step may not be safe."""
+    look_ahead = "" if method.is_nesterov else f", gamma = {method.gamma:.6g}"
+    return f"alpha = {method.alpha:.6g}, beta = {method.beta:.6g}{look_ahead}"
 
 
 def suggest(command: str, what: str) -> None:

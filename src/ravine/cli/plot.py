@@ -8,58 +8,50 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.options import Json
-from ravine.cli.output import print_json
-from ravine.cli.pictures import needs_matplotlib
+from ravine.cli.options import OUTPUT, Json, option
+from ravine.cli.output import print_json, say, suggest
+from ravine.cli.pictures import check_out, save_picture
 from ravine.figures.sweep_map import draw_sweep_map, sweep_map
-from ravine.files import written_whole
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_PICTURES = (".png", ".svg", ".pdf")
 _NEEDED = ("mu", "L", "problem", "steps")  # attributes that the picture shows or draws with
-_DPI = 200  # dots an inch, for print
 
 
 def plot_command(
     store: Annotated[Path, typer.Argument(help="Store of a sweep, or a NetCDF file of one.")],
     measure: Annotated[
-        str | None, typer.Option("--measure", help="Variable to show; left out: the first.")
+        str | None, option(None, "--measure", "Variable to show. Default: the first.", "WORD")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="File to write: .png, .svg or .pdf.")] = Path(
-        "sweep.png"
-    ),
+    out: Annotated[
+        Path, option(OUTPUT, "--out", "File: .png, .svg or .pdf. Default: sweep.png.", "FILE")
+    ] = Path("sweep.png"),
     json: Json = False,
 ) -> None:
-    """Draw a measure of a sweep in colour, with the contours of the ladder's rungs on top.
+    """Draw what a sweep measured in colour, with the regions that theory guarantees as lines.
 
-    Inside a contour that rung guarantees convergence. A store that is not finished is drawn as
-    far as it is.
+    Inside a line that rung guarantees convergence. Of an unfinished store the finished part is
+    drawn.
 
     For example:
+
+    - `ravine plot sweep.zarr`
 
     - `ravine plot sweep.zarr --out rate.png`
 
     - `ravine plot sweep.zarr --measure outcome --out outcome.svg`
     """
-    if out.suffix.lower() not in _PICTURES:
-        rule = f"a file ending in {', '.join(_PICTURES)}"
-        raise Refusal("out", rule, out, "change its ending")
-    needs_matplotlib("a picture")
-
+    check_out(out)
     data = sweep_map(_opened(store), measure)
-    out.parent.mkdir(parents=True, exist_ok=True)
-
-    with written_whole(out) as part:
-        draw_sweep_map(data).savefig(part, dpi=_DPI)
-
+    save_picture(draw_sweep_map(data), out)
     there = float(data["measured"].notnull().mean())
     name = data.attrs["measure"]
     if json:
         print_json({"store": str(store), "measure": name, "out": str(out), "share": there})
     else:
-        typer.echo(f"wrote {out}: {name} of {data.attrs['problem']}, {there:.1%} of the pixels")
+        say(f"Wrote {out}: {name} of {data.attrs['problem']}, {there:.1%} of the pixels.")
+        suggest(f"ravine map --Q {data.attrs['Q']:g}", "the theory alone")
 
 
 def _opened(store: Path) -> xr.Dataset:

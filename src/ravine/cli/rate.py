@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ravine.arguments import Refusal
+from ravine.catalogue import named_method
 from ravine.cli.options import (
     Alpha,
     BatchSize,
@@ -12,13 +16,26 @@ from ravine.cli.options import (
     LargestTerm,
     LeastTerm,
     Mu,
+    Named,
     Smoothness,
     curvature_from,
     curvature_json,
+    curvature_options,
     method_from,
     method_json,
 )
-from ravine.cli.output import print_json
+from ravine.cli.output import (
+    coloured,
+    digits,
+    print_json,
+    rate_digits,
+    say,
+    settings,
+    suggest,
+    table,
+)
+from ravine.linear_method import LinearMethod
+from ravine.methods import Method
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder
@@ -32,15 +49,16 @@ def rate_command(
     alpha: Alpha = None,
     beta: Beta = None,
     gamma: Gamma = None,
+    method: Named = None,
     L_max: LargestTerm = None,
     batch_size: BatchSize = None,
     mu_min: LeastTerm = None,
     json: Json = False,
 ) -> None:
-    """Say how fast a method converges, and whether mini-batches can make it diverge.
+    """Tell whether a step size and a momentum converge, and how fast.
 
-    Without --alpha the usual Nesterov parameters are judged. Without --L-max every sample has the
-    given curvature; with it, the curvature is that of the whole objective.
+    Without --alpha or --method the standard Nesterov parameters are judged. Without --L-max every
+    sample has the given curvature; with it, the curvature is that of the whole objective.
 
     For example:
 
@@ -50,16 +68,21 @@ def rate_command(
 
     - `ravine rate --Q 1000 --L-max 10000 --batch-size 64`
 
-    - `ravine rate --mu 1 --L 8 --alpha 0.1 --beta 0.9 --gamma 0 --json`
+    - `ravine rate --Q 1000 --method triple-momentum`
     """
     curvature = curvature_from(mu, L, Q)
-    rungs = ladder(
-        curvature,
-        method_from(curvature, alpha, beta, gamma),
-        L_max=L_max,
-        batch_size=1.0 if batch_size is None else batch_size,
-        mu_min=mu_min,
-    )
+    size = 1.0 if batch_size is None else batch_size
+    if method is None:
+        judged: Method | LinearMethod = method_from(curvature, alpha, beta, gamma)
+    elif alpha is not None or beta is not None or gamma is not None:
+        remedy = "drop --method, or --alpha, --beta and --gamma"
+        raise Refusal("method", "given without parameters", method, remedy)
+    else:
+        judged = named_method(method)(curvature, L_max=L_max, batch_size=size)
+
+    rungs = ladder(curvature, judged, L_max=L_max, batch_size=size, mu_min=mu_min)
+    if method is not None:
+        rungs = replace(rungs, called=named_method(method).title)
 
     if json:
         print_json(rate_json(rungs))
@@ -72,7 +95,11 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
     return {
         "curvature": curvature_json(rungs.curvature),
         "method": {"name": rungs.name, **method_json(rungs.method)},
-        **{rung.key: _rate_json(rung, rungs.rates[rung.key]) for rung in RUNGS},
+        **{
+            rung.key: _rate_json(rung, rungs.rates[rung.key])
+            for rung in RUNGS
+            if rung.key in rungs.rates
+        },
         "batches": batches_json(rungs),
         "critical_batch_size": rungs.critical_batch_size,
         "noise_coefficient": rungs.noise_coefficient,
@@ -105,29 +132,31 @@ def _rate_json(rung: Rung, rate: Bracket) -> object:
 
 
 def _show(rungs: Ladder) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    out = Console(highlight=False)
     c = rungs.curvature
-    m = rungs.method
-    look_ahead = "" if m.is_nesterov else f", gamma = {m.gamma:g}"
-    out.print(f"[bold]{rungs.name}[/]: alpha = {m.alpha:g}, beta = {m.beta:g}{look_ahead}")
-    out.print(f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("rung")
-    table.add_column("growth a step", justify="right")
-    table.add_column("holds for")
+    problem = f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}"
+    say(f"{rungs.name}: {parameters_in_words(rungs.method)}", style="bold")
+    say(f"on {problem}\n")
+    rows = [
+        (rung.title, coloured(_digits(rate), bool(rate.upper < 1.0)), rung.holds_for)
+        for rung in RUNGS
+        if (rate := rungs.rates.get(rung.key)) is not None
+    ]
+    table(("rung", "rate per step", "holds for"), rows, words=["holds for"])
+    say(f"\n{_noise(rungs)}")
+    say(f"{_batch(rungs)}\n")
+    say(rungs.verdict)
+    suggest(f"ravine recommend {curvature_options(c)}", "settings with a guarantee")
 
-    for rung in RUNGS:
-        rate = rungs.rates[rung.key]
-        colour = "green" if rate.upper < 1.0 else "red"
-        table.add_row(rung.title, f"[{colour}]{_digits(rate)}[/]", rung.holds_for)
 
-    out.print(table)
-    out.print(f"\n{_noise(rungs)}")
-    out.print(f"{_batch(rungs)}\n")
-    out.print(rungs.verdict)
+def parameters_in_words(method: Method | LinearMethod) -> str:
+    """The parameters in one line: alpha, beta, gamma, or the coefficients of G(z)."""
+    if isinstance(method, LinearMethod):
+        above, below = (
+            ", ".join(f"{v:.6g}" for v in side) for side in (method.numerator, method.denominator)
+        )
+        return f"G = [{above}] / [{below}] in powers of z"
+
+    return settings(method)
 
 
 def _samples(rungs: Ladder) -> str:
@@ -143,13 +172,9 @@ def _samples(rungs: Ladder) -> str:
 
 
 def _digits(rate: Bracket) -> str:
-    """Six digits where they are known, else both bounds."""
-    value = float(rate.upper)
-    # Half a unit of the sixth digit, the last one shown.
-    if value - float(rate.lower) >= 5e-6:
-        return f"{rate.lower:.5f}-{value:.5f}"
-
-    return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
+    """Both bounds where they differ in the digits shown."""
+    low, high = rate_digits(rate.lower), rate_digits(rate.upper)
+    return high if low == high else f"{low} to {high}"
 
 
 def _batch(rungs: Ladder) -> str:
@@ -160,7 +185,7 @@ def _batch(rungs: Ladder) -> str:
     if limit < 1.0:
         return "Drawn independently, single samples are safe in mean square."
 
-    return f"Drawn independently, batches larger than {limit:.4g} are safe in mean square."
+    return f"Drawn independently, batches larger than {digits(limit)} are safe in mean square."
 
 
 def _noise(rungs: Ladder) -> str:
@@ -170,6 +195,7 @@ def _noise(rungs: Ladder) -> str:
 
     ratio = rungs.noise_coefficient / rungs.sgd_noise_coefficient
     return (
-        f"Additive noise of variance s² leaves E‖y - x*‖² = {rungs.noise_coefficient:.4g} s² in "
-        f"the worst direction, {ratio:.3g} times that of SGD at 2/(mu + L)."
+        "Additive noise of variance s² leaves E‖y - x*‖² = "
+        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times that "
+        "of SGD at 2/(mu + L)."
     )

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.cli.options import (
+    METHOD,
+    PROBLEM,
     BatchSize,
     Condition,
     Json,
@@ -19,12 +20,16 @@ from ravine.cli.options import (
     Smoothness,
     curvature_from,
     curvature_json,
+    curvature_options,
     method_json,
+    option,
 )
-from ravine.cli.output import print_json
+from ravine.cli.output import print_json, rate_digits, say, settings, suggest
 from ravine.cli.rate import rate_json
-from ravine.theory.noise.error_quantity import ErrorQuantity
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
+
+_BUDGET = "Budget of steps"
 
 
 def recommend_command(
@@ -33,37 +38,33 @@ def recommend_command(
     Q: Condition = None,
     setting: Annotated[
         Setting | None,
-        typer.Option(
-            "--setting", help="What is known of the gradients; any order, or --batch-size, if none."
-        ),
+        option(PROBLEM, "--setting", f"{', '.join(Setting)}. Default: any-sampling.", "WORD"),
     ] = None,
     beta: Annotated[
-        float | None,
-        typer.Option("--beta", help="Momentum to keep; with any sampling."),
+        float | None, option(METHOD, "--beta", "Momentum to keep; for any sampling.", "N")
     ] = None,
     for_every_mu: Annotated[
-        bool,
-        typer.Option("--for-every-mu", help="With --beta: a step that is safe whatever mu is."),
+        bool, option(METHOD, "--for-every-mu", "With --beta: a step that is safe for every mu.")
     ] = False,
     batch_size: BatchSize = None,
     L_max: LargestTerm = None,
     mu_min: LeastTerm = None,
     sigma2: Annotated[
-        float | None, typer.Option("--sigma2", help="Variance of additive noise.")
+        float | None, option(PROBLEM, "--sigma2", "Variance of additive noise.", "N")
     ] = None,
     distance: Annotated[
-        float, typer.Option("--distance", help="Distance of the start; with a budget.")
+        float, option(_BUDGET, "--distance", "Distance of the start. Default: 1.", "N")
     ] = 1.0,
     steps: Annotated[
-        int | None, typer.Option("--steps", help="Budget of steps; with additive noise or batches.")
+        int | None, option(_BUDGET, "--steps", "Number of steps, with noise or batches.", "N")
     ] = None,
     quantity: Annotated[
         ErrorQuantity | None,
-        typer.Option("--quantity", help="What a budget of steps keeps small."),
+        option(_BUDGET, "--quantity", f"Error to make small: {', '.join(ErrorQuantity)}.", "WORD"),
     ] = None,
     hessians: Annotated[
         Path | None,
-        typer.Option("--hessians", help="NPY file of mini-batch Hessians; with a finite sum."),
+        option(PROBLEM, "--hessians", "NPY file of batch Hessians, for a finite sum.", "FILE"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -73,13 +74,9 @@ def recommend_command(
 
     - `ravine recommend --mu 0.05 --L 100`
 
-    - `ravine recommend --Q 32 --beta 0.9`
-
     - `ravine recommend --Q 1000 --L-max 10000 --batch-size 100`
 
-    - `ravine recommend --Q 32 --setting additive-noise --sigma2 0.01 --steps 200 --distance 10`
-
-    - `ravine recommend --mu 1 --L 32 --setting finite-sum --hessians batches.npy`
+    - `ravine recommend --Q 32 --setting additive-noise --sigma2 0.01 --steps 200`
     """
     curvature = curvature_from(mu, L, Q)
     advice = recommend(
@@ -131,12 +128,15 @@ def recommend_json(advice: Recommendation) -> dict[str, object]:
 
 
 def _show(advice: Recommendation) -> None:
-    from rich.console import Console
-
-    out = Console(highlight=False)
+    c = advice.ladder.curvature
     m = advice.method
-    out.print(f"[bold green]alpha = {m.alpha:.6g}, beta = {m.beta:.6g}[/]")
-    out.print(f"{advice.quantity}: {advice.value:.6g}\n")
-    out.print(f"Why: {advice.reason}.")
-    out.print(f"Certain: {advice.guarantee}.")
-    out.print(f"Ladder: {advice.ladder.verdict}")
+    say(settings(m), style="bold green")
+    say(f"{advice.quantity}: {rate_digits(advice.value)}\n")
+    say(f"Why: {advice.reason}.")
+    say(f"Certain: {advice.guarantee}.")
+    say(f"Ladder: {advice.ladder.verdict}")
+    values = f"--from paper --to torch --alpha {m.alpha:.6g} --beta {m.beta:.6g}"
+    if m.beta >= 0.0:
+        suggest(f"ravine convert {values}", "the call in PyTorch")
+    else:
+        suggest(f"ravine batch {curvature_options(c)} --L-max {10.0 * float(c.L):g}", "batch sizes")

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
-from ravine.cli.options import OUTPUT, Json
+from ravine.cli.options import OUTPUT, Json, option
 from ravine.cli.output import print_json, say, suggest, table
 from ravine.cli.pictures import needs_matplotlib
+
+_SIZE = "Run"
 
 
 def reproduce_command(
@@ -18,25 +20,21 @@ def reproduce_command(
         list[str] | None,
         typer.Argument(metavar="[FIGURE]...", help="Figures to make. Default: all."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", help="Directory for all files.", rich_help_panel=OUTPUT)
-    ] = Path("reproduction"),
     resolution: Annotated[
-        int, typer.Option("--resolution", help="Pixels along each axis of a map.")
+        int, option(_SIZE, "--resolution", "Pixels along each axis of a map. Default: 100.", "N")
     ] = 100,
-    device: Annotated[
-        str, typer.Option("--device", help="Where sweeps run: auto, cpu or cuda.")
-    ] = "auto",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Few pixels and runs: seconds instead of minutes.")
+        bool, option(_SIZE, "--quick", "Few pixels and runs: seconds instead of minutes.")
     ] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run again what is already there.")
-    ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of every random draw.")] = 0,
-    names: Annotated[
-        bool, typer.Option("--list", help="List the figures and exit.", rich_help_panel=OUTPUT)
-    ] = False,
+    device: Annotated[
+        str, option(_SIZE, "--device", "Where sweeps run: auto, cpu or cuda.", "WORD")
+    ] = "auto",
+    fresh: Annotated[bool, option(_SIZE, "--fresh", "Run again what is already there.")] = False,
+    seed: Annotated[int, option(_SIZE, "--seed", "Seed of random draws. Default: 0.", "N")] = 0,
+    out: Annotated[
+        Path, option(OUTPUT, "--out", "Directory to write. Default: reproduction.", "FOLDER")
+    ] = Path("reproduction"),
+    names: Annotated[bool, option(OUTPUT, "--list", "List the figures and exit.")] = False,
     json: Json = False,
 ) -> None:
     """Reproduce the paper: make every figure and judge every claim from the data.

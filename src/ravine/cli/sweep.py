@@ -1,4 +1,4 @@
-"""``ravine sweep``: run a specification file, keep the result in a store, go on with it."""
+"""``ravine sweep``: run a specification file into a store that can be resumed."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ravine.arguments import Refusal
-from ravine.cli.options import Json
-from ravine.cli.output import print_json
+from ravine.cli.options import OUTPUT, Json, option
+from ravine.cli.output import print_json, say, suggest, table
 
 if TYPE_CHECKING:
     import xarray as xr
+
+_MACHINE = "Machine"
 
 
 def sweep_command(
     spec: Annotated[
         Path | None, typer.Argument(help="TOML file whose keys are the arguments of sweep.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Zarr store to write.")] = None,
     device: Annotated[
-        str | None, typer.Option("--device", help="Where to run: cpu, cuda or auto.")
+        str | None, option(_MACHINE, "--device", "Where to run: cpu, cuda or auto.", "WORD")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", help="Address of a Dask scheduler, tcp://...")
+        str | None, option(_MACHINE, "--cluster", "Address of a Dask scheduler.", "tcp://...")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads, here or of each worker.")
+        int | None, option(_MACHINE, "--threads", "Threads, here or of each worker.", "N")
     ] = None,
+    out: Annotated[Path | None, option(OUTPUT, "--out", "Zarr store to write.", "STORE")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a store that is there already.")
+        bool, option(OUTPUT, "--resume", "Continue a store that exists already.")
     ] = False,
     status: Annotated[
-        Path | None, typer.Option("--status", help="Say how far this store is, and stop.")
+        Path | None, option(OUTPUT, "--status", "Tell how much of a store is done.", "STORE")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a method over a plane of parameters, as a file says, into a store that can be resumed.
+    """Run a method on every point of a plane of parameters, into a store that can be resumed.
 
-    Killed at any moment, the run goes on where it stopped with --resume, and ends with the same
-    bits. Open the store with xarray.open_zarr, or draw it with ravine plot.
+    A run that was killed continues with --resume and ends with the same bits. Open the store with
+    xarray.open_zarr, or draw it with ravine plot.
 
     For example:
 
     - `ravine sweep spec.toml --out sweep.zarr`
 
     - `ravine sweep spec.toml --out sweep.zarr --resume`
-
-    - `ravine sweep spec.toml --out sweep.zarr --cluster tcp://head:8786`
 
     - `ravine sweep --status sweep.zarr`
     """
@@ -78,7 +78,7 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
         before = store_status(store).done
         if not resume:
             shown = f"{store}, where {before} tiles are finished"
-            remedy = "add --resume to go on with it, or give another path"
+            remedy = "add --resume to continue it, or give another path"
             raise Refusal("out", "new", shown, remedy)
 
     given = {name: value for name, value in others.items() if value is not None}
@@ -91,9 +91,10 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
         return
 
     pixels = " x ".join(str(n) for n in data.sizes.values())
-    typer.echo(f"wrote {store}: {pixels} pixels of {data.attrs['problem']}")
+    say(f"Wrote {store}: {pixels} pixels of {data.attrs['problem']}.")
     if shares:
-        typer.echo(", ".join(f"{share:.1%} {name}" for name, share in shares.items()))
+        table(("outcome", "pixels"), [(name, f"{share:.1%}") for name, share in shares.items()])
+    suggest(f"ravine plot {store}", "a picture of it beside the theory")
 
 
 def _outcomes(data: xr.Dataset) -> dict[str, float]:
@@ -127,10 +128,12 @@ def _show_status(store: Path, json: bool) -> None:
         )
         return
 
-    end = "complete" if state.is_complete else "go on with --resume"
+    end = "complete" if state.is_complete else "continue with --resume"
     damaged = f", {len(state.damages)} damaged ({state.damages[0]})" if state.damages else ""
     share = state.done / state.total
-    typer.echo(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")
-
-    for name in ("problem", "steps", "repeats", "seed", "dtype", "ravine"):
-        typer.echo(f"  {name}: {state.made_with.get(name, 'unknown')}")
+    say(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")
+    names = ("problem", "steps", "repeats", "seed", "dtype", "ravine")
+    rows = [(name, str(state.made_with.get(name, "unknown"))) for name in names]
+    table(("made with", ""), rows, words=[""])
+    if state.done:
+        suggest(f"ravine plot {store}", "a picture of what is done")

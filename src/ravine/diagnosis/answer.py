@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.prediction import Prediction
@@ -92,13 +92,15 @@ class MethodTable:
 
     def short(self) -> MethodTable:
         """The same without the columns of detail."""
-        kept = [i for i, column in enumerate(self.columns) if not column.detail]
-        rows = tuple(
-            MethodRow(r.key, tuple(r.cells[i] for i in kept), r.values, r.tone, r.recommended,
-                      r.fastest)
-            for r in self.rows
-        )  # fmt: skip
-        return MethodTable(tuple(self.columns[i] for i in kept), rows, self.caption)
+        return self._of([i for i, column in enumerate(self.columns) if not column.detail])
+
+    def detail(self) -> MethodTable:
+        """The names of the methods and the columns of detail."""
+        return self._of([i for i, column in enumerate(self.columns) if column.detail or i == 0])
+
+    def _of(self, kept: list[int]) -> MethodTable:
+        rows = tuple(replace(r, cells=tuple(r.cells[i] for i in kept)) for r in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns and rows as plain values, for JSON."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.curvature import Curvature
-from ravine.diagnosis.race import Race
+from ravine.diagnosis.race import FINALISTS, LEVELS, Race
 from ravine.diagnosis.recipe import LINEAR, Recipe, rounded
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method, nesterov, sgd
@@ -42,8 +42,6 @@ _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
 _SHORTENINGS = 40
 _MARGIN = 0.9
 """A step that is too long is shortened so often, each time to this part of what would just do."""
-_FINALISTS = 2
-"""Recipes of each kind that go from the race to the final comparison."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +158,11 @@ def raced(race: Race | None) -> list[Candidate]:
     judged = [
         Candidate(key, name, recipe, reason, True)
         for key, name, recipes, reason in kinds
-        for recipe in recipes[:_FINALISTS]
+        for recipe in recipes[: FINALISTS * len(LEVELS)]
     ]
 
-    if race.quick is not None:
-        reason = "first at 1 % of the loss at the start, in a race on the data"
-        judged.append(Candidate("quick", "fast to 1 %", race.quick, reason, True))
-
-    return judged
+    reason = "first at 1 % of the loss at the start, in a race on the data"
+    return judged + [Candidate("quick", "fast to 1 %", r, reason, True) for r in race.quick]
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:

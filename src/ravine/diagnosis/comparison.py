@@ -57,16 +57,16 @@ def compare(
             )  # fmt: skip
 
         runs = more if runs is None else runs.joined(more)
-        if losses_known(runs, recipes, survey.start_excess) or budget.over:
+        if losses_known(runs, survey.start_excess) or budget.over:
             break
 
     assert runs is not None
     return runs
 
 
-def losses_known(runs: Runs, recipes: Sequence[Recipe], start_excess: float) -> bool:
+def losses_known(runs: Runs, start_excess: float) -> bool:
     """Whether the loss of each recipe that falls is known to a few per cent."""
-    last = runs.last_excess(recipes)
+    last = runs.excess[-1]
     mean = last.mean(axis=0)
     # A run that was lost has an infinite mean, and stays out like one that ends above its start.
     values = last[:, mean < start_excess]

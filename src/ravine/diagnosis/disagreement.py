@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Indices
+from ravine.diagnosis.batching import Indices
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method
 
@@ -34,7 +34,7 @@ class Disagreement:
         The columns that make it up, (name, weight) with squared weights adding up to 1 over all.
     batches
         Of a fixed cut, the batches that drive it, the strongest first; empty for batches that are
-        cut anew, where rows drive it.
+        reshuffled, where rows drive it.
     shares
         Share of each of them (of each of ``rows`` where there are no ``batches``) in what the
         disagreement adds to the mean-square growth.
@@ -72,7 +72,7 @@ def disagreement(
         shares = moments.shares(grown) * moments.weights
     else:
         pushed = moments.sandwich(np.eye(moments.dimension))
-        shares = moments.spread.squares() * moments.weights
+        shares = moments.deviations.squares() * moments.weights
 
     shares = np.maximum(shares, 0.0)
     total = float(shares.sum())
@@ -113,7 +113,7 @@ def disagreement(
 
 def _along(survey: Survey, axis: FloatArray, mean: float) -> FloatArray:
     """Curvature of each batch, or of each single row, along an axis."""
-    apart = survey.moments.spread.along(axis)
+    apart = survey.moments.deviations.along(axis)
     if survey.cut.recut:
         # The spread of a batch is that of a row times the root of this factor.
         apart = apart / np.sqrt(max(survey.cut.variance_factor, 1e-300))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.interval import interval
+from ravine.theory.finite_sums.limits import interval
 
 
 @dataclass(frozen=True)
@@ -32,5 +32,7 @@ def over_runs(values: FloatArray) -> Estimate | None:
     if len(values) < 2:
         return Estimate(float(values[0]), 0.0, math.inf, False)
 
-    mean, low, high = interval(values)
+    # Squares of large losses would overflow in the variance.
+    scale = max(float(np.abs(values).max()), 1e-300)
+    mean, low, high = (scale * limit for limit in interval(values / scale))
     return Estimate(mean, max(0.0, low), high, False)

@@ -12,12 +12,12 @@ from ravine.diagnosis.candidates import Candidate
 from ravine.diagnosis.estimate import Estimate, over_runs
 from ravine.diagnosis.measurement import Runs, follow
 from ravine.diagnosis.recipe import Recipe
-from ravine.diagnosis.stability import Growths
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.time_budget import TimeBudget
 from ravine.diagnosis.work import loss_work, step_work
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.epochs import Growths
 
 _SEEDS = (64, 32, 16)
 """Runs of each method: as many as the time allows, and none with fewer."""

@@ -1,6 +1,4 @@
-"""Runs on the data; not the engine's, as these cut batches anew each epoch and, for a fair race,
-show the same batches to many methods and schedules at once, on any loss and watching the loss.
-"""
+"""Runs on the data: many recipes on the same batches at once, watching the loss."""
 
 from __future__ import annotations
 
@@ -14,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.cut import Cut
+from ravine.diagnosis.batching import Batching
 from ravine.diagnosis.recipe import Recipe
-from ravine.diagnosis.row_model import RowModel
 from ravine.engine.measures import divergence_limit
+from ravine.engine.recursion import held, iterate
+from ravine.problems.row_model import RowModel
 
 Watch: TypeAlias = Callable[[FloatArray], FloatArray]
 """Excess loss f(y) - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
@@ -25,7 +24,10 @@ Watch: TypeAlias = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Errors of runs of several recipes over several seeds.
+    """Errors of runs of several recipes over several seeds, of the point that a recipe reports.
+
+    That is the iterate y, and for an averaged recipe, from the middle of the run on, the mean of
+    the iterates since then.
 
     Attributes
     ----------
@@ -38,11 +40,11 @@ class Runs:
     diverged_at
         First step at which a run had diverged, shape (seeds, recipes); -1 for none.
     average
-        Mean of ‖y - x*‖² over the last half of the steps, shape (seeds, recipes).
-    tail_squares, tail_excess
-        The same errors of the mean of y over the last half of the steps.
-    final, tail
-        The last points and the means of the last half, (seeds, features, recipes * outputs).
+        Mean of ‖y - x*‖² of the iterates over the last half of the steps, shape (seeds, recipes).
+    tail_excess
+        f - f* of the mean of the iterates over the last half, whether it is reported or not.
+    final
+        The last points, (seeds, features, recipes * outputs).
     """
 
     steps: npt.NDArray[np.intp]
@@ -50,10 +52,8 @@ class Runs:
     excess: FloatArray
     diverged_at: npt.NDArray[np.intp]
     average: FloatArray
-    tail_squares: FloatArray
     tail_excess: FloatArray
     final: FloatArray
-    tail: FloatArray
 
     @property
     def seeds(self) -> int:
@@ -73,26 +73,24 @@ class Runs:
             np.concatenate([self.excess, more.excess], axis=1),
             np.concatenate([self.diverged_at, more.diverged_at]),
             np.concatenate([self.average, more.average]),
-            np.concatenate([self.tail_squares, more.tail_squares]),
             np.concatenate([self.tail_excess, more.tail_excess]),
             np.concatenate([self.final, more.final]),
-            np.concatenate([self.tail, more.tail]),
         )
 
-    def last_excess(self, recipes: Sequence[Recipe]) -> FloatArray:
-        """F - f* in the end as each recipe reads it: of the last point, or of the average."""
-        averaged = np.array([r.averaged for r in recipes])
-        return np.where(averaged, self.tail_excess, self.excess[-1])
-
-    def last_squares(self, recipes: Sequence[Recipe]) -> FloatArray:
-        """‖y - x*‖² in the end as each recipe reads it."""
-        averaged = np.array([r.averaged for r in recipes])
-        return np.where(averaged, self.tail_squares, self.squares[-1])
+    def of(self, recipes: Sequence[int]) -> Runs:
+        """The runs of some of the recipes."""
+        outputs = self.final.shape[2] // self.diverged_at.shape[1]
+        wide = (np.asarray(recipes)[:, None] * outputs + np.arange(outputs)).ravel()
+        return Runs(
+            self.steps, self.squares[:, :, recipes], self.excess[:, :, recipes],
+            self.diverged_at[:, recipes], self.average[:, recipes], self.tail_excess[:, recipes],
+            self.final[:, :, wide],
+        )  # fmt: skip
 
 
 def follow(
     model: RowModel,
-    cut: Cut,
+    cut: Batching,
     recipes: Sequence[Recipe],
     start: FloatArray,
     minimiser: FloatArray,
@@ -107,85 +105,71 @@ def follow(
 ) -> Runs:
     """Run every recipe on every seed; on one seed all recipes see the same batches.
 
-    A run has diverged at the engine's limit for the ``reference`` distance, the
-    start's unless given. ``watched`` is the number of marks at which the loss is taken, all unless
-    given.
+    A run has diverged at the engine's limit for the ``reference`` distance, the start's unless
+    given. ``watched`` is the number of marks at which the loss is taken, all unless given.
     """
     draws = cut.draws(seeds, np.random.default_rng(seed))
     K = model.outputs
-    alpha = _by_output([float(r.method.alpha) for r in recipes], K)
-    beta = _by_output([float(r.method.beta) for r in recipes], K)
-    gamma = _by_output([float(r.method.gamma) for r in recipes], K)
-    factors = np.repeat(np.stack([r.schedule.factors(steps) for r in recipes], axis=1), K, axis=1)
-    falls = not all(r.schedule.constant for r in recipes)
-    ratios = np.ones_like(factors)
-    ratios[1:] = factors[1:] / factors[:-1]
+    states = iterate(
+        lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
+        model.spread(start, seeds, len(recipes)),
+        steps=steps,
+        alpha=_by_output([float(r.method.alpha) for r in recipes], K),
+        betas=held(_by_output([float(r.method.beta) for r in recipes], K), steps),
+        gammas=held(_by_output([float(r.method.gamma) for r in recipes], K), steps + 1),
+        factors=_factors(recipes, steps, K),
+    )
 
     best = model.spread(minimiser, 1, len(recipes))
-    x = model.spread(start, seeds, len(recipes))
-    v = np.zeros_like(x)
-    away = np.empty_like(x)
     far = float(np.linalg.norm(start - minimiser)) if reference is None else reference
     limit = float(divergence_limit(far))
-
+    averaged = np.array([r.averaged for r in recipes])
     marks = marked_steps(steps, points)
     with_loss = _watched_marks(len(marks), watched)
     squares = np.full((len(marks), seeds, len(recipes)), np.inf)
     excess = np.full_like(squares, np.nan)
     diverged = np.full((seeds, len(recipes)), -1, dtype=np.intp)
     total = np.zeros((seeds, len(recipes)))
-    tail = np.zeros_like(x)
+    tail = np.zeros((seeds, model.features, len(recipes) * K))
     half = steps // 2
     row = 0
 
     with np.errstate(over="ignore", invalid="ignore"):
-        for k in range(steps + 1):
-            y = gamma * v
-            y += x
-            np.subtract(y, best, out=away)
-            error = _squares(away, K)
+        for state in states:
+            error = _squares(state.y - best, K)
             gone = ~(error < limit)
-
             if gone.any():
-                diverged[gone & (diverged < 0)] = k
-                _reset((x, v, y, tail), gone, K)
+                diverged[gone & (diverged < 0)] = state.k
+                _reset((state.x, state.v, state.y, tail), gone, K)
 
-            error[diverged >= 0] = np.inf
-            if row < len(marks) and k == marks[row]:
-                squares[row] = error
+            lost = diverged >= 0
+            error[lost] = np.inf
+            if state.k >= half:
+                total += error
+                tail += state.y
+
+            if state.k == marks[row]:
+                mean = tail / max(state.k + 1 - half, 1)
+                reported = np.repeat(averaged & (state.k >= half), K)
+                point = np.where(reported, mean, state.y) if reported.any() else state.y
+                squares[row] = np.where(lost, np.inf, _squares(point - best, K))
                 if row in with_loss:
-                    excess[row] = np.where(diverged >= 0, np.inf, watch(y))
+                    excess[row] = np.where(lost, np.inf, watch(point))
 
                 row += 1
 
-            if k >= half:
-                total += error
-                tail += y
-            if k == steps:
-                break
+        tail_excess = np.where(lost, np.inf, watch(mean))
 
-            pull = model.pull(next(draws), y, model.slopes)
-            pull *= alpha * factors[k]
-            # x⁺ = x + beta v - alpha_k g(y). The velocity is kept as a sum of gradients times the
-            # step size of the moment, as in PyTorch: it shrinks along with a falling step.
-            v *= beta
-            x += v
-            x -= pull
+    return Runs(marks, squares, excess, diverged, total / (steps + 1 - half), tail_excess, point)
 
-            if falls:
-                v *= ratios[k]
 
-            v -= pull
+def _factors(recipes: Sequence[Recipe], steps: int, outputs: int) -> FloatArray | None:
+    """What the step sizes are multiplied by in each step; None where all are constant."""
+    if all(r.schedule.constant for r in recipes):
+        return None
 
-        counted = steps + 1 - half
-        tail /= counted
-        lost = diverged >= 0
-        tail_squares = np.where(lost, np.inf, _squares(tail - best, K))
-        tail_excess = np.where(lost, np.inf, watch(tail))
-
-    return Runs(
-        marks, squares, excess, diverged, total / counted, tail_squares, tail_excess, y, tail
-    )
+    factors = np.stack([r.schedule.factors(steps) for r in recipes], axis=1)
+    return np.repeat(factors, outputs, axis=1)[:, None, None, :]
 
 
 def quadratic_watch(model: RowModel, minimiser: FloatArray, roots: FloatArray) -> Watch:
@@ -201,16 +185,10 @@ def _quadratic_excess(centre: FloatArray, roots: FloatArray, points: FloatArray)
     return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
 
-def objective_watch(model: RowModel, minimum: float, weights: FloatArray | None) -> Watch:
+def objective_watch(model: RowModel, minimum: float) -> Watch:
     """Excess of any loss: the whole objective at every point, less its least value."""
-    return partial(_objective_excess, model, minimum, weights)
-
-
-def _objective_excess(
-    model: RowModel, minimum: float, weights: FloatArray | None, points: FloatArray
-) -> FloatArray:
     # At the minimiser the difference of two equal losses may round to less than zero.
-    return np.maximum(model.objective(points, weights) - minimum, 0.0)
+    return lambda points: np.maximum(model.objectives(points) - minimum, 0.0)
 
 
 def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.row_model import RowModel
+from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
 from ravine.problems.newton import newton
 
@@ -44,6 +46,8 @@ class Minimum:
         Directions without curvature, in which runs never move.
     full
         Whether the spectrum is complete.
+    gap
+        How far f* may be too large, as a share of the excess loss at zero.
     """
 
     point: FloatArray
@@ -52,32 +56,41 @@ class Minimum:
     vectors: FloatArray
     flat: int
     full: bool
+    gap: float = 0.0
 
 
-def minimum_of(problem: LinearModel, model: RowModel) -> Minimum:
-    """Find the minimiser and the spectrum of the Hessian there."""
-    if problem.dimension > FULL_LIMIT:
-        return _by_products(problem, model)
+def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
+    """Find the minimiser and the spectrum of the Hessian there.
+
+    Beyond ``FULL_LIMIT`` coordinates the search ends after about ``seconds`` of counted work.
+    """
+    if model.dimension > FULL_LIMIT:
+        return _by_products(model, seconds)
 
     if model.quadratic:
-        zero = np.zeros(problem.dimension)
-        values, vectors = _curved(problem.hessian(zero))
+        zero = np.zeros(model.dimension)
+        values, vectors = _curved(model.hessian(zero))
         x = zero
 
         # The second pass takes the rounding of the first one back.
         for _ in range(2):
-            x = x - vectors @ ((vectors.T @ problem.gradient(x)) / values)
+            x = x - vectors @ ((vectors.T @ model.gradient(x)) / values)
     else:
-        x = newton(np.zeros(problem.dimension), problem.gradient, _newton_step(problem))
-        values, vectors = _curved(problem.hessian(x))
+        zero = np.zeros(model.dimension)
+        x = newton(zero, model.gradient, _newton_step(model), objective=model.objective)
+        values, vectors = _curved(model.hessian(x))
 
-    flat = problem.dimension - len(values)
-    return Minimum(x, float(problem.objective(x)), values, vectors, flat, True)
+    flat = model.dimension - len(values)
+    return Minimum(x, float(model.objective(x)), values, vectors, flat, True)
 
 
-def _newton_step(problem: LinearModel):  # type: ignore[no-untyped-def]
+def _newton_step(model: LinearModel):  # type: ignore[no-untyped-def]
     def step(x: FloatArray, g: FloatArray) -> FloatArray:
-        values, vectors = _curved(problem.hessian(x))
+        H = model.hessian(x)
+        if model.l2 > _RANK * float(np.trace(H)):
+            return np.asarray(np.linalg.solve(H, g))
+
+        values, vectors = _curved(H)
         return np.asarray(vectors @ ((vectors.T @ g) / values))
 
     return step
@@ -94,7 +107,7 @@ def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values[kept], vectors[:, kept]
 
 
-def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
+def _by_products(model: LinearModel, seconds: float) -> Minimum:
     """The same without a Hessian: conjugate gradients, and the largest eigenvalues by Lanczos.
 
     Conjugate gradients from zero stay in the range of the Hessian, so that they end in the
@@ -103,30 +116,77 @@ def _by_products(problem: LinearModel, model: RowModel) -> Minimum:
     """
     from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
-    d = problem.dimension
+    d = model.dimension
+    zero = np.zeros(d)
+    first = float(np.linalg.norm(model.gradient(zero)))
+    most = int(min(_PRODUCTS * _NEWTON, seconds / (4.0 * loss_work(model, 1, 1))))
     met: list[float] = []
+    nearby = _Preconditioner(model)
 
     def solve(x: FloatArray, g: FloatArray) -> FloatArray:
+        hessian = model.hessian_at(x)
+
         def product(v: FloatArray) -> FloatArray:
             flat = v.ravel()
-            curved = model.curve(flat, x)
+            curved = hessian(flat)
             met.append(float(flat @ curved) / max(float(flat @ flat), 1e-300))
 
             return curved
 
         operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
-        return np.asarray(cg(operator, g, rtol=_SOLVED, maxiter=_PRODUCTS)[0])
+        # Far from the minimiser a rough step does as well as an exact one.
+        rough = min(0.1, math.sqrt(float(np.linalg.norm(g)) / max(first, 1e-300)))
+        close = _SOLVED if model.quadratic else max(_SOLVED, rough)
+        left = max(1, min(_PRODUCTS, most - len(met)))
+        return np.asarray(cg(operator, g, rtol=close, maxiter=left, M=nearby.at(x))[0])
+
+    def gradient(x: FloatArray) -> FloatArray:
+        # Out of time, the search ends here: a gradient of zero has nothing to follow.
+        return zero if len(met) >= most else model.gradient(x)
 
     iterations = _PASSES if model.quadratic else _NEWTON
-    x = newton(np.zeros(d), problem.gradient, solve, iterations=iterations)
-    operator = LinearOperator((d, d), matvec=lambda v: model.curve(v.ravel(), x), dtype=np.float64)
-    first = np.random.default_rng(0).standard_normal(d)
+    x = newton(zero, gradient, solve, objective=model.objective, iterations=iterations)
+    hessian = model.hessian_at(x)
+    operator = LinearOperator((d, d), matvec=lambda v: hessian(v.ravel()), dtype=np.float64)
+    begin = np.random.default_rng(0).standard_normal(d)
     # Close directions serve as well as exact ones; only the largest curvature has to hold.
-    values, vectors = eigsh(operator, k=_TOP_VECTORS, which="LA", v0=first, ncv=60, tol=1e-2)
+    values, vectors = eigsh(operator, k=_TOP_VECTORS, which="LA", v0=begin, ncv=60, tol=1e-2)
     rest = operator @ vectors[:, -1] - values[-1] * vectors[:, -1]
     values[-1] += float(np.linalg.norm(rest))
     curved = [m for m in met if m > _RANK * values[-1]]
-    low = problem.l2 if problem.l2 > 0.0 else min(curved, default=float(values[0]))
+    low = model.l2 if model.l2 > 0.0 else min(curved, default=float(values[0]))
     spectrum = np.concatenate([[min(low, float(values[0]))], values])
+    value = float(model.objective(x))
 
-    return Minimum(x, float(problem.objective(x)), spectrum, vectors, 0, False)
+    # f(x) - f* <= ‖g‖²/(2 mu), and mu >= l2.
+    size = float(np.linalg.norm(model.gradient(x))) ** 2 / (2.0 * spectrum[0])
+    gap = size / max(float(model.objective(zero)) - value, 1e-300)
+    return Minimum(x, value, spectrum, vectors, 0, False, min(gap, 1.0))
+
+
+class _Preconditioner:
+    """The inverse of s XᵀX/n + l2 for each output, with s the mean curvature in the scores."""
+
+    def __init__(self, model: LinearModel) -> None:
+        self.model = model
+        self.used = not model.sparse and model.features <= FULL_LIMIT and model.l2 > 0.0
+        if self.used:
+            self.values, self.vectors = np.linalg.eigh(model.X.T @ model.X / model.rows)
+
+    def at(self, x: FloatArray) -> Any:
+        """The inverse for a point, None where the table is too wide for one."""
+        if not self.used:
+            return None
+
+        from scipy.sparse.linalg import LinearOperator
+
+        model = self.model
+        scores = np.asarray(model.X @ x.reshape(model.features, -1))
+        curvatures = [model.loss.pair(scores, k, k).mean() for k in range(model.outputs)]
+        inverse = 1.0 / (float(np.mean(curvatures)) * self.values + model.l2)
+
+        def near(v: FloatArray) -> FloatArray:
+            turned = self.vectors.T @ v.reshape(model.features, -1)
+            return np.asarray(self.vectors @ (inverse[:, None] * turned)).ravel()
+
+        return LinearOperator((model.dimension,) * 2, matvec=near, dtype=np.float64)

@@ -15,13 +15,13 @@ from ravine.diagnosis.candidates import Candidate
 from ravine.diagnosis.estimate import Estimate, over_runs
 from ravine.diagnosis.floors import Floors
 from ravine.diagnosis.measurement import Runs
-from ravine.diagnosis.stability import Growths
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.time_budget import TimeBudget
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.deadline import Deadline
+from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.moment_curve import Curve, Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -74,8 +74,8 @@ class Prediction:
     error_after, excess_after
         The same after all steps.
     curve
-        E‖y - x*‖² and E f - f* after every step by exact moments, for independent draws; None
-        where it was not computed.
+        E‖y - x*‖² and E f - f* after every step by exact moments, for independent batches, of the
+        point that the recipe reports; None where it was not computed.
     to_near
         Steps to 1 % of the excess loss at the start; infinite if that was not reached.
     held_out
@@ -155,11 +155,10 @@ def predict(
     budget: TimeBudget,
 ) -> list[Prediction]:
     """Put together what theory says and what the runs did, and judge."""
-    recipes = [c.recipe for c in judged]
     curves = moment_curves(survey, judged, int(runs.steps[-1]), budget=budget)
     exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
-    squares = runs.last_squares(recipes)
-    excess = runs.last_excess(recipes)
+    squares = runs.squares[-1]
+    excess = runs.excess[-1]
     proven = survey.certified_curvature
     out = []
 
@@ -168,7 +167,7 @@ def predict(
         after = over_runs(squares[:, i])
         loss = over_runs(excess[:, i])
         if curve is not None and exact and loss is not None:
-            after, loss = _last(curve, candidate.recipe.averaged, after, loss)
+            after, loss = _last(curve, after, loss)
 
         square = growth[i].mean_square
         critical = critical_batch(survey, candidate.method)
@@ -198,12 +197,10 @@ def predict(
     return out
 
 
-def _last(
-    curve: Curve, averaged: bool, after: Estimate | None, loss: Estimate
-) -> tuple[Estimate | None, Estimate]:
+def _last(curve: Curve, after: Estimate | None, loss: Estimate) -> tuple[Estimate | None, Estimate]:
     """What exact moments say of the end, in place of what the runs do."""
-    square = float((curve.average_distance if averaged else curve.distance)[-1])
-    excess = float((curve.average_excess if averaged else curve.excess)[-1])
+    square = float(curve.distance[-1])
+    excess = float(curve.excess[-1])
     if not (math.isfinite(square) and math.isfinite(excess)):
         return after, loss
 
@@ -278,15 +275,17 @@ def moment_curves(
         budget.leave_out("exact curves for independent batches")
         return none
 
-    return [
-        Curve(
-            curve.distance[i],
-            curve.excess[i],
-            curve.average_distance[i],
-            curve.average_excess[i],
-        )
-        for i in range(len(judged))
-    ]
+    return [_reported(curve, i, c.recipe.averaged, steps // 2) for i, c in enumerate(judged)]
+
+
+def _reported(curve: Curve, i: int, averaged: bool, half: int) -> Curve:
+    """The curve of one recipe; of an averaged one, from the middle on, that of the average."""
+    distance, excess = curve.distance[i].copy(), curve.excess[i].copy()
+    if averaged:
+        distance[half:] = curve.average_distance[i][half:]
+        excess[half:] = curve.average_excess[i][half:]
+
+    return Curve(distance, excess, curve.average_distance[i], curve.average_excess[i])
 
 
 def _each(judged: Sequence[Candidate], name: str) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,17 +22,32 @@ _FALL = 2.2
 """Each step size of the grid is so many times shorter than the one before."""
 _STEPS = 10
 """Step sizes of the grid: down to 1/1200 of the longest."""
-_FEWER = ((6, 3), (3, 2))
-"""Where time is short, the grid keeps so few step sizes and momenta, ever further apart."""
 _FIRST_SEEDS = 2
-_SECOND_SEEDS = 4
-"""Seeds of the wide round, which only has to miss nothing good, and of the second."""
-_FEWEST = 4
-"""Recipes of the second round at least."""
+"""Seeds of the first round of each level, which only has to miss nothing good."""
 _WATCHED = 10
 """Marks at which a loss that takes a pass over the data is taken."""
+FINALISTS = 2
+"""Recipes of each kind that go from a level of the race to the final comparison."""
 _NEAR = 1.0
 """The fast choice reaches this per cent of the loss at the start."""
+
+
+class Level(NamedTuple):
+    """How wide a race is: what it tries depends on nothing else.
+
+    ``apart`` and ``momenta`` pick every so many step sizes of the grid and some of its momenta;
+    ``second`` and ``seeds`` are the most recipes of the second round and their seeds.
+    """
+
+    apart: int
+    momenta: tuple[int, ...]
+    second: int
+    seeds: int
+
+
+LEVELS = (Level(4, (0, 4), 6, 2), Level(2, (0, 2, 4), 24, 2), Level(1, (0, 1, 2, 3, 4, 5), 40, 4))
+"""From the narrowest to the widest, each grid part of the next. A wider race runs the narrower ones
+too and adds their winners to its own: more time never loses what less time has found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,64 +79,69 @@ class Race:
         Least loss in the end with a constant step, with one that falls, and with the last half
         averaged.
     quick
-        First at 1 % of the loss at the start, or None where nothing gets there.
+        First at 1 % of the loss at the start, one for each level; empty where nothing gets there.
     entries
-        All that ran in the last round.
+        All that ran in the last round of the widest level.
     """
 
     constant: list[Recipe]
     decayed: list[Recipe]
     averaged: list[Recipe]
-    quick: Recipe | None
+    quick: list[Recipe]
     entries: list[Entry]
 
 
 def race(
     survey: Survey, *, steps: int, seed: int, seconds: float, most: float | None = None
 ) -> Race | None:
-    """Two rounds: a wide grid on few seeds, then the neighbours of the best on more.
+    """Race at every level that ``seconds`` of counted work allow, the narrowest first.
 
-    In about ``seconds`` of counted work, with the smallest grid in up to ``most``; None where not
-    even that one can run ``steps`` steps.
+    Each level has two rounds: its grid on few seeds, then the neighbours of the best. The narrowest
+    level may take up to ``most``; None where not even that one can run ``steps`` steps.
     """
     longest = seconds if most is None else most
-    grid = _affordable_grid(survey, steps, 0.5 * seconds, 0.5 * longest)
-    if grid is None:
+    if level_work(survey, LEVELS[0], steps) > longest:
         return None
 
-    first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
-    entries = _entries(survey, grid, first)
-    near = _neighbours(entries)
+    widest = 1
+    while widest < len(LEVELS) and level_work(survey, LEVELS[widest], steps) <= seconds:
+        widest += 1
 
-    # The second round takes no longer than the first did: on fewer seeds, then of fewer recipes.
-    allowed = max(0.5 * seconds, _work(survey, len(grid), steps, _FIRST_SEEDS))
-    seeds = _SECOND_SEEDS
-    if _work(survey, len(near), steps, seeds) > allowed:
-        seeds = _FIRST_SEEDS
+    # The grids are nested: the widest one is run, and each level looks at its own part.
+    grid = _grid(survey.moments.natural_step, LEVELS[widest - 1])
+    runs = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
+    first = {entry.recipe.key: entry for entry in _entries(survey, grid, runs)}
+    races = []
+    for place, level in enumerate(LEVELS[:widest]):
+        own = [first[r.key] for r in _grid(survey.moments.natural_step, level)]
+        near = _neighbours(own)[: level.second]
+        second = _run(survey, near, steps, level.seeds, seed + 202 + place)
+        races.append(_winners(_entries(survey, near, second), second))
 
-    cost = _work(survey, len(near), steps, seeds)
-    if cost > allowed:
-        near = near[: max(_FEWEST, int(len(near) * allowed / cost))]
-
-    second = _run(survey, near, steps, seeds, seed + 202)
-    final = _entries(survey, near, second)
-    return _winners(survey, final, second)
+    return races[0] if len(races) == 1 else _united(races)
 
 
-def _affordable_grid(
-    survey: Survey, steps: int, seconds: float, most: float
-) -> list[Recipe] | None:
-    natural = survey.moments.natural_step
-    grid: list[Recipe] = []
-    cost = 0.0
+def level_work(survey: Survey, level: Level, steps: int) -> float:
+    """Counted seconds of one level."""
+    grid = 2 * len(range(0, _STEPS, level.apart)) * len(level.momenta)
+    first = _work(survey, grid, steps, _FIRST_SEEDS)
+    return first + _work(survey, level.second, steps, level.seeds)
 
-    for lengths, momenta in ((_STEPS, len(_MOMENTA)), *_FEWER):
-        grid = _grid(natural, lengths, momenta)
-        cost = _work(survey, len(grid), steps, _FIRST_SEEDS)
-        if cost <= seconds:
-            return grid
 
-    return grid if cost <= most else None
+def _united(races: list[Race]) -> Race:
+    """The winners of all levels, the widest level's first, each once."""
+    wide = races[::-1]
+    return Race(
+        _unique([recipe for r in wide for recipe in r.constant[:FINALISTS]]),
+        _unique([recipe for r in wide for recipe in r.decayed[:FINALISTS]]),
+        _unique([recipe for r in wide for recipe in r.averaged[:FINALISTS]]),
+        _unique([recipe for r in wide for recipe in r.quick]),
+        races[-1].entries,
+    )
+
+
+def _unique(recipes: list[Recipe]) -> list[Recipe]:
+    return list({recipe.key: recipe for recipe in recipes}.values())
 
 
 def _work(survey: Survey, recipes: int, steps: int, seeds: int) -> float:
@@ -131,14 +152,11 @@ def _work(survey: Survey, recipes: int, steps: int, seeds: int) -> float:
     )
 
 
-def _grid(natural: float, lengths: int, momenta: int) -> list[Recipe]:
-    spacing = _FALL ** ((_STEPS - 1) / max(lengths - 1, 1))
-    sizes = _LONGEST * natural / spacing ** np.arange(lengths)
-    chosen = np.unique(np.linspace(0, len(_MOMENTA) - 1, momenta).round().astype(int))
-
+def _grid(natural: float, level: Level) -> list[Recipe]:
+    sizes = _LONGEST * natural / _FALL ** np.arange(0, _STEPS, level.apart)
     return [
         Recipe(rounded(float(a), _MOMENTA[j]), schedule)
-        for j in chosen
+        for j in level.momenta
         for a in sizes
         for schedule in (CONSTANT, LINEAR)
     ]
@@ -170,7 +188,7 @@ def _cautious(values: FloatArray) -> FloatArray:
 def _neighbours(entries: list[Entry]) -> list[Recipe]:
     """Around the best two of each kind: shorter and longer steps, more and less momentum.
 
-    The kinds take turns, the best first, so that a list that is cut short keeps some of each.
+    The kinds take turns, the best first, so that a shortened list keeps some of each.
     """
     families = []
     for kind in (True, False):
@@ -184,8 +202,7 @@ def _neighbours(entries: list[Entry]) -> list[Recipe]:
         quickest = min(reached, key=lambda e: e.to_near)
         chosen += [quickest.recipe.scaled(f) for f in (0.7, 1.0, 1.4)]
 
-    unique = {(float(r.method.alpha), float(r.method.beta), r.schedule): r for r in chosen}
-    return list(unique.values())
+    return _unique(chosen)
 
 
 def _around(recipe: Recipe) -> list[Recipe]:
@@ -205,7 +222,7 @@ def _around(recipe: Recipe) -> list[Recipe]:
     return near
 
 
-def _winners(survey: Survey, entries: list[Entry], runs: Runs) -> Race:
+def _winners(entries: list[Entry], runs: Runs) -> Race:
     order = sorted(entries, key=lambda e: e.excess)
     constant = [e.recipe for e in order if e.recipe.schedule.constant]
     decayed = [e.recipe for e in order if not e.recipe.schedule.constant]
@@ -218,5 +235,5 @@ def _winners(survey: Survey, entries: list[Entry], runs: Runs) -> Race:
     ]
 
     reached = [e for e in entries if np.isfinite(e.to_near) and e.recipe.schedule.constant]
-    quick = min(reached, key=lambda e: e.to_near).recipe if reached else None
+    quick = [min(reached, key=lambda e: e.to_near).recipe] if reached else []
     return Race(constant, decayed, averaged, quick, entries)

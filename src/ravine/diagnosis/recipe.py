@@ -65,6 +65,13 @@ class Recipe:
     averaged: bool = False
 
     @property
+    def key(self) -> tuple[float, float, float, float, bool]:
+        """What tells recipes apart: step size, momentum, look-ahead, schedule, averaging."""
+        m = self.method
+        share = self.schedule.constant_share
+        return float(m.alpha), float(m.beta), float(m.gamma), share, self.averaged
+
+    @property
     def words(self) -> str:
         """Parameters as a user types them."""
         text = parameters(self.method)

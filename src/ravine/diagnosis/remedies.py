@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ravine.diagnosis.batching import BatchRule, Indices
 from ravine.diagnosis.columns import column_sizes
-from ravine.diagnosis.cut import Batches, Indices
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
 from ravine.diagnosis.race import race
@@ -193,7 +193,7 @@ def _trial_work(before: Survey) -> float:
 
 
 def _batch_sizes(setup: Setup, before: Survey, trial: _Trial) -> Iterator[_Option]:
-    """Larger batches; where they are cut anew the least one that helps is known beforehand."""
+    """Larger batches; where they are reshuffled, the least one that helps is known beforehand."""
     rows = setup.rows
     size = setup.batch_size
     known = critical_batch(before, trial.of(before))
@@ -256,7 +256,7 @@ def scaling(
 
 def _shuffled(setup: Setup) -> Iterator[_Option]:
     if setup.shuffle is None:
-        changed = replace(setup, shuffle=0, batches=Batches.FIXED)
+        changed = replace(setup, shuffle=0, batches=BatchRule.FIXED)
         yield "shuffle", "shuffle the rows before cutting batches", changed
 
 

@@ -9,16 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
+from ravine.diagnosis.batching import Batching, BatchRule, Indices, make_batching
 from ravine.diagnosis.columns import column_sizes
-from ravine.diagnosis.cut import Batches, Cut, Indices, make_cut
-from ravine.diagnosis.row_model import RowModel
-from ravine.problems import LinearModel, from_data
+from ravine.problems import LinearModel
 from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.losses import Loss, make_loss
+from ravine.problems.row_model import RowModel
 from ravine.problems.weighted_loss import WeightedLoss
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, TargetKind, target_kind
 
+_LARGEST_TARGET = 1e150
+"""Of a squared loss: the squares of larger numbers overflow."""
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
 
@@ -54,7 +56,7 @@ class Setup:
     loss: str
     l2: float
     batch_size: int
-    batches: Batches | str | None
+    batches: BatchRule | str | None
     sampling: Sampling
     shuffle: int | None
     weights: FloatArray | None = None
@@ -82,14 +84,14 @@ class Setup:
 
         return tuple(int(self.source_rows[r]) for r in rows)
 
-    def cut(self) -> Cut:
+    def cut(self) -> Batching:
         """How the rows are cut into batches."""
-        return make_cut(self.rows, self.batch_size, self.batches, self.sampling, self.shuffle)
+        return make_batching(self.rows, self.batch_size, self.batches, self.sampling, self.shuffle)
 
-    def problem(self) -> tuple[LinearModel, Cut, Indices | None]:
+    def problem(self) -> tuple[LinearModel, Batching, Indices | None]:
         """The model, the cut of its rows, and the row of the data that each of its rows is.
 
-        Batches that are cut anew weigh all rows alike: the objective is one batch of all of them.
+        Batches that are reshuffled weigh all rows alike: the objective is one batch of all of them.
         A fixed cut weighs all batches alike, and its rows are put into the order of the cut.
         """
         cut = self.cut()
@@ -121,10 +123,11 @@ class Setup:
 
     def _model(self, order: Indices | None, batch_size: int | None) -> LinearModel:
         here = self if order is None else self.taking(order)
-        model = from_data(here.X, here.y, loss=self.loss, l2=self.l2, batch_size=batch_size)
-        model.loss = _with_weights(model.loss, here.weights)
-
-        return model
+        loss = _with_weights(make_loss(self.loss, here.y), here.weights)
+        return LinearModel(
+            here.X, loss, l2=self.l2, batch_size=batch_size or here.rows, name="data",
+            parameters={},
+        )  # fmt: skip
 
 
 def _with_weights(loss: Loss, weights: FloatArray | None) -> Loss:
@@ -137,7 +140,7 @@ def make_setup(
     loss: str | None,
     l2: float | None,
     batch_size: int | None,
-    batches: Batches | str | None,
+    batches: BatchRule | str | None,
     sampling: Sampling | str,
     shuffle: int | None,
     standardise: bool,
@@ -149,7 +152,7 @@ def make_setup(
     notes: list[Finding] = []
     rule = Sampling.parse(sampling)
     if batches is not None:
-        batches = Batches.parse(batches)
+        batches = BatchRule.parse(batches, "batches")
 
     if shuffle is not None:
         shuffle = seed_number("shuffle", shuffle)
@@ -169,6 +172,11 @@ def make_setup(
         notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
 
     chosen = make_loss(kind, table.y)
+    if chosen.quadratic:
+        largest = float(np.abs(table.y).max())
+        if largest > _LARGEST_TARGET:
+            allowed = f"at most {_LARGEST_TARGET:g} in size"
+            raise Refusal("the target", allowed, f"{largest:.3g}", "measure it in another unit")
     table.limits.check_classes(chosen.outputs)
     quadratic = chosen.quadratic
     if l2 is None:
@@ -178,8 +186,11 @@ def make_setup(
     else:
         weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
 
-    # The one check of the values; what follows is arithmetic on a clean table.
-    X = from_data(table.X, table.y, loss=kind, l2=weight).X
+    if weight == 0.0 and not quadratic:
+        allowed = f"positive for the {chosen.name} loss"
+        raise Refusal("l2", allowed, "0", "add some, e.g. l2=1e-3")
+
+    X = table.X
     y = table.y
     names = table.columns
     _check_size(X)

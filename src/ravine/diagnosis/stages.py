@@ -18,16 +18,16 @@ from ravine.arguments import (
     seed_number,
     whole,
 )
-from ravine.diagnosis.candidates import Candidate, candidates
+from ravine.diagnosis.batching import BatchRule
+from ravine.diagnosis.candidates import candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.comparison import compare
-from ravine.diagnosis.cut import Batches
-from ravine.diagnosis.diagnosis import Diagnosis, best_of
+from ravine.diagnosis.diagnosis import Diagnosis, best_of, safe
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.floors import floors
 from ravine.diagnosis.measurement import Runs, steps_to
 from ravine.diagnosis.prediction import Outcome, Prediction, predict
-from ravine.diagnosis.race import race
+from ravine.diagnosis.race import LEVELS, level_work, race
 from ravine.diagnosis.remedies import Scaling, affordable, remedies, scaling
 from ravine.diagnosis.setup import Setup, make_setup
 from ravine.diagnosis.stability import growths
@@ -45,9 +45,10 @@ _LEAST_STEPS = 60
 """Steps of a run at least: a table of one batch has epochs of one step."""
 _ALWAYS_SHOWN = ("certified", "safe", "iid")
 """Guarantees are shown whatever the runs made of them."""
+_SURVEY = 0.15
 _RACE = 0.02
-_RUNS = 0.05
-_GROWTHS = 0.1
+_RUNS = 0.03
+_GROWTHS = 0.05
 _FLOORS = 0.03
 _REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
@@ -56,6 +57,8 @@ _LONGEST_RACE = 0.2
 _LONGEST_RUNS = 0.15
 """Shares that the least work of a stage may take: a machine three times slower than the one that
 work is counted on still keeps the time."""
+_KNOWN_MINIMUM = 1e-6
+"""Share of the loss to which the minimum should be known."""
 _NOTHING_LEFT = 1e-6
 """Share of the loss below which nobody asks for less."""
 _ROUND = 4.0
@@ -75,7 +78,7 @@ def diagnose(
     loss: str | None = None,
     l2: float | None = None,
     batch_size: int | None = None,
-    batches: Batches | str | None = None,
+    batches: BatchRule | str | None = None,
     sampling: Sampling | str = Sampling.RESHUFFLE,
     alpha: float | None = None,
     beta: float | None = None,
@@ -207,7 +210,9 @@ def _diagnose(
     about = column_findings(own, setup.columns[: setup.features])
     budget.begin("surveying the batches", 0.2)
     problem, cut, order = setup.problem()
-    seen = survey(problem, cut)
+    seen = survey(problem, cut, seconds=budget.allowed(_SURVEY))
+    if seen.minimum.gap > _KNOWN_MINIMUM:
+        budget.leave_out(f"the minimum, known to {100 * seen.minimum.gap:.1g} % of the excess loss")
     _check_curvature(seen)
     epochs, steps = _length(asked, seen, budget)
 
@@ -229,13 +234,13 @@ def _diagnose(
         share=_RUNS, budget=budget,
     )  # fmt: skip
     near = steps_to(runs, _NEAR * seen.start_excess)
-    aside = _held_out(setup, seen, judged, runs)
+    aside = _held_out(setup, seen, runs)
 
     budget.begin("following runs to their noise floors", _FLOORS)
     left = floors(seen, judged, growth, seed=asked.seed, share=_FLOORS, budget=budget)
     predictions = _chosen(predict(seen, judged, growth, left, runs, near, aside, budget=budget))
     kept = [i for i, p in enumerate(judged) if any(q.candidate is p for q in predictions)]
-    runs = _subset(runs, kept, seen.model.outputs)
+    runs = runs.of(kept)
 
     budget.begin("looking for the cause", 0.05)
     cause = disagreement(seen, predictions[0].candidate.method, setup.columns, order)
@@ -289,8 +294,11 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     if not asked.epochs_given:
         wished = max(wished, math.ceil(_LEAST_STEPS / n))
 
-    each = step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
-    most = max(1, int(budget.allowed(_LONGEST_RUNS) / (each * n)))
+    # Both the narrowest race and the comparison have to fit.
+    epoch = n * step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
+    once = level_work(seen, LEVELS[0], 0)
+    by_race = (budget.allowed(_LONGEST_RACE) - once) / (level_work(seen, LEVELS[0], n) - once)
+    most = max(1, int(min(budget.allowed(_LONGEST_RUNS) / epoch, by_race)))
     if most < wished:
         budget.leave_out(f"epochs {most + 1} to {wished}")
         wished = most
@@ -298,7 +306,7 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     return wished, wished * n
 
 
-def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -> FloatArray | None:
+def _held_out(setup: Setup, seen: Survey, runs: Runs) -> FloatArray | None:
     """Mean loss of the rows that were set aside at the end of each recipe."""
     aside = setup.aside()
     if aside is None:
@@ -310,37 +318,35 @@ def _held_out(setup: Setup, seen: Survey, judged: list[Candidate], runs: Runs) -
             f"{aside.outputs} of {seen.model.outputs} labels held out", "hold more rows out",
         )  # fmt: skip
 
-    last = aside.losses(runs.final).mean(axis=0)
-    tail = aside.losses(runs.tail).mean(axis=0)
-    averaged = np.array([c.recipe.averaged for c in judged])
-
-    return np.asarray(np.where(averaged, tail, last))
+    return np.asarray(aside.losses(runs.final).mean(axis=0))
 
 
 def _chosen(predictions: list[Prediction]) -> list[Prediction]:
-    """Of the finalists of each kind the better one; ravine's own only where they converge."""
-    kept: list[Prediction] = []
+    """Of the finalists of each kind the better one; ravine's own only where they converge.
+
+    The fast choice stays only where no other row gets to 1 % sooner.
+    """
+    kept: dict[str, Prediction] = {}
     for p in predictions:
-        tuned = p.candidate.recommended and p.candidate.key not in _ALWAYS_SHOWN
+        key = p.candidate.key
+        tuned = p.candidate.recommended and key not in _ALWAYS_SHOWN
         if tuned and p.outcome is not Outcome.CONVERGES:
             continue
 
-        twin = next((q for q in kept if q.candidate.key == p.candidate.key), None)
-        if twin is None:
-            kept.append(p)
-        elif p.loss < twin.loss:
-            kept[kept.index(twin)] = p
+        twin = kept.get(key)
+        if twin is None or _better(p, twin):
+            kept[key] = p
 
-    return kept
+    fastest = min((p.to_near for p in kept.values() if safe(p)), default=math.inf)
+    if "quick" in kept and kept["quick"].to_near > fastest:
+        del kept["quick"]
+
+    return list(kept.values())
 
 
-def _subset(runs: Runs, kept: list[int], outputs: int) -> Runs:
-    wide = (np.array(kept)[:, None] * outputs + np.arange(outputs)).ravel()
-    return Runs(
-        runs.steps, runs.squares[:, :, kept], runs.excess[:, :, kept], runs.diverged_at[:, kept],
-        runs.average[:, kept], runs.tail_squares[:, kept], runs.tail_excess[:, kept],
-        runs.final[:, :, wide], runs.tail[:, :, wide],
-    )  # fmt: skip
+def _better(p: Prediction, q: Prediction) -> bool:
+    """Whether the first of two finalists of one kind is better at what that kind is for."""
+    return p.to_near < q.to_near if p.candidate.key == "quick" else p.loss < q.loss
 
 
 def _scaling(
@@ -349,7 +355,8 @@ def _scaling(
     """Whether standardised columns would leave much less, where that is worth a race."""
     best = best_of(tuple(predictions))
     share = 1.0 if best is None else best.loss / seen.start_excess
-    if not asked.try_remedies or share < _NOTHING_LEFT or float(seen.curvature.Q) < _ROUND:
+    done = asked.setup.standardise or not asked.try_remedies
+    if done or share < _NOTHING_LEFT or float(seen.curvature.Q) < _ROUND:
         return None
 
     usual = budget.begin("racing on standardised columns", _RACE)

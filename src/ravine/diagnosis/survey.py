@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +11,9 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.cut import Cut, Indices
+from ravine.diagnosis.batching import Batching, Indices
 from ravine.diagnosis.measurement import Watch, objective_watch, quadratic_watch
 from ravine.diagnosis.minimum import Minimum, minimum_of
-from ravine.diagnosis.row_model import RowModel
 from ravine.problems import LinearModel
 from ravine.problems.extreme_eigenvalues import extreme_eigenvalues
 from ravine.theory.finite_sums.deviations import RowDeviations
@@ -48,10 +48,9 @@ class Survey:
 
     Attributes
     ----------
-    problem
-        The whole objective: of all rows alike, or of all batches alike for a fixed cut.
     model, cut
-        The rows, and how they are cut into batches.
+        The whole objective, of all rows alike or of all batches alike for a fixed cut, and how its
+        rows are cut into batches.
     minimum
         The minimiser, the least value, and the spectrum of the Hessian there.
     local
@@ -72,9 +71,8 @@ class Survey:
         Directions of ``moments`` as columns, shape (d, k).
     """
 
-    problem: LinearModel
-    model: RowModel
-    cut: Cut
+    model: LinearModel
+    cut: Batching
     minimum: Minimum
     local: FloatArray
     bounds: FloatArray
@@ -173,22 +171,15 @@ class Survey:
             scaled = np.sqrt(self.minimum.spectrum)[:, None] * self.minimum.vectors.T
             return quadratic_watch(self.model, self.minimiser, scaled)
 
-        return objective_watch(self.model, self.minimum.value, self.row_weights)
-
-    @cached_property
-    def row_weights(self) -> FloatArray | None:
-        """Weight of each row in the objective, None where all are alike."""
-        sizes = self.cut.sizes
-        if self.cut.recut or (sizes == sizes[0]).all():
-            return None
-
-        return np.repeat(1.0 / (len(sizes) * sizes), sizes)
+        return objective_watch(self.model, self.minimum.value)
 
 
-def survey(problem: LinearModel, cut: Cut) -> Survey:
-    """Find the minimiser, the curvature of the whole and of the batches, and second moments."""
-    model = RowModel(problem.X, problem.loss, problem.l2)
-    minimum = minimum_of(problem, model)
+def survey(model: LinearModel, cut: Batching, *, seconds: float = math.inf) -> Survey:
+    """Find the minimiser, the curvature of the whole and of the batches, and second moments.
+
+    The search for the minimiser of wide data ends after about ``seconds`` of counted work.
+    """
+    minimum = minimum_of(model, seconds=seconds)
     sizes = row_sizes(model)
     shown = min(cut.steps_per_epoch, _SHOWN_BATCHES)
 
@@ -196,7 +187,7 @@ def survey(problem: LinearModel, cut: Cut) -> Survey:
         bounds = _any_batch(model, cut, sizes)
         local = np.stack([_local(model, minimum, cut.batch(b)) for b in range(shown)])
     else:
-        bounds = problem.batch_curvatures
+        bounds = model.batch_curvatures
         local = bounds
         if not model.quadratic:
             every = range(cut.steps_per_epoch)
@@ -210,10 +201,10 @@ def survey(problem: LinearModel, cut: Cut) -> Survey:
         moments, sample, sure, basis = _batch_moments(model, cut, minimum, basis, local[:, 1])
 
     norms = np.linalg.norm(np.stack(gradients), axis=1)
-    return Survey(problem, model, cut, minimum, local, bounds, norms, moments, sample, sure, basis)
+    return Survey(model, cut, minimum, local, bounds, norms, moments, sample, sure, basis)
 
 
-def row_sizes(model: RowModel) -> FloatArray:
+def row_sizes(model: LinearModel) -> FloatArray:
     """‖x_r‖² of every row."""
     if model.sparse:
         return np.asarray(model.X.multiply(model.X).sum(axis=1)).ravel()
@@ -221,7 +212,7 @@ def row_sizes(model: RowModel) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", model.X, model.X))
 
 
-def _any_batch(model: RowModel, cut: Cut, sizes: FloatArray) -> FloatArray:
+def _any_batch(model: LinearModel, cut: Batching, sizes: FloatArray) -> FloatArray:
     """Bounds of every batch that can be cut: λ_max of a mean is at most the mean of the ‖x_r‖²."""
     least = int(cut.sizes.min())
     heaviest = np.sort(sizes)[-least:]
@@ -231,9 +222,14 @@ def _any_batch(model: RowModel, cut: Cut, sizes: FloatArray) -> FloatArray:
     return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
-def _local(model: RowModel, minimum: Minimum, rows: Indices) -> FloatArray:
+def _local(model: LinearModel, minimum: Minimum, rows: Indices) -> FloatArray:
     """Extreme eigenvalues of the Hessian of the mean of some rows, at the minimiser."""
     if model.outputs > 1:
+        # Where the roots are wide, their inner products are those of the rows times small ones.
+        if len(rows) * model.outputs < model.dimension:
+            top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
+            return np.array([0.0, top / len(rows)]) + model.l2
+
         B = model.row_roots(rows, minimum.point)
         flat = np.moveaxis(B, 2, 1).reshape(-1, B.shape[1])
         low, high = extreme_eigenvalues(flat, np.full(len(flat), 1.0 / len(rows)))
@@ -245,7 +241,7 @@ def _local(model: RowModel, minimum: Minimum, rows: Indices) -> FloatArray:
     return np.array(extreme_eigenvalues(block, bend)) + model.l2
 
 
-def _basis(model: RowModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:
+def _basis(model: LinearModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:
     """All curved directions, or those of the largest curvature, the least, and the heavy rows."""
     vectors = minimum.vectors
     if minimum.full and vectors.shape[1] <= MOMENT_DIRECTIONS:
@@ -269,7 +265,7 @@ _Moments = tuple[SecondMoments, Indices, int, FloatArray]
 
 
 def _row_moments(
-    model: RowModel, cut: Cut, minimum: Minimum, basis: FloatArray, sizes: FloatArray
+    model: LinearModel, cut: Batching, minimum: Minimum, basis: FloatArray, sizes: FloatArray
 ) -> _Moments:
     """Moments of batches that are fresh draws of rows, from single rows."""
     k = basis.shape[1]
@@ -289,7 +285,7 @@ def _row_moments(
 
 
 def _batch_moments(
-    model: RowModel, cut: Cut, minimum: Minimum, basis: FloatArray, heaviness: FloatArray
+    model: LinearModel, cut: Batching, minimum: Minimum, basis: FloatArray, heaviness: FloatArray
 ) -> _Moments:
     """Moments of the batches of a fixed cut."""
     k = basis.shape[1]
@@ -312,13 +308,14 @@ def _batch_moments(
 
 
 def _directions(
-    model: RowModel, minimum: Minimum, basis: FloatArray
+    model: LinearModel, minimum: Minimum, basis: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of the whole Hessian within the basis, and the basis turned to diagonalise it."""
     if minimum.full and basis.shape[1] == len(minimum.spectrum):
         return minimum.spectrum, basis
 
-    products = [model.curve(basis[:, j], minimum.point) for j in range(basis.shape[1])]
+    product = model.hessian_at(minimum.point)
+    products = [product(basis[:, j]) for j in range(basis.shape[1])]
     inner = basis.T @ np.stack(products, axis=1)
     values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
 

@@ -14,9 +14,7 @@ USUAL_TIME = 60.0
 """Seconds for a diagnosis unless told otherwise."""
 _TELLING = 0.5
 """Seconds of counted work after which its pace on this machine is known."""
-_BY_THE_CLOCK = (
-    "what the clock did not allow on a slow or busy machine, so that a repeat may differ"
-)
+_BY_THE_CLOCK = "some runs (the machine is slow or busy, so a repeat may differ)"
 
 
 class TimeBudget:

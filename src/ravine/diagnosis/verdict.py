@@ -153,6 +153,9 @@ def times(ratio: float) -> str:
 
 def left_words(result: Diagnosis, excess: Estimate) -> str:
     """An excess loss as a share of the start's: one number where the runs know it, or two."""
+    gap = result.survey.minimum.gap
+    if loss_share(result, excess.value) < gap:
+        return f"less than {percent(gap)}"
     if excess.high - excess.low <= _ONE_NUMBER * excess.value:
         return percent(loss_share(result, excess.value))
 

@@ -6,8 +6,8 @@ the same command gives the same answer on a busy machine and on an idle one.
 
 from __future__ import annotations
 
-from ravine.diagnosis.cut import Cut
-from ravine.diagnosis.row_model import RowModel
+from ravine.diagnosis.batching import Batching
+from ravine.problems.row_model import RowModel
 
 _STEP = 6e-5
 """Seconds of a step beside its arithmetic: two dozen calls of NumPy."""
@@ -17,6 +17,8 @@ _GATHER = 2e-9
 """Seconds to copy a number of the drawn rows."""
 _PRODUCT = 0.25e-9
 """Seconds of a multiplication in a product of small matrices; each step has two of them."""
+_PASS = 0.05e-9
+"""Seconds of a multiplication in a product with the whole table."""
 _SPARSE_PRODUCT = 2e-9
 """Seconds of a multiplication in a product with a sparse batch."""
 _STATE = 8e-9
@@ -26,7 +28,7 @@ _USUAL_SCORE = 25e-9
 """Seconds for the slope of one score, which is an exponential for most losses."""
 
 
-def step_work(model: RowModel, cut: Cut, runs: int, seeds: int) -> float:
+def step_work(model: RowModel, cut: Batching, runs: int, seeds: int) -> float:
     """Seconds of one step of so many runs on each of so many seeds."""
     m = cut.batch_size
     width = runs * model.outputs
@@ -45,7 +47,7 @@ def step_work(model: RowModel, cut: Cut, runs: int, seeds: int) -> float:
 def loss_work(model: RowModel, runs: int, seeds: int) -> float:
     """Seconds to take the whole loss at the points of so many runs on each of so many seeds."""
     points = runs * seeds * model.outputs
-    each = _SPARSE_PRODUCT if model.sparse else _PRODUCT
+    each = _SPARSE_PRODUCT if model.sparse else _PASS
 
     return _STEP + points * (model.entries * each + model.rows * _score(model))
 

@@ -48,15 +48,21 @@ def variable_dtype(name: str) -> np.dtype[Any]:
 
 
 class Assembly:
-    """The variables of all tiles, put in place as they come: what is there need not be joined."""
+    """The dataset of a sweep in memory: the variables of tiles are put in place as they come."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, tiles: list[tuple[int, int]]) -> None:
         self._spec = spec
+        self._tiles = tiles
+        self.total = len(tiles)
         names = variable_names(spec.measures, spec.repeats)
         self._values = {name: np.empty(spec.pixels, variable_dtype(name)) for name in names}
         self._begun = 0  # pixels whose memory has been written to
 
-    def add(self, tile: tuple[int, int], part: dict[str, FloatArray]) -> None:
+    def missing(self) -> list[tuple[int, int]]:
+        """Tiles that are to be computed: all."""
+        return self._tiles
+
+    def keep(self, tile: tuple[int, int], part: dict[str, FloatArray]) -> None:
         """Take the variables of the pixels of a tile."""
         first, last = tile
         for name, values in part.items():

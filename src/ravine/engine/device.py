@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal
-from ravine.engine.kernels.table import kernel_for
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
@@ -61,7 +60,7 @@ def choose_device(device: str, spec: Spec) -> str:
         remedy = f"install it with {_INSTALL} on a machine with an NVIDIA GPU, or use device='cpu'"
         raise DeviceError("device", "one that is there", shown, remedy)
 
-    lack = kernel_for(spec).lacking(spec)
+    lack = spec.kernel.lacking(spec)
     if lack is None:
         return "cuda"
     if device == "auto":

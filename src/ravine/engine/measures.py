@@ -356,8 +356,24 @@ def summarise(
     noisy: bool,
     tiny: float,
     out: FloatArray,
+    *,
+    sup: FloatArray | None = None,
+    samples: int = 0,
 ) -> None:
-    """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields]."""
+    """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields].
+
+    ``sup`` is the sum of ``samples`` sup-norms of the second half; None where it is not wanted.
+    """
     mean = np.empty((_TOGETHER, edges.size - 1))
     start = float(start_square)
     _summarise(bin_sums, edges, start, latest, diverged_at, bool(noisy), tiny, mean, out)
+    out[:, _SUP] = np.nan
+    if sup is not None and samples > 0:
+        known = ~np.isnan(out[:, _FLOOR])
+        out[known, _SUP] = sup[known] / samples
+
+
+def fields_of(out: FloatArray, repeats: int) -> dict[str, FloatArray]:
+    """Measures [trajectories, fields] by name, each of shape (pixels, repeats)."""
+    shaped = out.reshape(-1, repeats, len(FIELDS))
+    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}

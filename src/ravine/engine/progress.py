@@ -19,7 +19,7 @@ class Progress:
     def __init__(self, total: int, done: int = 0, resumable: bool = False) -> None:
         self._total = total
         self._done = done
-        self._remedy = ": run it again with the same store to go on" if resumable else ""
+        self._remedy = ": run it again with the same store to continue" if resumable else ""
         self._since = time.monotonic()
         self._bar: Any = None
         self._task: Any = None

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.linear_method import LinearMethod
 
 Gradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
 """The gradient of step k at the points y."""
@@ -118,6 +119,30 @@ def iterate(
         y = gammas[k + 1] * v
         y += ahead
         state = State(k + 1, ahead, v, y, g, again)
+        yield state
+
+
+def iterate_linear(
+    gradient: Gradient, x: FloatArray, method: LinearMethod, *, steps: int
+) -> Iterator[State]:
+    """The same for a linear method of any memory, from rest; x and y are the points it asks at.
+
+    Examples
+    --------
+    >>> late = LinearMethod.multi_step([1], [0, 0.5])  # gradients that are one step old
+    >>> [float(s.y[0]) for s in iterate_linear(lambda k, y: y, np.ones(1), late, steps=3)]
+    [1.0, 1.0, 0.5, 0.0]
+    """
+    A, B, C = method.state
+    memory = method.at_rest(x)
+    state = State(0, x, np.zeros_like(x), x)
+    yield state
+
+    for k in range(steps):
+        g = gradient(k, state.y)
+        memory = A @ memory + B[:, None] * g
+        y = C @ memory
+        state = State(k + 1, y, y - state.y, y, g)
         yield state
 
 

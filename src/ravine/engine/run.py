@@ -7,7 +7,7 @@ trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from ravine.arguments import (
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
 from ravine.engine.draws.random import NOISE, advance, key_of_seed, output, stream
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled
+from ravine.engine.kernels.compiled import compiled
 from ravine.engine.measures import (
     FIELDS,
     Outcome,
@@ -35,9 +35,10 @@ from ravine.engine.measures import (
     summarise,
     vanished,
 )
-from ravine.engine.recursion import State, iterate
+from ravine.engine.recursion import State, iterate, iterate_linear
 from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED, Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
+from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
 from ravine.problems.problem import Problem
@@ -147,7 +148,7 @@ class Trace(Value):
 @overflow_allowed
 def run(
     problem: Problem,
-    method: Method,
+    method: Method | LinearMethod,
     steps: int,
     *,
     sampling: Sampling | str | None,
@@ -166,7 +167,8 @@ def run(
     problem
         From ``ravine.problems``.
     method
-        One method: alpha, beta and gamma are single numbers.
+        One method: alpha, beta and gamma are single numbers. Or a ``LinearMethod`` of any memory,
+        without restart and schedule.
     steps
         Gradient steps, at least 1.
     sampling
@@ -197,10 +199,8 @@ def run(
     ('DIVERGED', (2001,))
     """
     count = whole("steps", steps, 1, remedy="give a number of steps, e.g. 1000")
-    alpha, beta, gamma = (
-        one_number(name, getattr(method, name), remedy="give one method, not a plane of them")
-        for name in ("alpha", "beta", "gamma")
-    )
+    parameters = _parameters(method, restart, schedule)
+    alpha, beta, gamma = parameters.values()
     variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
     rule = None if sampling is None else Sampling.parse(sampling)
     kind, period = restart_rule(restart)
@@ -209,7 +209,7 @@ def run(
     refuse_too_large("steps", needed, count, "take fewer steps, or sweep, which keeps none of them")
     key = key_of_seed(seed)
     betas = momenta(schedule, count).of(beta)
-    gammas = betas if method.is_nesterov else np.full(count + 1, gamma)
+    gammas = betas if gamma == beta else np.full(count + 1, gamma)
     indices = np.zeros((count, 1), np.int64)
     if rule is not None:
         indices = sampled_indices(
@@ -218,22 +218,24 @@ def run(
 
     noise = _noise(problem, rule, count, variance, key, trajectory)
     steps_of = _Steps(problem, indices, noise, sampled=rule is not None, kind=kind, period=period)
-    states = iterate(
-        steps_of.gradient,
-        _start(problem, start),
-        steps=count,
-        alpha=alpha,
-        betas=betas,
-        gammas=gammas,
-        restarts=None if kind == NEVER else steps_of.restarts,
-    )
+    first = _start(problem, start)
+    if isinstance(method, LinearMethod):
+        states = iterate_linear(steps_of.gradient, first, method, steps=count)
+    else:
+        states = iterate(
+            steps_of.gradient,
+            first,
+            steps=count,
+            alpha=alpha,
+            betas=betas,
+            gammas=gammas,
+            restarts=None if kind == NEVER else steps_of.restarts,
+        )
 
     made_by = {
         "problem": problem.name,
         **problem.parameters,
-        "alpha": alpha,
-        "beta": beta,
-        "gamma": gamma,
+        **parameters,
         "steps": count,
         "sampling": "full gradient" if rule is None else rule.value,
         "batch": batch,
@@ -248,6 +250,22 @@ def run(
     force = alpha * np.sqrt(variance * problem.dimension)
     with np.errstate(over="ignore", invalid="ignore"):
         return _trace(problem, states, indices, betas, noisy, force, made_by)
+
+
+def _parameters(
+    method: Method | LinearMethod, restart: object, schedule: Schedule | None
+) -> dict[str, float]:
+    """Step size, momentum and look-ahead; of a linear method its gain at rest stands for alpha."""
+    if isinstance(method, LinearMethod):
+        for name, value in (("restart", restart), ("schedule", schedule)):
+            if value is not None:
+                remedy = "it has no velocity of its own to set"
+                raise Refusal(name, "left out with a LinearMethod", repr(value), remedy)
+        return {"alpha": float(method.numerator.sum()), "beta": 0.0, "gamma": 0.0}
+
+    remedy = "give one method, not a plane of them"
+    names = ("alpha", "beta", "gamma")
+    return {name: one_number(name, getattr(method, name), remedy=remedy) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,24 +399,18 @@ def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
     return x0
 
 
-def _new_normals(fingerprint: int) -> Callable[..., None]:
-    @compiled
-    def normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
-        for j in range(out.shape[1] if fingerprint >= 0 else 0):
-            s0, s1, s2, s3 = stream(seed, identity, np.uint32(j), NOISE)
-            for k in range(0, out.shape[0], 2):
-                first = output(s0, s3)
-                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-                even, odd = normal_pair(first, output(s0, s3))
-                s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-                out[k, j] = even
-                if k + 1 < out.shape[0]:
-                    out[k + 1, j] = odd
-
-    return normals
-
-
-_normals = _new_normals(FINGERPRINT)
+@compiled
+def _normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
+    for j in range(out.shape[1]):
+        s0, s1, s2, s3 = stream(seed, identity, np.uint32(j), NOISE)
+        for k in range(0, out.shape[0], 2):
+            first = output(s0, s3)
+            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+            even, odd = normal_pair(first, output(s0, s3))
+            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+            out[k, j] = even
+            if k + 1 < out.shape[0]:
+                out[k + 1, j] = odd
 
 
 def _noise(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -23,7 +24,7 @@ from ravine.arguments import (
 )
 from ravine.engine.draws.index_sampling import check_batch
 from ravine.engine.draws.random import key_of_seed
-from ravine.engine.kernels.table import kernel_for
+from ravine.engine.kernels.table import Kernel, kernel_for
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
 from ravine.engine.schedule import Schedule, Tail, momenta
@@ -81,6 +82,11 @@ class Spec:
     def sampled(self) -> bool:
         """Whether gradients are of drawn terms, and not of the whole objective."""
         return self.sampling is not None and self.problem.terms > 1
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What runs the tiles of this sweep."""
+        return kernel_for(self)
 
     def parameters(self, pixel: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Alpha, beta and gamma of each pixel."""
@@ -144,7 +150,7 @@ def checked_spec(
     # Two tables of the momentum of each step, and what they are made from.
     refuse_too_large("steps", 64 * spec.steps, spec.steps, "take fewer steps")
     momenta(spec.schedule, spec.steps)
-    kernel_for(spec).check(spec)
+    spec.kernel.check(spec)
     return spec
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -46,28 +46,16 @@ _AXES = ("alphas", "betas", "gammas")
 _SPACED = ("start", "stop", "count")
 
 
-class SpecFileRefusal(Refusal):
-    """A refusal that says in which file, and on which line of it, the value stands."""
-
-    def __init__(self, refusal: Refusal, name: str, file: str, line: int | None) -> None:
-        super().__init__(name, refusal.rule, refusal.value, refusal.remedy)
-        self.place = file if line is None else f"{file}, line {line}"
-
-    def __str__(self) -> str:
-        return f"{self.place}: {super().__str__()}"
-
-
 @dataclass(frozen=True)
 class SpecFile:
-    """A file that has been read: the arguments of its sweep, and its text to point into."""
+    """A file that has been read, and the arguments of its sweep."""
 
     path: Path
-    text: str
     arguments: dict[str, Any]
 
     def sweep(self, **others: Any) -> xr.Dataset:
         """Run the sweep; ``others`` are further arguments, which win over those of the file."""
-        with _pointing(self.path, self.text, (), elsewhere=tuple(others)):
+        with _named(f"{self.path.name}: ", elsewhere=tuple(others)):
             return sweep(**self.arguments | others)
 
 
@@ -89,8 +77,8 @@ def read_spec_file(path: str | PathLike[str]) -> SpecFile:
 
     Raises
     ------
-    SpecFileRefusal
-        In one line with the file, the line and the key that is wrong.
+    Refusal
+        In one line with the file and the key that is wrong.
 
     Examples
     --------
@@ -103,68 +91,66 @@ def read_spec_file(path: str | PathLike[str]) -> SpecFile:
     ...     read_spec_file(file)
     Traceback (most recent call last):
     ...
-    ravine.engine.spec_file.SpecFileRefusal: spec.toml, line 5: problem.x0 must be given, got none:
-    add it to [problem]
+    ravine.arguments.Refusal: spec.toml: problem.x0 must be given, got none: add it
     """
     file = Path(path)
-    if file.is_fifo() or file.is_char_device():
-        # Nobody may ever write to it: reading would wait for ever.
-        raise Refusal("spec", "a specification file", file, "write it to a file first")
+    if not file.is_file():
+        raise Refusal("spec", "a specification file", file, "there is no such file")
 
     try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        rule = "a specification file"
-        raise Refusal("spec", rule, file, "there is no such file") from None
-    except (IsADirectoryError, UnicodeDecodeError):
-        rule = "a specification file"
-        raise Refusal("spec", rule, file, "it is no text in UTF-8") from None
-
-    try:
-        table = tomllib.loads(text)
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise Refusal("spec", "a specification file", file, "it is not text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{file.name}: {error}: mend the TOML there") from None
+        raise ValueError(f"{file.name}: {error}: correct the TOML there") from None
 
-    _check_keys(file, text, table)
-    arguments = {
-        name: _axis(file, text, name, value) if name in _AXES else value
-        for name, value in table.items()
-        if name != "problem"
-    }
+    with _named(f"{file.name}: "):
+        _check_keys(sweep, table)
+        arguments = {
+            name: _axis(name, value) if name in _AXES else value for name, value in table.items()
+        }
+        arguments["problem"] = _problem(file.parent, table["problem"])
 
-    arguments["problem"] = _problem(file, text, table["problem"])
-    return SpecFile(file, text, arguments)
+    return SpecFile(file, arguments)
 
 
-def _check_keys(file: Path, text: str, table: dict[str, Any]) -> None:
-    """Refuse misspelt keys and missing ones."""
-    accepted = inspect.signature(sweep).parameters
-    for key in table:
-        if key not in accepted:
-            raise _located(file, text, (key,), unknown_argument(key, "sweep", accepted))
+@contextmanager
+def _named(before: str, elsewhere: tuple[str, ...] = ()) -> Iterator[None]:
+    """Put the file or the table of a key before its name in a refusal.
+
+    A refusal of a name from ``elsewhere`` has nothing to do with the file.
+    """
+    try:
+        yield
+    except Refusal as refusal:
+        if refusal.name in elsewhere:
+            raise
+        name = before + refusal.name
+        raise Refusal(name, refusal.rule, refusal.value, refusal.remedy) from refusal
+
+
+def _check_keys(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Refuse keys that are not arguments of a function, and arguments that are missing."""
+    accepted = inspect.signature(function).parameters
+    for name in given:
+        if name not in accepted:
+            raise unknown_argument(name, function.__name__, accepted)
 
     for name, parameter in accepted.items():
-        if parameter.default is inspect.Parameter.empty and name not in table:
-            missing = Refusal(name, "given", "none", "add it, before any [table]")
-            raise SpecFileRefusal(missing, name, file.name, None)
-
-    if not isinstance(table["problem"], dict) or "kind" not in table["problem"]:
-        remedy = f"kind = one of {', '.join(KINDS)}"
-        no_kind = Refusal("problem", "a table with a kind", "none", remedy)
-        raise _located(file, text, ("problem",), no_kind)
+        if parameter.default is inspect.Parameter.empty and name not in given:
+            raise Refusal(name, "given", "none", "add it")
 
 
-def _axis(file: Path, text: str, name: str, value: Any) -> Any:
+def _axis(name: str, value: Any) -> Any:
     """A list as it is, or the numbers that {start, stop, count} describes."""
     if not isinstance(value, dict):
         return value
 
     if set(value) != set(_SPACED):
         rule = "a list, or a table of start, stop and count"
-        other = Refusal(name, rule, ", ".join(value) or "nothing", "give those")
-        raise _located(file, text, (name,), other)
+        raise Refusal(name, rule, ", ".join(value) or "nothing", "give those")
 
-    with _pointing(file, text, (name,)):
+    with _named(f"{name}."):
         start = one_number("start", value["start"], remedy="give a number")
         stop = one_number("stop", value["stop"], remedy="give a number")
         count = whole("count", value["count"], 1, remedy="e.g. 64")
@@ -173,39 +159,28 @@ def _axis(file: Path, text: str, name: str, value: Any) -> Any:
         return np.linspace(start, stop, count)
 
 
-def _problem(file: Path, text: str, table: dict[str, Any]) -> Any:
+def _problem(folder: Path, table: Any) -> Any:
     """Make the problem that a table describes, with linear algebra that repeats to the bit."""
-    kind = table["kind"]
+    kind = table.get("kind") if isinstance(table, dict) else None
     if kind not in KINDS:
-        unknown = Refusal("kind", f"one of {', '.join(KINDS)}", repr(kind), "pick one")
-        raise _located(file, text, ("problem", "kind"), unknown)
+        remedy = f"kind = one of {', '.join(KINDS)}"
+        raise Refusal("problem", "a table with a kind", repr(kind), remedy)
 
     make = getattr(problems, kind)
     given = {name: value for name, value in table.items() if name != "kind"}
-    accepted = inspect.signature(make).parameters
-    for name in given:
-        if name not in accepted:
-            raise _located(file, text, ("problem", name), unknown_argument(name, kind, accepted))
-
-    for name, parameter in accepted.items():
-        if parameter.default is inspect.Parameter.empty and name not in given:
-            missing = Refusal(name, "given", "none", "add it to [problem]")
-            # There is no line for what is missing: that of the kind asks for it.
-            line = line_of(text, ("problem", "kind"))
-            raise SpecFileRefusal(missing, f"problem.{name}", file.name, line)
-
-    with _pointing(file, text, ("problem",)), one_blas_thread():
-        return make(**{name: _value(file, name, value) for name, value in given.items()})
+    with _named("problem."), one_blas_thread():
+        _check_keys(make, given)
+        return make(**{name: _value(folder, name, value) for name, value in given.items()})
 
 
-def _value(file: Path, name: str, value: Any) -> Any:
+def _value(folder: Path, name: str, value: Any) -> Any:
     """An argument of a problem: as it is, from a file, or a curvature."""
     if not isinstance(value, dict):
         return value
 
     if set(value) == {"file"}:
         try:
-            return np.load(file.parent / value["file"], allow_pickle=False)
+            return np.load(folder / value["file"], allow_pickle=False)
         except (OSError, ValueError, EOFError):
             rule = "in an NPY file"
             remedy = "write one with numpy.save"
@@ -216,56 +191,3 @@ def _value(file: Path, name: str, value: Any) -> Any:
 
     remedy = "give the value itself, or {file = 'X.npy'}"
     raise Refusal(name, "a value", f"a table of {', '.join(value)}", remedy)
-
-
-@contextmanager
-def _pointing(
-    file: Path, text: str, table: tuple[str, ...], *, elsewhere: tuple[str, ...] = ()
-) -> Iterator[None]:
-    """Add the file, and the line of the key in ``table`` that it is about, to a refusal.
-
-    A refusal of a name from ``elsewhere`` has nothing to do with the file.
-    """
-    try:
-        yield
-    except Refusal as refusal:
-        if refusal.name in elsewhere:
-            raise
-        raise _located(file, text, (*table, refusal.name), refusal) from refusal
-
-
-def _located(file: Path, text: str, key: tuple[str, ...], refusal: Refusal) -> SpecFileRefusal:
-    """Point a refusal to the line of its key; to that of the table where the key is not there."""
-    line = line_of(text, key)
-    if line is None:
-        return SpecFileRefusal(refusal, refusal.name, file.name, line_of(text, key[:-1]))
-
-    return SpecFileRefusal(refusal, ".".join(key), file.name, line)
-
-
-def line_of(text: str, key: tuple[str, ...]) -> int | None:
-    r"""Number of the line on which the statement begins that gives ``key`` its value.
-
-    A TOML file can be cut only after a whole statement: the first beginning of the file that can
-    be read and has the key ends with that statement, which begins after the longest shorter one.
-
-    Examples
-    --------
-    >>> line_of("a = [1,\n2]\n[t]\nb = 'c = 1'\nc = [\n3]", ("t", "c"))
-    5
-    """
-    lines = text.split("\n")
-    before = 0
-    for end in range(len(lines) + 1):
-        try:
-            table: Any = tomllib.loads("\n".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-
-        for name in key:
-            table = table.get(name) if isinstance(table, dict) else None
-        if key and table is not None:
-            return before + 1
-        before = end
-
-    return None

@@ -7,7 +7,7 @@ them, here or on a cluster, and assembles the dataset, in memory or in a store.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from ravine.engine.storage.store import TileStore
 
 
 @overflow_allowed
@@ -151,58 +153,36 @@ def sweep(
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
     if threads is not None:
         whole("threads", threads, 1, remedy="give a number of threads, or leave it out")
-    if store is None:
-        return _in_memory(spec, tile, threads, cluster)
 
-    return _in_store(spec, store, tile, threads, cluster)
+    with _new_result(spec, tile, store) as result:
+        todo = result.missing()
+        done = result.total - len(todo)
+        with (
+            Progress(result.total, done, resumable=store is not None) as progress,
+            closing(_finished(spec, todo, threads, cluster)) as finished,
+        ):
+            for where, part in finished:
+                result.keep(where, part)
+                progress.advance()
+
+        return result.dataset()
 
 
-def _in_memory(
-    spec: Spec, tile: int | None, threads: int | None, cluster: str | Client | None
-) -> xr.Dataset:
-    """Run all tiles and join them."""
+def _new_result(
+    spec: Spec, tile: int | None, store: str | PathLike[str] | None
+) -> AbstractContextManager[Assembly | TileStore]:
+    """Where finished tiles are kept: in memory, or in a store that may have some already."""
+    tiles = cut_plane(spec, tile)
+    if store is not None:
+        from ravine.engine.storage.store import TileStore
+
+        return TileStore(store, spec, tiles[0][1])
+
     # Every measure of a pixel with its standard error, once in parts and once joined.
     size = 32 * (len(spec.measures) + 1) * spec.pixels
     remedy = "take fewer, or keep them in a store"
     refuse_too_large("alphas", size, f"{spec.pixels} pixels", remedy)
-    tiles = cut_plane(spec, tile)
-    assembly = Assembly(spec)
-
-    with (
-        Progress(len(tiles)) as progress,
-        closing(_finished(spec, tiles, threads, cluster)) as finished,
-    ):
-        for where, part in finished:
-            assembly.add(where, part)
-            progress.advance()
-
-    return assembly.dataset()
-
-
-def _in_store(
-    spec: Spec,
-    path: str | PathLike[str],
-    tile: int | None,
-    threads: int | None,
-    cluster: str | Client | None,
-) -> xr.Dataset:
-    """Run the tiles that a store does not hold yet, and put them there."""
-    from ravine.engine.storage.store import TileStore
-
-    first, last = cut_plane(spec, tile)[0]
-
-    with TileStore(path, spec, last - first) as store:
-        todo = store.missing()
-        done = store.total - len(todo)
-        with (
-            Progress(store.total, done, resumable=True) as progress,
-            closing(_finished(spec, todo, threads, cluster)) as finished,
-        ):
-            for where, part in finished:
-                store.keep(where, part)
-                progress.advance()
-
-        return store.dataset()
+    return nullcontext(Assembly(spec, tiles))
 
 
 def _finished(

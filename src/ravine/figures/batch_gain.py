@@ -7,13 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine import __version__
-from ravine.figures.style import BLUE, GREY, ORANGE, RED, name_panels, panels
+from ravine.arguments import FloatArray
+from ravine.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    legend_below,
+    name_panels,
+    panels,
+    styled,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
     from ravine.theory.tuning.batch_gain import BatchGain
+    from ravine.theory.tuning.useful_batch import BatchSizes
 
 
 def batch_gain_data(result: BatchGain) -> xr.Dataset:
@@ -44,42 +57,63 @@ def batch_gain_data(result: BatchGain) -> xr.Dataset:
             "Q": float(result.curvature.Q),
             "L_max": result.L_max,
             "mu_min": result.mu_min,
-            "critical_batch_size": result.critical,
+            "smallest_stable_batch": result.critical,
             "sentence": result.sentence,
             "ravine_version": __version__,
         },
     )
 
 
-def draw_batch_gain(data: xr.Dataset) -> Figure:
-    """Draw :func:`batch_gain_data`: steps against batch size, and the gain of momentum."""
-    figure, axes = panels(1, 2, height=3.0)
+def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Batch size and steps to a tenth on the curve (N_min/N)² + √(S_min/S) = 1, for x > 1.
+
+    Tuned Nesterov with Q → ∞: b = K √(16 Q x³(x-1)/3) and N = N_min/√(1 - 1/x).
+    """
+    sizes = steepness * np.sqrt(16.0 / 3.0 * Q * x**3 * (x - 1.0))
+    steps = np.log(10.0) * np.sqrt(0.75 * Q) / np.sqrt(1.0 - 1.0 / x)
+    return sizes, steps
+
+
+@styled
+def draw_batch_gain(data: xr.Dataset, three: BatchSizes) -> Figure:
+    """Draw :func:`batch_gain_data`: steps and samples against batch size, with three marks."""
+    figure, axes = panels(1, 2, height=3.2)
     left, right = axes[0]
     sizes = data["batch_size"].values
-    left.loglog(sizes, data["sgd_steps"], "s-", color=ORANGE, markersize=4, label="best SGD")
-    left.loglog(
-        sizes, data["momentum_steps"], "o-", color=BLUE, markersize=4, label="best with momentum"
-    )
-    left.set_ylabel("steps to a tenth of the error", fontsize=8.0)
-    left.set_title("guaranteed for every problem", fontsize=8.0)
-
-    right.semilogx(sizes, data["gain"], "o-", color=BLUE, markersize=4, label="gain of momentum")
-    right.axhline(1.0, color=GREY, linewidth=0.8)
-    right.set_ylabel("times fewer steps than SGD", fontsize=8.0)
-    right.set_title(
-        f"Q = {data.attrs['Q']:g}, L_max/L = {data.attrs['L_max'] / data.attrs['L']:g}",
-        fontsize=8.0,
-    )
-
-    critical = data.attrs["critical_batch_size"]
-    for axis in (left, right):
-        axis.set_xlabel("batch size", fontsize=8.0)
-        axis.axvline(
-            critical, color=RED, linestyle="--", label="usual Nesterov parameters are safe beyond"
+    x = 1.0 + np.geomspace(1e-3, 30.0, 200)
+    law_sizes, law_steps = tradeoff_law(data.attrs["Q"], data.attrs["L_max"] / data.attrs["L"], x)
+    inside = (law_sizes >= sizes[0]) & (law_sizes <= sizes[-1])
+    for axis, weight in ((left, 1.0), (right, sizes)):
+        axis.loglog(
+            sizes, weight * data["sgd_steps"], "s-", color=ORANGE, markersize=4, label="best SGD"
         )
-        axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
+        axis.loglog(
+            sizes, weight * data["momentum_steps"], "o-", color=BLUE, markersize=4,
+            label="best with momentum",
+        )  # fmt: skip
+        law_weight = 1.0 if axis is left else law_sizes
+        axis.loglog(
+            law_sizes[inside], (law_weight * law_steps)[inside], "--", color=BLACK, linewidth=0.9,
+            label="law for large Q",
+        )  # fmt: skip
 
+    marks = (
+        (three.momentum_pays, GREEN, "momentum pays from here"),
+        (three.stable, RED, "textbook Nesterov is stable from here"),
+        (three.useful.size, PURPLE, "half of the samples are wasted from here"),
+    )
+    left.set_ylabel("steps to a tenth of the error")
+    right.set_ylabel("samples to a tenth of the error")
+    for axis in (left, right):
+        axis.set_xlabel("batch size")
+        axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
+        for place, colour, words in marks:
+            if sizes[0] <= place <= sizes[-1]:
+                axis.axvline(place, color=colour, linestyle=":", linewidth=1.4, label=words)
+
+    share = data.attrs["L_max"] / data.attrs["L"]
+    left.set_title("guaranteed for every problem")
+    right.set_title(f"Q = {data.attrs['Q']:g}, L_max/L = {share:g}")
     name_panels(axes)
-    handles = [*left.get_lines()[:2], left.get_lines()[-1]]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7.5)
+    legend_below(figure, left.get_lines(), 3)
     return figure

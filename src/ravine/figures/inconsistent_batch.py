@@ -12,12 +12,12 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import BLUE, GREY, RED, legend_below, name_panels, panels
+from ravine.figures.style import BLUE, GREY, RED, legend_below, name_panels, panels, styled
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
-from ravine.theory.finite_sums.odd_term import odd_term_moment
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -180,7 +180,9 @@ def _measured(
         out["mean"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
     else:
         squares = horizon**2
-        exact = odd_term_moment(MU, L, nesterov(curvature), n=n, sampling=rule, steps=HORIZON)[-1]
+        exact = inconsistent_term_moment(
+            MU, L, nesterov(curvature), n=n, sampling=rule, steps=HORIZON
+        )[-1]
         half = z * squares.std() / np.sqrt(trajectories)
         mean = squares.mean()
         out["square"] = (float(exact), mean, mean - half, mean + half)
@@ -247,6 +249,7 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
     return {"compared": float(compared), "inside": float(inside)}
 
 
+@styled
 def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     """Draw Figure 2: the third coordinate for each n, with its growth."""
     from matplotlib.lines import Line2D
@@ -257,7 +260,6 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         _draw_run(axis, data.sel(n=n), int(n))
 
-    axes[0, 0].set_ylabel("third coordinate of y − x*")
     ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
     runs = [
         np.abs(run[: end + 1]).max() for run, end in zip(data["third"].values, ends, strict=True)
@@ -289,7 +291,7 @@ def _draw_run(axis: Axes, one: xr.Dataset, n: int) -> None:
     axis.axhline(0.0, color="black", linewidth=0.5)
     exact = float(one["almost_sure_exact"].sel(sampling=DRAWN.value))
     axis.set_title(f"n = {n}: {exact:.5f} per step")
-    axis.set_xlabel("step k")
+    axis.set(xlabel="step k", ylabel="third coordinate of y − x*")
     axis.set_xlim(0, shown)
 
 

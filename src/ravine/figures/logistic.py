@@ -14,8 +14,10 @@ from ravine.figures.style import (
     NOTHING,
     cell_centres,
     cell_edges,
+    legend_below,
     name_panels,
     panels,
+    styled,
 )
 from ravine.methods import Method, nesterov
 from ravine.problems.logistic import multinomial_logistic
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEMS = ((30.0, 1.0, 0.03986), (45.0, 0.5, 0.01989), (60.0, 0.3, 0.01361))
-"""Condition number wished for, separation of the classes, weight of the regulariser."""
+"""Condition number aimed at, separation of the classes, weight of the regulariser."""
 
 SIGMA2 = 1e-20
 """Of the noise on each coordinate: small, so that many decades of decay lie above its floor."""
@@ -128,7 +130,7 @@ def _settled(swept: xr.Dataset, distance: float, L: float, steps: int) -> FloatA
     The fitted rate, where it explains how close the run came. It need not: gradients of the loss
     are bounded, so a step that is too large ends in a cycle around x*, not at infinity. And for
     steps below 1/L, where there are no cycles, a run can be too slow to fit before it ends: there
-    the mean factor a step counts.
+    the mean factor per step counts.
     """
     from ravine.engine.measures import Outcome
 
@@ -146,7 +148,7 @@ def _settled(swept: xr.Dataset, distance: float, L: float, steps: int) -> FloatA
 
 
 def _curvature_met(problem: Problem, seed: int) -> Curvature:
-    """Extreme eigenvalues of the Hessian at every point of a run with the usual parameters."""
+    """Extreme eigenvalues of the Hessian at every point of a run with the standard parameters."""
     from ravine.engine.run import run
 
     trace = run(
@@ -185,6 +187,7 @@ def _least(rates: FloatArray, window: tuple[int, ...]) -> float:
     return float(np.median(around, axis=tuple(range(-len(window), 0))).min())
 
 
+@styled
 def draw_noisy_logistic(data: xr.Dataset) -> Figure:
     """Draw the rate maps with the line beta = 0 and the contour of the quadratic theory."""
     from matplotlib import colormaps
@@ -207,20 +210,18 @@ def draw_noisy_logistic(data: xr.Dataset) -> Figure:
             colors=[CONTOUR], linewidths=1.0,
         )  # fmt: skip
         axis.axhline(0.0, color="white", linestyle="--", linewidth=1.0)
-        axis.set_title(f"Q = {float(one['Q']):.1f}: {speed[i]:.2f} × SGD", fontsize=8.0)
-        axis.set_xlabel("step size αL", fontsize=8.0)
+        axis.set_title(f"Q = {float(one['Q']):.1f}: {speed[i]:.2f} × SGD")
+        axis.set(xlabel="step size αL", ylabel="momentum β")
 
-    axes[0, 0].set_ylabel("momentum β", fontsize=8.0)
     bar = figure.colorbar(image, ax=axes, aspect=30, pad=0.01)
     bar.set_ticks([0.6, 0.7, 0.8, 0.9, 1.0])
-    bar.set_label("fitted rate a step", fontsize=8.0)
-    bar.ax.tick_params(labelsize=7.0)
+    bar.set_label("fitted rate per step")
     name_panels(axes)
     handles = [
         Line2D([], [], color="#9a9a9a", linestyle="--", label="β = 0: SGD (white)"),
         Line2D([], [], color=CONTOUR, label="ρ = 1 of a quadratic with the same μ, L"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5)
+    legend_below(figure, handles, 2)
     return figure
 
 

@@ -18,6 +18,7 @@ from ravine.figures.style import (
     RED,
     name_panels,
     panels,
+    styled,
 )
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems.worst_case import worst_case_quadratic
@@ -60,8 +61,9 @@ def negative_momentum(
 ) -> xr.Dataset:
     """Data of the figure: E‖y - x*‖² after a tail with another momentum, exact and measured.
 
-    Worst-case quadratic, Q = 32, d = 100, noise of variance 1 a coordinate. Usual Nesterov runs
-    from x* until it is at its noise floor; the last steps take another momentum at the same alpha.
+    Worst-case quadratic, Q = 32, d = 100, noise of variance 1 per coordinate. Standard Nesterov
+    runs from x* until it is at its noise floor; the last steps take another momentum at the same
+    alpha.
 
     Parameters
     ----------
@@ -88,14 +90,14 @@ def negative_momentum(
     import xarray as xr
 
     problem = worst_case_quadratic(Q, DIMENSION)
-    usual = nesterov(problem.curvature)
+    standard = nesterov(problem.curvature)
 
     def after(tail: Method) -> list[FloatArray]:
         """Exact mean squares for every length of a tail."""
-        return [_after(problem.eigenvalues, usual, tail, steps, length) for length in lengths]
+        return [_after(problem.eigenvalues, standard, tail, steps, length) for length in lengths]
 
-    without = float(_after(problem.eigenvalues, usual, usual, steps, 0))
-    exact = np.array([after(Method(usual.alpha, beta)) for beta in betas])
+    without = float(_after(problem.eigenvalues, standard, standard, steps, 0))
+    exact = np.array([after(Method(standard.alpha, beta)) for beta in betas])
     sgd_step = np.array(after(sgd(problem.curvature)))
     measured, errors = _measured(betas, lengths, steps, trajectories, seed)
 
@@ -126,14 +128,14 @@ def negative_momentum(
 
 
 def _after(
-    eigenvalues: FloatArray, usual: Method, tail: Method, steps: int, length: int
+    eigenvalues: FloatArray, standard: Method, tail: Method, steps: int, length: int
 ) -> FloatArray:
     """Exact E‖y - x*‖² after steps, the last ``length`` of them with ``tail``, from rest at x*."""
     state = np.zeros((len(eigenvalues), 2, 2))
-    for method, count in ((usual, steps - length), (tail, length)):
+    for method, count in ((standard, steps - length), (tail, length)):
         if method is tail and count:
-            # y of the last step before the tail looked ahead with the usual momentum.
-            shift = np.array([[1.0, float(tail.gamma) - float(usual.gamma)], [0.0, 1.0]])
+            # y of the last step before the tail looked ahead with the standard momentum.
+            shift = np.array([[1.0, float(tail.gamma) - float(standard.gamma)], [0.0, 1.0]])
             state = shift @ state @ shift.T
 
         state = _steps(eigenvalues, method, state, count)
@@ -166,14 +168,14 @@ def _measured(
     from ravine.engine.schedule import Tail
 
     problem = worst_case_quadratic(Q, DIMENSION)
-    usual = nesterov(problem.curvature)
+    standard = nesterov(problem.curvature)
 
     mean = np.empty((len(betas), len(lengths)))
     error = np.empty((len(betas), len(lengths)))
     for i, beta in enumerate(betas):
         for j, length in enumerate(lengths):
             runs = ensemble(
-                problem, usual, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
+                problem, standard, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
                 schedule=Tail(length, beta) if length else None, seed=seed,
                 start=problem.minimiser,
             )  # fmt: skip
@@ -215,6 +217,7 @@ def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
     return negative.min(axis=0) / plain, critical / plain
 
 
+@styled
 def draw_negative_momentum(data: xr.Dataset) -> Figure:
     """Draw what a tail leaves of the error, the stationary variances, and the cost in rate."""
     figure, axes = panels(1, 3, height=2.9)
@@ -243,11 +246,9 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
     ticks = [0.5, 2, 8, 32, 128]
     left.set_xticks(ticks, ["0", "2", "8", "32", "128"])
     left.minorticks_off()
-    left.set(
-        xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, None)
-    )
-    left.set_title("tail after usual Nesterov, Q = 32", fontsize=7.5)
-    left.legend(fontsize=6.0, frameon=False)
+    left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2))
+    left.set_title("tail after standard Nesterov, Q = 32")
+    left.legend(loc="upper right", ncols=2, columnspacing=0.8)
 
 
 def _draw_variances(middle: Axes, data: xr.Dataset) -> None:
@@ -265,8 +266,8 @@ def _draw_variances(middle: Axes, data: xr.Dataset) -> None:
     middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
     middle.minorticks_off()
     middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
-    middle.set_title("one direction; ▼ least", fontsize=7.5)
-    middle.legend(fontsize=6.5, frameon=False)
+    middle.set_title("one direction; ▼ least")
+    middle.legend()
 
 
 def _draw_equal_rates(right: Axes, data: xr.Dataset) -> None:
@@ -276,8 +277,8 @@ def _draw_equal_rates(right: Axes, data: xr.Dataset) -> None:
     right.plot(data["rate"], data["fixed_rate_critical"], "s-", color=GREEN, markersize=3,
                label="critical damping, β > 0")  # fmt: skip
     right.set(xlabel="rate ρ, the same for all", ylabel="Var y / SGD's", ylim=(0.0, 1.1))
-    right.set_title("at equal speed", fontsize=7.5)
-    right.legend(fontsize=6.5, frameon=False)
+    right.set_title("at equal speed")
+    right.legend()
 
 
 def _findings(data: xr.Dataset) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from ravine.figures.entry import FigureEntry, at_each_ratio
 from ravine.figures.parameter_map import draw_safe_step, map_plane, parameter_map
 from ravine.figures.plane import draw_plane
-from ravine.figures.style import legend_below, name_panels, panels
+from ravine.figures.style import legend_below, name_panels, panels, styled
 from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def areas(data: xr.Dataset) -> dict[str, list[float]]:
     return shares | {"nested": ordered.mean(axis=(1, 2)).tolist()}
 
 
+@styled
 def draw_nested_regions(data: xr.Dataset) -> Figure:
     """Draw the nested regions, a panel for each Q."""
     figure, axes = panels(1, data.sizes["Q"], height=3.2, sharey=True)

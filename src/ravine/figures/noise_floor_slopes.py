@@ -1,4 +1,4 @@
-"""What momentum does to noise: the floor of usual Nesterov against SGD over Q."""
+"""What momentum does to noise: the floor of standard Nesterov against SGD over Q."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import BLUE, GREEN, RED, name_panels, panels
+from ravine.figures.style import METHODS, RED, name_panels, panels, styled
 from ravine.methods import Method, gradient_descent, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
 from ravine.theory.noise.moments import (
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 COPIES = 32
 """Directions of curvature mu that are run side by side, to average over."""
 
-METHODS = {"nesterov": nesterov, "sgd": sgd, "gradient_descent": gradient_descent}
+CHOSEN = {"nesterov": nesterov, "sgd": sgd, "gradient_descent": gradient_descent}
 """Each from a curvature to its parameters."""
 
-_WORDS = {
-    "nesterov": ("usual Nesterov", RED, "o"),
-    "sgd": ("SGD, α = 2/(μ+L)", BLUE, "s"),
-    "gradient_descent": ("SGD, α = 1/L", GREEN, "^"),
+_LOOKS = {
+    "nesterov": METHODS["nesterov"],
+    "sgd": METHODS["sgd"],
+    "gradient_descent": METHODS["one-over-L"],
 }
 
 
@@ -62,14 +62,14 @@ def noise_floor_slopes(
     ratios = np.geomspace(2.0, 1e4, 14) if Q is None else np.asarray(Q, dtype=np.float64)
     curvature = Curvature(1.0 / ratios, np.ones_like(ratios))
     rows = []
-    for i, choose in enumerate(METHODS.values()):
+    for i, choose in enumerate(CHOSEN.values()):
         method = choose(curvature)
         measured, errors = _measured(ratios, method, repeats, seed + i)
         rows.append({**_exact(curvature, method), "measured": measured, "measured_se": errors})
 
     return xr.Dataset(
         {name: (("algorithm", "Q"), np.stack([row[name] for row in rows])) for name in rows[0]},
-        coords={"algorithm": list(METHODS), "Q": ratios},
+        coords={"algorithm": list(CHOSEN), "Q": ratios},
         attrs={"repeats": repeats, "seed": seed, "copies": COPIES},
     )
 
@@ -133,13 +133,14 @@ def slopes(data: xr.Dataset, above: float = 100.0) -> dict[str, float]:
     }
 
 
+@styled
 def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
     """Draw the noise floors of the iterate and of the objective over Q."""
     figure, axes = panels(1, 2, height=3.0)
     left, right = axes[0]
     ratios = data["Q"].values
     fitted = slopes(data)
-    for name, (words, colour, marker) in _WORDS.items():
+    for name, (words, colour, marker) in _LOOKS.items():
         one = data.sel(algorithm=name)
         label = f"{words}: slope {fitted[name]:.2f}"
         left.loglog(ratios, one["variance_at_mu"], color=colour)
@@ -152,15 +153,15 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
 
     left.loglog(
         ratios, data["paper"].sel(algorithm="nesterov"), color=RED, linestyle="--", linewidth=0.9,
-        label="usual Nesterov by Theorem 1",
+        label="standard Nesterov by Theorem 1",
     )  # fmt: skip
     left.set(xlabel="condition number Q", ylabel="L² Var y / σ²  in direction μ")
-    left.set_title("iterate: lines exact, points measured", fontsize=8.0)
+    left.set_title("iterate: lines exact, points measured")
     right.set(xlabel="condition number Q", ylabel="L (E f − f*) / σ²  in the worst direction")
-    right.set_title("objective, exact", fontsize=8.0)
+    right.set_title("objective, exact")
 
     for axis in axes[0]:
-        axis.legend(fontsize=6.5, frameon=False, loc="upper left")
+        axis.legend(loc="upper left")
 
     name_panels(axes)
     return figure
@@ -176,10 +177,10 @@ def _findings(data: xr.Dataset) -> list[str]:
     ratio = float(floors.sel(algorithm="nesterov") / floors.sel(algorithm="sgd"))
 
     return [
-        f"Slopes of the measured variance over Q >= 100: usual Nesterov {fitted['nesterov']:.3f} "
-        f"(limit 3/2), SGD {fitted['sgd']:.3f} (limit 1).",
-        f"At Q = {float(largest['Q']):.0f} the noise floor of usual Nesterov is {ratio:.1f} times "
-        "that of SGD.",
+        "Slopes of the measured variance over Q >= 100: standard Nesterov "
+        f"{fitted['nesterov']:.3f} (limit 3/2), SGD {fitted['sgd']:.3f} (limit 1).",
+        f"At Q = {float(largest['Q']):.0f} the noise floor of standard Nesterov is {ratio:.1f} "
+        "times that of SGD.",
         f"Measured and exact differ by {float(off.max()):.1f} standard errors at most, over "
         f"{off.size} comparisons.",
     ]

@@ -24,12 +24,13 @@ from ravine.figures.style import (
     cell_edges,
     legend_below,
     panels,
+    styled,
 )
 from ravine.methods import Method
 from ravine.problems.least_squares import least_squares
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
-from ravine.theory.blocks import block
+from ravine.theory.blocks import block, moment_block
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
@@ -257,10 +258,8 @@ def mean_square_from_rest(
         X = np.stack([np.stack([law.y, shared], -1), np.stack([shared, law.velocity], -1)], axis=-2)
 
         ends = _carried(B, first, X) - _carried(B, last + 1, X)
-
-        # S -> B S Bᵀ as a matrix on the four entries of S.
-        lift = np.einsum("...ij,...kl->...ikjl", B, B).reshape(*B.shape[:-2], 4, 4)
-        solution = np.linalg.solve(np.eye(4) - lift, ends.reshape(*B.shape[:-2], 4, 1))
+        right = np.stack([ends[..., 0, 0], ends[..., 0, 1], ends[..., 1, 1]], axis=-1)
+        solution = np.linalg.solve(np.eye(3) - moment_block(B), right[..., None])
         total += np.asarray(law.y) - solution[..., 0, 0] / (last + 1 - first)
 
     return total
@@ -324,8 +323,9 @@ def plane_findings(data: xr.Dataset) -> list[str]:
     ]
 
 
+@styled
 def draw_noise_plane(data: xr.Dataset) -> Figure:
-    """Draw a :func:`noise_plane`: a row a condition number; coefficients, then rates."""
+    """Draw a :func:`noise_plane`: one row per condition number; coefficients, then rates."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm, PowerNorm
     from matplotlib.lines import Line2D
@@ -357,14 +357,14 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
             )  # fmt: skip
             _contours(axis, one, name)
             if row == 0:
-                axis.set_title(words, fontsize=7.5)
+                axis.set_title(words)
             axis.set_xticks([0, 1, 2, 3])
             axis.set_yticks([-1, -0.5, 0, 0.5, 1])
 
         axes[row, 0].set_ylabel(f"Q = {Q:g}\nmomentum β")
 
     for axis in axes[-1]:
-        axis.set_xlabel("step αL")
+        axis.set_xlabel("step size αL")
 
     for kind, span, label in (
         ("coefficient", axes[:, :_COEFFICIENTS], "noise coefficient, L² E‖y − x*‖² / (d σ²)"),
@@ -375,7 +375,6 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
             extend="both" if kind == "coefficient" else "neither",
         )  # fmt: skip
         bar.set_label(label)
-        bar.ax.tick_params(labelsize=7.0)
         if kind == "rate":
             bar.set_ticks([0.4, 0.6, 0.8, 0.9, 1.0])
 

@@ -10,7 +10,7 @@ from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
-from ravine.figures.style import NOTHING, ORANGE, cell_centres, cell_edges, legend_below
+from ravine.figures.style import NOTHING, ORANGE, cell_centres, cell_edges, legend_below, styled
 from ravine.methods import Method
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
@@ -125,6 +125,7 @@ def map_plane(data: xr.Dataset, *keys: str) -> Plane:
     return Plane(data["alpha_L"].values, data["beta"].values, rung_regions(rates), marks)
 
 
+@styled
 def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
     """Draw a :func:`parameter_map`: the nested regions, or one of ``QUANTITIES`` in colour."""
     from matplotlib.figure import Figure
@@ -143,7 +144,7 @@ def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
         handles = _draw_quantity(axes, one, quantity.replace("-", "_"))
 
     handles += draw_safe_step(axes)
-    legend_below(figure, handles, 2, fontsize=8.0)
+    legend_below(figure, handles, 2)
     return figure
 
 

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-_HALVINGS = 5
+_HALVINGS = 4
 """Bisections of a border between two grid points: to a thirtieth of their distance."""
-_COSTLY_HALVINGS = 2
-"""The same for rates that cost much."""
 _FAR = 0.5
 """Rates farther than this from 1 are clipped: contours are interpolated linearly."""
 
@@ -120,6 +118,7 @@ def ladder_plane(
     batches: Batches = SINGLE_TERMS,
     log: bool = False,
     quick: bool = False,
+    costly_halvings: int = _HALVINGS,
 ) -> Plane:
     """Every rung of the ladder over a grid, with standard Nesterov and SGD marked.
 
@@ -139,6 +138,8 @@ def ladder_plane(
         For borders alone. Rates that are costly are computed near the border of their region;
         elsewhere they are replaced by a number on the same side of 1. Borders are bisected between
         the points of the grid, so that a coarse one is enough.
+    costly_halvings
+        How often the borders of costly rates are bisected.
 
     Examples
     --------
@@ -173,7 +174,7 @@ def ladder_plane(
                 methods = Method(points[:, 0] / L, points[:, 1], gamma)
                 return rate_of(rung, methods)
 
-            count = _COSTLY_HALVINGS if rung.bracketed else _HALVINGS
+            count = costly_halvings if rung.bracketed else _HALVINGS
             rings[rung.key] = tuple(
                 _bisected(ring, steps, momenta, rate, at, count) for ring in rings[rung.key]
             )

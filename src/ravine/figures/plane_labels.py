@@ -13,6 +13,8 @@ from ravine.arguments import FloatArray
 
 LETTER = (0.0125, 0.042)
 """Width of a letter and height of a line, as shares of the plane."""
+BESIDE = 0.7
+"""Share of the width beyond which the words of a mark stand to its left."""
 
 _POINTS = 60
 """Grid points along an axis that are looked at: labels need no finer ones."""
@@ -73,7 +75,11 @@ def place_labels(
     ys = momenta[rows]
     taken = np.zeros(part.shape, dtype=bool)
     for words, step, momentum in marks:
-        _cover(taken, (words,), int(np.searchsorted(xs, step)), int(np.searchsorted(ys, momentum)))
+        # The words of a mark stand to its right, or to its left at the edge of the plane.
+        column = int(np.searchsorted(xs, step))
+        half = int(np.ceil(1.3 * _extent((words,), part.shape)[1])) + 1
+        column += half if column <= BESIDE * len(xs) else -half
+        _cover(taken, (words,), column, int(np.searchsorted(ys, momentum)))
 
     labels = []
     beside = []

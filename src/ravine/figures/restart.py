@@ -8,7 +8,16 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, name_panels, panels
+from ravine.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    legend_below,
+    name_panels,
+    panels,
+    styled,
+)
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample, turning_quadratics
 from ravine.problems.quadratic_sum import QuadraticSum
@@ -18,20 +27,13 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-RULES: dict[str, str | None] = {
-    "never": None,
-    "gradient": "gradient",
-    "sampled": "sampled",
-    "full": "full",
+RULES: dict[str, tuple[str | None, str, str, Any]] = {
+    "never": (None, "never", BLACK, "-"),
+    "gradient": ("gradient", "when a step goes against its gradient", BLUE, "--"),
+    "sampled": ("sampled", "when the sampled function rose", ORANGE, "-."),
+    "full": ("full", "when the whole objective rose", GREEN, "-"),
 }
-"""What the figure calls a rule, and what the engine does."""
-
-_STYLE: dict[str, tuple[str, str, Any]] = {
-    "never": ("never", BLACK, "-"),
-    "gradient": ("when a step goes against its gradient", BLUE, "--"),
-    "sampled": ("when the sampled function rose", ORANGE, "-."),
-    "full": ("when the whole objective rose", GREEN, "-"),
-}
+"""Each restart rule by name: what the engine calls it, its words, its colour and its dashes."""
 
 
 def _examples() -> dict[str, tuple[QuadraticSum, Sampling]]:
@@ -45,7 +47,7 @@ def _examples() -> dict[str, tuple[QuadraticSum, Sampling]]:
 
 
 def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr.Dataset:
-    """Data of the figure: growth a step with every restart rule, on the paper's and our example.
+    """Data of the figure: rate per step with every restart rule, on the paper's and our example.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
     Returns
     -------
     xarray.Dataset
-        Over (example, rule): ``growth``, the geometric mean of the growth of ‖y - x*‖ a step, and
+        Over (example, rule): ``growth``, the geometric mean of the growth of ‖y - x*‖ per step, and
         ``growth_half``, half the width of its 95 % limits. Over (example, rule, step):
         ``typical``, the geometric mean of the distances. The paper's example has n = 50, Q = 2000;
         the turning quadratics Q = 32.
@@ -77,8 +79,8 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
     typical = np.empty((*shape, len(visits)))
     for i, (problem, sampling) in enumerate(examples.values()):
         count = 1 if sampling is Sampling.CYCLIC else trajectories
-        for j, rule in enumerate(RULES.values()):
-            # The turning quadratics without restart grow by 1.16 a step.
+        for j, (rule, *_) in enumerate(RULES.values()):
+            # The turning quadratics without restart grow by 1.16 per step.
             runs = ensemble(
                 problem, nesterov(problem.curvature), visits, trajectories=count,
                 sampling=sampling, restart=rule, seed=seed,
@@ -106,6 +108,7 @@ def _logs(norms: FloatArray) -> FloatArray:
     return np.log(np.maximum(norms, 1e-300))
 
 
+@styled
 def draw_restart(data: xr.Dataset) -> Figure:
     """Draw the typical distance over the steps, a panel for each example."""
     from matplotlib.lines import Line2D
@@ -115,29 +118,25 @@ def draw_restart(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, len(shown), height=3.0)
     for axis, i in zip(axes[0], shown, strict=True):
         one = data.isel(example=i)
-        for name, (_, colour, line) in _STYLE.items():
+        for name, (_, _, colour, line) in RULES.items():
             curve = one["log_typical"].sel(rule=name).values / np.log(10.0)
             rate = float(one["growth"].sel(rule=name))
             axis.plot(
                 data["step"], curve, color=colour, linestyle=line, linewidth=1.2,
-                label=f"{rate:.4f} a step",
+                label=f"{rate:.4f} per step",
             )  # fmt: skip
 
-        axis.set_title(str(one["example"].item()), fontsize=7.0)
-        axis.set_xlabel("step k", fontsize=8.0)
-        axis.legend(fontsize=6.5, frameon=False, loc="best")
+        axis.set_title(str(one["example"].item()))
+        axis.set(xlabel="step k", ylabel="log₁₀ of the typical ‖y − x*‖")
+        axis.legend(loc="best")
         axis.axhline(0.0, color="grey", linewidth=0.5)
 
-    axes[0, 0].set_ylabel("log₁₀ of the typical ‖y − x*‖", fontsize=8.0)
     name_panels(axes)
     handles = [
         Line2D([], [], color=colour, linestyle=line, label=words)
-        for words, colour, line in _STYLE.values()
+        for _, words, colour, line in RULES.values()
     ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7.5,
-        title="restart", title_fontsize=7.5,
-    )  # fmt: skip
+    legend_below(figure, handles, 2, title="restart")
     return figure
 
 
@@ -149,7 +148,7 @@ def _findings(data: xr.Dataset) -> list[str]:
             f"{rule} {growth:.4f}"
             for rule, growth in zip(data["rule"].values, growths, strict=True)
         )
-        lines.append(f"{example}: {rules} a step.")
+        lines.append(f"{example}: {rules} per step.")
 
     return lines
 

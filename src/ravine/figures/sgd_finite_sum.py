@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine.figures.entry import FigureEntry, at_each_ratio
-from ravine.figures.style import BLUE, GREEN, RED, SKY, name_panels, panels
+from ravine.figures.style import BLUE, GREEN, RED, SKY, legend_below, name_panels, panels, styled
 from ravine.methods import sgd
 from ravine.problems.least_squares import partitioned_least_squares
 from ravine.sampling import Sampling
@@ -48,7 +48,7 @@ def sgd_finite_sum(
     Q
         Condition numbers.
     steps
-        Steps of a run; one batch a step, drawn with replacement.
+        Steps of a run; one batch per step, drawn with replacement.
     trajectories
         Runs whose mean estimates E‖y - x*‖.
     samples, batches
@@ -134,6 +134,7 @@ def tightness(data: xr.Dataset) -> dict[str, list[float]]:
     return out
 
 
+@styled
 def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
     """Draw Figure 3: the bound dashed, runs and their mean solid."""
     from matplotlib.lines import Line2D
@@ -147,11 +148,9 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
         axis.semilogy(steps, one["mean"], color=BLUE, linewidth=1.4)
         axis.semilogy(steps, one["bound"], color=RED, linestyle="--", linewidth=1.4)
         axis.axhline(float(one["rms_floor"]), color=GREEN, linestyle=":", linewidth=1.2)
-        axis.set_title(f"Q = {Q:g}", fontsize=8.0)
-        axis.set_xlabel("step k", fontsize=8.0)
-        axis.set_xlim(0, steps[-1])
+        axis.set_title(f"Q = {Q:g}")
+        axis.set(xlabel="step k", ylabel="distance ‖y − x*‖", xlim=(0, steps[-1]))
 
-    axes[0, 0].set_ylabel("distance ‖y − x*‖", fontsize=8.0)
     name_panels(axes)
     handles = [
         Line2D([], [], color=RED, linestyle="--", label="bound of the corollary"),
@@ -160,7 +159,7 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
         Line2D([], [], color=GREEN, linestyle=":", label="exact stationary rms"),
     ]
 
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=7.5)
+    legend_below(figure, handles, 4)
     return figure
 
 
@@ -185,7 +184,7 @@ FIGURE = FigureEntry(
     name="figure-3",
     title="Figure 3: SGD on partitioned least squares",
     caption="25000 samples of 2 features in 50 mini-batches, each with condition number Q; step "
-    "2/(mu+L), one batch a step with replacement.",
+    "2/(mu+L), one batch per step with replacement.",
     compute=sgd_finite_sum,
     draw=draw_sgd_finite_sum,
     findings=_findings,

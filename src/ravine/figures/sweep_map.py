@@ -9,7 +9,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
-from ravine.figures.style import NOTHING, legend_below
+from ravine.figures.style import NOTHING, legend_below, styled
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import RUNGS
 
@@ -113,6 +113,7 @@ def _fine_grid(plane: xr.Dataset) -> tuple[FloatArray, FloatArray, FloatArray | 
     return alphas[i], betas[j], plane["gamma"].values[np.ix_(i, j)]
 
 
+@styled
 def draw_sweep_map(data: xr.Dataset) -> Figure:
     """Draw a :func:`sweep_map`."""
     from matplotlib.figure import Figure
@@ -130,7 +131,7 @@ def draw_sweep_map(data: xr.Dataset) -> Figure:
     handles = _draw_measured(axes, data) + draw_plane(axes, plane, filled=False)
     steps = data.attrs["steps"]
     axes.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
-    legend_below(figure, handles, 2, fontsize=8.0)
+    legend_below(figure, handles, 2)
     return figure
 
 

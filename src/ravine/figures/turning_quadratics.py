@@ -1,4 +1,4 @@
-"""Four turning quadratics: the sum that breaks usual Nesterov as soon as any sum can."""
+"""Four turning quadratics: the sum that breaks standard Nesterov as soon as any sum can."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import BLACK, BLUE, CONTOUR, GREEN, ORANGE, RED, name_panels, panels
+from ravine.figures.style import (
+    BLACK,
+    BLUE,
+    CONTOUR,
+    GREEN,
+    ORANGE,
+    RED,
+    name_panels,
+    panels,
+    styled,
+)
 from ravine.methods import nesterov
 from ravine.problems.counterexample import turning_quadratics
 from ravine.sampling import Sampling
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 THRESHOLD = 6.0 + 4.0 * np.sqrt(2.0)
-"""The Q above which some finite sum, in some order, breaks the usual parameters."""
+"""The Q above which some finite sum, in some order, breaks the standard parameters."""
 
 _BESIDE = 1e-3
 """Relative distance of the two Q on both sides of the threshold: growth there differs from 1 by
@@ -48,7 +58,7 @@ def turning(
     Returns
     -------
     xarray.Dataset
-        Over Q: ``measured`` growth a step in cyclic order, ``worst_case`` (exact over all sums),
+        Over Q: ``measured`` rate per step in cyclic order, ``worst_case`` (exact over all sums),
         ``commuting`` (exact over sums with shared eigenvectors), ``iid`` root-mean-square growth
         of the same four terms. Over (shown, step): ``cyclic`` and ``full_gradient`` distances.
     """
@@ -60,13 +70,13 @@ def turning(
 
     ratios = np.asarray(Q, dtype=np.float64)
     curvature = Curvature(np.ones_like(ratios), ratios)
-    usual = nesterov(curvature)
+    standard = nesterov(curvature)
 
     return xr.Dataset(
         {
             "measured": ("Q", np.array([_measured(ratio, steps) for ratio in ratios])),
-            "worst_case": ("Q", np.asarray(worst_case_rate(curvature, usual))),
-            "commuting": ("Q", np.asarray(commuting_rate(curvature, usual).lower)),
+            "worst_case": ("Q", np.asarray(worst_case_rate(curvature, standard))),
+            "commuting": ("Q", np.asarray(commuting_rate(curvature, standard).lower)),
             "iid": ("Q", np.array([_iid(ratio) for ratio in ratios])),
             "cyclic": (("shown", "step"), np.stack([_run(r, steps, True) for r in shown])),
             "full_gradient": (("shown", "step"), np.stack([_run(r, steps, False) for r in shown])),
@@ -77,7 +87,7 @@ def turning(
 
 
 def _distances(ratio: float, visits: npt.ArrayLike, cyclic: bool) -> FloatArray:
-    """‖y - x*‖ after some steps: one term a step in turn, or the whole gradient."""
+    """‖y - x*‖ after some steps: one term per step in turn, or the whole gradient."""
     from ravine.engine.kernels.finite_sum import ensemble
 
     problem = turning_quadratics(1.0, ratio)
@@ -87,14 +97,14 @@ def _distances(ratio: float, visits: npt.ArrayLike, cyclic: bool) -> FloatArray:
 
 
 def _measured(ratio: float, steps: int) -> float:
-    """Growth a step over the second half of a run, whole rounds of the four terms."""
+    """Rate per step over the second half of a run, whole rounds of the four terms."""
     middle = steps // 8 * 4
     early, late = _distances(ratio, np.array([middle, steps]), True)
     return float((late / early) ** (1.0 / (steps - middle)))
 
 
 def _iid(ratio: float) -> float:
-    """Exact root-mean-square growth a step of the same terms, drawn independently."""
+    """Exact root-mean-square rate per step of the same terms, drawn independently."""
     problem = turning_quadratics(1.0, ratio)
     return growth(problem.batch_hessians(), nesterov(problem.curvature), sampling="iid").rate
 
@@ -103,6 +113,7 @@ def _run(ratio: float, steps: int, cyclic: bool) -> FloatArray:
     return _distances(ratio, np.arange(steps + 1), cyclic)
 
 
+@styled
 def draw_turning(data: xr.Dataset) -> Figure:
     """Draw the growth over Q, and a run on either side of the threshold."""
     figure, axes = panels(1, 2, height=3.0)
@@ -120,9 +131,9 @@ def draw_turning(data: xr.Dataset) -> Figure:
     ticks = [4, 8, 16, 32, 64]
     left.set_xticks(ticks, [str(tick) for tick in ticks])
     left.minorticks_off()
-    left.set(xlabel="condition number Q", ylabel="growth a step")
-    left.set_title("usual Nesterov parameters", fontsize=8.0)
-    left.legend(fontsize=6.5, frameon=False, loc="lower right")
+    left.set(xlabel="condition number Q", ylabel="rate per step")
+    left.set_title("standard Nesterov")
+    left.legend(loc="lower right")
 
     steps = data["step"].values
     for ratio, colour in zip(data["shown"].values, (ORANGE, RED), strict=True):
@@ -138,8 +149,8 @@ def draw_turning(data: xr.Dataset) -> Figure:
         label=f"Q = {float(last['shown']):g}, full gradient",
     )  # fmt: skip
     right.set(xlabel="step k", ylabel="distance ‖y − x*‖", xlim=(0, steps[-1]))
-    right.set_title("either side of the threshold", fontsize=8.0)
-    right.legend(fontsize=6.5, frameon=False)
+    right.set_title("either side of the threshold")
+    right.legend()
     name_panels(axes)
     return figure
 
@@ -161,7 +172,7 @@ FIGURE = FigureEntry(
     name="turning-quadratics",
     title="Four turning quadratics: the threshold 6 + 4√2",
     caption="Quadratics in the plane with axes at 0, 45, 90 and 135 degrees, visited in turn with "
-    "the usual parameters. Their mean is perfectly conditioned.",
+    "the standard parameters. Their mean is perfectly conditioned.",
     compute=turning,
     draw=draw_turning,
     findings=_findings,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +14,10 @@ from ravine.problems.extreme_eigenvalues import DENSE_LIMIT, extreme_eigenvalues
 from ravine.problems.losses import Loss
 from ravine.problems.newton import newton
 from ravine.problems.problem import Problem
-
-_CHUNK = 2**22
-"""Entries of a block of rows that is worked on at once, so that no copy of the data is made."""
+from ravine.problems.row_model import RowModel
 
 
-class LinearModel(Problem):
+class LinearModel(RowModel, Problem):
     """The mean over mini-batches of f_b(W) = (1/m_b) Σ_r loss(x_rᵀ W, y_r) + l2/2 ‖W‖².
 
     W has shape (features, outputs) and is kept flat, row after row, as the point x. The batches
@@ -29,13 +26,6 @@ class LinearModel(Problem):
     its rows therefore weigh a little more.
 
     Made by ``from_data`` and ``multinomial_logistic``, which check what they are given.
-
-    Attributes
-    ----------
-    loss
-        The loss and its target.
-    l2
-        Weight of the regulariser.
     """
 
     def __init__(
@@ -48,12 +38,12 @@ class LinearModel(Problem):
         name: str,
         parameters: dict[str, Any],
     ) -> None:
-        rows, self.features = X.shape
-        self.X = X
-        self.loss = loss
-        self.l2 = l2
-        self._edges = np.append(np.arange(0, rows, batch_size), rows)
-        super().__init__(name, parameters, self.features * loss.outputs, len(self._edges) - 1)
+        RowModel.__init__(self, X, loss, l2)
+        self._edges = np.append(np.arange(0, self.rows, batch_size), self.rows)
+        Problem.__init__(self, name, parameters, self.dimension, len(self._edges) - 1)
+        sizes = self.batch_sizes
+        if (sizes != sizes[0]).any():
+            self.row_weights = np.repeat(1.0 / (self.terms * sizes), sizes)
 
     @property
     def batch_sizes(self) -> npt.NDArray[np.int64]:
@@ -91,15 +81,12 @@ class LinearModel(Problem):
         """Mean loss of the rows of batch i plus the regulariser at ``x``."""
         w = self._point(x)
         rows = self._rows(i)
-        loss = self.loss.values(self._scores(rows, w), rows).mean()
+        loss = self.loss.values(self.scores(rows, w), rows).mean()
         return float(loss + 0.5 * self.l2 * (w @ w))
 
     def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
         """Gradient of the objective of batch i at ``x``, shape (d,)."""
-        w = self._point(x)
-        rows = self._rows(i)
-        slopes = self.loss.slopes(self._scores(rows, w), rows)
-        return np.asarray((self.X[rows].T @ slopes).ravel() / len(slopes) + self.l2 * w)
+        return self.row_gradient(self._rows(i), self._point(x))
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessian of the objective of batch i at ``x``, by default at the minimiser."""
@@ -111,9 +98,8 @@ class LinearModel(Problem):
         """Value of the whole objective at ``x``."""
         w = self._point(x)
         total = 0.5 * self.l2 * float(w @ w)
-        for rows in self._chunks():
-            losses = self.loss.values(self._scores(rows, w), rows)
-            total += float(self._row_weights[rows] @ losses)
+        for rows in self.chunks():
+            total += float(self.weights_of(rows) @ self.loss.values(self.scores(rows, w), rows))
 
         return total
 
@@ -121,9 +107,9 @@ class LinearModel(Problem):
         """Gradient of the whole objective at ``x``, shape (d,)."""
         w = self._point(x)
         total = self.l2 * w
-        for rows in self._chunks():
-            slopes = self.loss.slopes(self._scores(rows, w), rows)
-            total = total + (self.X[rows].T @ (self._row_weights[rows, None] * slopes)).ravel()
+        for rows in self.chunks():
+            slopes = self.loss.slopes(self.scores(rows, w), rows)
+            total = total + (self.X[rows].T @ (self.weights_of(rows)[:, None] * slopes)).ravel()
 
         return np.asarray(total)
 
@@ -131,8 +117,8 @@ class LinearModel(Problem):
         """Hessian of the whole objective at ``x``, by default at the minimiser."""
         self._refuse_large(1)
         total = np.zeros((self.dimension, self.dimension))
-        for rows in self._chunks():
-            total += self._hessian_of(rows, self._row_weights[rows], x, l2=0.0)
+        for rows in self.chunks():
+            total += self._hessian_of(rows, self.weights_of(rows), x, l2=0.0)
 
         total[np.diag_indices_from(total)] += self.l2
         return total
@@ -141,20 +127,8 @@ class LinearModel(Problem):
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
     ) -> FloatArray:
         """Hessian of batch i (of the whole objective if None) at ``x`` times ``v``, unformed."""
-        w = self._point(x)
-        direction = self._point(v, "v")
-        V = direction.reshape(self.features, -1)
-        total = self.l2 * direction
-        for rows in self._chunks() if i is None else [self._rows(i)]:
-            weights = self._row_weights[rows] * (1 if i is None else self.terms)
-            curved = self.loss.curve(self._scores(rows, w), np.asarray(self.X[rows] @ V), rows)
-            total = total + (self.X[rows].T @ (weights[:, None] * curved)).ravel()
-
-        return np.asarray(total)
-
-    @cached_property
-    def _row_weights(self) -> FloatArray:
-        return np.repeat(1.0 / (self.terms * self.batch_sizes), self.batch_sizes)
+        batch = None if i is None else self._rows(i)
+        return self.hessian_at(self._point(x), batch)(self._point(v, "v"))
 
     def _rows(self, i: int) -> slice:
         k = self._term(i)
@@ -163,16 +137,6 @@ class LinearModel(Problem):
     def _weight(self, i: int) -> float:
         return 1.0 / float(self._edges[i + 1] - self._edges[i])
 
-    def _chunks(self) -> Iterator[slice]:
-        count = self.X.shape[0]
-        step = max(1, _CHUNK // max(self.features, self.loss.outputs))
-        step = count if is_sparse(self.X) else step
-        for first in range(0, count, step):
-            yield slice(first, min(first + step, count))
-
-    def _scores(self, rows: slice, w: FloatArray) -> FloatArray:
-        return np.asarray(self.X[rows] @ w.reshape(self.features, -1))
-
     def _hessian_of(
         self, rows: slice, weights: FloatArray, x: npt.ArrayLike | None, l2: float | None = None
     ) -> FloatArray:
@@ -180,7 +144,7 @@ class LinearModel(Problem):
         block = self.X[rows]
         # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
         flat = self.loss.quadratic
-        Z = np.zeros((len(weights), K)) if flat else self._scores(rows, self._point(x))
+        Z = np.zeros((len(weights), K)) if flat else self.scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
         for c in range(K):
             for e in range(c, K):
@@ -211,7 +175,8 @@ class LinearModel(Problem):
         from scipy.sparse.linalg import LinearOperator, cg
 
         d = self.dimension
-        operator = LinearOperator((d, d), lambda v: self.hessian_product(None, v.ravel(), x))
+        hessian = self.hessian_at(x)
+        operator = LinearOperator((d, d), lambda v: hessian(v.ravel()))
         step, _ = cg(operator, g, rtol=1e-8, maxiter=2000)
         return np.asarray(step)
 

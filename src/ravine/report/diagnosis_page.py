@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ravine.diagnosis import Diagnosis
+from ravine.diagnosis.answer import MethodTable
 from ravine.diagnosis.verdict import digits
 from ravine.markup import Cell
 from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
@@ -82,19 +83,13 @@ def _bounds(result: Diagnosis) -> str:
 
 def _methods(page: Page, result: Diagnosis) -> None:
     methods = result.answer.methods
-    page.table(
-        [Cell(column.title, number=column.number) for column in methods.columns],
-        [
-            [
-                Cell(text, row.tone if column.key == "outcome" else "", column.number)
-                for text, column in zip(row.cells, methods.columns, strict=True)
-            ]
-            for row in methods.rows
-        ],
-    )
+    _table(page, methods.short())
+    page.paragraph(methods.caption)
+    page.heading("Rates and noise floors")
+    _table(page, methods.detail())
     page.paragraph(
-        f"{methods.caption} Distance left: root-mean-square distance to the minimiser, as a share "
-        "of the start's. Rates per step, at the first step size: below 1 the error falls; ± gives "
+        "Distance left: root-mean-square distance to the minimiser, as a share of the start's. "
+        "Rates per step, at the first step size: below 1 the error falls; ± gives "
         "95 % limits of an estimate. Smallest stable batch: the size from which the mean square "
         "converges on this data with independent batches."
     )
@@ -104,6 +99,19 @@ def _methods(page: Page, result: Diagnosis) -> None:
             f"{p.candidate.name}: {p.candidate.recipe.words}; {p.candidate.reason}"
             for p in result.predictions
         ]
+    )
+
+
+def _table(page: Page, methods: MethodTable) -> None:
+    page.table(
+        [Cell(column.title, number=column.number) for column in methods.columns],
+        [
+            [
+                Cell(text, row.tone if column.key == "outcome" else "", column.number)
+                for text, column in zip(row.cells, methods.columns, strict=True)
+            ]
+            for row in methods.rows
+        ],
     )
 
 

@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
+from ravine.figures import plane as shared
+from ravine.figures.plane import Mark
+from ravine.figures.style import METHODS
 from ravine.methods import Method
-from ravine.theory.finite_sums.growth_plane import growth_plane
+from ravine.theory.finite_sums.second_moments import growth_plane
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
@@ -21,12 +24,6 @@ if TYPE_CHECKING:
 
     from ravine.diagnosis import Diagnosis
 
-COLOURS = {
-    "yours": "#000000", "nesterov": "#c1272d", "pytorch": "#e69f00", "pytorch-decay": "#b8860b",
-    "sgd": "#999999", "one-over-L": "#6d6d6d", "tuned-sgd": "#56b4e9", "certified": "#009e73",
-    "safe": "#009e73", "iid": "#66a61e", "fastest": "#0072b2", "constant": "#cc79a7",
-    "schedule": "#7b3294", "averaged": "#d95f8d", "quick": "#1b7837",
-}  # fmt: skip
 _GRID = (56, 40)
 """Step sizes and momenta of the picture; boundaries are drawn between them."""
 
@@ -72,39 +69,32 @@ def _log(rates: FloatArray) -> FloatArray:
 
 
 def draw_plane(result: Diagnosis) -> Figure:
-    """The (alpha, beta) plane of these data with the candidates in it."""
+    """The plane of step size and momentum of these data, with the methods in it."""
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
     data = plane(result)
+    rates = {"spectral_radius": data.exact_gradients, "iid_rate": data.mean_square}
+    if data.any_order is not None:
+        rates["worst_case_rate"] = data.any_order
+
+    L = float(result.survey.curvature.L)
+    marks = [
+        Mark(p.candidate.key, p.candidate.name, float(p.candidate.method.alpha) * L,
+             float(p.candidate.method.beta))
+        for p in result.predictions
+    ]  # fmt: skip
+    shown = shared.Plane(
+        data.steps,
+        data.momenta,
+        shared.rung_regions({key: np.exp(values.T) for key, values in rates.items()}),
+        tuple(mark for mark in marks if data.steps[0] <= mark.step <= data.steps[-1]),
+        log=True,
+    )
+
     figure = Figure(figsize=(7.6, 4.8), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_facecolor("#f3eee3")
-    layers = [
-        (data.exact_gradients, "#cfe3f1", "exact gradients"),
-        (data.mean_square, "#8fbfdf", "mean square on these batches, drawn iid"),
-    ]
-    if data.any_order is not None:
-        layers.append((data.any_order, "#3d85bd", "every order of the batches (certified)"))
-
-    for rates, colour, _ in layers:
-        if (rates < 0.0).any():
-            levels = [float(rates.min()) - 1.0, 0.0]
-            axes.contourf(data.steps, data.momenta, rates.T, levels=levels, colors=[colour])
-
-    axes.set_xscale("log")
-    marks = []
-    for p in result.predictions:
-        m = p.candidate.method
-        at = float(m.alpha) * float(result.survey.curvature.L)
-        if data.steps[0] <= at <= data.steps[-1]:
-            marks += axes.plot(
-                at, float(m.beta), "o", color=COLOURS[p.candidate.key], markersize=8,
-                markeredgecolor="white", label=p.candidate.name,
-            )  # fmt: skip
-
-    handles = [Patch(color=colour, label=label) for _, colour, label in layers] + marks
-    axes.set(xlabel="step size × L of the whole objective", ylabel="momentum", ylim=(-0.3, 1.02))
+    handles = shared.draw_plane(axes, shown, labels=False)
+    axes.set_xlabel("step size × L of the whole objective")
     figure.legend(handles=handles, loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
@@ -165,7 +155,7 @@ def draw_curves(result: Diagnosis) -> Figure:
     taken = runs.watched
     scale = 1.0 / result.survey.start_excess
     for i, p in enumerate(result.predictions):
-        colour = COLOURS[p.candidate.key]
+        colour = METHODS[p.candidate.key].colour
         measured = runs.excess[taken][:, :, i].mean(axis=1) * scale
         axes.plot(runs.steps[taken], _shown(measured), color=colour, lw=1.4, label=p.candidate.name)
         if p.curve is not None:
@@ -184,5 +174,5 @@ def draw_curves(result: Diagnosis) -> Figure:
 
 
 def _shown(values: FloatArray) -> FloatArray:
-    """Cut off what has diverged: beyond a hundred times the start nothing is learnt."""
+    """Leave out what has diverged: beyond a hundred times the start nothing is learnt."""
     return np.where(np.isfinite(values) & (values < 1e2) & (values > 0.0), values, np.nan)

@@ -58,7 +58,7 @@ class Page:
     Examples
     --------
     >>> page = Page("A result", subtitle="made by ravine")
-    >>> page.heading("What was found")
+    >>> page.heading("What was measured")
     >>> page.paragraph("mu < L")
     >>> "<p>mu &lt; L</p>" in page.html()
     True

@@ -164,7 +164,7 @@ def _texts(series: pd.Series) -> Any:
     # One entry more at the end: the code -1 of a missing value points to it.
     table = np.full(len(found) + 1, -1, dtype=np.int32)
     index: dict[str, int] = {}
-    for k, value in enumerate(found):
+    for k, value in enumerate(found.tolist()):
         text = " ".join(_text(value).split())
         if text not in MISSING:
             table[k] = index.setdefault(text, len(index))
@@ -181,7 +181,7 @@ def _text(value: Any) -> str:
 
 def _spelled(column: Column, comma: bool, codes: bool) -> tuple[Column, list[Finding]]:
     """The column as numbers, dates, or yes and no, if its texts spell those."""
-    texts = list(column.values.categories)
+    texts = column.values.categories.tolist()
     counts = column.counts
     values = numbers_in(texts, comma=comma)
     spells = ~np.isnan(values)

@@ -53,22 +53,14 @@ class Limits:
     trusted: bool = False
 
     @classmethod
-    def of(
-        cls,
-        *,
-        max_rows: int | None = None,
-        max_columns: int | None = None,
-        max_classes: int | None = None,
-        max_bytes: int | None = None,
-    ) -> Limits:
-        """Limits from options; the defaults where None."""
-        return cls(
-            _limit("max_rows", max_rows, MAX_ROWS),
-            _limit("max_columns", max_columns, MAX_COLUMNS),
-            _limit("max_classes", max_classes, MAX_CLASSES),
-            _limit("max_bytes", max_bytes, MAX_BYTES),
-            trusted=max_bytes is not None,
-        )
+    def of(cls, **most: int | None) -> Limits:
+        """Limits from options ``max_rows``, ``max_columns``, ...; the defaults where None."""
+        chosen = {
+            name.removeprefix("max_"): whole(name, value, 1, remedy="give a count, e.g. 1000000")
+            for name, value in most.items()
+            if value is not None
+        }
+        return cls(**chosen, trusted="bytes" in chosen)
 
     def check_classes(self, classes: int) -> None:
         """Refuse too many classes."""
@@ -102,13 +94,6 @@ class Limits:
 
         # A float64 has 8 bytes.
         self.check_bytes(8 * rows * columns, packed=packed, what="of numbers")
-
-
-def _limit(name: str, value: int | None, default: int) -> int:
-    if value is None:
-        return default
-
-    return whole(name, value, 1, remedy=f"give a count, e.g. {default}")
 
 
 def amount(size: int) -> str:

@@ -39,11 +39,15 @@ def read_npy(source: Source, limits: Limits) -> Arrays:
     """A table whose last column is the target, or a structured array with named columns."""
     packed = source.size if source.packing else None
     array = _load(lambda: source.open(limits), source.label, "NPY", limits, packed)
-    if not array.dtype.names and array.ndim != 2:
+    return _checked_table(array), None, "y"
+
+
+def _checked_table(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if array.ndim != (1 if array.dtype.names else 2):
         value = f"{array.dtype}, {array.ndim} dimensions"
         raise Refusal("DATA", "a table of numbers", value, "save a 2-d array")
 
-    return array, None, "y"
+    return array
 
 
 def read_npz(source: Source, limits: Limits) -> Arrays:
@@ -64,7 +68,7 @@ def read_npz(source: Source, limits: Limits) -> Arrays:
             loaded[key] = _load(opened, member, "NPZ", limits, packed)
 
     if len(loaded) == 1:
-        return next(iter(loaded.values())), None, "y"
+        return _checked_table(next(iter(loaded.values()))), None, "y"
     if loaded.keys() >= _SPARSE:
         (target,) = loaded.keys() - _SPARSE - {"format"}
         return _sparse(loaded, name), loaded[target], target

@@ -205,7 +205,8 @@ def _with_target(
             )
             raise Refusal(option, f"left out for {kind} files", in_words(given), remedy)
 
-    return _of_arrays(X, _values(y, target, X.shape[0]), options, name=name, columns=columns)
+    rows = X.shape[0] if X.ndim else 0
+    return _of_arrays(X, _values(y, target, rows), options, name=name, columns=columns)
 
 
 def _named(name: str, options: Options) -> Table:

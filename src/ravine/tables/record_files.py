@@ -115,7 +115,9 @@ def read_arrow(source: Source, limits: Limits) -> tuple[pd.DataFrame, set[str]]:
     is_parquet = source.head.startswith(PARQUET)
     try:
         return (_read_parquet if is_parquet else _read_feather)(source, limits)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except Refusal:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise broken(source.label, "Parquet" if is_parquet else "Feather", error) from None
 
 

@@ -106,7 +106,10 @@ class Source:
         file = self.raw()
         unpacked: Any = file
         if self.packing == "zip":
-            unpacked = zipfile.ZipFile(file).open(self.member)  # noqa: SIM115, closed with the file
+            try:
+                unpacked = zipfile.ZipFile(file).open(self.member)  # noqa: SIM115, closed below
+            except (*UNPACKING_ERRORS, ValueError) as error:
+                raise broken(self.label, "zip", error) from None
         elif self.packing:
             unpacked = dict(_PACKED.values())[self.packing](file)
 
@@ -117,7 +120,7 @@ class Source:
         try:
             in_memory = isinstance(self.file, bytes)
             return zipfile.ZipFile(self.raw() if in_memory else self.file)  # type: ignore[arg-type]
-        except UNPACKING_ERRORS as error:
+        except (*UNPACKING_ERRORS, ValueError) as error:
             raise broken(self.label, kind, error) from None
 
 

@@ -90,22 +90,26 @@ def _remarks(dialect: Dialect) -> list[Finding]:
 
 def _parsed(source: Source, limits: Limits, dialect: Dialect) -> tuple[pd.DataFrame, list[Finding]]:
     """The table, without the notes below it, and what was found about lines of other lengths."""
+    problem = None
     try:
         frame = _parse(source, limits, dialect, None)
         if not len(frame) or not pd.isna(frame.iloc[:, -1]).any():
             return frame, []
-
-        # A missing last value may be an empty field, a short line or a note below the table.
-        short, footer = _odd_lines(source, limits, dialect)
     except pd.errors.ParserError as error:
-        if "Expected" not in str(error):
-            raise broken(source.name, "CSV", error) from None
+        problem = error
 
-        short, footer = _odd_lines(source, limits, dialect)
+    # A missing last value may be an empty field, a short line or a note below the table.
+    short, footer = _odd_lines(source, limits, dialect)
+    try:
+        if footer:
+            frame = _parse(source, limits, dialect, footer - 1)
+        elif problem is not None:
+            raise problem
+    except pd.errors.ParserError as error:
+        raise broken(source.name, "CSV", error) from None
 
     notes = []
     if footer:
-        frame = _parse(source, limits, dialect, footer - 1)
         what = f"the notes below the table, from line {footer} on, were left out"
         notes.append(Finding("footer", what))
 

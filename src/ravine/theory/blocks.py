@@ -92,6 +92,72 @@ def noise_gain_vector(method: Method) -> FloatArray:
     return np.stack([first, np.ones_like(first)], axis=-1)
 
 
+def moment_block(B: FloatArray) -> FloatArray:
+    """The map of second moments (E r², E rv, E v²) by (r, v) ↦ B (r, v).
+
+    Parameters
+    ----------
+    B
+        Blocks, shape ``(..., 2, 2)``.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 3, 3)``.
+
+    Examples
+    --------
+    >>> moment_block(np.array([[2.0, 0.0], [0.0, 3.0]])).diagonal().tolist()
+    [4.0, 6.0, 9.0]
+    """
+    a, b = B[..., 0, 0], B[..., 0, 1]
+    c, d = B[..., 1, 0], B[..., 1, 1]
+    rows = (
+        (a * a, 2.0 * a * b, b * b),
+        (a * c, a * d + b * c, b * d),
+        (c * c, 2.0 * c * d, d * d),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def moment_gain(method: Method) -> FloatArray:
+    """What gradient noise of variance 1 adds to the moments (E r², E rv, E v²) in a step.
+
+    alpha² ((1 + gamma)², 1 + gamma, 1); arrays broadcast.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(..., 3)``.
+
+    Examples
+    --------
+    >>> moment_gain(Method(0.5, 1.0)).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    g = 1.0 + np.asarray(method.gamma)
+    gain = np.stack(np.broadcast_arrays(g * g, g, 1.0), axis=-1)
+    return np.asarray((np.asarray(method.alpha) ** 2)[..., None] * gain)
+
+
+def moment_step(eigenvalue: npt.ArrayLike, variance: npt.ArrayLike, method: Method) -> FloatArray:
+    """The map of (E r², E rv, E v²) by a step whose curvature is random, shape ``(..., 3, 3)``.
+
+    Only its mean ``eigenvalue`` and its ``variance`` matter: the mean block's map, plus what the
+    gradient noise of variance ``variance`` E r² adds. All arguments broadcast.
+
+    Examples
+    --------
+    >>> moment_step(2.0, 1.0, Method(0.5))[0, 0]  # the mean of (1 - h/2)², h = 1 or 3
+    0.25
+    """
+    T = moment_block(block(eigenvalue, method))
+    added = np.asarray(variance)[..., None] * moment_gain(method)
+    T = np.array(np.broadcast_to(T, (*np.broadcast_shapes(T.shape[:-1], added.shape), 3)))
+    T[..., :, 0] += added
+    return T
+
+
 def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
     """Matrix A of the whole quadratic: one step of (r, v) in R^{2d}.
 
@@ -191,7 +257,7 @@ def _gaps(gaps: Sequence[int]) -> list[int]:
 
 
 def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
-    """Lemma 1's product T = B(L) B(mu)^{k_1} ... B(L) B(mu)^{k_s} at the usual parameters.
+    """Lemma 1's product T = B(L) B(mu)^{k_1} ... B(L) B(mu)^{k_s} at the standard parameters.
 
     The product is the one of the main text. With a further B(L) at its right end, as in
     the appendix of the paper, it would be nilpotent: B(L)² = 0 at alpha = 1/L.

@@ -1,20 +1,37 @@
-"""``advise``: a learning rate and momentum for a PyTorch model, from real steps on copies."""
+"""``advise``: a learning rate for the run that is planned, from short trials of real steps."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, one_number, whole
 from ravine.torch.answer import Advice, Row
-from ravine.torch.copies import Batches, BatchLoss, batch_loss, untouched
+from ravine.torch.batches import BatchLoss, BatchReplay
+from ravine.torch.batches import batch_loss as loss_of
 from ravine.torch.curvature import SAMPLES, LocalCurvature, measure
-from ravine.torch.race import PLANS, Race, race
-from ravine.torch.trial import Setting, Trial, lr_ratios
+from ravine.torch.direction import (
+    FIRST_TURNS,
+    DirectionalCurvature,
+    TrackedDirection,
+    coordinates,
+    is_adaptive,
+    is_coarse,
+    look_ahead,
+)
+from ravine.torch.optimizer import ASG
+from ravine.torch.race import PLANS, Plan, Race
+from ravine.torch.schedule import ScheduleLike, schedule_of
+from ravine.torch.trial import Setting, Trial, fresh, lr_ratios
+from ravine.torch.untouched import Weights, gradients, quiet, untouched
 
 CHALLENGERS = (0.9, 0.0)
 """Momenta that are tried against the user's; between them a change of lr does as much."""
@@ -22,8 +39,17 @@ CHALLENGERS = (0.9, 0.0)
 GAIN = 0.8
 """A challenger replaces the user's momentum when its loss is below this share of the other's."""
 
-USUAL_LR = 4e-3
-"""Where the search starts four times below, for optimizers that curvature says nothing about."""
+SHARE_OF_RUN = 0.1
+"""Share of the planned steps that a race may take unless a budget is asked for."""
+
+LARGE = 10**6
+"""Parameters above which curvature is measured along one direction, which takes little memory."""
+
+TURNS = 8
+"""Batches whose curvature along the direction is compared."""
+
+USUAL_LR = 1e-3
+"""Where the search starts for optimizers that have no default lr."""
 
 
 def advise(
@@ -32,48 +58,65 @@ def advise(
     loader: Any,
     *,
     optimizer: torch.optim.Optimizer | None = None,
-    budget: str = "race",
+    steps: int = 10_000,
+    schedule: ScheduleLike = "cosine",
+    warmup: float | None = None,
+    budget: str | None = None,
     momentum: str = "choose",
     batch_loss: BatchLoss | None = None,
     clip_grad_norm: float | None = None,
     accumulate: int = 1,
     autocast: torch.dtype | None = None,
     seed: int = 0,
+    progress: bool | None = None,
 ) -> Advice:
-    """Recommend a learning rate and a momentum, in place of a learning-rate finder.
+    """Recommend a learning rate for a planned run, in place of a learning-rate finder.
 
-    The curvature of some batches sets where to look, and short runs of real steps decide: on copies
-    of the model and the optimizer, with the loader's own batches. The user's model, buffers,
-    optimizer, generators and loader are left as they were.
+    Short trials of real steps decide. Every trial starts from the model's weights and passes
+    through the whole schedule of the planned run, compressed to the length of the trial. The trials
+    use the model itself, so they need no second copy of it on the device; afterwards the weights,
+    buffers, gradients, optimizer, random generators and loader are as they were.
 
     Parameters
     ----------
     model
-        In the mode in which it is trained, and at the weights from which it will be.
+        In the mode in which it is trained, and at the weights from which it will be. It may be
+        compiled, or wrapped in ``DistributedDataParallel`` if every rank makes the same call.
     loss_fn
         ``loss_fn(model(inputs), target)`` for batches (inputs, target); None for batches that are
         mappings and models that return their own loss.
     loader
         Batches as they will be trained on; anything that can be iterated more than once.
     optimizer
-        The user's: its kind, parameter groups, weight decay and dampening are kept, and its lrs in
+        Any with an lr. Its kind, parameter groups and other parameters are kept, and its lrs in
         proportion. None: ``torch.optim.SGD(momentum=0.9, nesterov=True)``.
+    steps
+        Optimizer steps of the planned run.
+    schedule
+        ``"constant"``, ``"linear"`` or ``"cosine"``; a function (step, steps) -> factor; or a
+        function of an optimizer that returns a ``torch.optim.lr_scheduler``.
+    warmup
+        Steps of linear warm-up, or below 1 their share of the run. None: 5 %, and none before a
+        constant learning rate.
     budget
-        ``"race"`` (some 300 steps) or ``"quick"`` (some 90).
+        ``"quick"`` (at most 250 steps), ``"race"`` (800) or ``"thorough"`` (2,000). None: a race
+        of at most a tenth of ``steps``.
     momentum
-        ``"choose"`` tries others too, ``"keep"`` leaves the optimizer's.
+        ``"choose"`` tries others too with SGD and ASG, ``"keep"`` leaves the optimizer's.
     batch_loss
         ``batch_loss(model, batch)``, for anything that ``loss_fn`` cannot say.
     clip_grad_norm, accumulate, autocast
-        Clip gradients to this norm, add up so many batches a step, run in this precision, as the
+        Clip gradients to this norm, add up so many batches per step, run in this precision, as the
         user's loop does.
     seed
-        Of dropout in the runs.
+        Of dropout in the trials.
+    progress
+        Show a progress bar with the time left. None: if the standard error is a terminal.
 
     Returns
     -------
     Advice
-        The pair, a table of what was tried, the limits of the curvature, a picture, JSON.
+        The lr, the schedule as code, what was tried, how flat the optimum is, limits, JSON.
 
     Examples
     --------
@@ -82,166 +125,285 @@ def advise(
     >>> x = torch.randn(64, 3)
     >>> data = torch.utils.data.TensorDataset(x, x.sum(dim=1, keepdim=True))
     >>> loader = torch.utils.data.DataLoader(data, batch_size=16)
-    >>> advice = advise(torch.nn.Linear(3, 1), torch.nn.functional.mse_loss, loader)
-    >>> advice.improves and advice.lr < advice.limit
+    >>> model = torch.nn.Linear(3, 1)
+    >>> adam = torch.optim.AdamW(model.parameters())
+    >>> advice = advise(model, torch.nn.functional.mse_loss, loader, optimizer=adam, steps=2_000)
+    >>> advice.improves and 0.01 < advice.lr < 10
     True
     """
-    if budget not in PLANS:
+    if budget is not None and budget not in PLANS:
         raise Refusal("budget", f"one of {', '.join(PLANS)}", repr(budget), "pick one")
     if momentum not in ("choose", "keep"):
         raise Refusal("momentum", "'choose' or 'keep'", repr(momentum), "pick one")
 
-    whole("accumulate", accumulate, 1, remedy="give the batches a step")
+    whole("accumulate", accumulate, 1, remedy="give the batches per step")
     if clip_grad_norm is not None:
         one_number("clip_grad_norm", clip_grad_norm, "positive", remedy="give a norm, e.g. 1.0")
+    if any(hasattr(p, "device_mesh") for p in model.parameters()):
+        raise Refusal("model", "whole on every rank", "one in shards", "ask before sharding it")
+
+    planned = schedule_of(schedule, steps, warmup)
+    plan = PLANS[budget] if budget else PLANS["race"].within(int(SHARE_OF_RUN * steps))
     if optimizer is None:
         optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9, nesterov=True)
 
-    loss = batch_loss or _loss_of(loss_fn)
-
-    with untouched(model, loader):
-        device = next(model.parameters()).device
-        batches = Batches(loader, device)
+    device = next(model.parameters()).device
+    loss = batch_loss or loss_of(loss_fn)
+    with untouched(model, loader) as weights, _progress_bar(plan, progress) as advanced:
         setting = Setting(
-            model, optimizer, loss, batches, clip_grad_norm, accumulate, autocast, seed
-        )
-        return _decide(setting, budget, momentum == "choose")
+            model, optimizer, loss, BatchReplay(loader, device), planned, weights,
+            clip_grad_norm, accumulate, autocast, seed,
+        )  # fmt: skip
+        return _Search(setting, plan, advanced).decide(budget or "race", momentum == "choose")
 
 
-def _loss_of(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
-    return batch_loss(loss_fn)
+@contextmanager
+def _progress_bar(plan: Plan, wanted: bool | None) -> Iterator[Callable[[int], None]]:
+    """A function that is told the steps taken; the bar ends early where the budget is not used."""
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield lambda steps: None
+        return
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("trying learning rates", total=plan.most)
+        yield lambda steps: bar.advance(task, steps)
 
 
-def _decide(setting: Setting, budget: str, choose: bool) -> Advice:
-    group = setting.optimizer.param_groups[0]
-    family = _is_momentum_method(setting.optimizer)
-    own = float(group["momentum"]) if "momentum" in group else None
-    gamma = _look_ahead(setting.optimizer, own)
-    curvature = _curvature(setting, budget) if family else None
+class _Search:
+    """One call of ``advise``."""
 
-    first = race(setting, _unit(setting, curvature, own, gamma), own, budget)
-    races = [first]
-    best = first
-    if choose and family and own is not None and budget == "race" and first.winner is not None:
+    def __init__(self, setting: Setting, plan: Plan, advanced: Callable[[int], None]) -> None:
+        self.setting = setting
+        self.plan = plan
+        self.advanced = advanced
+        self.rule = setting.optimizer
+        self.is_momentum_method = isinstance(self.rule, (torch.optim.SGD, ASG))
+        self.bare = _bare(setting.model)
+        # The end of the best trial so far, for the preconditioner that it had come to.
+        self.best: tuple[Trial, Weights, dict[Any, Any]] | None = None
+
+    def decide(self, budget: str, choose: bool) -> Advice:
+        """Measure the curvature, race, and say what was found."""
+        group = self.rule.param_groups[0]
+        own = float(group["momentum"]) if self.is_momentum_method else None
+        curvature = self._local_curvature()
+        along = None
+        if self.is_momentum_method and curvature is None:
+            along = self._along_direction(self.rule)
+
+        unit = self._unit(curvature, along, own)
+        keep = self._keep if is_adaptive(self.rule) else lambda trial, rule: None
+        first = Race(self.setting, self.plan, unit, own, self.advanced, keep=keep)
+        first.run()
+        races = [first]
+        if choose and own is not None and first.winner is not None:
+            races += self._challengers(first, unit, curvature)
+
+        if self.best is not None:
+            along = self._along_direction(self._at_best())
+        best = races[0]
+        for race in races[1:]:
+            assert race.winner is not None
+            assert best.winner is not None
+            if race.winner.score < GAIN * best.winner.score:
+                best = race
+
+        return self._advice(races, best, curvature, along, budget)
+
+    def _local_curvature(self) -> LocalCurvature | None:
+        """Mean and variance of the Hessian, for momentum methods and models of moderate size."""
+        model = self.bare
+        size = sum(p.numel() for p in model.parameters())
+        if not self.is_momentum_method or self.setting.ranks > 1 or size > LARGE:
+            return None
+
+        ratio_of: dict[int, float] = {}
+        for group, ratio in zip(self.rule.param_groups, lr_ratios(self.rule), strict=True):
+            ratio_of.update({id(p): ratio for p in group["params"]})
+
+        # A parameter that the optimizer does not have does not move: scale 0.
+        scales = [ratio_of.get(id(p), 0.0) for p in model.parameters() if p.requires_grad]
+        samples = self.setting.batches.samples(SAMPLES, at_least=2)
+        return measure(model, self.setting.loss, samples, scales, seed=self.setting.seed)
+
+    def _along_direction(self, rule: torch.optim.Optimizer) -> DirectionalCurvature:
+        """The curvature of some batches along the sharpest direction, where the model is now."""
+        setting = self.setting
+        at = coordinates(rule, with_gradient=False)
+        direction = TrackedDirection(setting.seed)
+        direction.begin(at)
+        seen: list[DirectionalCurvature] = []
+        with quiet(self.bare):
+            for i in range(FIRST_TURNS + TURNS):
+                batch = setting.batches[i]
+
+                def loss(batch: Any = batch) -> Tensor:
+                    with setting.precision():
+                        return setting.loss(self.bare, batch)
+
+                def gradient(loss: Callable[[], Tensor] = loss) -> list[Tensor]:
+                    return gradients(loss(), at.params)
+
+                if i == 0:
+                    coarse = is_coarse(loss)
+                fixed = i >= FIRST_TURNS
+                seen.append(direction.turn(at, gradient(), gradient, coarse=coarse, fixed=fixed))
+
+        # The first product along the fixed direction is compared with one along another.
+        used = seen[FIRST_TURNS + 1 :]
+        moments = torch.tensor([[each.mean, each.variance] for each in used])
+        mean, variance = setting.read(list(moments.mean(dim=0).to(setting.device)))
+        # A step sees the mean of several batches: those it adds up, and those of all ranks.
+        count = setting.accumulate * setting.ranks
+        return DirectionalCurvature(mean, variance / count)
+
+    def _unit(
+        self,
+        curvature: LocalCurvature | None,
+        along: DirectionalCurvature | None,
+        momentum: float | None,
+    ) -> float:
+        """The first lr that is tried: the limit of exact gradients, or the optimizer's default."""
+        top = curvature.top if curvature else along.mean if along else 0.0
+        if momentum is None or not (math.isfinite(top) and top > 0.0):
+            return default_lr(self.rule)
+
+        group = self.rule.param_groups[0]
+        decay = float(group.get("weight_decay", 0.0)) if curvature else 0.0
+        kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
+        look = look_ahead({**group, "momentum": momentum})
+        return 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * look) * (top + decay) * kept)
+
+    def _challengers(
+        self, first: Race, unit: float, curvature: LocalCurvature | None
+    ) -> list[Race]:
+        """Other momenta at the same effective lr, lr/(1 - momentum), while the budget lasts."""
+        won = first.winner
+        assert won is not None
+        assert first.momentum is not None
+        races: list[Race] = []
         for other in CHALLENGERS:
-            if abs(other - own) < 0.05:
+            spent = first.steps + sum(race.steps for race in races)
+            if abs(other - first.momentum) < 0.05 or spent + won.length > self.plan.most:
                 continue
-            rival = _challenge(setting, curvature, first, other, gamma)
-            races.append(rival)
-            if rival.score < GAIN * best.score:
-                best = rival
+            lr = won.lr * (1.0 - other) / (1.0 - first.momentum)
+            # No challenger above its own edge, where the first lr may be with less momentum.
+            if curvature is not None:
+                lr = min(lr, 0.5 * self._unit(curvature, None, other))
+            race = Race(self.setting, self.plan, lr, other, self.advanced)
+            race.run_one(won.length)
+            if race.winner is not None:
+                races.append(race)
 
-    return _advice(setting, races, best, curvature, gamma, budget)
+        return races
+
+    def _keep(self, trial: Trial, optimizer: Any) -> None:
+        """Keep the end of the best trial of the longest, in host memory."""
+        if not math.isfinite(trial.score):
+            return
+        if self.best is not None:
+            other = self.best[0]
+            if (trial.length, -trial.score) <= (other.length, -other.score):
+                return
+
+        state = {
+            p: {name: v.cpu() if isinstance(v, Tensor) else v for name, v in each.items()}
+            for p, each in optimizer.state.items()
+        }
+        self.best = (trial, Weights(self.setting.model), state)
+
+    def _at_best(self) -> torch.optim.Optimizer:
+        """The model put at the end of the best trial, and an optimizer with its state."""
+        assert self.best is not None
+        _, weights, state = self.best
+        weights.put_back()
+        rule: torch.optim.Optimizer = fresh(self.rule)
+        for p, each in state.items():
+            rule.state[p] = {
+                name: v.to(p.device) if isinstance(v, Tensor) and v.ndim else v
+                for name, v in each.items()
+            }
+
+        return rule
+
+    def _factor(self, race: Race) -> float:
+        """What the winner's lr is multiplied by: a long run meets what a short trial did not."""
+        if not self.setting.schedule.falls:
+            return 0.5
+
+        return 0.5 if self.is_momentum_method and race.near_edge() else 1.0
+
+    def _advice(
+        self,
+        races: list[Race],
+        best: Race,
+        curvature: LocalCurvature | None,
+        along: DirectionalCurvature | None,
+        budget: str,
+    ) -> Advice:
+        won = best.winner
+        rows: list[Row] = []
+        for race in races:
+            for trial in sorted(race.trials.values(), key=lambda t: (t.length, t.lr)):
+                outcome = "blew up" if trial.score == math.inf else ""
+                outcome = "won" if trial is won else outcome
+                rows.append(Row(trial.lr, trial.momentum, trial.length, trial.score, outcome))
+
+        lowest = min(trial.lr for trial in best.trials.values())
+        lr = lowest if won is None else won.lr * self._factor(best)
+        losses = [math.nan] if won is None else won.last
+        low, high = np.quantile(losses, [0.1, 0.9]).tolist()
+        group = self.rule.param_groups[0]
+        return Advice(
+            lr=lr,
+            momentum=best.momentum,
+            lrs=[lr * ratio for ratio in lr_ratios(self.rule)],
+            schedule=self.setting.schedule,
+            improves=won is not None and won.score < self.setting.start,
+            start_loss=self.setting.start,
+            loss=math.nan if won is None else won.score,
+            loss_range=(low, high),
+            rows=rows,
+            steps=sum(race.steps for race in races),
+            curvature=curvature,
+            gamma=look_ahead(group) if self.is_momentum_method else None,
+            direction=along,
+            direction_limit=None if along is None else along.limit(self.rule),
+            budget=budget,
+            optimizer=_constructor(self.rule),
+        )
 
 
-def _is_momentum_method(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether steps are alpha times gradients plus momentum: curvature then bounds lr."""
-    from ravine.torch.optimizer import ASG
+def _bare(model: Any) -> Any:
+    """The module inside the wrappers of ``torch.compile`` and ``DistributedDataParallel``."""
+    if isinstance(model, nn.parallel.DistributedDataParallel):
+        return _bare(model.module)
 
-    return isinstance(optimizer, (torch.optim.SGD, ASG))
-
-
-def _look_ahead(optimizer: torch.optim.Optimizer, momentum: float | None) -> float | None:
-    group = optimizer.param_groups[0]
-    if "nesterov" in group:
-        return momentum if group["nesterov"] else 0.0
-
-    own = group.get("gamma", momentum)
-    return momentum if own is None else own
+    return _bare(model._orig_mod) if hasattr(model, "_orig_mod") else model
 
 
-def _curvature(setting: Setting, budget: str) -> LocalCurvature:
-    model = copy.deepcopy(setting.model)
-    ratios = lr_ratios(setting.optimizer)
-    scale: dict[int, float] = {}
-    for group, ratio in zip(setting.optimizer.param_groups, ratios, strict=True):
-        scale.update({id(p): ratio for p in group["params"]})
-
-    # A parameter that the optimizer does not have does not move: scale 0.
-    scales = [scale.get(id(p), 0.0) for p in setting.model.parameters() if p.requires_grad]
-    samples = setting.batches.samples(SAMPLES, at_least=2)
-    return measure(model, setting.loss, samples, scales, seed=setting.seed)
+def default_lr(optimizer: torch.optim.Optimizer) -> float:
+    """The lr that the optimizer's class takes by default."""
+    parameter = inspect.signature(type(optimizer)).parameters.get("lr")
+    default = None if parameter is None else parameter.default
+    return float(default) if isinstance(default, (int, float)) and default > 0.0 else USUAL_LR
 
 
-def _unit(
-    setting: Setting,
-    curvature: LocalCurvature | None,
-    momentum: float | None,
-    gamma: float | None,
-) -> float:
-    """The lr at which the top of the mean Hessian is just stable: exponent 0 of the race."""
-    if curvature is None or curvature.top <= 0.0:
-        return USUAL_LR
-
-    m = momentum or 0.0
-    group = setting.optimizer.param_groups[0]
-    decay = float(group.get("weight_decay", 0.0))
-    kept = 1.0 - float(group.get("dampening", 0.0)) if m else 1.0
-    look = 0.0 if gamma is None else gamma
-    return 2.0 * (1.0 + m) / ((1.0 + 2.0 * look) * (curvature.top + decay) * kept)
-
-
-def _challenge(
-    setting: Setting,
-    curvature: LocalCurvature | None,
-    first: Race,
-    momentum: float,
-    gamma: float | None,
-) -> Race:
-    """Another momentum at the same effective lr, lr/(1 - momentum), for as many steps."""
-    assert first.winner is not None
-    assert first.chosen is not None
-    assert first.momentum is not None
-    won = first.trials[first.winner]
-    lr = first.unit * 2.0**first.chosen * (1.0 - momentum) / (1.0 - first.momentum)
-    look = 0.0 if gamma == 0.0 else momentum
-    # No challenger above its own edge, where the first lr may be with less momentum.
-    lr = min(lr, 0.5 * _unit(setting, curvature, momentum, look))
-    rival = Race(lr, momentum, {0: Trial(setting, lr, momentum)}, None, None)
-    start = won.checks[0]
-    rival.trials[0].to(won.steps, start + 2.0 * abs(start))
-    if rival.trials[0].alive:
-        rival.winner = 0
-        rival.chosen = -int(rival.trials[0].rise(3) > PLANS["race"].rise)
-
-    return rival
-
-
-def _advice(
-    setting: Setting,
-    races: list[Race],
-    best: Race,
-    curvature: LocalCurvature | None,
-    gamma: float | None,
-    budget: str,
-) -> Advice:
-    rows: list[Row] = []
-    for field in races:
-        for exponent, trial in sorted(field.trials.items()):
-            outcome = "dropped"
-            if not trial.alive:
-                outcome = "blew up"
-            elif field is best and exponent == field.winner:
-                outcome = "won"
-
-            rows.append(Row(trial.lr, trial.momentum, trial.steps, trial.checks[-1], outcome))
-
-    any_trial = next(iter(best.trials.values()))
-    start = any_trial.checks[0]
-    won = best.trials[best.winner] if best.winner is not None else None
-    power = best.chosen if best.chosen is not None else float(min(best.trials))
-    lr = best.unit * 2.0**power
-
-    return Advice(
-        lr=lr,
-        momentum=best.momentum,
-        lrs=[lr * ratio for ratio in lr_ratios(setting.optimizer)],
-        improves=won is not None and won.checks[-1] < start,
-        start_loss=start,
-        loss=won.checks[-1] if won is not None else float("nan"),
-        rows=rows,
-        steps=sum(field.steps for field in races),
-        curvature=curvature,
-        gamma=gamma,
-        budget=budget,
-    )
+def _constructor(optimizer: torch.optim.Optimizer) -> str:
+    """The optimizer as code, ``{lr}`` and ``{momentum}`` to be filled in."""
+    kind = type(optimizer)
+    module = "torch.optim" if kind.__module__.startswith("torch.optim") else kind.__module__
+    module = "ravine.torch" if kind is ASG else module
+    parameters = inspect.signature(kind).parameters
+    chosen = isinstance(optimizer, (torch.optim.SGD, ASG))
+    given = ["momentum={momentum}"] if chosen else []
+    given += [
+        f"{name}={value!r}"
+        for name, value in optimizer.defaults.items()
+        if name in parameters and name != "lr" and not (chosen and name == "momentum")
+        and not isinstance(value, Tensor) and value != parameters[name].default
+    ]  # fmt: skip
+    return f"{module}.{kind.__name__}({', '.join(['model.parameters()', 'lr={lr}', *given])})"

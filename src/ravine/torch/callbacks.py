@@ -19,7 +19,7 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
 
     ``training_step(batch, index)`` is called once more on a batch that is checked; with several
     optimizers the first is watched. Readings are in ``callback.monitor.readings``, and the last
-    ones in ``trainer.callback_metrics`` as ``ravine/margin`` and ``ravine/risk``.
+    ones in ``trainer.callback_metrics`` as ``ravine/margin`` and ``ravine/loss``.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
                 lambda: _loss_in(module.training_step(batch, index)), self._loss
             )
             if reading is not None:
-                for name in ("margin", "risk"):
+                for name in ("margin", "loss"):
                     trainer.callback_metrics[f"ravine/{name}"] = _number(getattr(reading, name))
 
     return MonitorCallback()

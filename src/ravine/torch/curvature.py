@@ -21,9 +21,11 @@ from torch.func import functional_call, hessian, vmap
 from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.ladder.step_limits import largest_step
 from ravine.theory.noise.moments import stationary_variance
-from ravine.torch.copies import BatchLoss, first_sample, joined, quiet, size_of
+from ravine.torch.batches import BatchLoss, each_tensor, joined, size_of
 from ravine.torch.products import flat, hessian_product, shaped, top_eigenpairs
+from ravine.torch.untouched import quiet
 
 SAMPLES = 256
 """Samples for the mean Hessian: its top eigenvalue is then known to some per cent."""
@@ -100,15 +102,11 @@ class LocalCurvature:
         """The largest lr for which V Var_y < 1 in every direction: safe for any such batches."""
         batch = batch_size or self.batch_size
         look = momentum if gamma is None else gamma
-        high = 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * look) * self.top)
-        lrs = high * np.geomspace(1e-6, 1.0, 2000)
         positive = self.eigenvalues > 0.0
-        variance = stationary_variance(
-            self.eigenvalues[positive][:, None], Method(lrs, momentum, look)
-        ).y
-        stable = np.all(self.spread[positive][:, None] / batch * variance < 1.0, axis=0)
-        first = int(np.argmin(stable)) if not stable.all() else len(lrs)
-        return float(lrs[max(first - 1, 0)])
+        eigenvalues = self.eigenvalues[positive]
+        ratios = self.spread[positive] / batch / eigenvalues
+        limits = largest_step(eigenvalues, variance_ratio=ratios, beta=momentum, gamma=look)
+        return float(np.min(limits, initial=np.inf))
 
     def iid_limit(
         self, momentum: float, gamma: float | None = None, batch_size: float = 0
@@ -290,7 +288,7 @@ def _largest_of_samples(
     largest = 0.0
     for batch in batches[:SINGLES]:
         try:
-            one = hessian_product(model, loss, [first_sample(batch)])
+            one = hessian_product(model, loss, [each_tensor(lambda t: t[:1], batch)])
             product = lambda v, one=one: root * one(root * v)  # noqa: E731
             values, _ = top_eigenpairs(product, start, 1, steps=SINGLE_STEPS)
         except (RuntimeError, TypeError, ValueError, IndexError):

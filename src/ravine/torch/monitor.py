@@ -1,10 +1,11 @@
-"""``Monitor``: how near a running optimizer is to its stability limit, from one extra gradient."""
+"""``Monitor``: how near a running optimizer is to its stability limit, and a guard for the run."""
 
 from __future__ import annotations
 
+import copy
 import csv
+import logging
 import math
-from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -12,46 +13,50 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, whole
-from ravine.torch import alarm
-from ravine.torch.copies import quiet
-from ravine.torch.optimizer import ASG
-from ravine.torch.reading import Reading, stability_limit
-from ravine.torch.risk import blow_up_risk
-from ravine.torch.trend import LossTrend
-from ravine.torch.trial import lr_ratios
-
-STEP = 1e-3
-"""Length of the step of a finite difference, relative to the weights: between rounding in single
-precision and the change of the Hessian along the step."""
+from ravine.torch.direction import (
+    FIRST_TURNS,
+    Coordinates,
+    DirectionalCurvature,
+    TrackedDirection,
+    coordinates,
+    has_limit,
+    is_adaptive,
+    is_coarse,
+    momentum_of,
+)
+from ravine.torch.guard import FACTOR, WAIT, Guard, SmoothedLoss
+from ravine.torch.reading import EDGE, Reading
+from ravine.torch.trial import read_losses
+from ravine.torch.untouched import gradients, quiet
 
 CALM = 0.4
 CALM_GAP = 3
-"""Below this margin, with the lr of now, a check comes every third time: a blow-up is far."""
+"""Below this margin, with the lr of now, a check comes every third time: the limit is far."""
 
 STILL = 1.1
 STILL_GAP = 2
-"""Where lr has changed by less than such a factor since the last check, and the loss has not risen
-by it, every second time: curvature that grows alone does so over hundreds of steps."""
-
-FIRST_TURNS = 4
-"""Products at the first check, to turn a random direction towards the top of the Hessian."""
+"""Where lr has changed by less than such a factor since the last check, every second time:
+curvature that grows alone does so over hundreds of steps."""
 
 LOOK_ON_DEVICE = 5
 """Steps whose losses are read together on a GPU, as reading waits for it; on a CPU every step."""
 
 FORGETTING = 0.5
-"""Of the curvature, a check."""
+"""Of the curvature, per check."""
+
+_log = logging.getLogger("ravine.torch")
 
 
 class Monitor:
-    """Watch an optimizer: one extra gradient every 20 steps gives its margin to the limit.
+    """Watch a run: one extra gradient every 20 steps gives the margin of lr to its limit.
 
     Call ``check`` after ``loss.backward()`` and before ``optimizer.step()``::
 
-        monitor = Monitor(optimizer, model=model)
+        monitor = Monitor(optimizer, model=model, on_warning="scale")
         for x, y in loader:
             optimizer.zero_grad()
             loss = loss_fn(model(x), y)
@@ -60,25 +65,29 @@ class Monitor:
             optimizer.step()
 
     The curvature along a tracked direction u is (g(w + step u) - g(w))/step on the same batch, and
-    u is turned towards it. Its mean and mean square over checks give the largest lr that is stable
-    in mean square; ``margin`` is lr over that. Between two checks the losses themselves are looked
-    at, which costs nothing: ``steps_left`` is when they reach ten times their start at their pace.
+    u is turned towards it; for Adam, AdamW and RMSprop in the coordinates of their preconditioner.
+    Its mean and mean square over checks give the largest lr that is stable in mean square;
+    ``margin`` is lr over that. A warning comes from the loss: its mean over ten steps has risen by
+    0.3 of its decrease, or is not a number. Warnings go to the logger ``ravine.torch``.
 
     Parameters
     ----------
     optimizer
-        ``torch.optim.SGD`` or ``ravine.torch.ASG``.
+        ``torch.optim.SGD``, ``Adam``, ``AdamW``, ``RMSprop`` or ``ravine.torch.ASG``; with others
+        the margin is NaN, and the loss is watched.
     every
-        Steps between two checks; twice as many while lr and loss are steady, three times as many
-        while the margin is below 0.4.
+        Steps between two checks; twice as many while lr is steady, three times as many while the
+        margin is below 0.4.
     model
         Given, it is kept free of dropout in the extra gradient and its BatchNorm averages are left
         alone. With dropout a check costs two gradients.
-    loss_kind
-        ``"mse"`` or ``"cross-entropy"``: which runs the risk was calibrated on; None: both.
     on_warning
-        ``"scale"`` lowers lr at a warning to 0.7 of the limit, at least by half, and says so; a
-        function is called with the reading; None does nothing.
+        ``"scale"`` guards the run: gradients are clipped to norm 1, and at a warning lr is halved
+        for good, under any scheduler, and weights and optimizer state go back to the last good
+        ones. A function is called with the reading; None does nothing.
+    snapshots_on
+        Device of the last good weights and optimizer state, e.g. ``"cpu"`` where the GPU has no
+        memory for them. None: where they are.
     csv_path, writer
         Where readings are written: a file, and a TensorBoard ``SummaryWriter``.
 
@@ -94,23 +103,12 @@ class Monitor:
         every: int = 20,
         *,
         model: nn.Module | None = None,
-        loss_kind: str | None = None,
         on_warning: str | Callable[[Reading], None] | None = None,
+        snapshots_on: str | None = None,
         csv_path: str | Path | None = None,
         writer: Any = None,
         seed: int = 0,
     ) -> None:
-        if not isinstance(optimizer, (torch.optim.SGD, ASG)):
-            raise Refusal(
-                "optimizer", "torch.optim.SGD or ravine.torch.ASG", type(optimizer).__name__,
-                "the limit of other optimizers is not known",
-            )  # fmt: skip
-
-        if loss_kind not in (None, "mse", "cross-entropy"):
-            raise Refusal(
-                "loss_kind", "'mse', 'cross-entropy' or None", repr(loss_kind), "pick one"
-            )
-
         if isinstance(on_warning, str) and on_warning != "scale":
             raise Refusal("on_warning", "'scale', a function or None", repr(on_warning), "pick one")
 
@@ -119,17 +117,25 @@ class Monitor:
         self.steps = 0
         self._optimizer = optimizer
         self._model = model
-        self._kind = loss_kind
         self._on_warning = on_warning
+        self._guard: Guard | None = None
+        if on_warning == "scale":
+            buffers = [] if model is None else list(model.buffers())
+            self._guard = Guard(optimizer, buffers, snapshots_on)
         self._csv = None if csv_path is None else Path(csv_path)
         self._writer = writer
-        self._draw = torch.Generator().manual_seed(seed)
-        self._direction: Tensor | None = None
-        self._moments: tuple[float, float] | None = None
-        self._trend = LossTrend()
+        self._direction = TrackedDirection(seed)
+        self._coarse = False
+        self._curvature: DirectionalCurvature | None = None
+        self._loss = SmoothedLoss()
+        self._good_loss = SmoothedLoss()
         self._unread: list[Tensor] = []
-        self._lrs: deque[float] = deque(maxlen=alarm.GROWTH_OF_LR + 1)
-        self._checks: list[Reading] = []
+        self._checked: Reading | None = None
+        self._checks = 0
+        self._quiet_until = 0
+        if not has_limit(optimizer):
+            name = type(optimizer).__name__
+            _log.info("no limit of lr is known for %s: only the loss is watched", name)
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
         """Count a step; every so often read the margin.
@@ -139,272 +145,192 @@ class Monitor:
         closure
             Computes the loss of the same batch again; nothing else, no backward pass.
         loss
-            The loss of this step, for the smoothed loss; left out, that of the closure is used.
+            The loss of this step; left out, the closure is called for it.
 
         Returns
         -------
         Reading or None
-            None between two checks, unless lr or the loss has come to a warning since.
+            None between two checks, unless the loss has come to a warning.
         """
-        self._lrs.append(float(self._optimizer.param_groups[0]["lr"]))
-        fresh = loss is not None and self._take(loss)
-
+        self._take(closure() if loss is None else loss)
         reading = None
-        if self._due():
-            reading = self._read(closure, loss is None)
-            self._checks.append(reading)
-        elif fresh:
-            reading = self._look()
+        if self._has_to_warn():
+            reading = self._warn()
+        else:
+            if self._guard is not None:
+                self._guard.clip()
+                # Good weights are those whose own loss has been read.
+                if self._guard.is_due(self.steps) and not self._unread and self._loss.is_good:
+                    self._guard.keep(self.steps)
+                    self._good_loss = copy.copy(self._loss)
+            if self._due():
+                reading = self._read(closure)
 
         self.steps += 1
         return reading
 
-    def _take(self, loss: Tensor) -> bool:
-        """Add a loss to the trend; whether it, and those that waited, have been read."""
-        if loss.is_cpu:
-            self._trend.add(loss.item())
-            return True
-
+    def _take(self, loss: Tensor) -> None:
+        """Add a loss to those that are watched; on a GPU several are read together."""
         self._unread.append(loss.detach())
-        if len(self._unread) < LOOK_ON_DEVICE:
-            return False
-
-        self._read_losses()
-        return True
-
-    def _read_losses(self) -> None:
-        if self._unread:
-            for value in torch.stack(self._unread).tolist():
-                self._trend.add(value)
+        snapshot = self._guard is not None and self._guard.is_due(self.steps)
+        if loss.is_cpu or len(self._unread) >= LOOK_ON_DEVICE or snapshot:
+            # All ranks have to go back at the same step, so they look at the same loss.
+            together = self._guard is not None and dist.is_available() and dist.is_initialized()
+            for value in read_losses(self._unread, dist.get_world_size() if together else 1):
+                self._loss.add(value)
             self._unread.clear()
+
+    def _has_to_warn(self) -> bool:
+        if not math.isfinite(self._loss.value):
+            return self._level_before() != "warning" or self._guard is not None
+
+        return self.steps >= self._quiet_until and self._loss.has_risen
+
+    def _level_before(self) -> str:
+        return self.readings[-1].level if self.readings else "calm"
+
+    def _warn(self) -> Reading:
+        """Report that the loss has risen, and go back where the run is guarded."""
+        action = ""
+        if self._guard is not None:
+            action = f"went back to the last good weights with lr {FACTOR * self._lr():.3g}"
+
+        reading = self._report("warning", action)
+        self._quiet_until = self.steps + WAIT
+        if self._guard is not None:
+            self._guard.go_back()
+            self._loss = copy.copy(self._good_loss)
+        return reading
 
     def _due(self) -> bool:
         """Whether a check is due: after ``every`` steps, later where nothing changes."""
-        if not self._checks:
-            return True
+        if not has_limit(self._optimizer):
+            return self.steps % self.every == 0
+        if self._checked is None:
+            # Adaptive optimizers have no preconditioner before their first steps.
+            return self.steps >= (self.every if is_adaptive(self._optimizer) else 0)
 
-        gap = self.steps - self._checks[-1].step
+        gap = self.steps - self._checked.step
         return gap >= self.every and gap >= self.every * self._patience()
 
     def _patience(self) -> int:
         """How many times ``every`` the next check can wait."""
-        if len(self._checks) < 3:
+        assert self._checked is not None
+        if self._checks < 3:
             return 1
 
-        last = self._checks[-1]
-        lr = self._lrs[-1]
-        if lr < CALM * last.limit:
+        lr = self._lr()
+        if lr < CALM * self._checked.limit:
             return CALM_GAP
-        if last.lr / STILL <= lr <= STILL * last.lr and self._trend.rise <= STILL:
-            return STILL_GAP
 
-        return 1
+        return STILL_GAP if 1.0 / STILL <= lr / self._checked.lr <= STILL else 1
 
-    def _look(self) -> Reading | None:
-        """Between two checks: the limit of the last one with today's lr and losses; no gradient."""
-        last = self.readings[-1]
-        steady = max(self._changes_of_lr()) < alarm.GROWN
-        if steady and self._trend.rise < alarm.at_rest(last.momentum):
-            return None
+    def _lr(self) -> float:
+        """The lr that the optimizer uses."""
+        lr = float(self._optimizer.param_groups[0]["lr"])
+        return lr * (1.0 if self._guard is None else self._guard.pending_factor)
 
-        if self._moments is None or last.level == "warning":
-            return None
+    def _read(self, closure: Callable[[], Tensor]) -> Reading:
+        if has_limit(self._optimizer):
+            self._measure(closure)
 
-        margin = self._lrs[-1] / last.limit if last.limit > 0.0 else math.inf
-        if not alarm.warns(self._trend, self._danger(margin)):
-            return None
+        limit = self._limit()
+        level = "edge" if self._lr() > EDGE * limit else "calm"
+        self._checked = self._report(level)
+        self._checks += 1
+        return self._checked
 
-        reading = self._judge(*self._moments)
-        self.readings.append(reading)
-        self._report(reading)
-        return reading
+    def _limit(self) -> float:
+        return math.nan if self._curvature is None else self._curvature.limit(self._optimizer)
 
-    def _danger(self, margin: float) -> float:
-        momentum = float(self._optimizer.param_groups[0]["momentum"])
-        return alarm.danger(self._trend, margin, *self._changes_of_lr(), momentum)
-
-    def _changes_of_lr(self) -> tuple[float, float]:
-        """How many times lr became what it was 20 and 5 steps before."""
-        lrs = self._lrs
-        now = lrs[-1]
-        long_ago = lrs[0]
-        before = lrs[-1 - alarm.JUMP_OF_LR] if len(lrs) > alarm.JUMP_OF_LR else long_ago
-        return (
-            now / long_ago if long_ago > 0.0 else 1.0,
-            now / before if before > 0.0 else 1.0,
-        )
-
-    def _read(self, closure: Callable[[], Tensor], use_its_loss: bool) -> Reading:
-        self._read_losses()
-        params, root = self._weights()
-        count = sum(p.numel() for p in params)
-        if self._direction is None or self._direction.numel() != count:
-            noise = torch.randn(count, generator=self._draw).to(params[0])
-            self._direction = noise / noise.norm()
-            for _ in range(FIRST_TURNS):
-                self._turn(params, root, closure, use_its_loss=False)
-
-        first, second = self._turn(params, root, closure, use_its_loss)
-        if self._moments is not None and math.isfinite(first) and math.isfinite(second):
-            first = FORGETTING * self._moments[0] + (1.0 - FORGETTING) * first
-            second = FORGETTING * self._moments[1] + (1.0 - FORGETTING) * second
-
-        self._moments = (first, second)
-
-        reading = self._judge(first, second)
-        self.readings.append(reading)
-        self._report(reading)
-        return reading
-
-    def _weights(self) -> tuple[list[Tensor], Tensor | float]:
-        """Weights that have a gradient, and the roots of their lrs over the first group's."""
-        params: list[Tensor] = []
-        roots: list[Tensor] = []
-        ratios = lr_ratios(self._optimizer)
-        for group, ratio in zip(self._optimizer.param_groups, ratios, strict=True):
-            for p in group["params"]:
-                if p.grad is not None:
-                    params.append(p)
-                    if any(other != 1.0 for other in ratios):
-                        roots.append(torch.full_like(p, math.sqrt(ratio)).reshape(-1))
-
-        if not params:
+    def _measure(self, closure: Callable[[], Tensor]) -> None:
+        """The curvature along the tracked direction, on this batch and those before."""
+        every = [p for group in self._optimizer.param_groups for p in group["params"]]
+        if all(p.grad is None for p in every):
             raise Refusal(
                 "gradients", "there at a check", "none", "call check after loss.backward()"
             )
+        at = coordinates(self._optimizer, with_gradient=True)
+        if not at.params:
+            # An adaptive optimizer whose run went back to its start has no preconditioner yet.
+            return
 
-        return params, torch.cat(roots) if roots else 1.0
+        model = self._model
+        still = nullcontext() if model is None else quiet(model)
+        # The extra gradient stays on its rank.
+        alone: Any = getattr(model, "no_sync", nullcontext)()
+        with still, alone, torch.enable_grad():
+            if model is not None and _has_dropout(model):
+                here = gradients(closure(), at.params)
+            else:
+                here = [p.grad for p in at.params if p.grad is not None]
+
+            if not self._direction.fits(at.params):
+                self._direction.begin(at)
+                self._coarse = is_coarse(closure)
+                self._curvature = None
+                for _ in range(FIRST_TURNS):
+                    self._turn(at, here, closure)
+                self._direction.forget_product()
+            seen = self._turn(at, here, closure)
+
+        before = self._curvature
+        # The first variance is a guess, for want of a second batch.
+        if before is not None and math.isfinite(seen.variance):
+            keep = FORGETTING if self._checks > 1 else 0.0
+            seen = DirectionalCurvature(
+                FORGETTING * before.mean + (1.0 - FORGETTING) * seen.mean,
+                keep * before.variance + (1.0 - keep) * seen.variance,
+            )
+        self._curvature = seen
 
     def _turn(
-        self,
-        params: list[Tensor],
-        root: Tensor | float,
-        closure: Callable[[], Tensor],
-        use_its_loss: bool,
-    ) -> tuple[float, float]:
-        """u·Hu and ‖Hu‖², and u turned towards Hu."""
-        u = self._direction
-        assert u is not None
+        self, at: Coordinates, here: list[Tensor], closure: Callable[[], Tensor]
+    ) -> DirectionalCurvature:
+        return self._direction.turn(
+            at, here, lambda: gradients(closure(), at.params), coarse=self._coarse
+        )
 
-        with torch.no_grad():
-            lengths = torch.stack(torch._foreach_norm([p.detach() for p in params]))
-            step = STEP * max(1.0, float(lengths.norm()))
-
-        here = self._gradient_here(params, closure)
-        there, loss = self._gradient_there(params, (root * step) * u, closure)
-        if use_its_loss:
-            self._trend.add(float(loss))
-
-        # In place: these passes over the weights are a tenth of a check.
-        image = there.sub_(here).mul_(root / step)
-        first, second = torch.stack([u @ image, image @ image]).tolist()
-        turned = image.add_(u, alpha=abs(first))
-        length = float(turned.norm())
-        if math.isfinite(length) and length > 0.0:
-            self._direction = turned.div_(length)
-
-        return first, second
-
-    def _gradient_here(self, params: list[Tensor], closure: Callable[[], Tensor]) -> Tensor:
-        if self._model is not None and _has_dropout(self._model):
-            with quiet(self._model):
-                return _gradient(params, closure())
-
-        return torch.cat([p.grad.reshape(-1) for p in params if p.grad is not None])
-
-    def _gradient_there(
-        self, params: list[Tensor], move: Tensor, closure: Callable[[], Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        kept = [p.detach().clone() for p in params]
-        parts = torch.split(move, [p.numel() for p in params])
-        still = nullcontext() if self._model is None else quiet(self._model)
-
-        try:
-            with torch.no_grad():
-                shaped = [part.view_as(p) for p, part in zip(params, parts, strict=True)]
-                torch._foreach_add_(params, shaped)
-            with torch.enable_grad(), still:
-                loss = closure()
-                return _gradient(params, loss), loss.detach()
-        finally:
-            with torch.no_grad():
-                torch._foreach_copy_(params, kept)
-
-    def _judge(self, first: float, second: float) -> Reading:
-        group = self._optimizer.param_groups[0]
-        momentum = float(group["momentum"])
-        gamma = _look_ahead(group, momentum)
-        decay = float(group.get("weight_decay", 0.0))
-        # Weight decay adds to every curvature; with dampening the step size is lr (1 - dampening).
-        second += 2.0 * decay * first + decay**2
-        first += decay
-        kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
-        lr = float(group["lr"])
-        finite = math.isfinite(first) and math.isfinite(second)
-        limit = stability_limit(first, second, momentum, gamma) / kept if finite else 0.0
-        margin = math.inf if limit == 0.0 else lr / limit
-
-        rise = self._trend.rise
-        left = self._trend.steps_left
-        danger = self._danger(margin)
-        level = "calm"
-        if alarm.warns(self._trend, danger):
-            level = "warning"
-        elif margin > alarm.EDGE:
-            level = "edge"
-
-        before = [r for r in self.readings if r.step >= self.steps - 2 * self.every]
-        message = ""
-        if level != "calm":
-            message = alarm.margin_words(self.steps, margin, momentum)
-            message += alarm.growth_words(alarm.margin_to_come(margin, *self._changes_of_lr()))
-            message += alarm.curvature_words(self.steps, first, before)
-            message += alarm.loss_words(self._trend) if level == "warning" else ""
-            message += alarm.remedy_words(lr, margin, first, second, momentum, gamma)
-
-        action = ""
-        if level == "warning" and self._on_warning == "scale":
-            factor = alarm.lowered(margin)
-            for each in self._optimizer.param_groups:
-                each["lr"] = each["lr"] * factor
-            action = f"lr was lowered from {lr:.3g} to {lr * factor:.3g}"
-
-        risk = blow_up_risk(danger, self._kind)
-
-        return Reading(
-            self.steps, lr, momentum, first, limit, margin, rise, left, danger, risk, level,
-            message, action,
-        )  # fmt: skip
-
-    def _report(self, reading: Reading) -> None:
-        if reading.level == "warning" and callable(self._on_warning):
-            self._on_warning(reading)
+    def _report(self, level: str, action: str = "") -> Reading:
+        """Make a reading of the state of now, and hand it to whoever wants to know."""
+        lr = self._lr()
+        limit = self._limit()
+        reading = Reading(
+            step=self.steps,
+            lr=lr,
+            momentum=momentum_of(self._optimizer),
+            curvature=math.nan if self._curvature is None else self._curvature.mean,
+            limit=limit,
+            margin=math.inf if limit == 0.0 else lr / limit,
+            loss=self._loss.value,
+            rise=self._loss.rise,
+            level=level,
+            adaptive=is_adaptive(self._optimizer),
+            action=action,
+        )
+        self.readings.append(reading)
+        if level == "warning":
+            _log.warning("%s", reading)
+            if callable(self._on_warning):
+                self._on_warning(reading)
         if self._writer is not None:
-            for name in ("margin", "risk", "curvature", "limit"):
+            for name in ("margin", "curvature", "limit", "loss"):
                 self._writer.add_scalar(f"ravine/{name}", getattr(reading, name), reading.step)
-
         if self._csv is not None:
-            fresh = not self._csv.exists()
-            with self._csv.open("a", newline="", encoding="utf-8") as file:
-                rows = csv.DictWriter(file, list(asdict(reading)))
-                if fresh:
-                    rows.writeheader()
-                rows.writerow(asdict(reading))
+            self._write(self._csv, reading)
 
+        return reading
 
-def _gradient(params: list[Tensor], loss: Tensor) -> Tensor:
-    grads = torch.autograd.grad(loss, params, allow_unused=True)
-    parts = [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
-    return torch.cat([part.reshape(-1) for part in parts])
+    @staticmethod
+    def _write(path: Path, reading: Reading) -> None:
+        fresh = not path.exists()
+        with path.open("a", newline="", encoding="utf-8") as file:
+            rows = csv.DictWriter(file, list(asdict(reading)))
+            if fresh:
+                rows.writeheader()
+            rows.writerow(asdict(reading))
 
 
 def _has_dropout(model: nn.Module) -> bool:
     kinds = (nn.modules.dropout._DropoutNd,)
     return any(isinstance(m, kinds) and m.training and m.p > 0.0 for m in model.modules())
-
-
-def _look_ahead(group: dict[str, Any], momentum: float) -> float:
-    if "nesterov" in group:
-        return momentum if group["nesterov"] else 0.0
-
-    return momentum if group["gamma"] is None else float(group["gamma"])

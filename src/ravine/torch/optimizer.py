@@ -44,7 +44,7 @@ class ASG(torch.optim.Optimizer):
         taken with (over all parameters; costs one synchronisation with the device), a whole number
         after so many steps, None never.
     foreach, fused
-        Which kernels run, as in ``torch.optim.SGD``; None: foreach on a GPU, a loop elsewhere.
+        Which kernels run, as in ``torch.optim.SGD``; None: foreach.
 
     Examples
     --------
@@ -197,11 +197,13 @@ def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[
     else:
         if group["weight_decay"] != 0.0:
             grads = _decayed(grads, params, group["weight_decay"])
-        foreach = group["foreach"]
-        if foreach is None:
-            foreach = bool(group["fused"]) or params[0].is_cuda
-        take = _foreach if foreach else _loop
-        take(group, params, grads, states, gamma)
+        _choose_unit(group, states)
+        if group["foreach"] is False:
+            # One parameter after the other takes no memory for lists of intermediate tensors.
+            for p, g, s in zip(params, grads, states, strict=True):
+                _foreach(group, [p], [g], [s], gamma)
+        else:
+            _foreach(group, params, grads, states, gamma)
 
     group["carried"] = gamma
 
@@ -269,40 +271,13 @@ def _keeps_look_ahead(group: Group) -> bool:
     )
 
 
-def _loop(
-    group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
-) -> None:
-    """y⁺ = (y - carried v) + (1 + gamma) v⁺, one parameter after the other."""
-    _choose_unit(group, states)
-    momentum = group["momentum"]
-    unit = group["unit"]
-    share = group["lr"] / unit
-    interpolates = _interpolates(group)
-    keeps = _keeps_look_ahead(group)
-    for p, g, s in zip(params, grads, states, strict=True):
-        if keeps:
-            p.add_(g, alpha=-group["lr"])
-        elif group["carried"] != 0.0:
-            p.add_(s, alpha=group["carried"] * unit)
-
-        if interpolates:
-            s.lerp_(g, 1.0 - momentum)
-        elif isinstance(share, Tensor):
-            s.mul_(momentum).add_(g * share.to(g.device))
-        else:
-            s.mul_(momentum).add_(g, alpha=share)
-
-        p.add_(s, alpha=-(gamma if keeps else 1.0 + gamma) * unit)
-
-
 def _foreach(
     group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
 ) -> None:
-    """The same as ``_loop``, all parameters at once: three passes where torch's Nesterov has four.
+    """y⁺ = (y - carried v) + (1 + gamma) v⁺: three passes where torch's Nesterov has four.
 
     Without look-ahead two, and one more on the steps after lr or momentum has changed.
     """
-    _choose_unit(group, states)
     momentum = group["momentum"]
     unit = group["unit"]
     share = group["lr"] / unit

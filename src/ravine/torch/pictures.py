@@ -25,9 +25,12 @@ def draw_advice(advice: Advice, path: str | None = None) -> Any:
 
 
 def _draw_losses(axes: Any, advice: Advice) -> None:
-    for momentum in dict.fromkeys(row.momentum for row in advice.rows):
-        kept = [r for r in advice.rows if r.momentum == momentum and r.outcome != "blew up"]
-        name = "" if momentum is None else f"momentum {momentum:g}"
+    for momentum, steps in dict.fromkeys((row.momentum, row.steps) for row in advice.rows):
+        kept = [
+            row for row in advice.rows
+            if (row.momentum, row.steps) == (momentum, steps) and row.outcome != "blew up"
+        ]  # fmt: skip
+        name = f"{steps} steps" + ("" if momentum is None else f", momentum {momentum:g}")
         kept.sort(key=lambda row: row.lr)
         axes.plot([r.lr for r in kept], [r.loss for r in kept], "o-", ms=4, label=name)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from ravine.torch.copies import BatchLoss
+from ravine.torch.batches import BatchLoss
 
 Product: TypeAlias = Callable[[Tensor], Tensor]
 

@@ -1,175 +1,192 @@
-"""Choosing a learning rate by short runs of real steps.
+"""Choosing a learning rate by trials that run the whole schedule, compressed.
 
-The loss after some steps falls with lr up to an edge and jumps there. So lrs are tried in powers
-of two of the stability limit of the measured curvature: uphill from a start below it in factors
-of four, then the neighbours of the best to more steps, the worse dropped at each stage. A winner
-that is near its edge is halved.
+A short run at a constant lr favours small lrs. So every trial passes through the schedule of the
+planned run, warm-up and decay included. Short trials in factors of four find the region, longer
+ones in factors of two find the lr.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from ravine.torch.trial import Setting, Trial
+from ravine.torch.trial import Setting, Trial, run_trial
 
-LARGEST = 6
-"""lrs above 2⁶ times the limit of the curvature were never the best of 380 configurations."""
+LEAST_GAIN = 0.002
+"""Of the loss at the start: what a smaller lr has to gain. On a plateau one stays."""
 
-SMALLEST = -24
-"""Below 2⁻²⁴ times it a float32 weight hardly moves."""
+SLACK = 0.02
+"""Of the loss at the start: a trial within it above the start has not got worse, it is noise."""
 
-FLAT = 0.002
-"""Relative gain below which a smaller lr is not taken for better: on a plateau one stays."""
+HARDLY_MOVED = 0.95
+STILL_HIGH = 0.9
+"""Scores above these shares of the start after the first and the second stage: the trials are too
+short to tell lrs apart, and longer ones follow where the budget allows it."""
 
-LONG_MEMORY = 0.95
-"""Momentum from which a run of 80 steps is shorter than four memories 1/(1 - momentum)."""
+LOST = 0.1
+"""Share of the decrease that the lr above the best may lose before the best is near its edge."""
+
+LOWEST = -40
+"""lrs below 2⁻⁴⁰ times the first are not tried."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps are taken, and where one begins."""
+    """How many steps a race may take, and how long its trials are."""
 
-    start: int
-    """The first lr is 2^start times the limit of the curvature."""
-    first: int
-    """Steps of every lr on the way to the best."""
-    below: int
-    above: int
-    """Powers of two on either side of the best that go on with it."""
-    stages: tuple[tuple[int, int], ...]
-    """(steps, how many are left) of the best and its neighbours."""
-    with_long_memory: int
-    """Steps of the last stage when momentum has a long memory."""
-    blow_up: float
-    """A run is dropped when the loss exceeds this many times its start."""
-    rise: float
-    """A winner whose loss had risen by more than this share is near its edge: its lr is halved."""
-    halvings: int
-    """With a long memory lr is halved so often: so few steps do not show what 300 will."""
-    looks: int
-    """Checks that are averaged into a score."""
+    most: int
+    """Steps of all trials together, at most."""
+    short: int
+    """Steps of a trial in the first stage."""
+    long: int
+    """Steps of a trial in the second stage."""
+    repeats: bool = False
+    """Whether the second stage is repeated with trials of twice the length."""
+
+    def within(self, most: int) -> Plan:
+        """The same plan for fewer steps."""
+        share = min(most / self.most, 1.0)
+        return Plan(
+            max(math.floor(share * self.most), 1), max(round(share * self.short), 2),
+            max(round(share * self.long), 4), self.repeats,
+        )  # fmt: skip
 
 
 PLANS = {
-    "race": Plan(-2, 30, 1, 2, ((40, 3), (80, 1)), 150, 3.0, 0.5, 1, 3),
-    "quick": Plan(-3, 15, 0, 0, ((50, 1),), 50, 2.0, 0.3, 2, 1),
+    "quick": Plan(250, 12, 45),
+    "race": Plan(800, 36, 144),
+    "thorough": Plan(2000, 40, 160, repeats=True),
 }
-"""Chosen on the tasks ``benchmarks.torch_tasks.TUNED`` alone, among some hundred such plans."""
 
 
 @dataclass
 class Race:
-    """All lrs that were tried with one momentum, and the winner."""
+    """All trials of one momentum, and the one that won."""
 
+    setting: Setting
+    plan: Plan
     unit: float
-    """The lr of exponent 0: the stability limit of the measured curvature."""
+    """The lr of exponent 0."""
     momentum: float | None
-    trials: dict[int, Trial]
-    """By exponent: lr = unit 2^exponent."""
-    winner: int | None
-    """None where every run blew up."""
-    chosen: float | None
-    """The winner's exponent, lowered where it was near its edge."""
+    advanced: Callable[[int], None]
+    trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
+    """By exponent and length: lr = unit 2^exponent."""
+    winner: Trial | None = None
+    """None where every trial blew up."""
+    keep: Callable[[Trial, object], None] = lambda trial, optimizer: None
+    """Called at the end of every trial, with the model at that point."""
 
     @property
     def steps(self) -> int:
-        """Real steps that were taken."""
+        """Steps that were taken."""
         return sum(trial.steps for trial in self.trials.values())
 
-    @property
-    def score(self) -> float:
-        """The winner's score; infinite where there is none."""
-        return math.inf if self.winner is None else self.trials[self.winner].score(3)
+    def run(self) -> None:
+        """Find the winner."""
+        best = self._coarse()
+        score = self.trials[best, self.plan.short].score
+        length = self.plan.long
+        if score > HARDLY_MOVED * self.setting.start > 0.0:
+            length = max(length, (self.plan.most - self.steps) // 3)
 
+        best = self._fine(best, length)
+        score = self._known(best, length)
+        is_high = score > STILL_HIGH * self.setting.start > 0.0
+        # One trial of twice the length says nothing: it takes one on each side.
+        if (self.plan.repeats or is_high) and self.steps + 3 * 2 * length <= self.plan.most:
+            best, length = self._fine(best, 2 * length), 2 * length
 
-def race(setting: Setting, unit: float, momentum: float | None, budget: str) -> Race:
-    """Try lrs around ``unit`` and choose one."""
-    plan = PLANS[budget]
-    field = Race(unit, momentum, {}, None, None)
-    best = _climb(setting, field, plan)
-    if best is None:
-        return field
+        finished = [t for t in self.trials.values() if math.isfinite(t.score)]
+        chosen = self.trials.get((best, length))
+        if chosen is None or chosen not in finished:
+            # The budget ended first: the best of the longest.
+            chosen = min(finished, key=lambda t: (-t.length, t.score), default=None)
+        self.winner = chosen
 
-    long_memory = momentum is not None and momentum >= LONG_MEMORY
-    stages = plan.stages
-    if long_memory:
-        stages = (*stages[:-1], (plan.with_long_memory, 1))
+    def run_one(self, length: int) -> None:
+        """Try the first lr alone."""
+        self._try(0, length)
+        trial = self.trials[0, length]
+        self.winner = trial if math.isfinite(trial.score) else None
 
-    live = list(range(best - plan.below, best + plan.above + 1))
-    for exponent in live:
-        _try(setting, field, exponent, plan.first, plan)
+    def above_winner(self) -> Trial | None:
+        """The trial of the same length with twice the winner's lr."""
+        winner = self.winner
+        return next(
+            (t for t in self.trials.values()
+             if winner and t.length == winner.length and math.isclose(t.lr, 2.0 * winner.lr)),
+            None,
+        )  # fmt: skip
 
-    for steps, places in stages:
-        entered = live
-        for exponent in live:
-            _try(setting, field, exponent, steps, plan)
-        live = [e for e in live if field.trials[e].alive]
-        live = sorted(live, key=lambda e: field.trials[e].score(plan.looks))[:places]
-        if not live:
-            live = [_lower_until_alive(setting, field, min(entered), stages[-1][0], plan)]
-            break
+    def near_edge(self) -> bool:
+        """Whether twice the winner's lr blew up, or lost a tenth of the decrease."""
+        above = self.above_winner()
+        if above is None or self.winner is None:
+            return False
 
-    winner = live[0]
-    if not field.trials[winner].alive:
-        return field
+        return above.score > self.winner.score + LOST * (self.setting.start - self.winner.score)
 
-    field.winner = winner
-    field.chosen = (
-        winner - plan.halvings * int(long_memory) - _distance_from_edge(field, plan, winner)
-    )
-    return field
+    def _try(self, exponent: int, length: int) -> float | None:
+        """The score of a trial, made unless it is known; None where the budget is spent."""
+        if (exponent, length) not in self.trials:
+            if (self.trials and self.steps + length > self.plan.most) or exponent < LOWEST:
+                return None
+            lr = self.unit * 2.0**exponent
+            trial, optimizer = run_trial(self.setting, lr, self.momentum, length, self.advanced)
+            self.trials[exponent, length] = trial
+            self.keep(trial, optimizer)
 
+        return self.trials[exponent, length].score
 
-def _distance_from_edge(field: Race, plan: Plan, winner: int) -> float:
-    """Powers of two to go down, for another order of the batches might blow the winner up.
+    def _known(self, exponent: int, length: int) -> float:
+        trial = self.trials.get((exponent, length))
+        return math.inf if trial is None else trial.score
 
-    One where its loss had risen already; a half where the lr above it did blow up.
-    """
-    if field.trials[winner].rise(plan.looks) > plan.rise:
-        return 1.0
+    def _coarse(self) -> int:
+        """The best exponent in strides of two, by short trials."""
+        length = self.plan.short
+        start = self.setting.start
+        best, at, worse = 0, 0, 0
+        while worse < 2:
+            score = self._try(at, length)
+            if score is None:
+                break
+            if score < self._known(best, length):
+                best, worse = at, 0
+            elif at > 0:
+                worse += 1
+            if score > start + SLACK * abs(start):
+                break
+            at += 2
 
-    above = field.trials.get(winner + 1)
-    return 0.5 if above is not None and not above.alive else 0.0
+        while best == min(exponent for exponent, _ in self.trials):
+            score = self._try(best - 2, length)
+            if score is None or (score >= self._known(best, length) < math.inf):
+                break
+            best -= 2
 
+        return best
 
-def _lower_until_alive(setting: Setting, field: Race, exponent: int, steps: int, plan: Plan) -> int:
-    """Go down from lrs that all blew up on the longer way until one arrives."""
-    while exponent > SMALLEST:
-        exponent -= 1
-        if _try(setting, field, exponent, steps, plan).alive:
-            break
+    def _fine(self, first: int, length: int) -> int:
+        """The best exponent by longer trials: up while better, then down while better."""
+        least = LEAST_GAIN * abs(self.setting.start)
+        best = first
+        if self._try(best, length) is None:
+            return best
 
-    return exponent
+        while math.isfinite(self._known(best, length)):
+            score = self._try(best + 1, length)
+            if score is None or score >= self._known(best, length):
+                break
+            best += 1
 
+        while best <= first:
+            score = self._try(best - 1, length)
+            # Where all blow up, down.
+            gain = least if self._known(best, length) < math.inf else 0.0
+            if score is None or (score >= self._known(best, length) - gain < math.inf):
+                break
+            best -= 1
 
-def _try(setting: Setting, field: Race, exponent: int, steps: int, plan: Plan) -> Trial:
-    if exponent not in field.trials:
-        lr = field.unit * 2.0**exponent
-        field.trials[exponent] = Trial(setting, lr, field.momentum)
-
-    trial = field.trials[exponent]
-    start = trial.checks[0]
-    trial.to(steps, start + (plan.blow_up - 1.0) * abs(start))
-    return trial
-
-
-def _climb(setting: Setting, field: Race, plan: Plan) -> int | None:
-    """The best exponent in strides of two, from the plan's start; None where all blow up."""
-
-    def score(exponent: int) -> float:
-        return _try(setting, field, exponent, plan.first, plan).score(plan.looks)
-
-    at = plan.start
-    while not math.isfinite(score(at)):
-        at -= 2
-        if at < SMALLEST:
-            return None
-
-    while True:
-        neighbours = [e for e in (at - 2, at + 2) if SMALLEST <= e <= LARGEST]
-        better = min(neighbours, key=score)
-        needed = FLAT * abs(score(at)) if better < at else 0.0
-        if score(better) >= score(at) - needed:
-            return at
-        at = better
+        return best

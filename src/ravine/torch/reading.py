@@ -5,6 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+EDGE = 0.8
+"""Margin from which a run is at the edge of stability."""
+
+SAFE = 0.7
+"""Margin to which a message advises to go down."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -12,25 +18,23 @@ class Reading:
 
     step: int
     lr: float
+    """That the optimizer uses: the scheduler's, times what the guard made of it."""
     momentum: float
+    """Or beta1."""
     curvature: float
-    """Along the tracked direction, on this batch and those before."""
+    """Along the tracked direction in the optimizer's coordinates, over the last batches."""
     limit: float
-    """The largest lr that is stable in mean square along it."""
+    """The largest lr that is stable in mean square along it; NaN where theory knows none."""
     margin: float
-    """lr over the limit: above 1 the direction grows."""
+    """lr over the limit: above 1 the direction grows while the preconditioner stays."""
+    loss: float
+    """Smoothed over ten steps."""
     rise: float
-    """Smoothed loss over its minimum."""
-    steps_left: float
-    """Until the loss is ten times its start, at the pace of the last six; infinite: not rising."""
-    danger: float
-    """Margin, rise and height of the loss against its noise in one number; it warns above 3.55."""
-    risk: float
-    """Calibrated probability of a blow-up within 40 steps."""
+    """How far the smoothed loss is above its least, as a share of its decrease."""
     level: str
-    """"calm", "edge" or "warning"."""
-    message: str
-    """Cause and remedy; empty when calm."""
+    """"calm", "edge" (margin above 0.8) or "warning" (the loss has risen by 0.3)."""
+    adaptive: bool
+    """Whether the optimizer is Adam, AdamW or RMSprop."""
     action: str
     """What the monitor did about it; empty when nothing."""
 
@@ -39,32 +43,33 @@ class Reading:
         """How many times as large lr could be."""
         return math.inf if self.margin == 0.0 else 1.0 / self.margin
 
+    @property
+    def message(self) -> str:
+        """Cause and remedy; empty when calm."""
+        if self.level == "calm":
+            return ""
 
-def stability_limit(first: float, second: float, momentum: float, gamma: float) -> float:
-    """The lr at which a direction of random curvature is just stable in mean square.
+        parts = []
+        if self.level == "warning":
+            parts.append(
+                f"the loss has risen by {self.rise:.0%} of its decrease"
+                if math.isfinite(self.rise)
+                else "the loss is not a number"
+            )
+        if math.isfinite(self.margin):
+            parts.append(f"lr is {self.margin:.2g} times its limit along the sharpest direction")
+        if self.margin > EDGE:
+            parts.append(f"below lr {SAFE * self.limit:.2g} that direction is stable")
+        elif self.level == "warning":
+            parts.append("the curvature does not explain it: look at the data and the warm-up")
+        if self.adaptive and self.level == "edge":
+            parts.append("Adam's preconditioner usually grows until the limit holds")
 
-    With c the mean of the curvature, m₂ that of its square and V = m₂ - c², V Var_y = 1 is
-    a₂ lr² + a₁ lr = 2c(1 - momentum²) with a₂ = c m₂ gamma (1 + 2 gamma) and
-    a₁ = V(1 + momentum) - c²(2 gamma (1 + momentum) - (1 - momentum)(1 + 2 gamma)).
+        return "; ".join(parts)
 
-    Examples
-    --------
-    >>> stability_limit(2.0, 4.0, 0.0, 0.0)  # 2 / curvature
-    1.0
-    >>> round(stability_limit(1.0, 1.0, 0.9, 0.9), 6)  # (2 + 2 m)/(1 + 2 m)
-    1.357143
-    """
-    if first <= 0.0:
-        return math.inf
+    def __str__(self) -> str:
+        line = f"step {self.step}: {self.level}, lr {self.lr:.3g}, loss {self.loss:.4g}"
+        if math.isfinite(self.margin):
+            line += f", margin {self.margin:.2g} (limit {self.limit:.3g})"
 
-    variance = max(second - first**2, 0.0)
-    square = first * (first**2 + variance) * gamma * (1.0 + 2.0 * gamma)
-    inside = 2.0 * gamma * (1.0 + momentum) - (1.0 - momentum) * (1.0 + 2.0 * gamma)
-    linear = variance * (1.0 + momentum) - first**2 * inside
-    constant = 2.0 * first * (1.0 - momentum**2)
-    # The root in the form that does not cancel.
-    root = math.sqrt(max(linear**2 + 4.0 * square * constant, 0.0))
-    if linear >= 0.0:
-        return 2.0 * constant / (linear + root)
-
-    return (root - linear) / (2.0 * square)
+        return "; ".join(part for part in (line, self.message, self.action) if part)

@@ -1,46 +1,66 @@
-"""Real steps with one learning rate and momentum, on copies."""
+"""Real steps with one learning rate, from the user's weights and through the whole schedule."""
 
 from __future__ import annotations
 
+import copy
 import math
+from collections import defaultdict
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
-from ravine.arguments import FloatArray
-from ravine.torch.copies import Batches, BatchLoss, copied, joined, quiet
+from ravine.arguments import Refusal
+from ravine.torch.batches import BatchLoss, BatchReplay
+from ravine.torch.schedule import Schedule
+from ravine.torch.untouched import Weights
 
-CHECK_EVERY = 5
-"""Steps between two looks at the loss of the fixed samples."""
+LOOK = 8
+"""Steps whose losses are read together: reading waits for the device."""
 
-CHECK_SAMPLES = 128
-"""Fixed samples a check: their loss is known to some per cent, what a factor of two in lr needs."""
+LAST = 0.2
+"""Share of a trial, at its end, whose training losses make its score."""
+
+BLOWN_UP = 3.0
+"""A trial whose score is above so many times the loss at the start has blown up."""
+
+HOPELESS = 10.0
+"""A trial is stopped when its last losses are above so many times the loss at the start."""
+
+START_BATCHES = 16
+"""Batches over which the loss at the start is averaged."""
 
 
 @dataclass
 class Setting:
-    """The user's training step: what a trial copies and repeats."""
+    """The user's training step: what a trial repeats, on the user's model itself."""
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
     loss: BatchLoss
-    batches: Batches
+    batches: BatchReplay
+    schedule: Schedule
+    weights: Weights
     clip: float | None = None
     accumulate: int = 1
     autocast: torch.dtype | None = None
     seed: int = 0
-    check: list[Any] = field(default_factory=list)
-    skipped: int = 0
-    """Batches at the front that are for checks alone."""
+    start: float = field(init=False)
+    """The loss before any step."""
 
     def __post_init__(self) -> None:
-        taken = self.batches.samples(CHECK_SAMPLES)
-        self.skipped = len(taken)
-        self.check = joined(taken)
+        torch.manual_seed(self.seed)
+        with torch.no_grad(), self.precision():
+            losses = [self.loss(self.model, self.batches[i]) for i in range(START_BATCHES)]
+
+        self.start = float(np.mean(self.read(losses)))
+        if not math.isfinite(self.start):
+            raise Refusal("loss", "finite at the start", self.start, "check the data and the model")
 
     @property
     def device(self) -> torch.device:
@@ -54,109 +74,143 @@ class Setting:
 
         return torch.autocast(self.device.type, dtype=self.autocast)
 
+    @property
+    def ranks(self) -> int:
+        """How many processes train the model together."""
+        several = isinstance(self.model, nn.parallel.DistributedDataParallel)
+        return dist.get_world_size() if several else 1
 
+    def read(self, losses: list[Tensor]) -> list[float]:
+        """The values of losses, the mean over all ranks where the model is trained on several."""
+        return read_losses(losses, self.ranks)
+
+    def above_start(self, times: float) -> float:
+        """So many times the loss at the start; a loss may be negative."""
+        return self.start + (times - 1.0) * abs(self.start)
+
+
+def read_losses(losses: list[Tensor], ranks: int = 1) -> list[float]:
+    """The values of losses on the device, each the mean over so many ranks."""
+    values = torch.stack([loss.detach().float() for loss in losses])
+    if ranks > 1:
+        dist.all_reduce(values)
+
+    result: list[float] = (values / ranks).tolist()
+    return result
+
+
+@dataclass
 class Trial:
-    """One run from the user's weights, with an empty momentum buffer."""
+    """One run from the user's weights, with a new optimizer state."""
 
-    def __init__(self, setting: Setting, lr: float, momentum: float | None) -> None:
-        self.lr = lr
-        self.momentum = momentum
-        self.steps = 0
-        self.training: list[float] = []
-        self.checks: list[float] = []
-        self.alive = True
-        self._setting = setting
-        self._model, self._optimizer = copied(setting.model, setting.optimizer)
-        set_parameters(self._optimizer, lr, momentum)
-        # Gradients in float16 underflow unless the loss is scaled, as the user's loop does.
-        needed = setting.autocast == torch.float16
-        self._scaler = torch.amp.GradScaler(setting.device.type, enabled=needed)
-        self._random = torch.Generator().manual_seed(setting.seed).get_state()
-        self._check(math.inf)
+    lr: float
+    momentum: float | None
+    length: int
+    """Steps that were planned; the schedule is compressed to them."""
+    losses: list[float] = field(default_factory=list)
+    """Training losses, one for each step taken."""
+    score: float = math.inf
+    """Mean training loss of the last fifth; infinite where the trial blew up."""
 
-    def to(self, step: int, limit: float) -> None:
-        """Go on to ``step``, or until the checked loss is above ``limit`` or not a number."""
-        if not self.alive:
-            return
+    @property
+    def steps(self) -> int:
+        """Steps that were taken."""
+        return len(self.losses)
 
-        torch.set_rng_state(self._random)
+    @property
+    def last(self) -> list[float]:
+        """The training losses of the last fifth."""
+        return self.losses[-math.ceil(LAST * self.length) :]
 
-        while self.alive and self.steps < step:
-            self._step()
-            if self.alive and self.steps % CHECK_EVERY == 0:
-                self._check(limit)
 
-        self._random = torch.get_rng_state()
-        if not self.alive:
-            del self._model, self._optimizer
+def run_trial(
+    setting: Setting,
+    lr: float,
+    momentum: float | None,
+    length: int,
+    advanced: Callable[[int], None] = lambda steps: None,
+) -> tuple[Trial, torch.optim.Optimizer]:
+    """Make one trial; it ends early where it is hopeless. The model is left at its end.
 
-    def _step(self) -> None:
-        setting = self._setting
-        self._optimizer.zero_grad()
-        total = 0.0
-        for part in range(setting.accumulate):
-            index = setting.skipped + self.steps * setting.accumulate + part
+    ``advanced`` is called with the number of steps whenever some have been taken.
+    """
+    setting.weights.put_back()
+    torch.manual_seed(setting.seed)
+    optimizer = fresh(setting.optimizer)
+    # Gradients in float16 underflow unless the loss is scaled, as the user's loop does.
+    scaler = torch.amp.GradScaler(setting.device.type, enabled=setting.autocast == torch.float16)
+    trial = Trial(lr, momentum, length)
+    unread: list[Tensor] = []
+    for step, factor in enumerate(setting.schedule.compressed(length)):
+        set_parameters(optimizer, lr * factor, momentum, like=setting.optimizer)
+        unread.append(_step(setting, optimizer, scaler, step))
+        if len(unread) == LOOK or step == length - 1:
+            trial.losses += setting.read(unread)
+            advanced(len(unread))
+            unread.clear()
+            # Not below, rather than above: a NaN is hopeless too.
+            if not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS):
+                break
+
+    optimizer.zero_grad()
+    if trial.steps == length:
+        score = float(np.mean(trial.last))
+        trial.score = score if score <= setting.above_start(BLOWN_UP) else math.inf
+
+    return trial, optimizer
+
+
+def _step(setting: Setting, optimizer: torch.optim.Optimizer, scaler: Any, step: int) -> Tensor:
+    """One step of the user's loop; the mean loss of its batches, not yet read."""
+    optimizer.zero_grad()
+    total = torch.zeros((), device=setting.device)
+    for part in range(setting.accumulate):
+        # Ranks exchange gradients once a step, with its last batch.
+        waits = part < setting.accumulate - 1 and hasattr(setting.model, "no_sync")
+        with setting.model.no_sync() if waits else nullcontext():  # type: ignore[operator]
             with setting.precision():
-                loss = setting.loss(self._model, setting.batches[index])
-            self._scaler.scale(loss / setting.accumulate).backward()  # type: ignore[no-untyped-call]
-            total += float(loss.detach()) / setting.accumulate
+                loss = setting.loss(
+                    setting.model, setting.batches[step * setting.accumulate + part]
+                )
+            scaler.scale(loss / setting.accumulate).backward()
+        total += loss.detach() / setting.accumulate
 
-        self.training.append(total)
-        self.alive = math.isfinite(total)
-        if setting.clip is not None:
-            self._scaler.unscale_(self._optimizer)
-            nn.utils.clip_grad_norm_(self._model.parameters(), setting.clip)
+    if setting.clip is not None:
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(setting.model.parameters(), setting.clip)
 
-        self._scaler.step(self._optimizer)
-        self._scaler.update()
-        self.steps += 1
+    scaler.step(optimizer)
+    scaler.update()
+    return total
 
-    def _check(self, limit: float) -> None:
-        setting = self._setting
-        with torch.no_grad(), quiet(self._model), setting.precision():
-            losses = [float(setting.loss(self._model, batch)) for batch in setting.check]
 
-        self.checks.append(float(np.mean(losses)))
-        self.alive = self.alive and math.isfinite(self.checks[-1]) and self.checks[-1] <= limit
+def fresh(optimizer: torch.optim.Optimizer) -> Any:
+    """The same optimizer for the same parameters, with a state of its own that is empty."""
+    twin = copy.copy(optimizer)
+    for name, value in vars(optimizer).items():
+        # A scheduler puts its own ``step`` into the user's optimizer, which would count our steps.
+        if name not in vars(twin) and name != "step":
+            setattr(twin, name, value)
 
-    def score(self, looks: int, check: int | None = None) -> float:
-        """How low the loss is at a check: half from the last fixed samples, half from training.
+    twin.state = defaultdict(dict)
+    twin.param_groups = [dict(group) for group in optimizer.param_groups]
+    for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
+        setattr(twin, hooks, type(getattr(twin, hooks))())
 
-        ``looks`` checks are averaged, and as many training losses as lie between them, at least
-        those since the last one.
-        """
-        if not self.alive:
-            return math.inf
-
-        at = len(self.checks) - 1 if check is None else check
-        fixed = float(np.mean(self.checks[max(at - looks + 1, 1) : at + 1]))
-        step = at * CHECK_EVERY
-        first = max(0, step - CHECK_EVERY * max(looks - 1, 1))
-        return 0.5 * (fixed + float(np.mean(self.training[first:step])))
-
-    def _scores(self, looks: int) -> FloatArray:
-        return np.array([self.score(looks, check) for check in range(1, len(self.checks))])
-
-    def rise(self, looks: int) -> float:
-        """The largest rise of the score above what it had reached, relative to that."""
-        if not self.alive:
-            return math.inf
-
-        scores = self._scores(looks)
-        reached = np.minimum.accumulate(scores)[:-1]
-        return float(np.max(self._relative(scores[1:], reached), initial=0.0))
-
-    def _relative(self, scores: FloatArray, reached: Any) -> FloatArray:
-        # A loss may be zero or negative: then relative to the start.
-        unit = np.where(reached > 0.0, reached, abs(self.checks[0]) or 1.0)
-        return np.asarray((scores - reached) / unit)
+    return twin
 
 
 def set_parameters(
-    optimizer: torch.optim.Optimizer, lr: float, momentum: float | None
+    optimizer: torch.optim.Optimizer,
+    lr: float,
+    momentum: float | None,
+    like: torch.optim.Optimizer | None = None,
 ) -> list[float]:
-    """Set the lr of the first group, the others in their old proportion; momentum everywhere."""
-    ratios = lr_ratios(optimizer)
+    """Set the lr of the first group, and the others in the proportion that they have in ``like``.
+
+    ``like`` is the optimizer itself unless given. Momentum is set in all groups.
+    """
+    ratios = lr_ratios(like or optimizer)
     for group, ratio in zip(optimizer.param_groups, ratios, strict=True):
         old = group["lr"]
         group["lr"] = old.new_tensor(lr * ratio) if isinstance(old, Tensor) else lr * ratio

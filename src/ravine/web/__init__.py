@@ -6,7 +6,7 @@ pictures to and fro and know nothing of the mathematics.
 
 from importlib.util import find_spec
 
-_NEEDED = ("dash", "waitress", "contourpy")
+_NEEDED = ("flask", "waitress", "contourpy")
 
 for _name in _NEEDED:
     if find_spec(_name) is None:

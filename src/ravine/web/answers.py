@@ -1,161 +1,113 @@
-"""What the page asks while it is used, and what it is told: words, numbers and pictures as data.
+"""What the page asks while it is used, and the answers: words, numbers and pictures as data.
 
-A question is one small JSON object, an answer another. Every move is one question: whatever has not
-changed since the picture that the page shows is left out of its answer.
+A request is one small JSON object, an answer another. Every move is one request; a picture that has
+not changed since the one that the page shows is left out of the answer.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from flask import Flask, Response, request
-
+from ravine.figures.style import METHODS, OUTSIDE
+from ravine.tables.reading import NAMED
+from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.code import command_line, python_code
-from ravine.web.plane import plane_figure, plane_key, plane_legend
-from ravine.web.plane_table import plane_csv
-from ravine.web.presets import PRESETS
-from ravine.web.readout import at_cursor, readout
-from ravine.web.run_picture import run_figure, run_key, run_legend
-from ravine.web.theme import THEMES, Theme
-from ravine.web.turning_picture import MOST_STEPS, turning_figure, turning_key
-from ravine.web.view import SETTINGS, Example, View, from_query, parse
+from ravine.web.plane_picture import plane_key, plane_picture
+from ravine.web.presets import PRESETS, preset_of
+from ravine.web.run_picture import run_key, run_picture, turning_path
+from ravine.web.view import SETTINGS, Example, View, described, from_query, parse
+from ravine.web.words import at_cursor, readout
 
-QUESTION_BYTES = 1 << 16
-"""Largest question: a handful of settings."""
+COLOURS = {"chosen": "#e69f00", "sgd": METHODS["sgd"].colour, "outside": OUTSIDE}
+"""Colours of methods and of the ground of the plane, for the page's style."""
 
-
-def connect_answers(server: Flask) -> None:
-    """Let the server answer the page's questions, and give the plane away as a table."""
-
-    @server.post("/answer")
-    def answer() -> Response:
-        if (request.content_length or 0) > QUESTION_BYTES:
-            return Response("a question is shorter than that", 413)
-
-        wish = request.get_json(silent=True)
-        if not isinstance(wish, dict):
-            return Response("a question is a JSON object", 400)
-
-        words = json.dumps(told(wish), ensure_ascii=False, separators=(",", ":"))
-        return Response(words, mimetype="application/json", headers={"Cache-Control": "no-store"})
-
-    @server.get("/ravine-plane.csv")
-    def table() -> Response:
-        view, _ = from_query(request.query_string.decode("ascii", "replace"))
-        head = {"Content-Disposition": "attachment; filename=ravine-plane.csv"}
-        return Response(plane_csv(view), mimetype="text/csv", headers=head)
+# Cividis: even in lightness, and told apart with any colour vision. Slow is dark.
+SHADES = (
+    "#fee838", "#e9d544", "#d0be67", "#bbab75", "#a59c74",
+    "#8f8d78", "#7b7b78", "#666970", "#49566d", "#213d6f", "#00224e",
+)  # fmt: skip
 
 
-def told(wish: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a question.
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request.
 
-    ``settings`` are what stands in the boxes; ``search`` instead begins with an address, and
-    ``preset`` goes to a place by its name: both are told the settings that follow. ``cursor`` asks
+    ``settings`` are those of the page; ``search`` instead begins with an address, and ``preset``
+    goes to a place by its name: the answers to both hold the settings that follow. ``cursor`` asks
     for the numbers at one point and nothing else. ``plane`` and ``run`` are the keys of the
-    pictures that the page shows already. ``fine`` asks for the plane at full resolution, ``bound``
-    for the bound of a run with noise: both may take longer than all the rest.
+    pictures that the page shows already. ``fine`` asks for the plane as it is at rest, ``bound``
+    for the bound of a run with noise, which may take longer than all the rest.
     """
-    settings = _settings(wish)
-    view, complaints = parse(settings)
-    if "cursor" in wish:
-        return {"cursor": _under_cursor(view, wish["cursor"])}
+    view = _view(request)
+    if "cursor" in request:
+        place = request["cursor"] if isinstance(request["cursor"], dict) else {}
+        return {"cursor": at_cursor(view, place.get("step"), place.get("beta"))}
 
-    theme = THEMES.get(str(wish.get("theme")), THEMES["light"])
-    fine = wish.get("fine") is True
-    bound = wish.get("bound") is True
-    answer = {
+    fine = request.get("fine") is True
+    told: dict[str, Any] = {
         "query": view.query,
-        "words": _words(view, complaints),
-        "plane": _plane(view, theme, fine=fine, shown=wish.get("plane")),
-        "run": _run(
-            view, theme, bound=bound, frame=_whole(wish.get("frame")), shown=wish.get("run")
-        ),
+        "active": view.active,
+        "words": readout(view),
+        "plane": _plane(view, fine=fine, shown=request.get("plane")),
+        "run": _run(view, bound=request.get("bound") is True, shown=request.get("run")),
     }
-    if "search" in wish or "preset" in wish:
-        answer["settings"] = settings
+    if fine:
+        told |= {"preset": preset_of(view), "python": python_code(view)}
+        told["command"] = command_line(view)
+    if "search" in request or "preset" in request:
+        told["settings"] = view.typed
+    if "search" in request:
+        told["page"] = page()
 
-    return answer
-
-
-def _settings(wish: dict[str, Any]) -> dict[str, Any]:
-    """What stands in the boxes, as typed."""
-    if "search" in wish:
-        return from_query(str(wish["search"]))[0].typed
-
-    given = wish.get("settings")
-    settings = {
-        name: value
-        for name, value in (given if isinstance(given, dict) else {}).items()
-        if name in SETTINGS and isinstance(value, str | int | float | None)
-    }
-    if "preset" not in wish:
-        return settings
-
-    view = parse(settings)[0]
-    preset = PRESETS.get(str(wish["preset"]))
-    chosen = {} if preset is None else preset.applied(view.Q)
-    return parse(view.typed | chosen)[0].typed
+    return told
 
 
-def _whole(value: Any) -> int:
-    """A step of the path, or the first of all."""
-    return min(max(value, 0), MOST_STEPS) if type(value) is int else 0
+def _view(request: dict[str, Any]) -> View:
+    if "search" in request:
+        return from_query(str(request["search"]))
+
+    given = request.get("settings")
+    view = parse(
+        {
+            name: value
+            for name, value in (given if isinstance(given, dict) else {}).items()
+            if name in SETTINGS and isinstance(value, str | int | float | None)
+        }
+    )
+    preset = PRESETS.get(str(request.get("preset")))
+    return view if preset is None else preset.applied(view)
 
 
-def _words(view: View, complaints: dict[str, str]) -> dict[str, Any]:
-    known = readout(view)
-    return {
-        "rungs": {
-            rung.key: [row.text, row.tone] for rung, row in zip(RUNGS, known.rows, strict=True)
-        },
-        "verdict": known.verdict,
-        "complaints": complaints,
-        "python": python_code(view),
-        "command": command_line(view),
-    }
-
-
-def _plane(view: View, theme: Theme, *, fine: bool, shown: Any) -> dict[str, Any] | None:
-    key = plane_key(view, theme, fine=fine)
+def _plane(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
+    key = plane_key(view, fine=fine)
     # A fine picture that is there already is not followed by the coarse one of the same plane.
-    if shown in (key, plane_key(view, theme, fine=True)):
+    if shown in (key, plane_key(view, fine=True)):
         return None
 
-    figure = plane_figure(view, theme, fine=fine)
-    return {"key": key, "figure": figure, "legend": plane_legend(view), "fine": fine}
+    return {"key": key, "fine": fine, "picture": plane_picture(view, fine=fine)}
 
 
-def _run(view: View, theme: Theme, *, bound: bool, frame: int, shown: Any) -> dict[str, Any] | None:
+def _run(view: View, *, bound: bool, shown: Any) -> dict[str, Any] | None:
+    bound = bound or view.example is not Example.NOISE  # all of it is there at once
+    key = run_key(view, fine=bound)
+    if shown in (key, run_key(view, fine=True)):
+        return None
+
+    told = {"key": key, "fine": bound, "picture": run_picture(view, bound=bound)}
     if view.example is Example.TURNING:
-        key = turning_key(view, theme, frame)
-        if shown == key:
-            return None
+        told["path"] = turning_path(view)
 
-        figure = turning_figure(view, theme, frame)
-        return {"key": key, "figure": figure, "legend": [], "fine": True, "turning": True}
+    return told
 
-    bound = bound or view.example is not Example.NOISE  # the sum's is there at once
-    key = run_key(view, theme, bound=bound)
-    if shown in (key, run_key(view, theme, bound=True)):
-        return None
 
-    figure = run_figure(view, theme, bound=bound)
-    return {
-        "key": key,
-        "figure": figure,
-        "legend": run_legend(figure),
-        "fine": bound,
-        "turning": False,
+def page() -> dict[str, Any]:
+    """What the page does not know by itself: controls, choices, rungs, colours, words."""
+    return described() | {
+        "presets": [[key, preset.name] for key, preset in PRESETS.items()],
+        "rungs": [[rung.key, rung.title, rung.holds_for] for rung in RUNGS],
+        "outside": OUTSIDE_WORDS,
+        "colours": COLOURS,
+        "shades": SHADES,
+        "marks": {key: [look.colour, look.marker] for key, look in METHODS.items()},
+        "datasets": NAMED,
     }
-
-
-def _under_cursor(view: View, cursor: Any) -> dict[str, str]:
-    """Every rung's number under the cursor, by key; a dash where there is no method."""
-    try:
-        numbers = at_cursor(view, float(cursor["step"]), float(cursor["beta"]))
-    except (KeyError, TypeError, ValueError):
-        numbers = []
-
-    return dict(zip([rung.key for rung in RUNGS], numbers or ["–"] * len(RUNGS), strict=True))

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from ravine.web.run_picture import DIMENSION, TURNS
 from ravine.web.view import Example, View
 
 
 def python_code(view: View) -> str:
     """A program that prints the rungs of the point and runs the method as the page does."""
     gamma = "" if view.gamma is None else f", {view.gamma!r}"
+    make, run = {
+        Example.TURNING: (f"turning_quadratics(1.0, {view.Q!r})", f'{TURNS}, sampling="cyclic"'),
+        Example.NOISE: (
+            f"worst_case_quadratic(Q={view.Q!r}, d={DIMENSION})",
+            f"{view.K}, sampling=None, sigma2={view.sigma2!r}",
+        ),
+        Example.INCONSISTENT: (
+            f"counterexample(mu=1.0, L={view.Q!r}, n={view.n})",
+            f'{view.K}, sampling="{view.sampling.value}"',
+        ),
+    }[view.example]
+    largest = "" if view.ratio == 1.0 else f", L_max={view.batches.L_max!r}"
+    size = "" if view.batch == 1 else f", batch_size={view.batch}"
     lines = [
         "import ravine",
         "",
         f"curvature = ravine.Curvature(mu=1.0, L={view.Q!r})",
         f"method = ravine.Method({view.step!r} / {view.Q!r}, {view.beta!r}{gamma})",
         "",
-        f"print(ravine.ladder(curvature, method{_batches(view)}).verdict)",
+        f"print(ravine.ladder(curvature, method{largest}{size}).verdict)",
         "",
-        *_problem(view),
-        "trace = ravine.run(",
-        f"    problem, method, {view.K}, sampling={_sampling(view)}, sigma2={_sigma2(view)!r}, "
-        f"seed={view.seed}",
-        ")",
+        f"problem = ravine.problems.{make}",
+        f"trace = ravine.run(problem, method, {run}, seed={view.seed})",
         "print(trace.outcome.sentence, trace.errors[-1])",
         "",
     ]
@@ -36,31 +47,3 @@ def command_line(view: View) -> str:
     alpha = view.step / view.Q
     point = f"--alpha {alpha!r} --beta {view.beta!r}{gamma}"
     return f"ravine rate --Q {view.Q!r} {point}{largest}{size}"
-
-
-def _batches(view: View) -> str:
-    """The keywords for what the batches are like, where that is not the usual."""
-    largest = "" if view.ratio == 1.0 else f", L_max={view.batches.L_max!r}"
-    return largest + ("" if view.batch == 1 else f", batch_size={view.batch}")
-
-
-def _problem(view: View) -> list[str]:
-    if view.example is Example.NOISE:
-        return [f"problem = ravine.problems.worst_case_quadratic(Q={view.Q!r}, d=8)"]
-    if view.example is Example.ODD:
-        return [f"problem = ravine.problems.counterexample(mu=1.0, L={view.Q!r}, n={view.n})"]
-
-    return [f"problem = ravine.problems.turning_quadratics(1.0, {view.Q!r})"]
-
-
-def _sampling(view: View) -> str:
-    if view.example is Example.NOISE:
-        return "None"
-    if view.example is Example.TURNING:
-        return repr("cyclic")
-
-    return repr(view.sampling.value)
-
-
-def _sigma2(view: View) -> float:
-    return view.sigma2 if view.example is Example.NOISE else 0.0

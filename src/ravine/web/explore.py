@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import sys
 import threading
@@ -64,6 +65,8 @@ def _listen(host: str, first: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(first, first + _TRIES):
         listener = socket.socket(family, socket.SOCK_STREAM)
+        if os.name == "posix":  # the port of a server that was just ended is free at once
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
             listener.listen()  # a browser that comes before the first answer waits for it
@@ -84,7 +87,7 @@ def _serve(app: Any, listener: socket.socket) -> None:
     """Answer until interrupted."""
     from waitress import create_server
 
-    server = create_server(app.server, sockets=[listener], threads=_THREADS, ident=None)
+    server = create_server(app, sockets=[listener], threads=_THREADS, ident=None)
 
     try:
         server.run()

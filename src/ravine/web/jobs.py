@@ -1,8 +1,8 @@
-"""Long work in processes of its own: started, watched, cancelled; nothing of it touches the disk.
+"""Long work in processes of its own: started, watched, cancelled.
 
-A job is a child process that reads one question from its standard input and writes a line of JSON
-for everything that happens: ``{"progress": words}``, ``{"part": {...}}``, ``{"result": {...}}`` or
-``{"refusal": line}``. It may then be asked more. Its memory and time are limited by the system.
+A job is a child process, ``python -m ravine.web.tasks``, that reads one request from its standard
+input and writes a line of JSON for everything that happens. It may then be asked more. Its memory
+and time are limited by the system.
 """
 
 from __future__ import annotations
@@ -14,70 +14,63 @@ import sys
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 MOST_JOBS = 8
 """Jobs at a time; beyond, the oldest is ended: a forgotten tab must not fill the machine."""
 
-MEMORY = 4 << 30
-"""Bytes of address space that a job may have."""
 
-SECONDS = 600
-"""Processor time that a job may take."""
-
-
-@dataclass
 class Job:
-    """A child process and what it has said so far."""
+    """A child process and what it has said so far, in ``told``."""
 
-    process: subprocess.Popen[bytes]
-    progress: str = "starting"
-    parts: list[dict[str, Any]] = field(default_factory=list)
-    result: dict[str, Any] | None = None
-    refusal: str | None = None
-    answers: dict[int, Any] = field(default_factory=dict)
+    def __init__(self, request: dict[str, Any], content: bytes) -> None:
+        command = [sys.executable, "-m", "ravine.web.tasks"]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process: Any = subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes)
+        self.told: dict[str, Any] = {
+            "progress": "starting", "share": 0.0, "parts": [], "answers": {},
+            "result": None, "refusal": None,
+        }  # fmt: skip
+        self._asked = 0
+        head = json.dumps(request | {"bytes": len(content)}).encode() + b"\n"
+        threading.Thread(target=self._feed, args=(head + content,), daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
-    @property
-    def finished(self) -> bool:
-        """Whether the result, or a refusal, is there."""
-        return self.result is not None or self.refusal is not None
+    def ask(self, request: dict[str, Any]) -> int | None:
+        """Ask for more once the result is there; returns the number of the answer."""
+        if self.process.poll() is not None:
+            return None
 
-    def listen(self) -> None:
-        """Take in lines until the process ends."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            said = json.loads(line)
-            self.progress = said.get("progress", self.progress)
-            if "part" in said:
-                self.parts.append(said["part"])
-            if "answer" in said:
-                self.answers[said["number"]] = said["answer"]
-            self.refusal = said.get("refusal", self.refusal)
-            self.result = said.get("result", self.result)
-
-        self.process.stdout.close()
-        self.process.wait()
-        self._hang_up()
-        if not self.finished:
-            self.refusal = _ending(self.process.returncode)
+        self._asked += 1
+        self._feed(json.dumps(request | {"number": self._asked}).encode() + b"\n")
+        return self._asked
 
     def end(self) -> None:
         """Stop the process, whatever it is doing."""
         self.process.kill()
-        self.process.wait()
+        self.listener.join()
 
-    def _hang_up(self) -> None:
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):
-            self.process.stdin.close()
+    def _feed(self, content: bytes) -> None:
+        # A job that ended before it had read everything has said why.
+        with suppress(BrokenPipeError, ValueError):
+            self.process.stdin.write(content)
+            self.process.stdin.flush()
 
+    def _listen(self) -> None:
+        """Take in lines until the process ends."""
+        for text in self.process.stdout:
+            said = json.loads(text)
+            self.told["parts"] += said.pop("parts", [])
+            self.told["answers"] |= said.pop("answers", {})
+            self.told |= said
 
-def _ending(code: int) -> str:
-    if code < 0:
-        return "it was stopped: it needed more time or memory than the page allows"
-
-    return "it ended without an answer"
+        failed = self.process.wait() != 0
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(BrokenPipeError):
+                pipe.close()
+        if failed and not (self.told["result"] or self.told["refusal"]):
+            self.told["refusal"] = "This needed more time or memory than the page allows."
 
 
 class Jobs:
@@ -87,18 +80,10 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
 
-    def start(self, question: dict[str, Any], content: bytes = b"") -> str:
+    def start(self, request: dict[str, Any], content: bytes = b"") -> str:
         """Begin a job and return its name."""
-        command = [sys.executable, "-m", "ravine.web.worker", str(MEMORY), str(SECONDS)]
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        job = Job(process)
-        head = json.dumps(question | {"bytes": len(content)}).encode() + b"\n"
-        threading.Thread(target=self._feed, args=(process, head + content), daemon=True).start()
-        threading.Thread(target=job.listen, daemon=True).start()
+        job = Job(request, content)
         name = secrets.token_urlsafe(16)
-
         with self._lock:
             self._jobs[name] = job
             while len(self._jobs) > MOST_JOBS:
@@ -106,39 +91,20 @@ class Jobs:
 
         return name
 
-    @staticmethod
-    def _feed(process: subprocess.Popen[bytes], content: bytes) -> None:
-        assert process.stdin is not None
-        # A job that ended before it had read everything has said why.
-        with suppress(BrokenPipeError, ValueError):
-            process.stdin.write(content)
-            process.stdin.flush()
-
-    def ask(self, name: str, number: int, question: dict[str, Any]) -> None:
-        """Ask a job that has its result something more; the answer comes under ``number``."""
-        job = self.get(name)
-        if job is None or job.process.poll() is not None:
-            return
-
-        line = json.dumps(question | {"number": number}).encode() + b"\n"
-        self._feed(job.process, line)
-
-    def get(self, name: str | None) -> Job | None:
+    def get(self, name: str) -> Job | None:
         """The job of that name, or None."""
         with self._lock:
-            return self._jobs.get(name or "")
+            return self._jobs.get(name)
 
-    def cancel(self, name: str | None) -> None:
+    def cancel(self, name: str) -> None:
         """End a job and forget it."""
         with self._lock:
-            job = self._jobs.pop(name or "", None)
+            job = self._jobs.pop(name, None)
 
         if job is not None:
             job.end()
 
     def close(self) -> None:
         """End all jobs."""
-        with self._lock:
-            for job in self._jobs.values():
-                job.end()
-            self._jobs.clear()
+        for name in list(self._jobs):
+            self.cancel(name)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.odd_term_rate import odd_term_rate
-from ravine.theory.ladder.commuting import commuting_rate
-from ravine.theory.ladder.iid import iid_rate
-from ravine.theory.ladder.rates import contraction, spectral_radius
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_rate
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.noise.moments import exact_noise_coefficient
-from ravine.theory.tuning.noise_budget import budget_error
+from ravine.theory.tuning.budget import moment_after
 
 if TYPE_CHECKING:
     from ravine.web.view import View
@@ -24,55 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One thing that the plane can show.
-
-    Attributes
-    ----------
-    name
-        What people pick from the list.
-    label
-        What stands beside the colour bar.
-    values
-        From a view and a plane of methods to an array.
-    rate
-        Whether it is a growth a step: then it is shown below 1 only, on a linear scale; anything
-        else is shown on a logarithmic one.
-    needs
-        Settings that it depends on, besides those that the regions depend on.
-    """
+    """One thing that the plane can show."""
 
     name: str
+    """What people pick from the list."""
     label: str
+    """What stands beside the bar of colours."""
     values: Callable[[View, Method], FloatArray]
+    """From a view and a plane of methods to an array."""
     rate: bool = True
+    """A rate per step is shown below 1, on a linear scale; anything else on a logarithmic one."""
     needs: tuple[str, ...] = ()
+    """Settings that it depends on, besides those that the regions depend on."""
 
 
-def _spectral_radius(view: View, plane: Method) -> FloatArray:
-    return np.asarray(spectral_radius(view.curvature, plane))
-
-
-def _commuting_rate(view: View, plane: Method) -> FloatArray:
-    return np.asarray(commuting_rate(view.batches.terms(view.curvature), plane).upper)
-
-
-def _worst_case_rate(view: View, plane: Method) -> FloatArray:
-    return np.asarray(worst_case_rate(view.batches.terms(view.curvature), plane))
-
-
-def _iid_rate(view: View, plane: Method) -> FloatArray:
-    return np.asarray(
-        iid_rate(
-            view.curvature,
-            plane,
-            L_max=view.batches.L_max,
-            batch_size=view.batches.batch_size,
-        )
-    )
-
-
-def _contraction(view: View, plane: Method) -> FloatArray:
-    return np.asarray(contraction(view.batches.terms(view.curvature), plane))
+def _rung_rate(rung: Rung, view: View, plane: Method) -> FloatArray:
+    return np.asarray(rung.rate(view.curvature, plane, view.batches).upper)
 
 
 def _noise_floor(view: View, plane: Method) -> FloatArray:
@@ -81,16 +47,9 @@ def _noise_floor(view: View, plane: Method) -> FloatArray:
 
 def _moments_after(view: View, plane: Method) -> FloatArray:
     """E r² after K steps at lambda = mu and lambda = L, from r = 1; shape (..., 2)."""
-    alpha, beta, gamma = _spread(plane)
-    ends = np.array([1.0, view.Q])
-    noise = np.float64(view.sigma2)
-    return budget_error(alpha, beta, ends, noise, np.float64(1.0), view.K, gamma=gamma)
-
-
-def _spread(plane: Method) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Step size, momentum and look-ahead of every pixel."""
     alpha, beta, gamma = np.broadcast_arrays(plane.alpha, plane.beta, plane.gamma)
-    return alpha, beta, gamma
+    each = Method(alpha[..., None], beta[..., None], gamma[..., None])
+    return moment_after(np.array([1.0, view.Q]), each, sigma2=view.sigma2, steps=view.K)
 
 
 def _error_after(view: View, plane: Method) -> FloatArray:
@@ -102,40 +61,31 @@ def _excess_after(view: View, plane: Method) -> FloatArray:
     return np.asarray((weights * _moments_after(view, plane)).max(axis=-1))
 
 
-def _odd_sum_rate(view: View, plane: Method) -> FloatArray:
-    """Root-mean-square rate of the paper's sum, in the order that is chosen."""
-    third = odd_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
-    return np.maximum(third, _spectral_radius(view, plane))
+def _sum_rate(view: View, plane: Method) -> FloatArray:
+    """Root-mean-square rate on the sum with one inconsistent term, in the order chosen."""
+    third = inconsistent_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
+    return np.maximum(third, np.asarray(spectral_radius(view.curvature, plane)))
 
 
+_NOISE = ("sigma2",)
+_BUDGET = ("sigma2", "K")
 QUANTITIES: dict[str, Quantity] = {
-    "regions": Quantity("regions of convergence", "", _spectral_radius),
-    "rate": Quantity("rate with exact gradients", "spectral radius ρ", _spectral_radius),
-    "worst": Quantity("worst case over every sum", "worst-case rate r*", _worst_case_rate),
-    "iid": Quantity("random batches, mean square", "iid rate r₂", _iid_rate),
-    "commuting": Quantity("worst case, shared eigenvectors", "commuting rate", _commuting_rate),
-    "contraction": Quantity("the paper's guarantee", "contraction R", _contraction),
+    **{
+        rung.key: Quantity(f"{rung.name}: {rung.holds_for}", rung.title, partial(_rung_rate, rung))
+        for rung in RUNGS
+    },
     "sum": Quantity(
-        "mean square of the odd sum",
-        "√ growth of E‖y − x*‖²",
-        _odd_sum_rate,
+        "mean-square rate with one inconsistent term",
+        "root-mean-square rate",
+        _sum_rate,
         needs=("n", "sampling"),
     ),
-    "floor": Quantity(
-        "noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=("sigma2",)
-    ),
+    "floor": Quantity("noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=_NOISE),
     "error": Quantity(
-        "distance after K steps",
-        "E‖y − x*‖² after K steps",
-        _error_after,
-        rate=False,
-        needs=("sigma2", "K"),
+        "distance after K steps", "E‖y − x*‖² after K", _error_after, rate=False, needs=_BUDGET
     ),
     "excess": Quantity(
-        "loss after K steps",
-        "E f − f* after K steps",
-        _excess_after,
-        rate=False,
-        needs=("sigma2", "K"),
+        "loss after K steps", "E f − f* after K", _excess_after, rate=False, needs=_BUDGET
     ),
 }
+"""By the name that an address holds. A new rung is in here by itself."""

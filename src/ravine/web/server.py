@@ -3,66 +3,72 @@
 from __future__ import annotations
 
 import atexit
+import io
 import threading
 from pathlib import Path
+from typing import Any
 
-from dash import Dash
 from flask import Flask, Response, abort, request
 
-from ravine.web.answers import connect_answers, told
-from ravine.web.callbacks import connect
-from ravine.web.claims_room import connect_claims
-from ravine.web.data_room import connect_data
+from ravine.web.answers import answer
+from ravine.web.claims import claim_list
 from ravine.web.jobs import Jobs
-from ravine.web.layout import page
+from ravine.web.picture import as_json
+from ravine.web.plane_picture import draw_plane_figure, plane_csv
 from ravine.web.run_picture import warm_up
+from ravine.web.tasks import OPTIONS, TASKS
+from ravine.web.view import from_query
 
 UPLOAD_BYTES = 64 << 20
-"""Largest request body: a table of some 40 MB, in the base64 that a browser sends."""
+"""Largest table that may be dropped on the page."""
 
-_HERE = Path(__file__).parent
+SECONDS = 30.0
+"""For a diagnosis: people are waiting."""
+FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
+"""Forms in which the plane is given away."""
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self' http://127.0.0.1:* http://localhost:*"  # a notebook's frame
+)
+"""Nothing from afar, and no script but those of this server."""
 
 
-def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
-    """The page as a Dash app that answers requests for this host and port alone."""
-    server = Flask("ravine")
-    server.config["MAX_CONTENT_LENGTH"] = UPLOAD_BYTES
-    app = Dash(
-        "ravine",
-        server=server,
-        title="ravine: step size and momentum",
-        assets_folder=str(_HERE / "assets"),
-        serve_locally=True,
-        update_title="",
-        suppress_callback_exceptions=True,
-    )
+def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
+    """The page as a Flask app that answers requests for this host and port alone."""
+    assets = Path(__file__).parent / "assets"
+    app = Flask("ravine", static_folder=str(assets), static_url_path="/assets")
+    app.config["MAX_CONTENT_LENGTH"] = UPLOAD_BYTES
+    # A foreign page may let its name point here: only our own names are answered.
+    names = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
-    app.layout = page
-    jobs = Jobs()
-    atexit.register(jobs.close)
-    connect(app)
-    connect_answers(server)
-    connect_claims(app, jobs)
-    connect_data(app, jobs)
-    names = _allowed_names(host, port)
-    policy = _policy(app)
-
-    @server.before_request
+    @app.before_request
     def refuse() -> None:
-        """Refuse bodies too large, and names not ours: a foreign page may let them point here."""
-        if names is not None and request.host not in names:
+        if host in _LOCAL and request.host not in names:
             abort(403)
         if (request.content_length or 0) > UPLOAD_BYTES:
             abort(413)
 
-    @server.after_request
+    @app.after_request
     def protect(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = policy
+        response.headers["Content-Security-Policy"] = _POLICY
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         return response
 
+    index = (assets / "index.html").read_bytes()
+
+    @app.get("/")
+    def first() -> Response:
+        return Response(index, mimetype="text/html")
+
+    _connect_explore(app)
+    jobs = Jobs()
+    atexit.register(jobs.close)
+    _connect_jobs(app, jobs)
     if warm:
         threading.Thread(target=_prepare, daemon=True).start()
 
@@ -71,36 +77,64 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Dash:
 
 def _prepare() -> None:
     """Load what pictures need, and keep the first of them, before a browser asks for it."""
-    told({"search": "", "fine": True})
+    answer({"search": "", "fine": True})
     warm_up()
 
 
-def _allowed_names(host: str, port: int) -> frozenset[str] | None:
-    """Host headers that a request may carry; None where the user opened it to a network."""
-    local = ("127.0.0.1", "localhost", "[::1]")
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        return None
-
-    return frozenset({f"{name}:{port}" for name in local})
+def _json(value: Any) -> Response:
+    fresh = {"Cache-Control": "no-store"}
+    return Response(as_json(value), mimetype="application/json", headers=fresh)
 
 
-def _policy(app: Dash) -> str:
-    """Scripts from this server alone, but for the two lines that start Dash; nothing from afar."""
-    scripts = " ".join(["'self'", *(f"'{digest}'" for digest in _inline_digests(app))])
-    rules = {
-        "default-src": "'none'",
-        "script-src": scripts,
-        "style-src": "'self' 'unsafe-inline'",  # Plotly writes style attributes
-        "img-src": "'self' data: blob:",
-        "font-src": "'self' data:",
-        "connect-src": "'self'",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "frame-ancestors": "'self' http://127.0.0.1:* http://localhost:*",  # a notebook's frame
-    }
+def _connect_explore(app: Flask) -> None:
+    @app.post("/answer")
+    def told() -> Response:
+        wanted = request.get_json(silent=True)
+        if not isinstance(wanted, dict):
+            abort(400)
+        return _json(answer(wanted))
 
-    return "; ".join(f"{name} {value}" for name, value in rules.items())
+    @app.get("/ravine-plane.<form>")
+    def plane(form: str) -> Response:
+        """The plane as a file to take away."""
+        view = from_query(request.query_string.decode("ascii", "replace"))
+        if form not in FILES:
+            abort(404)
+        if form == "csv":
+            return Response(plane_csv(view), mimetype=FILES[form])
+
+        buffer = io.BytesIO()
+        draw_plane_figure(view).savefig(buffer, format=form)
+        return Response(buffer.getvalue(), mimetype=FILES[form])
+
+    @app.get("/claims")
+    def claims() -> Response:
+        return _json(claim_list())
 
 
-def _inline_digests(app: Dash) -> list[str]:
-    return [digest.strip("'") for digest in app.csp_hashes()]
+def _connect_jobs(app: Flask, jobs: Jobs) -> None:
+    @app.post("/jobs")
+    def start() -> Response:
+        """Begin long work; a table to diagnose is the body of the request."""
+        options = {name: request.args.get(name, "") for name in OPTIONS} | {"seconds": SECONDS}
+        if options["task"] not in TASKS:
+            abort(400)
+        return _json({"job": jobs.start(options, request.get_data())})
+
+    @app.get("/jobs/<name>")
+    def look(name: str) -> Response:
+        job = jobs.get(name)
+        return _json({"gone": True} if job is None else job.told)
+
+    @app.post("/jobs/<name>")
+    def ask(name: str) -> Response:
+        job = jobs.get(name)
+        wanted = request.get_json(silent=True)
+        if not isinstance(wanted, dict):
+            abort(400)
+        return _json({"number": None if job is None else job.ask(wanted)})
+
+    @app.delete("/jobs/<name>")
+    def cancel(name: str) -> Response:
+        jobs.cancel(name)
+        return _json({})

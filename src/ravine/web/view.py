@@ -1,8 +1,8 @@
-"""What a page shows: every setting in one place, read from an address and written back to it."""
+"""Every setting of the page in one place: what it means, its range, and how an address holds it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -14,82 +14,110 @@ from ravine.sampling import Sampling
 from ravine.theory.ladder.batches import Batches
 from ravine.web.quantities import QUANTITIES
 
+RIGHT = 2.5
+"""Largest step size αL of the plane: beyond 4/3 nothing with positive momentum converges."""
 
-class Room(Choice):
+
+class Tab(Choice):
     """The views of the page."""
 
-    PLANE = "plane", "step size and momentum, and the method at work"
-    DATA = "data", "a table of your own, judged"
-    CLAIMS = "claims", "every statement of the paper, measured"
+    EXPLORE = "explore", "Explore"
+    DATA = "data", "Your data"
+    CLAIMS = "claims", "The paper's claims"
 
 
 class Example(Choice):
     """What the method is run on."""
 
-    NOISE = "noise", "a quadratic whose gradients carry additive noise"
-    ODD = "odd", "the paper's sum, in which one function is unlike all others"
-    TURNING = "turning", "four quadratics whose axes turn, visited in turn"
+    TURNING = "turning", "four quadratics with rotated axes, visited in turn"
+    NOISE = "noise", "one quadratic, gradients with additive noise"
+    INCONSISTENT = "inconsistent", "a finite sum with one inconsistent term"
 
 
 class Axis(Choice):
     """How the step sizes are spaced."""
 
-    LINEAR = "linear", "equal distances"
-    LOG = "log", "equal ratios"
+    LINEAR = "linear", "linear"
+    LOG = "log", "logarithmic"
 
 
 @dataclass(frozen=True)
-class Range:
-    """The numbers that a setting may have, and how its slider spaces them."""
+class Control:
+    """A setting that is a number: its words, its range, and when it changes anything."""
 
+    label: str
+    help: str
+    """What it is, in one plain sentence."""
     low: float
     high: float
     whole: bool = False
     log: bool = False
     """The slider moves in the logarithm."""
+    zero: bool = False
+    """Zero is allowed too: it is the left end of a logarithmic slider."""
+    examples: tuple[Example, ...] = tuple(Example)
+    """Examples whose run depends on it."""
+    always: bool = False
+    """Whether the regions and rates depend on it."""
 
-    def check(self, name: str, value: Any) -> float:
+    def check(self, value: Any) -> float:
         """Return ``value`` as a number inside the range, or refuse it."""
         kind = "a whole number" if self.whole else "a number"
-        rule = f"{kind} from {self.low:g} to {self.high:g}"
-
+        rule = f"{kind} from {0.0 if self.zero else self.low:g} to {self.high:g}"
+        remedy = f"type {kind} in this range"
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise Refusal(name, rule, repr(value), f"type {kind}") from None
+            raise Refusal(self.label, rule, repr(value), remedy) from None
 
-        outside = not self.low <= number <= self.high
-        if outside or (self.whole and number != round(number)):
-            raise Refusal(name, rule, f"{number:g}", f"type {kind} in this range")
+        inside = self.low <= number <= self.high or (self.zero and number == 0.0)
+        if not inside or (self.whole and number != round(number)):
+            raise Refusal(self.label, rule, f"{number:g}", remedy)
 
         return number
 
 
-RANGES = {
-    "Q": Range(1.001, 1e6, log=True),  # at 1 there is nothing to accelerate
-    "step": Range(1e-6, 4.0),
-    "beta": Range(-1.0, 1.0),
-    "sigma2": Range(0.0, 100.0),
-    "K": Range(1, 5000, whole=True, log=True),
-    "n": Range(2, 1000, whole=True, log=True),
-    "ratio": Range(1.0, 1000.0, log=True),
-    "batch": Range(1, 10000, whole=True, log=True),
-    "seed": Range(0, 2**31, whole=True),
-}
-"""Settings that are numbers."""
+_SUM = (Example.INCONSISTENT,)
+_NOISE = (Example.NOISE,)
+CONTROLS: dict[str, Control] = {
+    "step": Control(
+        "step size αL", "The learning rate times the largest curvature L.", 1e-3, RIGHT, always=True
+    ),
+    "beta": Control(
+        "momentum β", "The share of the last step that is kept.", -1.0, 1.0, always=True
+    ),
+    "Q": Control(
+        "condition number Q",
+        "The largest curvature over the smallest, L/μ: how narrow the ravine is.",
+        1.001, 1e6, log=True, always=True,
+    ),
+    "sigma2": Control(
+        "noise variance σ²", "Variance of the noise in each coordinate of the gradient.",
+        1e-6, 100.0, log=True, zero=True, examples=_NOISE,
+    ),
+    "K": Control(
+        "steps K", "How long the method runs.", 1, 5000, whole=True, log=True,
+        examples=(*_NOISE, *_SUM),
+    ),
+    "n": Control(
+        "terms n", "How many functions the finite sum has.", 2, 1000, whole=True, log=True,
+        examples=_SUM,
+    ),
+    "ratio": Control(
+        "largest term Lₘₐₓ/L",
+        "How much more one term of the sum may curve than the whole.",
+        1.0, 1000.0, log=True, always=True,
+    ),
+    "batch": Control(
+        "batch size b",
+        "How many terms are averaged in one gradient: more of them disagree less.",
+        1, 10000, whole=True, log=True, always=True,
+    ),
+}  # fmt: skip
+"""Settings that are numbers, in the order of the page."""
 
-LABELS = {
-    "Q": "condition number Q",
-    "step": "step size αL",
-    "beta": "momentum β",
-    "sigma2": "noise variance σ²",
-    "K": "steps K",
-    "n": "functions n",
-    "ratio": "single functions Lₘₐₓ/L",
-    "batch": "batch size b",
-    "seed": "seed",
-}
-"""What people read beside the boxes."""
+_GAMMA = Control("look-ahead γ", "Where the gradient is taken; empty: β, Nesterov's.", -2.0, 2.0)
+_SEED = Control("seed", "Of all random draws.", 0, 2**31, whole=True)
 
 
 @dataclass(frozen=True)
@@ -99,7 +127,7 @@ class View:
     ``step`` is alpha L, in units of mu = 1 and L = Q. ``gamma`` is None for Nesterov's look-ahead.
     """
 
-    room: Room = Room.PLANE
+    tab: Tab = Tab.EXPLORE
     Q: float = 32.0
     step: float = 1.0
     beta: float = 0.6995577903553303
@@ -112,7 +140,7 @@ class View:
     ratio: float = 1.0
     batch: int = 1
     sampling: Sampling = Sampling.IID_NO_REPEAT
-    example: Example = Example.NOISE
+    example: Example = Example.TURNING
     seed: int = 0
 
     @property
@@ -127,18 +155,37 @@ class View:
 
     @property
     def batches(self) -> Batches:
-        """What single functions and mini-batches are like, for the rungs that ask."""
+        """What single terms and batches are like, for the rungs that ask."""
         largest = None if self.ratio == 1.0 else self.ratio * self.Q
         return Batches(L_max=largest, batch_size=self.batch)
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """Settings that the quantity in colour depends on, besides those of the regions."""
+        return () if self.colour == "regions" else QUANTITIES[self.colour].needs
+
+    @property
+    def active(self) -> list[str]:
+        """Settings that change something in this view: the others are hidden."""
+        needs = self.needs
+        names = [
+            name
+            for name, control in CONTROLS.items()
+            if control.always or self.example in control.examples or name in needs
+        ]
+        if self.example is Example.INCONSISTENT or "sampling" in needs:
+            names.append("sampling")
+
+        return names
+
+    @property
     def query(self) -> str:
         """The address's part behind the question mark: whatever is not at its default."""
-        usual = View()
+        usual = asdict(View())
         changed = {
-            field.name: _written(getattr(self, field.name))
-            for field in fields(self)
-            if getattr(self, field.name) != getattr(usual, field.name)
+            name: "" if value is None else str(value)
+            for name, value in asdict(self).items()
+            if value != usual[name]
         }
 
         return urlencode(changed)
@@ -152,39 +199,42 @@ class View:
         >>> View(Q=8.0).typed["Q"], View().typed["beta"], View().typed["gamma"]
         ('8', '0.699558', '')
         """
-        return {field.name: _typed(getattr(self, field.name)) for field in fields(self)}
+        return {name: _typed(value) for name, value in asdict(self).items()}
+
+    def only(self, *names: str) -> View:
+        """The view with everything but these settings at its default."""
+        return View(**{name: getattr(self, name) for name in names})
 
 
 SETTINGS = tuple(field.name for field in fields(View))
 """The names of all settings."""
 
 
-def parse(settings: dict[str, Any]) -> tuple[View, dict[str, str]]:
-    """Read settings; what cannot be used stays at its default and gets a line that says why.
+def parse(settings: dict[str, Any]) -> View:
+    """Read settings; what cannot be used stays at its default.
 
     Examples
     --------
-    >>> view, complaints = parse({"Q": "8", "beta": "3", "colour": "regions"})
-    >>> view.Q, view.beta == View().beta, list(complaints)
-    (8.0, True, ['beta'])
+    >>> view = parse({"Q": "8", "beta": "3", "colour": "regions"})
+    >>> view.Q, view.beta == View().beta
+    (8.0, True)
     """
     view = View()
-    complaints: dict[str, str] = {}
     for name, value in settings.items():
         try:
             view = replace(view, **{name: _read(name, value)})
-        except Refusal as refusal:
-            complaints[name] = str(refusal)
+        except Refusal:
+            continue
 
-    return view, complaints
+    return view
 
 
-def from_query(query: str) -> tuple[View, dict[str, str]]:
+def from_query(query: str) -> View:
     """Read an address's query; unknown settings are ignored.
 
     Examples
     --------
-    >>> from_query("?Q=8&beta=0.5&gamma=0")[0].method.is_nesterov
+    >>> from_query("?Q=8&beta=0.5&gamma=0").method.is_nesterov
     False
     """
     try:
@@ -196,7 +246,7 @@ def from_query(query: str) -> tuple[View, dict[str, str]]:
 
 
 _CHOICES: dict[str, type[Choice]] = {
-    "room": Room,
+    "tab": Tab,
     "axis": Axis,
     "example": Example,
     "sampling": Sampling,
@@ -206,28 +256,16 @@ _CHOICES: dict[str, type[Choice]] = {
 def _read(name: str, value: Any) -> Any:
     if name in _CHOICES:
         return _CHOICES[name].parse(value, name)
-
     if name == "colour":
-        if value not in QUANTITIES:
-            rule = f"one of {', '.join(QUANTITIES)}"
-            raise Refusal(name, rule, repr(value), "pick one of these names")
-        return value
+        if value == "regions" or value in QUANTITIES:
+            return value
+        raise Refusal(name, f"one of {', '.join(QUANTITIES)}", repr(value), "pick one of these")
+    if name == "gamma" and value in (None, ""):
+        return None
 
-    if name == "gamma":
-        return None if value in (None, "") else Range(-2.0, 2.0).check(name, value)
-
-    spread = RANGES[name]
-    number = spread.check(LABELS[name], value)
-    return int(number) if spread.whole else number
-
-
-def _written(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):  # a choice, or the name of a quantity
-        return str(value)
-
-    return repr(value)
+    control = {"gamma": _GAMMA, "seed": _SEED, **CONTROLS}[name]
+    number = control.check(value)
+    return int(number) if control.whole else number
 
 
 def _typed(value: Any) -> str:
@@ -239,3 +277,19 @@ def _typed(value: Any) -> str:
         return short if abs(float(short) - value) <= 1e-5 * abs(value) else repr(value)
 
     return str(value)
+
+
+def described() -> dict[str, Any]:
+    """What the page needs to know of the settings: it has no ranges and words of its own."""
+    choices = {
+        name: [[member.value, member.sentence] for member in kind]
+        for name, kind in _CHOICES.items()
+    }
+    choices["sampling"] = [[rule.value, f"{rule.value}: {rule.sentence}"] for rule in Sampling]
+    choices["colour"] = [["regions", "where it converges"]]
+    choices["colour"] += [[key, quantity.name] for key, quantity in QUANTITIES.items()]
+    numbers = {**CONTROLS, "gamma": _GAMMA}
+    return {
+        "controls": {name: asdict(control) for name, control in numbers.items()},
+        "choices": choices,
+    }

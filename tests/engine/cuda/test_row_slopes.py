@@ -39,3 +39,18 @@ def test_slopes(in_simulator, loss, scores, probabilities, real, tolerance):
     expected = 0.5 * (np.array(probabilities) - [1.0, 0.0, 0.0][: len(scores)])
     np.testing.assert_allclose(slopes, expected, tolerance, tolerance)
     assert row == [8, 9, 10, 11, 12]
+
+
+UNKNOWN = """
+from ravine.engine.cuda.row_slopes import slopes_for
+
+try:
+    slopes_for(99, 1, np.float64)
+    result = "made"
+except ValueError as error:
+    result = str(error)
+"""
+
+
+def test_a_loss_that_the_kernel_does_not_know_is_refused(in_simulator):
+    assert "kernel_code 99" in in_simulator(UNKNOWN)

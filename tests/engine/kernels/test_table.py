@@ -1,10 +1,16 @@
 import numpy as np
 import pytest
 
-from ravine import Method, Sampling
+from ravine import Curvature, Method, Sampling
 from ravine.engine.kernels.table import KERNELS, kernel_for
 from ravine.engine.run import run
-from ravine.problems import Quadratic, counterexample, from_data, multinomial_logistic
+from ravine.problems import (
+    Quadratic,
+    counterexample,
+    from_data,
+    from_functions,
+    multinomial_logistic,
+)
 from ravine.problems.losses import Logistic
 
 rng = np.random.default_rng(3)
@@ -45,9 +51,27 @@ def test_the_problem_and_its_sampling_decide_the_kernel(spec):
         assert measured["final_error"][0, 0] == pytest.approx(trace.errors[-1], rel=1e-10)
 
 
-def test_a_loss_without_compiled_code_runs_step_by_step(spec, monkeypatch):
+@pytest.mark.parametrize("code", [None, 99])
+def test_a_loss_without_compiled_code_runs_step_by_step(spec, monkeypatch, code):
     plane = spec(LOGISTIC, steps=8, repeats=1)
     compiled = kernel_for(plane).run(plane, 0, 2)["final_error"]
-    monkeypatch.setattr(Logistic, "kernel_code", None)
+    monkeypatch.setattr(Logistic, "kernel_code", code)
     assert kernel_for(plane) is ANYTHING
     np.testing.assert_allclose(kernel_for(plane).run(plane, 0, 2)["final_error"], compiled, 1e-10)
+
+
+def test_a_user_s_gradient_can_be_swept(spec):
+    problem = from_functions(
+        lambda x: x + 0.3 * np.sin(x), dimension=1, curvature=Curvature(0.7, 1.3), start=[2.0]
+    )
+    plane = spec(problem, steps=300, repeats=1)
+    ANYTHING.check(plane)
+    found = ANYTHING.run(plane, 0, 30)
+    assert found["rate"].shape == (30, 1)
+    # At the minimiser the curvature is 1.3: the rate is the radius of its two-by-two block.
+    a, b, _ = plane.parameters(8)
+    block = [[(1 + b) * (1 - 1.3 * a), -b * (1 - 1.3 * a)], [1.0, 0.0]]
+    rho = np.abs(np.linalg.eigvals(np.array(block))).max()
+    assert found["rate"][8, 0] == pytest.approx(rho, abs=0.02)
+    with pytest.raises(ValueError, match="dtype must be float64 for this problem, got 'float32'"):
+        ANYTHING.check(spec(problem, dtype="float32"))

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import ravine.engine.sweep as sweeping
 import ravine.engine.tiles as running
 from ravine.arguments import Refusal
+from ravine.engine.storage.grid import TileGrid
 from ravine.engine.storage.store import TileStore, open_store, store_status
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, worst_case_quadratic
@@ -188,16 +188,16 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path):
         store_status(tmp_path / "nothing")
 
 
-def test_two_runs_do_not_write_to_one_store(whole, monkeypatch):
-    specs = []
-    monkeypatch.setattr(sweeping, "_in_store", lambda spec, *_: specs.append(spec))
-    run(whole[0])
-    monkeypatch.undo()
-    with (
-        TileStore(whole[0], specs[0], 100),
-        pytest.raises(ValueError, match="which a run writes to now"),
-    ):
-        run(whole[0])
+def test_two_runs_do_not_write_to_one_store(whole, tmp_path, monkeypatch):
+    original = running.run_tile
+
+    def second(spec, first, last):
+        with pytest.raises(ValueError, match="which a run writes to now"):
+            TileStore(tmp_path / "s", spec, 100)
+        return original(spec, first, last)
+
+    monkeypatch.setattr(running, "run_tile", second)
+    same_bits(run(tmp_path / "s").load(), whole[1])
 
 
 @pytest.mark.parametrize("call", [0, 1, 4, 61])
@@ -236,7 +236,7 @@ def test_interrupted_it_says_how_far_it_came_and_can_go_on(whole, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "sweep.zarr")
     monkeypatch.undo()
-    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to go on\n"
+    line = f"stopped after 7 of {TILES} tiles: run it again with the same store to continue\n"
     assert capsys.readouterr().err.endswith(line)
     same_bits(run(tmp_path / "sweep.zarr").load(), whole[1])
 
@@ -248,6 +248,26 @@ def test_a_store_keeps_its_own_tiles(tmp_path, counted):
     (store / "tiles" / "00000002.json").unlink()
     run(store, tile=1000)
     assert counted[len(first) :] == [(200, 300)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "pixels"), [((7, 5), 5), ((7, 5), 12), ((7, 5), 3), ((7, 5), 999), ((11,), 4)]
+)
+def test_boxes_and_tiles_cover_every_pixel_once_and_agree(shape, pixels):
+    grid = TileGrid.cut(shape, pixels)
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    seen = []
+    for number in range(grid.total):
+        first, last = grid.tile(number)
+        assert numbers[grid.box(number)].ravel().tolist() == list(range(first, last))
+        seen += range(first, last)
+    assert seen == list(range(numbers.size))
+
+
+def test_a_tile_is_whole_rows_or_a_part_of_one():
+    assert TileGrid.cut((7, 5), 12).chunk == (2, 5)
+    assert TileGrid.cut((7, 5), 3).chunk == (1, 3)
+    assert TileGrid.cut((7, 5), 3).place(3) == (1, 1)
 
 
 def run_all_but_the_last_tile(store):

@@ -228,7 +228,7 @@ def test_theorem_3_bounds_sgd_on_quadratics(Q):
     assert np.all(each.max(axis=1) <= envelope.values * ROUNDING)
     assert envelope.floor == pytest.approx(Q / (2 * 2.0 * Q) * 0.4)
     # All noise in the steep direction attains the floor.
-    steep = noise_floor(2.0 * Q, sgd(curvature), sigma2=0.4)
+    steep = noise_floor(2.0 * Q, sgd(curvature), sigma2=0.4, quantity="objective")
     assert steep == pytest.approx(envelope.floor, rel=1e-9)
 
 

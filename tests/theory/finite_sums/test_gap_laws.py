@@ -1,4 +1,4 @@
-"""Laws of gaps against sums over the gaps themselves, in the order in which they are defined."""
+"""Distributions of gaps against sums over the gaps themselves."""
 
 import math
 from itertools import product
@@ -10,10 +10,10 @@ from ravine.theory.finite_sums.gap_laws import (
     mean_log_gap_no_repeat,
     mean_log_geometric,
     renewal,
-    reshuffle,
-    reshuffle_no_repeat,
+    reshuffle_no_repeat_radius,
+    reshuffle_radius,
 )
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 
 AVERAGED = [Sense.MEAN, Sense.MEAN_SQUARE]
 
@@ -57,7 +57,7 @@ def test_reshuffled_epochs_grow_as_the_kernel_on_positions(n, sense):
     i = np.arange(n)
     kernel = np.abs(n - 1.0 - i[:, None] + i) ** sense.power / n
     expected = np.abs(np.linalg.eigvals(kernel)).max()
-    assert float(reshuffle(np.float64(n), sense)) == pytest.approx(expected, rel=1e-10)
+    assert float(reshuffle_radius(np.float64(n), sense)) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("sense", AVERAGED)
@@ -71,10 +71,12 @@ def test_epochs_without_repeat_grow_as_their_kernel_on_positions(n, sense):
     i = np.arange(n)
     kernel = chance * (N - i[:, None] + i) ** sense.power
     expected = np.abs(np.linalg.eigvals(kernel)).max()
-    assert float(reshuffle_no_repeat(np.float64(n), sense)) == pytest.approx(expected, rel=1e-10)
+    assert float(reshuffle_no_repeat_radius(np.float64(n), sense)) == pytest.approx(
+        expected, rel=1e-10
+    )
 
 
 def test_two_terms_have_the_values_of_their_limits():
     two = np.float64(2.0)
-    assert float(reshuffle(two, Sense.MEAN_SQUARE)) == 0.5
-    assert float(reshuffle_no_repeat(two, Sense.MEAN)) == 1.0
+    assert float(reshuffle_radius(two, Sense.MEAN_SQUARE)) == 0.5
+    assert float(reshuffle_no_repeat_radius(two, Sense.MEAN)) == 1.0

@@ -11,10 +11,10 @@ from ravine.methods import Method, heavy_ball, nesterov
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 from ravine.theory.finite_sums.growth import Growth, consistent, growth
-from ravine.theory.finite_sums.path_growth import moment_growth
+from ravine.theory.finite_sums.limits import Deadline
+from ravine.theory.finite_sums.paths import almost_sure_growth, moment_growth
 from ravine.theory.finite_sums.positive_map import perron_root
-from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.finite_sums.terms import finite_sum, one_method
+from ravine.theory.finite_sums.terms import Sense, finite_sum, one_method
 
 Q2000 = Curvature(mu=0.05, L=100)
 RANDOM = [s for s in Sampling if s is not Sampling.CYCLIC]
@@ -131,7 +131,7 @@ def test_a_product_that_vanishes_is_no_obstacle_to_krylov_iteration():
     found = growth(np.stack([np.eye(8), np.eye(8)]) * 4.0, Method(0.25))
     assert found.value == 0.0
     assert found.exact
-    assert perron_root(np.zeros_like, (3, 12, 12)).value == 0.0
+    assert perron_root(np.zeros_like, (24, 24)).value == 0.0
 
 
 @pytest.mark.parametrize("sampling", RANDOM)
@@ -393,3 +393,32 @@ def test_a_notebook_shows_the_growth_and_its_limits():
     assert "converges" in html
     paths = growth([[1.0], [3.0]], Method(0.3, 0.2), sense="almost-sure", steps=200, replicas=4)
     assert "estimated from random paths" in paths._repr_html_()
+
+
+def test_a_fixed_order_is_its_product_along_every_path():
+    H = rotated(4, 2, seed=3)
+    paths = almost_sure_growth(
+        finite_sum(H),
+        one_method(Method(0.05, 0.5)),
+        Sampling.CYCLIC,
+        steps=4000,
+        replicas=4,
+        seed=0,
+    )
+    exact = growth(H, Method(0.05, 0.5), sampling="cyclic", sense="almost-sure").value
+    # What is left of the start's direction is of order 1/steps.
+    assert paths.value == pytest.approx(exact, rel=1e-3)
+
+
+def test_a_deadline_shortens_the_paths():
+    H = rotated(4, 2, seed=3)
+    paths = almost_sure_growth(
+        finite_sum(H),
+        one_method(Method(0.05, 0.5)),
+        Sampling.IID,
+        steps=500,
+        replicas=4,
+        seed=0,
+        deadline=Deadline(0.0),
+    )
+    assert paths.steps == 1

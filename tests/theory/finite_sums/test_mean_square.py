@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
-from ravine.theory.finite_sums.deadline import Deadline
+from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.mean_square import (
     cyclic_growth,
+    direction_growth,
     iid_by_direction,
-    lift_radius,
     mean_square_growth,
 )
 from ravine.theory.finite_sums.terms import Scalars, finite_sum
@@ -65,8 +66,8 @@ def test_a_direction_s_lift_is_the_mean_of_its_squared_blocks():
     lifted = np.mean([np.kron(A, A) for A in systems(h[:, None, None], *METHOD)], axis=0)
     assert iid_by_direction(finite_sum(h[:, None]), METHOD)[0] == pytest.approx(radius(lifted))
     first = np.array([h.mean(), 1.0])
-    second = np.array([(h**2).mean(), 1.0])
-    many = lift_radius(*(np.float64(value) for value in METHOD), first, second)
+    variance = np.array([h.var(), 0.0])
+    many = direction_growth(first, variance, Method(*METHOD))
     assert many[0] == pytest.approx(radius(lifted))
     assert many.shape == (2,)
 

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from ravine.methods import Method
-from ravine.theory.finite_sums.deadline import Deadline
-from ravine.theory.finite_sums.moment_curve import (
-    Schedule,
-    constant,
-    constant_then_linear,
-    moment_curve,
-)
+from ravine.theory.finite_sums.limits import Deadline
+from ravine.theory.finite_sums.moment_curve import Schedule, moment_curve
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 START = np.array([1.0, -2.0, 0.5])
+
+
+def constant(method, steps):
+    """The parameters of a method, or of several, at every step."""
+    parameters = (method.alpha, method.beta, method.gamma)
+    return Schedule(*(np.asarray(value)[..., None] * np.ones(steps) for value in parameters))
 
 
 def two_terms(seed=0, d=3):
@@ -89,8 +90,9 @@ def test_several_methods_at_once_are_each_by_itself():
 def test_a_schedule_ends_below_the_floor_of_its_constant_step():
     moments = SecondMoments.of(*two_terms(seed=3))
     method = Method(0.15, 0.5)
-    floor = moments.excess(moments.stationary(method))
-    decayed = moment_curve(moments, constant_then_linear(method, 400, hold=0.5), START)
+    floor = 0.5 * np.diag(moments.stationary(method)) @ moments.eigenvalues
+    falling = 0.15 * np.minimum(1.0, np.arange(400, 0, -1) / 201)
+    decayed = moment_curve(moments, Schedule(falling, 0.5, lr_outside=True), START)
     kept = moment_curve(moments, constant(method, 400), START, average_from=200)
     assert kept.excess[-1] == pytest.approx(floor, rel=1e-6)
     assert decayed.excess[-1] < 0.2 * floor
@@ -107,6 +109,6 @@ def test_computation_ends_where_told():
     assert np.isnan(at_once.distance[1:]).all()
 
 
-def test_a_schedule_needs_one_number_a_step():
-    with pytest.raises(ValueError, match="alpha must be one number a step"):
+def test_a_schedule_needs_one_number_per_step():
+    with pytest.raises(ValueError, match="alpha must be one number per step"):
         Schedule(0.1, 0.9)

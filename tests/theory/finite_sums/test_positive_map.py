@@ -6,20 +6,17 @@ import pytest
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums import positive_map
-from ravine.theory.finite_sums.deadline import Deadline
-from ravine.theory.finite_sums.positive_map import collatz_wielandt, matrix_limits, perron_root
+from ravine.theory.finite_sums.limits import Deadline
+from ravine.theory.finite_sums.positive_map import collatz_wielandt, fixed_point, perron_root
 from ravine.theory.finite_sums.rules import moment_map
-from ravine.theory.finite_sums.terms import Terms, finite_sum, one_method
+from ravine.theory.finite_sums.terms import finite_sum, one_method
 
 
 def a_map(sampling, n=4, d=3, method=None, seed=0):
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
     H = np.einsum("bij,bj,bkj->bik", Q, rng.uniform(0.2, 8, (n, d)), Q)
-    values, turn = np.linalg.eigh(H.mean(axis=0))
-    terms = finite_sum(H)
-    terms = Terms(turn.T @ terms.hessians @ turn, terms.counts, terms.order)
-    return moment_map(terms, values, one_method(method or Method(0.05, 0.7)), sampling)
+    return moment_map(finite_sum(H), one_method(method or Method(0.05, 0.7)), sampling)
 
 
 RANDOM = [s for s in Sampling if s.traits.random]
@@ -62,7 +59,7 @@ def test_a_deadline_ends_the_iteration_with_a_bracket(monkeypatch):
 
 def test_the_limits_are_tight_at_the_eigenvector():
     moved = a_map(Sampling.IID)
-    X = positive_map.identity_moments(moved.shape)
+    X = np.eye(moved.shape[-1])
     for _ in range(3000):
         X = moved.apply(X)
         X = X / np.abs(X).max()
@@ -75,11 +72,27 @@ def test_the_limits_are_tight_at_the_eigenvector():
 def test_limits_of_a_map_on_plain_matrices():
     # M ↦ Σ F M F with F diagonal: the radius is the largest Σ f².
     F = [np.diag([1.0, 2.0]), np.diag([0.5, 1.0])]
-    low, high = matrix_limits(lambda M: sum(f @ M @ f for f in F), np.diag([1e-3, 1.0]))
+    low, high = collatz_wielandt(lambda M: sum(f @ M @ f for f in F), np.diag([1e-3, 1.0]))
     assert low <= 5.0 <= high * (1 + 1e-12)
     assert high == pytest.approx(5.0, rel=1e-6)
 
 
 def test_a_map_to_zero_has_radius_zero():
-    assert perron_root(np.zeros_like, (3, 12, 12)).value == 0.0
-    assert perron_root(np.zeros_like, (3, 2, 2)).value == 0.0
+    assert perron_root(np.zeros_like, (24, 24)).value == 0.0
+    assert perron_root(np.zeros_like, (4, 4)).value == 0.0
+
+
+@pytest.mark.parametrize("dense", [0, 400])
+@pytest.mark.parametrize("sampling", [Sampling.IID, Sampling.IID_NO_REPEAT])
+def test_a_fixed_point_is_the_sum_of_all_powers(sampling, dense, monkeypatch):
+    monkeypatch.setattr(positive_map, "_DENSE_SOLVE", dense)
+    moved = a_map(sampling)
+    rng = np.random.default_rng(2)
+    right = rng.standard_normal(moved.shape)
+    right = right @ np.swapaxes(right, -1, -2)
+    total = power = right
+    for _ in range(3000):
+        power = moved.apply(power)
+        total = total + power
+    solved = fixed_point(moved.apply, right, lambda B: moved.resolvent.apply(1.0, B))
+    np.testing.assert_allclose(solved, total, rtol=1e-9, atol=1e-9 * np.abs(total).max())

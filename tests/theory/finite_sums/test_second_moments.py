@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from ravine.methods import Method
-from ravine.theory.finite_sums.deadline import Deadline
+from ravine.theory.blocks import systems
+from ravine.theory.finite_sums import growth_search
+from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.growth import growth
-from ravine.theory.finite_sums.moment_curve import constant, moment_curve
-from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.limits import Deadline
+from ravine.theory.finite_sums.moment_curve import Schedule, moment_curve
+from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
 from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 METHODS = [Method(0.05), Method(0.1, 0.8), Method(0.3, 0.9), Method(0.1, 0.5, gamma=0.0)]
@@ -56,9 +59,8 @@ def test_there_are_none_where_the_mean_square_grows():
 def test_curve_is_the_mean_over_all_sequences():
     """Two terms, six steps: 64 equally likely sequences."""
     H, z, moments = a_sum(2, 3, seed=5)
-    method = Method(0.2, 0.6, gamma=0.3)
     start, steps = np.array([1.0, -2.0, 0.5]), 6
-    found = moment_curve(moments, constant(method, steps), start).distance
+    found = moment_curve(moments, Schedule(np.full(steps, 0.2), 0.6, 0.3), start).distance
     total = np.zeros(steps + 1)
     for sequence in product(range(2), repeat=steps):
         x = before = start
@@ -75,12 +77,14 @@ def test_curve_settles_at_the_floor_and_stops_where_told():
     _, _, moments = a_sum(5, 4, seed=7)
     method = Method(0.1, 0.5)
     floor = np.trace(moments.stationary(method))
-    curve = moment_curve(moments, constant(method, 2000), np.ones(4), products=1500).distance
+    curve = moment_curve(
+        moments, Schedule(np.full(2000, 0.1), 0.5), np.ones(4), products=1500
+    ).distance
     assert curve[1500] == pytest.approx(floor, rel=1e-9)
     assert np.isnan(curve[1501:]).all()
 
 
-def test_shares_add_up_and_name_the_odd_term():
+def test_shares_add_up_and_name_the_inconsistent_term():
     H, z, _ = a_sum(6, 3, seed=11)
     H[4] += 20.0 * np.outer([1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
     values, turn = np.linalg.eigh(H.mean(axis=0))
@@ -97,7 +101,10 @@ def test_slope_tells_what_more_disagreement_adds():
     method = Method(0.3, 0.6)
     found = moments.perron(method)
     more = SecondMoments(
-        moments.eigenvalues, np.sqrt(1.02) * moments.deviations, moments.weights, moments.gradients
+        moments.eigenvalues,
+        np.sqrt(1.02) * moments.deviations.matrices,
+        moments.weights,
+        moments.gradients,
     )
     change = np.log(more.growth(method) / found.value) / np.log(1.02)
     # A one-sided difference over a tenth of the distance: a few per cent.
@@ -107,13 +114,13 @@ def test_slope_tells_what_more_disagreement_adds():
 def test_restricting_to_directions_keeps_their_blocks():
     H, _, moments = a_sum(4, 5, seed=17)
     part = moments.restricted(np.array([0, 3]))
-    np.testing.assert_allclose(part.deviations[2][0, 1], H[2][0, 3])
+    np.testing.assert_allclose(part.deviations.matrices[2][0, 1], H[2][0, 3])
     assert part.dimension == 2
 
 
 @pytest.mark.parametrize("m", [1, 2, 4, 5])
 @pytest.mark.parametrize("q", [1, 2])
-def test_recut_batches_are_all_subsets_of_the_rows(m, q):
+def test_batches_of_rows_are_all_subsets_of_them(m, q):
     """A batch of m of 5 rows: the mean over all subsets is that of rows, times a factor."""
     rng = np.random.default_rng(q)
     roots, z = rng.standard_normal((5, q, 3)), rng.standard_normal((5, 3))
@@ -121,19 +128,19 @@ def test_recut_batches_are_all_subsets_of_the_rows(m, q):
     H = np.swapaxes(roots, 1, 2) @ roots + 0.3 * np.eye(3)
     subsets = [list(s) for s in combinations(range(5), m)]
     batches = np.array([H[s].mean(axis=0) for s in subsets])
-    slopes = np.array([z[s].mean(axis=0) for s in subsets])
-    expected = SecondMoments.of(batches, slopes)
-    found = SecondMoments.recut(roots, z, m, shift=0.3)
+    expected = SecondMoments.of(batches, np.array([z[s].mean(axis=0) for s in subsets]))
+
+    factor = (5 - m) / (m * 4)
+    values, turn = np.linalg.eigh(H.mean(axis=0))
+    rows = RowDeviations(roots @ turn, np.full(5, 0.2), factor)
+    found = SecondMoments(values, rows, gradients=np.sqrt(factor) * z @ turn, basis=turn)
+
     method, start = Method(0.1, 0.6), np.array([1.0, 2.0, -1.0])
     exact = expected.growth(method, tolerance=1e-9)
     assert found.growth(method, tolerance=1e-9) == pytest.approx(exact, rel=1e-8)
-    for one in (found, expected):
-        one_curve = moment_curve(one, constant(method, 8), one.basis.T @ start)
-        np.testing.assert_allclose(
-            one_curve.distance,
-            moment_curve(expected, constant(method, 8), expected.basis.T @ start).distance,
-            rtol=1e-10,
-        )
+    schedule = Schedule(np.full(8, 0.1), 0.6)
+    curves = [moment_curve(one, schedule, one.basis.T @ start) for one in (found, expected)]
+    np.testing.assert_allclose(curves[0].distance, curves[1].distance, rtol=1e-10)
     X = found.basis @ found.stationary(method) @ found.basis.T
     Y = expected.basis @ expected.stationary(method) @ expected.basis.T
     np.testing.assert_allclose(X, Y, rtol=1e-7, atol=1e-12)
@@ -167,9 +174,59 @@ def test_the_natural_step_halves_where_sgd_stops_converging():
     assert not moments.is_stable(Method(0.801))
 
 
-def test_a_search_sees_the_growth_that_is_solved_for():
-    rng = np.random.default_rng(3)
-    roots = rng.standard_normal((6, 3, 3))
-    moments = SecondMoments.of(roots @ np.swapaxes(roots, 1, 2) + 0.1 * np.eye(3))
-    method = Method(0.05, 0.4)
-    assert moments.sought_growth(method) == pytest.approx(moments.growth(method), rel=1e-9)
+@pytest.mark.parametrize(("n", "d"), [(3, 2), (5, 3), (6, 6)])
+def test_the_plane_is_the_growth_of_each_method(n, d):
+    H, _, moments = a_sum(n, d, seed=n)
+    rng = np.random.default_rng(1)
+    alpha = moments.natural_step * np.exp(rng.uniform(np.log(0.02), np.log(2.0), (8, 5)))
+    beta = rng.uniform(-0.8, 0.98, (8, 5))
+    found = growth_plane(moments, Method(alpha, beta))
+    exact = np.array(
+        [growth(H, Method(a, b)).value for a, b in zip(alpha.flat, beta.flat, strict=True)]
+    ).reshape(8, 5)
+    off = np.abs(found / exact - 1.0)
+    assert np.quantile(off, 0.9) < 2e-3
+    clear = np.abs(exact - 1.0) > 0.02
+    np.testing.assert_array_equal((found < 1.0)[clear], (exact < 1.0)[clear])
+
+
+def kronecker_growth(moments, method):
+    """The spectral radius of E[A ⊗ A], written out."""
+    H = np.diag(moments.eigenvalues) + moments.deviations.matrices
+    A = systems(H, *(float(value) for value in (method.alpha, method.beta, method.gamma)))
+    return np.abs(np.linalg.eigvals(np.mean([np.kron(one, one) for one in A], axis=0))).max()
+
+
+@pytest.mark.parametrize("dense", [0, 8])
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_the_search_finds_the_radius_written_out(dense, method, monkeypatch):
+    """By the matrix of the loop, and by products and ARPACK."""
+    monkeypatch.setattr(growth_search, "_DENSE", dense)
+    _, _, moments = a_sum(4, 5, seed=23)
+    root = moments.growth_limits(method, tolerance=1e-9)
+    assert root.settled
+    assert root.value == pytest.approx(kronecker_growth(moments, method), rel=1e-8)
+
+
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("dense", [0, 8])
+def test_the_loop_has_the_radius_of_its_matrix(adjoint, dense, monkeypatch):
+    monkeypatch.setattr(growth_search, "_DENSE", dense)
+    _, _, moments = a_sum(5, 5, seed=0)
+    loop = growth_search.NoiseLoop(moments.deviations)
+    kappa = growth_search.MeanBlocks(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
+    radius, M = loop.radius(kappa, np.eye(5), 1e-9, adjoint=adjoint)
+    units = 0.5 * (np.eye(25).reshape(25, 5, 5) + np.eye(25).reshape(25, 5, 5).swapaxes(1, 2))
+    written_out = loop.map(kappa, adjoint)(units).reshape(25, 25)
+    assert radius == pytest.approx(np.linalg.eigvals(written_out).real.max(), rel=1e-7)
+    np.testing.assert_allclose(
+        loop.map(kappa, adjoint)(M), radius * M, atol=1e-4 * np.abs(M).max() * radius
+    )
+
+
+def test_terms_that_agree_grow_as_their_mean():
+    moments = SecondMoments.of(np.array([np.diag([0.4, 1.0, 3.0])] * 2))
+    method = Method(0.1, 0.3)
+    found = moments.growth(method, tolerance=1e-9)
+    assert found == pytest.approx(moments.mean_rate(method) ** 2, rel=1e-9)
+    assert moments.strain(method) == 0.0

@@ -1,11 +1,18 @@
-"""Hessians of a sum: checked, gathered, and split into directions where they share them."""
+"""What is asked of a sum, and the limits of what is answered: time and Student's intervals."""
 
 import numpy as np
 import pytest
 
 from ravine.arguments import Refusal
 from ravine.methods import Method
-from ravine.theory.finite_sums.terms import Scalars, finite_sum, hessian_stack, one_method
+from ravine.theory.finite_sums.limits import NEVER, Deadline, interval, means_and_half_widths
+from ravine.theory.finite_sums.terms import (
+    Scalars,
+    Sense,
+    finite_sum,
+    hessian_stack,
+    one_method,
+)
 
 TURNED = np.array([[2.0, 1.0], [1.0, 3.0]])
 SKEW = np.array([[0.0, 1.0], [0.0, 0.0]])
@@ -52,3 +59,45 @@ def test_one_method_has_one_number_for_each_parameter():
     assert scalars.c == pytest.approx(0.9 * 1.5 - 0.5)
     with pytest.raises(Refusal, match="beta must be a single number"):
         one_method(Method(0.1, np.array([0.5, 0.9])))
+
+
+@pytest.mark.parametrize(
+    ("word", "power", "norm"),
+    [
+        ("almost-sure", 1, "‖y - x*‖ changes"),
+        ("mean", 1, "E‖y - x*‖ "),
+        ("mean-square", 2, "E‖y - x*‖² "),
+    ],
+)
+def test_every_sense_has_its_power_and_names_its_norm(word, power, norm):
+    sense = Sense.parse(word)
+    assert sense.power == power
+    assert norm in sense.sentence
+
+
+def test_an_unknown_sense_is_refused_with_the_words_that_are_known():
+    with pytest.raises(Refusal, match="sense must be one of almost-sure, mean, mean-square"):
+        Sense.parse("median")
+
+
+def test_the_half_width_is_students():
+    # Four numbers: the 97.5 % point of Student's law with 3 degrees of freedom is 3.182446.
+    estimate = interval(np.array([1.0, 2.0, 3.0, 6.0]))
+    error = np.std([1, 2, 3, 6], ddof=1) / 2
+    assert estimate.value == 3.0
+    assert estimate.high - estimate.value == pytest.approx(3.182446 * error, rel=1e-6)
+    assert estimate.value - estimate.low == pytest.approx(estimate.high - estimate.value)
+
+
+def test_nineteen_of_twenty_intervals_hold_the_mean():
+    replicas = np.random.default_rng(0).standard_normal((6, 4000)) + 2.0
+    mean, half = means_and_half_widths(replicas)
+    share = np.mean(np.abs(mean - 2.0) <= half)
+    # A share of 4000: its standard error is 0.0034.
+    assert share == pytest.approx(0.95, abs=4 * 0.0034)
+
+
+def test_a_deadline_without_end_never_passes():
+    assert not NEVER.passed
+    assert Deadline(0.0).passed
+    assert not Deadline(1e6).passed

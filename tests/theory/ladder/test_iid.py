@@ -278,3 +278,15 @@ def test_runs_of_the_engine_diverge_below_the_critical_batch_size(size, converge
     assert measured < 2.0 * np.log(rung) + 5.0 * error
     limit = critical_batch_size(curvature, method, L_max=50.0, rows=50)
     assert (size > limit) == converges == (measured < 0.0)
+
+
+def test_it_lies_between_the_spectral_radius_and_the_worst_case_of_the_terms():
+    """With L_max the terms have curvature in [mu_min, L_max]; mu itself is no lower end."""
+    curvature, method = Curvature(1, 10), Method(0.05, 0.0)
+    rate = iid_rate(curvature, method, L_max=20)
+    assert rate > worst_case_rate(Curvature(1, 20), method)
+    for least in (0.05, 0.5, 1.0):
+        rate = iid_rate(curvature, method, L_max=20, mu_min=least)
+        assert spectral_radius(curvature, method) <= rate
+        assert rate <= worst_case_rate(Curvature(least, 20), method)
+    assert "terms with curvature in [mu_min, L_max]" in iid_rate.__doc__

@@ -16,10 +16,14 @@ def test_rungs_are_in_order():
 @pytest.mark.parametrize(
     ("Q", "make", "words"),
     [
-        (2000, nesterov, ["Usual Nesterov", "can diverge", "Sharing eigenvectors does not help"]),
+        (
+            2000,
+            nesterov,
+            ["Standard Nesterov", "can diverge", "Sharing eigenvectors does not help"],
+        ),
         (14, nesterov, ["can diverge", "While they share eigenvectors it converges"]),
-        (8, nesterov, ["certain to converge on every finite sum", "0.9142 a step"]),
-        (32, sgd, ["SGD at 2/(mu + L)", "certain to converge", "0.9394 a step"]),
+        (8, nesterov, ["certain to converge on every finite sum", "0.9142 per step"]),
+        (32, sgd, ["SGD at 2/(mu + L)", "certain to converge", "0.9394 per step"]),
         (32, heavy_ball, ["Polyak's heavy ball", "can diverge"]),
         (8, triple_momentum, ["Triple momentum", "certain"]),
         (8, lambda c: Method(3 / c.L, 0.9), ["diverges even with exact gradients", "4.226"]),
@@ -42,7 +46,9 @@ def test_noise_is_compared_with_sgd():
         assert (rungs.noise_coefficient > rungs.sgd_noise_coefficient) is noisier
 
 
-@pytest.mark.parametrize(("size", "words"), [(64, "not enough to be safe"), (100, "are safe in")])
+@pytest.mark.parametrize(
+    ("size", "words"), [(64, "can diverge in mean"), (100, "converge in mean")]
+)
 def test_the_verdict_counts_the_batch(size, words):
     curvature = Curvature(1, 1000)
     rungs = ladder(curvature, nesterov(curvature), L_max=10_000, batch_size=size)

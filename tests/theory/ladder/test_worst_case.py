@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from ravine import Curvature, Method, nesterov, sgd
+from ravine.linear_method import LinearMethod
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.certificate import certificate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
-from ravine.theory.ladder.transfer import LinearMethod
 from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
 
 # (mu, L, alpha, beta, worst-case rate), independent values to 1e-12.

@@ -10,8 +10,8 @@ from scipy.optimize import brentq, minimize_scalar
 from ravine.curvature import Curvature
 from ravine.methods import Method, gradient_descent, nesterov, sgd
 from ravine.theory.blocks import block, noise_gain_vector
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.rates import contraction
-from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     noise_floor,
@@ -196,7 +196,7 @@ def test_noise_floor_is_half_the_weighted_sum():
     lam = np.array([0.1, 0.7, 2.0])
     noise = np.array([1.0, 0.0, 3.0])
     alpha, beta = np.array([0.2, 0.4, 3.0])[:, None], np.array([-0.3, 0.0, 0.5, 0.9])
-    found = noise_floor(lam, Method(alpha, beta), sigma2=noise)
+    found = noise_floor(lam, Method(alpha, beta), sigma2=noise, quantity="objective")
     assert found.shape == (3, 4)
     for i, j in np.ndindex(3, 4):
         y = stationary_variance(lam, Method(alpha[i, 0], beta[j]), sigma2=noise).y
@@ -212,7 +212,7 @@ def test_noise_floor_broadcasts_leading_axes_of_the_spectrum():
     found = noise_floor(spectra, Method(alpha, 0.2))
     for i in range(3):
         assert found[i] == pytest.approx(noise_floor(spectra[i], Method(alpha[i], 0.2)), rel=1e-14)
-    assert noise_floor(1.0, Method(1.0)) == pytest.approx(0.5)
+    assert noise_floor(1.0, Method(1.0), quantity="objective") == pytest.approx(0.5)
 
 
 def test_reference_second_moment():
@@ -328,9 +328,10 @@ def test_both_quantities_of_the_floor_and_of_the_path():
     method = Method(0.4, 0.6)
     law = stationary_variance(lam, method, sigma2=2.0)
     np.testing.assert_allclose(law.objective, 0.5 * lam * law.y, rtol=1e-14)
-    distance = noise_floor(lam, method, sigma2=2.0, quantity="distance")
+    distance = noise_floor(lam, method, sigma2=2.0)
+    assert distance == noise_floor(lam, method, sigma2=2.0, quantity="distance")
     assert distance == pytest.approx(float(law.y.sum()), rel=1e-14)
-    objective = noise_floor(lam, method, sigma2=2.0)
+    objective = noise_floor(lam, method, sigma2=2.0, quantity="objective")
     assert objective == pytest.approx(float(law.objective.sum()), rel=1e-14)
 
     path = second_moment(lam, method, sigma2=2.0, start=3.0, steps=30)

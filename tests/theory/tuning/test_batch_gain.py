@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, batch_gain, iid_rate, sgd
-from ravine.theory.tuning.batch_gain import fastest_iid
+from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
 
 
 def test_published_gains():
@@ -18,17 +18,18 @@ def test_published_gains():
 def test_large_batches_recover_exact_gradients():
     """Nesterov's best rate on quadratics is 1 - 2/√(3Q + 1); SGD's is (Q - 1)/(Q + 1)."""
     Q = 100.0
-    best = fastest_iid(Curvature(1, Q), batch_size=1e12)
+    exact = {"batch_size": 1e12, "L_max": None, "mu_min": None}
+    best = fastest_pair(Curvature(1, Q), exact)[1]
     assert best.rate == pytest.approx(1.0 - 2.0 / np.sqrt(3.0 * Q + 1.0), rel=1e-4)
-    plain = fastest_iid(Curvature(1, Q), batch_size=1e12, momentum=False)
+    plain = fastest_sgd(Curvature(1, Q), exact)
     assert plain.rate == pytest.approx((Q - 1.0) / (Q + 1.0), rel=1e-9)
     assert plain.method.alpha == pytest.approx(sgd(Curvature(1, Q)).alpha, rel=1e-6)
 
 
 @pytest.mark.parametrize("size", [1, 20, 300])
 def test_nothing_nearby_is_faster(size):
-    curvature, known = Curvature(1, 50), {"L_max": 400.0, "batch_size": size}
-    best = fastest_iid(curvature, **known)
+    curvature, known = Curvature(1, 50), {"L_max": 400.0, "batch_size": size, "mu_min": None}
+    best = fastest_pair(curvature, known)[1]
     assert best.rate == pytest.approx(float(iid_rate(curvature, best.method, **known)), rel=1e-14)
     alpha, beta = float(best.method.alpha), float(best.method.beta)
     plane = Method(alpha * np.geomspace(0.1, 4.0, 200)[:, None], np.linspace(-0.9, 0.99, 200))
@@ -45,6 +46,21 @@ def test_a_larger_batch_never_hurts():
         assert rates == sorted(rates, reverse=True)
     assert np.all(np.diff(result.gain) >= 0.0)
     assert result.gain[0] == 1.0
+
+
+def test_one_batch_size_is_named_once():
+    result = batch_gain(Curvature(1, 1000), L_max=10_000, batch_sizes=[64])
+    assert result.sentence.count("times at 64") == 1
+
+
+def test_no_step_of_sgd_is_faster():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        Q, share, size = 10.0 ** rng.uniform([0.01, 0.0, 0.0], [4.0, 3.0, 5.0])
+        known = {"L_max": share * Q, "batch_size": size, "mu_min": rng.uniform(0.0, 1.0)}
+        best = fastest_sgd(Curvature(1, Q), known)
+        line = Method(float(best.method.alpha) * np.geomspace(0.5, 2.0, 101))
+        assert iid_rate(Curvature(1, Q), line, **known).min() >= best.rate * (1.0 - 1e-13)
 
 
 def test_no_gain_is_said_so():

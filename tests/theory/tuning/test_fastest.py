@@ -127,3 +127,12 @@ def test_refuses_a_flat_direction():
     flat = np.array([[[1.0, 1.0], [1.0, 1.0]], [[2.0, 2.0], [2.0, 2.0]]])
     with pytest.raises(ValueError, match="hessians must be positive definite in the mean"):
         fastest_mean_square(flat - 1e-9 * np.eye(2))
+
+
+def test_a_growth_judged_coarsely_on_the_way_is_not_taken_for_a_limit():
+    rng = np.random.default_rng(9)
+    half = rng.standard_normal((8, 9, 12))
+    H = half @ np.swapaxes(half, 1, 2) / 12 + 0.05 * np.eye(9)
+    method = Method(0.37932809192770106, 0.3194370508685885)
+    value = SecondMoments.of(H).growth(method, tolerance=1e-6)
+    assert value == pytest.approx(growth(H, method).value, rel=1e-6)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ravine.engine.cuda.finite_sum_kernel import FiniteSumLayout, finite_sum_kernel
 from ravine.engine.cuda.measures import batches, new_runs, summarise
+from ravine.engine.cuda.own_rows import fill_sum_rows, put_axes
 from ravine.engine.cuda.source import SIMULATED
-from ravine.engine.cuda.sum_rows import fill_sum_rows
 from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.draws.index_sampling import order_size
 from ravine.engine.kernels.finite_sum import new_sum, sup_samples
@@ -73,12 +73,7 @@ class FiniteSumLauncher:
     def __init__(self, spec: Spec, queue: WorkQueue) -> None:
         terms, rules, plan, force = new_sum(spec)
         start = plan.start.astype(np.float64)
-        gammas = np.empty(0)
-        if spec.gammas is not None:
-            gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
-
-        axes = {"alphas": spec.alphas, "betas": spec.betas, "gammas": gammas}
-        self._axes = tuple(queue.put(name, axis) for name, axis in axes.items())
+        self._axes = put_axes(queue, spec)
         self._pairs = spec.pairs
         self._repeats = spec.repeats
         self._own_streams = spec.noise != "shared"

@@ -2,8 +2,8 @@
 
 A file holds one kernel for arguments of certain types, machine code included. Its name is a digest
 of all that it depends on: the sources of the engine, the kernel's own name, those types, the
-versions of Numba and of numba-cuda, and the architecture of the GPU. It begins with the SHA-256 of
-what follows: a file that was cut short, or is not one of these, does not count and is replaced.
+versions of Numba and of numba-cuda, and the architecture of the GPU. A file that cannot be loaded
+does not count and is replaced.
 
 Numba's own cache does not serve here. It tells kernels apart by the pickled bytes of all that they
 enclose, and the functions inside ours are pickled differently in each process.
@@ -25,7 +25,6 @@ from ravine.engine.sources import COMPILED, digest
 from ravine.files import written_whole
 
 _SOURCES = (*COMPILED, "engine/cuda")
-_SUM = hashlib.sha256().digest_size  # bytes at the beginning of a file
 
 
 def kernel_folder() -> Path:
@@ -49,24 +48,6 @@ def _made_with() -> bytes:
     """What all kernels of this process depend on."""
     versions = [version(name) for name in ("numba", "numba-cuda", "llvmlite", "numpy")]
     return digest(_SOURCES) + repr((versions, sys.version_info[:2])).encode()
-
-
-def read_sealed(path: Path) -> bytes | None:
-    """Return what ``write_sealed`` wrote, or None where it is not there whole."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-
-    body = content[_SUM:]
-    return body if hashlib.sha256(body).digest() == content[:_SUM] else None
-
-
-def write_sealed(path: Path, body: bytes) -> None:
-    """Write bytes so that ``read_sealed`` can tell whether they are whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(path) as part:
-        part.write_bytes(hashlib.sha256(body).digest() + body)
 
 
 class KernelCache:
@@ -96,21 +77,20 @@ class KernelCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the kernel for a signature, or None where it has to be compiled."""
-        body = read_sealed(self.path_for(signature, context.codegen().magic_tuple()))
-        if body is None:
-            return None
-
+        path = self.path_for(signature, context.codegen().magic_tuple())
         try:
             kernel: Any = import_module("numba.cuda.dispatcher")._Kernel
-            return kernel._rebuild(**pickle.loads(body))
-        except Exception:  # whatever is in the file, compiling anew is the answer
+            return kernel._rebuild(**pickle.loads(path.read_bytes()))
+        except Exception:  # whatever is in the file, or no file: compile
             return None
 
     def save_overload(self, signature: Any, kernel: Any) -> None:
-        """Keep a compiled kernel; where there is no room to write, go on without."""
+        """Keep a compiled kernel, where the folder can be written to."""
         serialize: Any = import_module("numba.cuda.serialize")
         path = self.path_for(signature, kernel.codegen.magic_tuple())
         try:
-            write_sealed(path, serialize.dumps(kernel._reduce_states()))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(path) as part:
+                part.write_bytes(serialize.dumps(kernel._reduce_states()))
         except OSError:
             return

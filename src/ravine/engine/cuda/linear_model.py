@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ravine.arguments import FloatArray
 from ravine.engine.cuda.finite_sum import entries_of, launches
 from ravine.engine.cuda.linear_model_kernel import LinearModelLayout, linear_model_kernel
-from ravine.engine.cuda.measures import Runs, new_runs, summarise
+from ravine.engine.cuda.measures import new_runs, summarise
+from ravine.engine.cuda.row_slopes import LOSSES
 from ravine.engine.cuda.source import SIMULATED
 from ravine.engine.cuda.whole_gradient_kernel import WholeGradientLayout, whole_gradient_kernel
 from ravine.engine.cuda.work_queue import WorkQueue
@@ -40,6 +38,8 @@ def lacking(spec: Spec) -> str | None:
         return f"a linear model of {d} weights, more than {MOST_WEIGHTS}"
     if batch > MOST_WEIGHTS:
         return f"batch={batch}, more than {MOST_WEIGHTS}"
+    if spec.problem.loss.kernel_code not in LOSSES:
+        return f"the loss {type(spec.problem.loss).__name__}"
 
     return None
 
@@ -113,47 +113,34 @@ class LinearModelLauncher:
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
-        spec = self._spec
-        rows, start_square = new_rows(spec, self._data, self._plan, spec.sampled, first, last)
+        spec, plan = self._spec, self._plan
+        rows, start_square = new_rows(spec, self._data, plan, spec.sampled, first, last)
         identity = identities(spec, first, last)
         count = rows.shape[1]
-        fields = queue.room("fields", (count, len(FIELDS)), np.float64)
-        for start, stop in launches(count, self._plan.edges.size - 1, self._entries):
-            some = slice(start, stop)
-            own = np.ascontiguousarray(rows[:, some])
-            streams = np.ascontiguousarray(identity[some])
-            run, runs = self.prepared(queue, own, streams)
-            run()
-            self._summarise(queue, runs, start_square, fields[some])
-
-        return fields
-
-    def prepared(
-        self, queue: WorkQueue, rows: FloatArray, identity: npt.NDArray[np.uint64]
-    ) -> tuple[Callable[[], None], Runs]:
-        """Put what is each trajectory's own on the device; return the launch and its runs."""
-        n = len(identity)
+        bins = plan.edges.size - 1
         threads = _WHOLE_THREADS if self._whole else _THREADS
-        runs = new_runs(queue, n, self._plan.edges.size - 1, cleared=True)
-        own = queue.put("own", rows)
-        streams = queue.put("identity", identity)
-        orders: tuple[Any, ...] = ()
-        if not self._whole:
-            orders = (queue.room("orders", (n, self._entries), np.uint32),)
+        samples = spec.steps - spec.steps // 2 if plan.with_sup else 0
+        fields = queue.room("fields", (count, len(FIELDS)), np.float64)
 
-        def launch() -> None:
+        for start, stop in launches(count, bins, self._entries):
+            n = stop - start
+            runs = new_runs(queue, n, bins, cleared=True)
+            own = queue.put("own", np.ascontiguousarray(rows[:, start:stop]))
+            streams = queue.put("identity", np.ascontiguousarray(identity[start:stop]))
+            orders: tuple[Any, ...] = ()
+            if not self._whole:
+                orders = (queue.room("orders", (n, self._entries), np.uint32),)
+
             with queue.long() as stream:
                 self._kernel[-(-n // threads), threads, stream](
                     *self._arguments, own, streams, *orders, *runs
                 )
+            summarise(
+                queue, runs, self._edges, start_square, plan.noisy, plan.tiny, samples,
+                fields[start:stop],
+            )  # fmt: skip
 
-        return launch, runs
-
-    def _summarise(self, queue: WorkQueue, runs: Runs, start_square: float, out: Any) -> None:
-        plan = self._plan
-        steps = int(plan.edges[-1])
-        samples = steps - steps // 2 if plan.with_sup else 0
-        summarise(queue, runs, self._edges, start_square, plan.noisy, plan.tiny, samples, out)
+        return fields
 
 
 def _arguments(

@@ -1,24 +1,41 @@
 """What is each trajectory's own, made on the GPU from the number of its pixel.
 
-The rows of an array (rows, trajectories) hold the same numbers as ``new_trajectories`` of the CPU's
-``quadratic_kernel``, by the same formulas: see there for what they mean.
+The same numbers, by the same formulas, as ``new_trajectories`` of the CPU's ``quadratic_kernel``
+and ``new_tile`` of its ``finite_sum``: see there for what they mean.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ravine.engine.cuda.source import cuda, kernel_function
+from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, SHARED
 from ravine.engine.measures import DIVERGENCE
 
+if TYPE_CHECKING:
+    from ravine.engine.spec import Spec
+
 ALPHA, BETA, GAMMA, LOOK, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(9)
-"""Rows: the method, 1 + gamma, gamma / (1 + gamma), one over the unit of the state, from recorded
-squares to squared errors, the largest recorded square, and the size of noise."""
+"""Rows of a quadratic: the method, 1 + gamma, gamma / (1 + gamma), one over the unit of the state,
+from recorded squares to squared errors, the largest recorded square, and the size of noise."""
 
 ROWS = 9
+
+
+def put_axes(queue: WorkQueue, spec: Spec) -> tuple[Any, Any, Any]:
+    """Put alphas, betas and gammas, one for each pixel or none, on the device."""
+    gammas = np.empty(0)
+    if spec.gammas is not None:
+        gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
+
+    return (
+        queue.put("alphas", spec.alphas),
+        queue.put("betas", spec.betas),
+        queue.put("gammas", gammas),
+    )
 
 
 @kernel_function("own_rows")
@@ -69,3 +86,31 @@ def fill_rows(
     identity[at] = np.uint64(pixel) | (np.uint64(number) << np.uint64(32))
     latest[at] = 0.0
     sup[at] = 0.0
+
+
+@kernel_function("sum_rows")
+def fill_sum_rows(
+    alphas: Any, betas: Any, gammas: Any, pairs: Any, first: Any, repeats: Any, own_streams: Any,
+    distance: Any, force: Any, own: Any, limit: Any, identity: Any,
+) -> None:  # fmt: skip
+    """Fill alpha, beta and gamma, the limit and the identity of trajectories ``first``, ...
+
+    Trajectories are the ``repeats`` of one pixel after those of another. Without ``own_streams``
+    all pixels have the streams of pixel 0.
+    """
+    at = cuda.grid(1)
+    if at >= limit.size:
+        return
+
+    pixel = (first + at) // repeats
+    repeat = (first + at) % repeats
+    alpha = alphas[pixel] if pairs else alphas[pixel // betas.size]
+    beta = betas[pixel] if pairs else betas[pixel % betas.size]
+    own[0, at] = alpha
+    own[1, at] = beta
+    own[2, at] = gammas[pixel] if gammas.size > 0 else beta
+
+    scale = DIVERGENCE * (distance + alpha * force)
+    limit[at] = scale * scale if scale > 0.0 else 1.0
+    stream = pixel if own_streams else 0
+    identity[at] = np.uint64(stream) | (np.uint64(repeat) << np.uint64(32))

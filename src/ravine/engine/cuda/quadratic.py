@@ -17,7 +17,7 @@ from ravine.engine.cuda.measures import (
     new_runs,
     summarise,
 )
-from ravine.engine.cuda.own_rows import ROWS, fill_rows
+from ravine.engine.cuda.own_rows import ROWS, fill_rows, put_axes
 from ravine.engine.cuda.quadratic_kernel import QuadraticLayout, quadratic_kernel
 from ravine.engine.cuda.quadratic_steps import draw_shared
 from ravine.engine.cuda.shared_noise_kernel import SharedNoiseLayout, shared_noise_kernel
@@ -121,13 +121,7 @@ class QuadraticLauncher:
             self._layout = shared_layout_for(d, single=single, nesterov=nesterov, with_sup=with_sup)
         else:
             self._layout = layout_for(d, mode, single=single, with_sup=with_sup)
-
-        gammas = np.empty(0)
-        if spec.gammas is not None:
-            gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
-
-        axes = {"alphas": spec.alphas, "betas": spec.betas, "gammas": gammas}
-        self._axes = tuple(queue.put(name, axis) for name, axis in axes.items())
+        self._axes = put_axes(queue, spec)
         self._eigenvalues = queue.put("eigenvalues", plan.eigenvalues)
         self._start = queue.put("start", plan.start)
         vectors = plan.eigenvectors if with_sup else np.zeros((1, 1))

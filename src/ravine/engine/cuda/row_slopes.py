@@ -15,7 +15,10 @@ import numpy as np
 from ravine.engine.cuda.over_tuples import folded, mapped
 from ravine.engine.cuda.source import device_function, on_device, piece_of
 from ravine.engine.kernels.linear_model_gradient import exponential
-from ravine.problems.losses import LOGISTIC, MULTINOMIAL
+from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
+
+LOSSES = (SQUARED, LOGISTIC, MULTINOMIAL)
+"""Losses that ``slopes_for`` knows, by their ``kernel_code``."""
 
 gpu_exponential = on_device(exponential)
 
@@ -80,6 +83,9 @@ def slopes_for(loss: int, outputs: int, real: Any) -> Any:
             return each_slope(p, p, 0, (one, weight, target, first))
 
         return logistic
+
+    if loss != SQUARED:
+        raise ValueError(f"no slopes on the GPU for the loss with kernel_code {loss}")
 
     @device_function
     def squared(z: Any, weight: Any, target: Any, first: Any) -> Any:

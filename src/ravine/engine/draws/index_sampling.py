@@ -18,7 +18,6 @@ batch (reshuffling: the first of an epoch) holds no term of the batch before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import assert_never
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy.typing as npt
 
 from ravine.arguments import Refusal, refuse_too_large, whole
 from ravine.engine.draws.random import INDEX, advance, below, key_of_seed, output, stream
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
+from ravine.engine.kernels.compiled import compiled, inner
 from ravine.sampling import Sampling
 
 # What draws are made by: bits of a rule's number, so that compiled code can ask for each.
@@ -200,29 +199,23 @@ def new_draws(rule: int, n: int, batch: int) -> tuple[Words, Words, Words]:
     )
 
 
-def _new_indices(fingerprint: int) -> Callable[..., None]:
-    @compiled
-    def indices(
-        rule: int,
-        n: int,
-        seed: np.uint64,
-        identity: npt.NDArray[np.uint64],
-        words: Words,
-        order: Words,
-        picks: Words,
-        out: npt.NDArray[np.int64],
-    ) -> None:
-        steps, m = out.shape
-        seed_lanes(seed, identity, words, order)
-        for k in range(steps if fingerprint >= 0 else 0):
-            size = draw_batch(rule, n, k, words, order, picks)
-            for b in range(m):
-                out[k, b] = np.int64(picks[b * LANES]) if b < size else np.int64(-1)
-
-    return indices
-
-
-_indices = _new_indices(FINGERPRINT)
+@compiled
+def _indices(
+    rule: int,
+    n: int,
+    seed: np.uint64,
+    identity: npt.NDArray[np.uint64],
+    words: Words,
+    order: Words,
+    picks: Words,
+    out: npt.NDArray[np.int64],
+) -> None:
+    steps, m = out.shape
+    seed_lanes(seed, identity, words, order)
+    for k in range(steps):
+        size = draw_batch(rule, n, k, words, order, picks)
+        for b in range(m):
+            out[k, b] = np.int64(picks[b * LANES]) if b < size else np.int64(-1)
 
 
 def check_batch(sampling: Sampling | None, n: int, batch: int) -> int:

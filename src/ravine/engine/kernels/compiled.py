@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from numba import njit
 from numba.core import event
 
-from ravine.compilation import is_kept, kept
+from ravine.compilation import cached_njit
 from ravine.engine.sources import COMPILED, digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,10 +32,19 @@ OPTIONS: dict[str, Any] = {
 }
 
 
+_SOURCES = digest(COMPILED).hex()[:14]
+
+
 def compiled(function: Function) -> Function:
-    """Compile a function that Python calls too, and keep it on disk."""
-    machine_code: Function = njit(**OPTIONS)(function)
-    return kept(machine_code)
+    """Compile a function that Python calls too, and cache it on disk.
+
+    Numba names the cache of a function after its qualified name, and looks at no other file than
+    the function's own. So a digest of all sources of compiled code is part of that name, and what
+    the function closes over: two processes then never write different code under one name.
+    """
+    closed_over = [str(cell.cell_contents) for cell in function.__closure__ or ()]
+    function.__qualname__ = "-".join([function.__qualname__, *closed_over, _SOURCES])
+    return cached_njit(function, **OPTIONS)
 
 
 _INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -47,13 +56,6 @@ Python must not call it, except its ``py_func``: there is nothing behind it to c
 """
 
 
-FINGERPRINT = int.from_bytes(digest(COMPILED)[:7], "little")
-"""A digest of the sources of compiled code; 7 bytes, so that it fits a 64-bit number with a sign.
-
-Numba's disk cache looks only at the file of the function that is called. A driver that is made in
-a closure over this number is compiled anew when any of these sources has changed.
-"""
-
 _announced = False
 
 
@@ -62,9 +64,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         global _announced
         if not _announced:
             _announced = True
-            remedy = "set NUMBA_CACHE_DIR to a folder to keep them in"
-            end = "later runs take them from disk" if is_kept(event.data["dispatcher"]) else remedy
-            line = f"ravine: compiling the kernels, a few seconds; {end}"
+            line = "ravine: compiling the kernels, a few seconds; later runs load them from disk"
             print(line, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:

@@ -20,8 +20,15 @@ from ravine.engine.kernels.finite_sum_kernel import (
     driver_for,
 )
 from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules, new_block
-from ravine.engine.kernels.threads import spread
-from ravine.engine.measures import FIELDS, bin_edges, divergence_limit, summarise, vanished
+from ravine.engine.kernels.threads import on_all_threads, padded
+from ravine.engine.measures import (
+    FIELDS,
+    bin_edges,
+    divergence_limit,
+    fields_of,
+    summarise,
+    vanished,
+)
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
 from ravine.methods import Method
@@ -32,9 +39,6 @@ from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
-
-_SUP = FIELDS.index("floor_sup")
-_FLOOR = FIELDS.index("floor_square")
 
 
 def sum_terms(
@@ -176,10 +180,36 @@ def new_tile(
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
     terms, rules, plan, lanes = new_tile(spec, first, last)
+    drive = driver_for(terms, rules, recording=True)
     out = np.empty((len(lanes.limit), len(FIELDS)))
-    _measure(terms, rules, plan, lanes, out)
-    shaped = out[: (last - first) * spec.repeats].reshape(last - first, spec.repeats, len(FIELDS))
-    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+    kind = plan.start.dtype
+    start_square = float((plan.start.astype(np.float64) ** 2).sum())
+    visits = plan.edges[-1:].copy()
+    nowhere = np.empty((0, 0, 0))
+
+    def run(first: int, last: int) -> None:
+        state = new_block(plan.start.size, terms.curvatures.shape[1], rules, kind)
+        kept = FiniteSumRecord(
+            errors=np.empty(CHUNK * LANES, kind),
+            bins=np.empty((len(plan.edges) - 1, LANES)),
+            latest=np.empty(LANES),
+            diverged_at=np.empty(LANES, np.int64),
+            ones=np.ones(LANES),
+            sup=np.empty(LANES),
+        )
+
+        for block in range(first, last):
+            for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
+                each.fill(0)
+            drive(terms, rules, plan, lanes, state, kept, visits, nowhere, block, block + 1)
+            summarise(
+                kept.bins, plan.edges, start_square, kept.latest, kept.diverged_at, plan.noisy,
+                plan.tiny, out[block * LANES : (block + 1) * LANES],
+                sup=kept.sup if len(plan.basis) else None, samples=sup_samples(spec.steps),
+            )  # fmt: skip
+
+    on_all_threads(run, len(out) // LANES)
+    return fields_of(out[: (last - first) * spec.repeats], spec.repeats)
 
 
 def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
@@ -198,50 +228,6 @@ def sup_samples(steps: int) -> int:
     return int((2 * ends > steps).sum())
 
 
-def _measure(
-    terms: FiniteSumTerms,
-    rules: StepRules,
-    plan: FiniteSumPlan,
-    lanes: FiniteSumTrajectories,
-    out: FloatArray,
-) -> None:
-    """Run all blocks; write measures into ``out`` [trajectories, fields]."""
-    drive = driver_for(terms, rules, recording=True)
-    bins = len(plan.edges) - 1
-    steps = int(plan.edges[-1])
-    d = plan.start.size
-    kind = plan.start.dtype
-    start_square = float((plan.start.astype(np.float64) ** 2).sum())
-    samples = sup_samples(steps)
-    visits = plan.edges[-1:].copy()
-    nowhere = np.empty((0, 0, 0))
-
-    def run(first: int, last: int) -> None:
-        state = new_block(d, terms.curvatures.shape[1], rules, kind)
-        kept = FiniteSumRecord(
-            errors=np.empty(CHUNK * LANES, kind),
-            bins=np.empty((bins, LANES)),
-            latest=np.empty(LANES),
-            diverged_at=np.empty(LANES, np.int64),
-            ones=np.ones(LANES),
-            sup=np.empty(LANES),
-        )
-
-        for block in range(first, last):
-            for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
-                each.fill(0)
-            drive(terms, rules, plan, lanes, state, kept, visits, nowhere, block, block + 1)
-            here = out[block * LANES : (block + 1) * LANES]
-            summarise(
-                kept.bins, plan.edges, start_square, kept.latest, kept.diverged_at,
-                plan.noisy, plan.tiny, here,
-            )  # fmt: skip
-            known = ~np.isnan(here[:, _FLOOR]) if len(plan.basis) else np.zeros(LANES, bool)
-            here[:, _SUP] = np.where(known, kept.sup / samples, np.nan)
-
-    spread(run, len(lanes.limit) // LANES)
-
-
 def _trajectories(
     alpha: FloatArray,
     beta: FloatArray,
@@ -251,7 +237,7 @@ def _trajectories(
     force: float,
 ) -> FiniteSumTrajectories:
     """Pad to whole blocks; a lane has diverged beyond ``DIVERGENCE`` times its scale."""
-    fill = np.minimum(np.arange(-(-len(alpha) // LANES) * LANES), len(alpha) - 1)
+    fill = padded(len(alpha), LANES)
     scale = float(np.linalg.norm(start.astype(np.float64))) + alpha * force
     limit = divergence_limit(scale)
     own = np.stack([alpha, beta, gamma])[:, fill].astype(start.dtype)
@@ -384,7 +370,7 @@ def ensemble(
         drive(terms, rules, plan, lanes, state, kept, at, out, first, last)
 
     with announced_compilation():
-        spread(go, len(lanes.limit) // LANES)
+        on_all_threads(go, len(lanes.limit) // LANES)
 
     errors = np.einsum("ij,vjt->vti", basis, out[:, :, :count], optimize=True)
     made_by = {

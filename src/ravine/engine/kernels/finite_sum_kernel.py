@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_batch, draw_together
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
+from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.finite_sum_lanes import (
     BETA,
     GAMMA,
@@ -234,7 +234,7 @@ def add_largest(state: FiniteSumBlock, basis: FloatArray, sup: FloatArray) -> No
         sup[lane] += largest
 
 
-def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Callable[..., None]:
+def _new_driver(apart: int, extras: int, recording: int) -> Callable[..., None]:
     """Make a driver that has only what a run needs: the rest is not compiled."""
 
     @compiled
@@ -253,7 +253,7 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
         d = plan.start.size
         errors = kept.errors
         edges = plan.edges
-        for block in range(first, last if fingerprint >= 0 else first):
+        for block in range(first, last):
             some = slice(block * LANES, (block + 1) * LANES)
             begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
             if extras == 1:
@@ -314,7 +314,7 @@ def _new_driver(fingerprint: int, apart: int, extras: int, recording: int) -> Ca
 
 
 _drivers = {
-    key: _new_driver(FINGERPRINT, *key)
+    key: _new_driver(*key)
     for key in ((1, 0, 0), (1, 0, 1), (0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1))
 }
 

@@ -8,7 +8,8 @@ mini-batches of its own, the lanes have no rows in common and are taken one by o
 are numbers at run time.
 
 To compile another loss, turn scores into slopes in ``gradient`` (four rows of all lanes at once)
-and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``.
+and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``, and add that to
+``LOSSES``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ ROWS = 4
 
 WIDE = 8
 """Features that a lane's own gradient takes at once, in as many sums: two vectors of four."""
+
+LOSSES = (SQUARED, LOGISTIC, MULTINOMIAL)
+"""Losses that are compiled, by their ``kernel_code``."""
 
 _LOG2E = 1.4426950408889634  # 1 / ln 2
 # ln 2 = high + low; high ends in 21 zero bits, so that a whole number below 2²⁰ times it is exact.

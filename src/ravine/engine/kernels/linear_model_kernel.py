@@ -13,7 +13,7 @@ from ravine.engine.draws.index_sampling import IID, draw_batch, new_draws, rule_
 from ravine.engine.draws.index_sampling import LANES as STREAMS
 from ravine.engine.draws.normals import cosine, radius, sine
 from ravine.engine.draws.random import NOISE, advance, fill_streams, output
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
+from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.finite_sum import identities
 from ravine.engine.kernels.linear_model_gradient import (
     LANES,
@@ -26,12 +26,13 @@ from ravine.engine.kernels.linear_model_gradient import (
 )
 from ravine.engine.kernels.quadratic_lanes import aligned
 from ravine.engine.kernels.step import descend, look_ahead
-from ravine.engine.kernels.threads import spread
+from ravine.engine.kernels.threads import on_all_threads, padded
 from ravine.engine.measures import (
     FIELDS,
     Integers,
     bin_edges,
     divergence_limit,
+    fields_of,
     record,
     summarise,
     vanished,
@@ -42,8 +43,6 @@ from ravine.engine.schedule import momenta
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
-_SUP = FIELDS.index("floor_sup")
-_FLOOR = FIELDS.index("floor_square")
 _ROUNDING = {"float64": 1e-24, "float32": 1e-12}
 """Rounding of squared errors, in units of ‖x*‖²: some units in the last place of x*, squared."""
 
@@ -180,7 +179,7 @@ def look(data: LinearModelData, momentum: FloatArray, k: int, state: LinearModel
             largest[p] = max(largest[p], abs(error))
 
 
-def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., None]:
+def _new_driver(sampled: int, extras: int) -> Callable[..., None]:
     """Make a driver that has only what a run needs: the rest is not compiled."""
 
     @compiled
@@ -189,7 +188,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
         d = data.start.size
         each = state.each
         best = data.minimiser
-        steps = edges[-1] if fingerprint >= 0 else 0
+        steps = edges[-1]
         batches = data.edges.size - 1
         if sampled == 1:
             seed_lanes(plan.seed, state.identity, state.words, state.order)
@@ -241,7 +240,7 @@ def _new_driver(fingerprint: int, sampled: int, extras: int) -> Callable[..., No
     return run_block
 
 
-_drivers = {key: _new_driver(FINGERPRINT, *key) for key in ((0, 0), (0, 1), (1, 0), (1, 1))}
+_drivers = {key: _new_driver(*key) for key in ((0, 0), (0, 1), (1, 0), (1, 1))}
 
 
 def new_data(problem: Any, start: FloatArray, sampled: bool) -> LinearModelData:
@@ -349,9 +348,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     plan = new_plan(spec, sampled)
     rows, start_square = new_rows(spec, data, plan, sampled, first, last)
 
-    # The last block is padded with its last trajectory: every lane runs the same machine code.
-    count = rows.shape[1]
-    fill = np.minimum(np.arange(-(-count // LANES) * LANES), count - 1)
+    fill = padded(rows.shape[1], LANES)
     rows = rows[:, fill]
     identity = identities(spec, first, last)[fill]
     out = np.empty((len(fill), len(FIELDS)))
@@ -372,14 +369,11 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
                 each.fill(0)
             fill_streams(plan.seed, identity[some], False, NOISE, state.noise_words)
             drive(data, plan, state)
-            here = out[some]
             summarise(
                 state.bins, plan.edges, start_square, state.latest, state.diverged_at, plan.noisy,
-                plan.tiny, here,
+                plan.tiny, out[some],
+                sup=state.measured[2 * LANES :] if plan.with_sup else None, samples=late,
             )  # fmt: skip
-            known = plan.with_sup & ~np.isnan(here[:, _FLOOR])
-            here[:, _SUP] = np.where(known, state.measured[2 * LANES :] / late, np.nan)
 
-    spread(run, len(fill) // LANES)
-    shaped = out[:count].reshape(last - first, spec.repeats, len(FIELDS))
-    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+    on_all_threads(run, len(fill) // LANES)
+    return fields_of(out[: (last - first) * spec.repeats], spec.repeats)

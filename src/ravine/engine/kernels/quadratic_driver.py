@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.kernels.compiled import FINGERPRINT, compiled, inner
+from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.quadratic_lanes import (
     BETA,
     CHUNK,
@@ -202,7 +202,7 @@ def record_chunk(k: int, edges: Integers, b: int, state: QuadraticBlock) -> int:
     return b
 
 
-def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[..., None]:
+def _new_driver(independent: int, with_sup: int) -> Callable[..., None]:
     """Make a driver for one kind of noise: what a sweep does not use is not compiled."""
 
     @compiled
@@ -234,7 +234,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
         steps = edges[-1]
         b = 0
         k = 0
-        running = LANES if fingerprint >= 0 else 0
+        running = LANES
         begin(lanes, at, start, state)
         if independent == 0:
             for i in range(d):
@@ -293,7 +293,7 @@ def _new_driver(fingerprint: int, independent: int, with_sup: int) -> Callable[.
 
 
 drivers: dict[tuple[int, int], Callable[..., Any]] = {
-    (independent, with_sup): _new_driver(FINGERPRINT, independent, with_sup)
+    (independent, with_sup): _new_driver(independent, with_sup)
     for independent in (0, 1)
     for with_sup in (0, 1)
 }
@@ -304,16 +304,8 @@ numbers a chunk, or one chunk for all where that is zero.
 """
 
 
-def _new_drawing(fingerprint: int) -> Callable[..., None]:
-    @compiled
-    def draw_chunks(
-        states: Words, words: Words, noise: Singles, stride: int, shared: Singles
-    ) -> None:
-        for at in range(0, shared.size if fingerprint >= 0 else 0, stride):
-            draw_shared(states, words, noise, shared[at : at + stride])
-
-    return draw_chunks
-
-
-draw_chunks = _new_drawing(FINGERPRINT)
-"""Draw shared noise, ``stride`` numbers a chunk, for as many chunks as there is room for."""
+@compiled
+def draw_chunks(states: Words, words: Words, noise: Singles, stride: int, shared: Singles) -> None:
+    """Draw shared noise, ``stride`` numbers a chunk, for as many chunks as there is room for."""
+    for at in range(0, shared.size, stride):
+        draw_shared(states, words, noise, shared[at : at + stride])

@@ -37,12 +37,13 @@ from ravine.engine.kernels.quadratic_lanes import (
     Singles,
     paged,
 )
-from ravine.engine.kernels.threads import spread
+from ravine.engine.kernels.threads import on_all_threads, padded
 from ravine.engine.measures import (
     FIELDS,
     Integers,
     bin_edges,
     divergence_limit,
+    fields_of,
     summarise,
     vanished,
 )
@@ -50,8 +51,6 @@ from ravine.engine.measures import (
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
-_SUP = FIELDS.index("floor_sup")
-_FLOOR = FIELDS.index("floor_square")
 _FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
 _NOTHING = np.empty(0)
 # Errors of a coordinate at the end of their format. The square of such a one is zero, even times
@@ -62,7 +61,7 @@ _LEAST_32 = 1e-36
 _MOST_NOISE = 1 << 26  # bytes of shared noise that is drawn once for all blocks of a tile
 
 NO_NOISE, INDEPENDENT, SHARED = range(3)
-"""Whose noise a trajectory feels: nobody's, its own, or that of all trajectories of its repeat."""
+"""No noise, each trajectory with its own, or all trajectories of a repeat with the same."""
 
 
 class QuadraticPlan(NamedTuple):
@@ -82,7 +81,7 @@ class QuadraticPlan(NamedTuple):
 
 
 def noise_mode(spec: Spec) -> int:
-    """Whose noise the trajectories of a sweep feel."""
+    """The kind of noise of a sweep."""
     if spec.sigma2 == 0.0:
         return NO_NOISE
 
@@ -149,7 +148,6 @@ def run_block(
 
     noisy = mode != NO_NOISE
     with_sup = plan.eigenvectors.size > 0
-    steps = plan.steps
     sup = _NOTHING
     room = _NOTHING
     if with_sup:
@@ -169,16 +167,13 @@ def run_block(
     if not noisy:
         state.latest[state.latest < plan.tiny] = 0.0
 
-    bins = state.bins.reshape(-1, LANES)
+    takes = cast("Any", takes_sup_norm).py_func
+    chunks = range(CHUNK, plan.steps + 1, CHUNK) if with_sup else ()
     summarise(
-        bins, plan.edges, plan.start_square, state.latest, state.diverged_at, noisy, plan.tiny, out
+        state.bins.reshape(-1, LANES), plan.edges, plan.start_square, state.latest,
+        state.diverged_at, noisy, plan.tiny, out, sup=sup if with_sup else None,
+        samples=sum(takes(k, plan.steps) for k in chunks),
     )  # fmt: skip
-    out[:, _SUP] = np.nan
-    if with_sup:
-        takes = cast("Any", takes_sup_norm).py_func
-        samples = sum(takes(k, steps) for k in range(CHUNK, steps + 1, CHUNK))
-        known = ~np.isnan(out[:, _FLOOR])
-        out[known, _SUP] = sup[known] / samples if samples else np.nan
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
@@ -191,12 +186,11 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
         pixels = np.repeat(pixels, spec.repeats)
 
     repeat = np.arange(len(pixels)) % spec.repeats
-    padded = -(-len(pixels) // LANES) * LANES
-    fill = np.minimum(np.arange(padded), len(pixels) - 1)
+    fill = padded(len(pixels), LANES)
     plan = new_plan(spec, mode)
     lanes = new_trajectories(spec, plan, pixels[fill], repeat[fill])
-    out = np.empty((rows, padded, len(FIELDS)))
-    blocks = padded // LANES
+    out = np.empty((rows, len(fill), len(FIELDS)))
+    blocks = len(fill) // LANES
     blocks_of_threads = local()
     drawn: list[Singles | None] = [None] * rows
     size = 4 * plan.steps * -(-plan.start.size // LANES) * LANES
@@ -212,13 +206,9 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
             here = out[row, block * LANES : (block + 1) * LANES]
             run_block(plan, lanes, blocks_of_threads.own, row, block, drawn[row], here)
 
-    spread(run, rows * blocks)
+    on_all_threads(run, rows * blocks)
     kept = out[:, : len(pixels)]
-    if mode == SHARED:
-        kept = kept.transpose(1, 0, 2)
-
-    shaped = kept.reshape(last - first, spec.repeats, len(FIELDS))
-    return {name: shaped[:, :, i] for i, name in enumerate(FIELDS)}
+    return fields_of(kept.transpose(1, 0, 2) if mode == SHARED else kept, spec.repeats)
 
 
 def check(spec: Spec) -> None:

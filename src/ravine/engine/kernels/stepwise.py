@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.engine.measures import FIELDS
+from ravine.engine.measures import FIELDS, fields_of
 from ravine.engine.run import run
 from ravine.methods import Method
 
@@ -46,4 +46,4 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
             )
             out[p, r] = [trace.measures[name] for name in FIELDS]
 
-    return {name: out[:, :, i] for i, name in enumerate(FIELDS)}
+    return fields_of(out, spec.repeats)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels import finite_sum, linear_model_kernel, quadratic_kernel, stepwise
+from ravine.engine.kernels.linear_model_gradient import LOSSES
 from ravine.problems.linear_model import LinearModel
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.quadratic_sum import QuadraticSum
@@ -55,8 +56,8 @@ class Kernel:
         What it runs, in words.
     matches
         Whether it is the one for a specification that no earlier entry of ``KERNELS`` matches.
-    run_on_processor
-        Runs a tile.
+    run
+        Runs a tile on the processor.
     gpu_module
         Where its half for the GPU is, None where it has none.
     check
@@ -65,13 +66,9 @@ class Kernel:
 
     problem: str
     matches: Callable[[Spec], bool]
-    run_on_processor: RunFields
+    run: RunFields
     gpu_module: str | None = None
     check: Callable[[Spec], None] = _check_nothing
-
-    def run(self, spec: Spec, first: int, last: int) -> Fields:
-        """Run the pixels first..last-1 on the processor."""
-        return self.run_on_processor(spec, first, last)
 
     def new_launcher(self, spec: Spec, queue: Any) -> Any:
         """Return what runs the tiles of ``spec`` on a GPU, with what they share in ``queue``."""
@@ -104,7 +101,7 @@ def _is_quadratic_sum(spec: Spec) -> bool:
 def _is_compiled_model(spec: Spec) -> bool:
     """A linear model whose loss has a compiled gradient, and whose weights fit in the cache."""
     problem = spec.problem
-    if not isinstance(problem, LinearModel) or problem.loss.kernel_code is None:
+    if not isinstance(problem, LinearModel) or problem.loss.kernel_code not in LOSSES:
         return False
     if problem.loss.quadratic:
         return True
@@ -121,26 +118,26 @@ KERNELS = (
     Kernel(
         problem="a quadratic",
         matches=_is_quadratic,
-        run_on_processor=quadratic_kernel.run_tile,
+        run=quadratic_kernel.run_tile,
         gpu_module="ravine.engine.cuda.quadratic",
         check=quadratic_kernel.check,
     ),
     Kernel(
         problem="a sum of quadratics",
         matches=_is_quadratic_sum,
-        run_on_processor=finite_sum.run_tile,
+        run=finite_sum.run_tile,
         gpu_module="ravine.engine.cuda.finite_sum",
     ),
     Kernel(
         problem="a linear model on data",
         matches=_is_compiled_model,
-        run_on_processor=linear_model_kernel.run_tile,
+        run=linear_model_kernel.run_tile,
         gpu_module="ravine.engine.cuda.linear_model",
     ),
     Kernel(
         problem="which runs step by step in Python",
         matches=_is_anything,
-        run_on_processor=stepwise.run_tile,
+        run=stepwise.run_tile,
         check=stepwise.check,
     ),
 )

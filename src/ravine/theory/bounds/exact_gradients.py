@@ -50,7 +50,7 @@ def gradient_descent(curvature: Curvature) -> Bound:
 
 @overflow_allowed
 def nesterov(curvature: Curvature) -> Bound:
-    """Equation (5): Nesterov's method at its usual parameters with exact gradients.
+    """Equation (5): Nesterov's method at its standard parameters with exact gradients.
 
     f(x_k) - f* <= L (1 - 1/√Q)^k ‖x_0 - x*‖², for every L-smooth, mu-strongly convex f. Scalar mu
     and L.
@@ -61,7 +61,7 @@ def nesterov(curvature: Curvature) -> Bound:
     [4.0, 2.0, 1.0]
     """
     mu, L = one_curvature(curvature)
-    statement = "equation (5): Nesterov's method at its usual parameters, exact gradients"
+    statement = "equation (5): Nesterov's method at its standard parameters, exact gradients"
     return _noiseless(L, 1.0 - np.sqrt(mu / L), statement)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ravine.arguments import FloatArray, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.methods import nesterov as usual_nesterov
+from ravine.methods import nesterov as standard_nesterov
 from ravine.theory.bounds.bound import (
     ITERATE_SQUARED,
     OBJECTIVE,
@@ -22,9 +22,9 @@ from ravine.theory.bounds.bound import (
     one_curvature,
     scaled,
 )
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
-from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.worst_direction import worst_powers
 
@@ -61,7 +61,7 @@ def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: fl
     Examples
     --------
     >>> c = Curvature(1, 128)
-    >>> estimate = additive_noise_estimate(c, usual_nesterov(c))
+    >>> estimate = additive_noise_estimate(c, standard_nesterov(c))
     >>> estimate.kind, round(estimate.floor(sigma=128.0))
     ('estimate', 35)
     """
@@ -109,7 +109,7 @@ def additive_noise(
     them and 17 % for the last (twice as much for the objective). J is at most 256, or
     2048 if some ‖B^256‖ exceeds 1e-9; later powers are bounded by
     ‖B^{qJ+i}‖ <= ‖B^J‖^q ‖B^i‖, which is loose for slow methods, and infinite for those that show
-    no decay within 2048 steps (at usual parameters, Q beyond about 10⁵).
+    no decay within 2048 steps (at standard parameters, Q beyond about 10⁵).
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def additive_noise(
     Examples
     --------
     >>> c = Curvature(1, 128)
-    >>> bound = additive_noise(c, usual_nesterov(c))
+    >>> bound = additive_noise(c, standard_nesterov(c))
     >>> bound.kind, round(bound.floor(sigma=128.0))
     ('upper', 385)
     """
@@ -151,7 +151,7 @@ def additive_noise(
 
 @overflow_allowed
 def accelerated_estimate(curvature: Curvature) -> Bound:
-    """Corollary 1 as the paper states it, usual parameters: an estimate, not a bound.
+    """Corollary 1 as the paper states it, standard parameters: an estimate, not a bound.
 
     L/2 (ρ + ε_k)^{2k} ‖x_0 - x*‖² + C (5Q²+2Q^{3/2}+Q)/(2L (2√Q-1)(√Q+1)²) sigma² with
     ρ = 1 - 1/√Q, ε_k = k^{1/k} - 1 (the paper gives it up to a factor) and the paper's estimate
@@ -163,7 +163,7 @@ def accelerated_estimate(curvature: Curvature) -> Bound:
     [2.0, 0.5]
     """
     mu, L = one_curvature(curvature)
-    method = usual_nesterov(curvature)
+    method = standard_nesterov(curvature)
     coefficient = float(paper_noise_coefficient(curvature, method, c_epsilon=True))
     rho = 1.0 - np.sqrt(mu / L)
     gain = 0.5 * L * coefficient
@@ -171,7 +171,7 @@ def accelerated_estimate(curvature: Curvature) -> Bound:
     return Bound(
         bounds=OBJECTIVE,
         kind="estimate",
-        statement="Corollary 1 as stated: usual parameters, additive noise, quadratic f",
+        statement="Corollary 1 as stated: standard parameters, additive noise, quadratic f",
         rate=float(rho**2),
         noise_gain=gain,
         transient=partial(_stated_transient, L, rho),
@@ -189,7 +189,7 @@ def _stated_transient(L: float, rho: float, steps: int) -> FloatArray:
 
 @overflow_allowed
 def accelerated(curvature: Curvature) -> Bound:
-    """Corollary 1 corrected, usual parameters: a bound for every quadratic.
+    """Corollary 1 corrected, standard parameters: a bound for every quadratic.
 
     E f(y_{k+1}) - f* <= L/2 (ρ + ε_k)^{2k} ‖x_0 - x*‖² + L/2 c_k sigma² with the exact
     ε_k = ‖A^k‖^{1/k} - ρ, that is (ρ + ε_k)^{2k} = ‖A^k‖² <= max_λ ‖B(λ)^k‖², and the exact
@@ -203,14 +203,14 @@ def accelerated(curvature: Curvature) -> Bound:
     ('upper', 'E f(y_{k+1}) - f*')
     """
     _, L = one_curvature(curvature)
-    method = usual_nesterov(curvature)
+    method = standard_nesterov(curvature)
     powers = worst_powers(curvature, method, objective=False, scaled=False)
     scale = 0.5 * L * float(method.alpha) ** 2
 
     return Bound(
         bounds=OBJECTIVE,
         kind="upper",
-        statement="Corollary 1 corrected: usual parameters, additive noise, quadratic f",
+        statement="Corollary 1 corrected: standard parameters, additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
         noise_gain=scale * powers.noise_limit(),
         transient=scaled(0.5 * L, powers.norms),

@@ -2,12 +2,12 @@
 
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 from ravine.theory.finite_sums.growth import Growth, growth
-from ravine.theory.finite_sums.odd_term import odd_term_moment
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.finite_sums.stationary_covariance import (
     StationaryCovariance,
     stationary_covariance,
 )
+from ravine.theory.finite_sums.terms import Sense
 
 __all__ = [
     "Growth",
@@ -15,6 +15,6 @@ __all__ = [
     "StationaryCovariance",
     "counterexample_growth",
     "growth",
-    "odd_term_moment",
+    "inconsistent_term_moment",
     "stationary_covariance",
 ]

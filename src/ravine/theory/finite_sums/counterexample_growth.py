@@ -1,4 +1,4 @@
-"""Closed forms for the three-dimensional example on which Nesterov's usual parameters diverge.
+"""Closed forms for the three-dimensional example on which the standard Nesterov parameters diverge.
 
 All terms have curvature L in the first direction and mu in the second. In the third one f_1, ...,
 f_{n-1} have mu and f_n alone has L. At alpha = 1/L, beta = (√Q - 1)/(√Q + 1) the block B(L) has
@@ -7,7 +7,7 @@ rank one, and with rho = 1 - 1/√Q::
     B(L) B(mu)^k B(L) = -k rho^(k+1) B(L)
 
 So the third coordinate is a product of numbers: a gap of k steps between two visits to f_n
-multiplies it by k rho^(k+1). What is left of a sampling rule is the law of its gaps.
+multiplies it by k rho^(k+1). All that matters of a sampling rule is the distribution of its gaps.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy.typing as npt
 from ravine.arguments import Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.rules import counterexample_factor
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.rules import RULES
+from ravine.theory.finite_sums.terms import Sense
 
 
 @overflow_allowed
 def counterexample_growth(
     curvature: Curvature, n: npt.ArrayLike, *, sampling: Sampling | str, sense: Sense | str
 ) -> Real:
-    """Growth per step of the third coordinate of the paper's example, at usual parameters.
+    """Growth per step of the third coordinate of the paper's example, at standard parameters.
 
     Divided by rho = 1 - 1/√Q (mean square: by rho²) the growth is, with N = n - 1,
 
@@ -88,7 +88,7 @@ def counterexample_growth(
 
     shape = broadcast(n=terms, Q=curvature.Q)
     rho = 1.0 - 1.0 / np.sqrt(curvature.Q)
-    factor = counterexample_factor(np.atleast_1d(np.asarray(terms)), rule, kind)
+    factor = RULES[rule].gaps(np.atleast_1d(np.asarray(terms)), kind)
     factor = factor.reshape(np.shape(terms))
     value = np.broadcast_to(rho**kind.power * np.exp(factor), shape)
     return np.array(value, dtype=np.float64)[()]

@@ -12,13 +12,15 @@ moment, so there are three ways to compute it:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.theory.finite_sums.moments import symmetric
+from ravine.theory.finite_sums.positive_map import from_upper, sandwich_table, to_upper
 
 _TABLE_DIRECTIONS = 64
 """Directions up to which the table is built: 2080² numbers, 35 MB, with 134 MB on the way."""
@@ -32,62 +34,78 @@ _ROUNDING = 64.0 * np.finfo(np.float64).eps
 Indices = npt.NDArray[np.intp]
 
 
-class Deviations(Protocol):
-    """Deviations Δ_b of k terms from the mean Hessian, with their weights w_b."""
+class Deviations(ABC):
+    """Deviations Δ_b of k terms from the mean Hessian, with their weights w_b.
 
-    weights: FloatArray
+    Attributes
+    ----------
+    weights
+        w_b, shape (k,), adding up to 1, on average if the terms are a random sample.
+    dimension
+        Number d of directions.
+    """
+
+    def __init__(self, weights: FloatArray, dimension: int) -> None:
+        self.weights = weights
+        self.dimension = dimension
 
     @property
-    def dimension(self) -> int:
-        """Number d of directions."""
-
-    @property
+    @abstractmethod
     def largest(self) -> float:
         """Size of √w_b Δ_b at its largest; zero if the terms are equal up to rounding."""
 
-    def sandwich(self, X: FloatArray) -> FloatArray:
-        """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
-
+    @abstractmethod
     def third(self, gradients: FloatArray) -> FloatArray:
         """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d), of gradients z_b, shape (k, d)."""
 
-    def pulls(self, X: FloatArray, V: FloatArray) -> FloatArray:
+    @abstractmethod
+    def traces(self, X: FloatArray, V: FloatArray) -> FloatArray:
         """tr(V Δ_b X Δ_b) of each term, shape (k,)."""
 
+    @abstractmethod
     def along(self, axis: FloatArray) -> FloatArray:
         """axisᵀ Δ_b axis of each term, shape (k,)."""
 
+    @abstractmethod
     def squares(self) -> FloatArray:
         """Squared Frobenius norm of each Δ_b, shape (k,)."""
 
+    @abstractmethod
     def restricted(self, which: Indices) -> Deviations:
         """The same in some of the directions."""
 
-    def stack(self) -> FloatArray:
-        """All Δ_b, shape (k, d, d)."""
+    @abstractmethod
+    def _table_pays(self, count: int) -> bool:
+        """Whether the table is worth its cost for so many products."""
+
+    @abstractmethod
+    def _products(self) -> FloatArray:
+        """Σ_b w_b (Δ_b)_ij (Δ_b)_kl, shape (d, d, d, d)."""
+
+    @abstractmethod
+    def _sandwich(self, X: FloatArray) -> FloatArray:
+        """Σ_b w_b Δ_b X Δ_b of one symmetric matrix, without the table."""
+
+    def sandwich(self, X: FloatArray) -> FloatArray:
+        """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
+        d = self.dimension
+        if self.largest == 0.0:
+            return np.zeros(X.shape)
+
+        if self._table_pays(X.size // (d * d)):
+            upper = to_upper(X.reshape(-1, d, d), (d, d))
+            return from_upper(upper @ self._table, (d, d)).reshape(X.shape)
+
+        every = np.stack([self._sandwich(one) for one in X.reshape(-1, d, d)])
+        return symmetric(every).reshape(X.shape)
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        """The sandwich as a matrix on the upper triangles of symmetric matrices."""
+        return sandwich_table(self._products())
 
 
-class _Table:
-    """The sandwich as a matrix on the upper triangles of symmetric matrices."""
-
-    def __init__(self, entries: FloatArray) -> None:
-        # entries[i, j, k, l] = Σ_b w_b (Δ_b)_ik (Δ_b)_lj, the share of X_kl in N(X)_ij
-        d = len(entries)
-        self.rows, self.columns = np.triu_indices(d)
-        half = entries[self.rows, self.columns]
-        both = half[:, self.rows, self.columns] + half[:, self.columns, self.rows]
-        both[:, self.rows == self.columns] *= 0.5
-        self.matrix = np.ascontiguousarray(both.T)
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        upper = X[..., self.rows, self.columns] @ self.matrix
-        out = np.empty(X.shape)
-        out[..., self.rows, self.columns] = upper
-        out[..., self.columns, self.rows] = upper
-        return out
-
-
-class MatrixDeviations:
+class MatrixDeviations(Deviations):
     """Deviations given as matrices.
 
     Parameters
@@ -95,21 +113,16 @@ class MatrixDeviations:
     matrices
         Δ_b in the eigenvectors of the mean, symmetric, shape (k, d, d).
     weights
-        w_b, shape (k,), adding up to 1, on average if the terms are a random sample.
+        w_b, shape (k,).
     scale
         Largest eigenvalue of the mean, which says what counts as rounding.
     """
 
     def __init__(self, matrices: FloatArray, weights: FloatArray, scale: float) -> None:
+        super().__init__(weights, matrices.shape[-1])
         self.matrices = matrices
-        self.weights = weights
         self._scale = scale
-        self._products = 0
-
-    @property
-    def dimension(self) -> int:
-        """Number of directions."""
-        return int(self.matrices.shape[-1])
+        self._asked = 0
 
     @cached_property
     def largest(self) -> float:
@@ -120,49 +133,27 @@ class MatrixDeviations:
 
     @cached_property
     def _factors(self) -> FloatArray:
-        return np.sqrt(self.weights)[:, None, None] * self.matrices
+        """√w_b Δ_b, laid out as (d, k, d) so that both products are plain matrix products."""
+        factors = np.sqrt(self.weights)[:, None, None] * self.matrices
+        return np.ascontiguousarray(np.swapaxes(factors, 0, 1))
 
-    def _table_pays(self) -> bool:
-        """Whether the products so far would have paid for the table.
-
-        It takes k d⁴ multiplications to build, as many as d/2 products term by term; a product
-        with it takes d⁴/2, term by term 2 k d³.
-        """
-        k, d, _ = self.matrices.shape
-        return bool(d <= _TABLE_DIRECTIONS and 4 * k >= d and 2 * self._products >= d - _SMALL)
-
-    @cached_property
-    def _table(self) -> _Table:
-        k, d, _ = self.matrices.shape
-        flat = self._factors.reshape(k, -1)
-        products = (flat.T @ flat).reshape(d, d, d, d)
-        return _Table(products.transpose(0, 2, 1, 3))
-
-    @cached_property
-    def _layers(self) -> list[FloatArray]:
-        """Factors laid out so that both products are plain matrix products of a whole stack."""
-        step = max(1, _CHUNK // self.dimension**2)
-        return [
-            np.ascontiguousarray(np.swapaxes(self._factors[first : first + step], 0, 1))
-            for first in range(0, len(self.matrices), step)
-        ]
-
-    def sandwich(self, X: FloatArray) -> FloatArray:
-        """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
-        if self.largest == 0.0:
-            return np.zeros(X.shape)
-        if self._table_pays():
-            return self._table(X)
-
+    def _table_pays(self, count: int) -> bool:
+        # The table takes k d⁴ multiplications to build, as many as d/2 products term by term; a
+        # product with it takes d⁴/2, term by term 2 k d³.
+        self._asked += count
         d = self.dimension
-        self._products += X.size // (d * d)
-        out = np.zeros((X.size // (d * d), d, d))
-        for one, total in zip(X.reshape(-1, d, d), out, strict=True):
-            for layer in self._layers:
-                pulled = (layer.reshape(-1, d) @ one).reshape(d, -1)
-                total += layer.reshape(d, -1) @ pulled.T
+        enough = 2 * (self._asked - count) >= d - _SMALL or 2 * count >= d
+        return d <= _TABLE_DIRECTIONS and 4 * len(self.matrices) >= d and enough
 
-        return np.asarray(0.5 * (out + np.swapaxes(out, 1, 2))).reshape(X.shape)
+    def _products(self) -> FloatArray:
+        d = self.dimension
+        flat = np.swapaxes(self._factors, 0, 1).reshape(-1, d * d)
+        return np.asarray(flat.T @ flat).reshape(d, d, d, d)
+
+    def _sandwich(self, X: FloatArray) -> FloatArray:
+        d = self.dimension
+        moved = (self._factors.reshape(-1, d) @ X).reshape(d, -1)
+        return np.asarray(self._factors.reshape(d, -1) @ moved.T)
 
     def third(self, gradients: FloatArray) -> FloatArray:
         """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d)."""
@@ -170,15 +161,9 @@ class MatrixDeviations:
         weighted = self.weights[:, None] * gradients
         return np.asarray((self.matrices.reshape(-1, d * d).T @ weighted).reshape(d, d, d))
 
-    def pulls(self, X: FloatArray, V: FloatArray) -> FloatArray:
+    def traces(self, X: FloatArray, V: FloatArray) -> FloatArray:
         """tr(V Δ_b X Δ_b) of each term, shape (k,)."""
-        out = np.empty(len(self.matrices))
-        step = max(1, _CHUNK // self.dimension**2)
-        for first in range(0, len(out), step):
-            part = self.matrices[first : first + step]
-            out[first : first + step] = np.einsum("kij,ji->k", part @ X @ part, V)
-
-        return out
+        return np.asarray(np.einsum("kij,kij->k", V @ self.matrices, self.matrices @ X))
 
     def along(self, axis: FloatArray) -> FloatArray:
         """axisᵀ Δ_b axis of each term, shape (k,)."""
@@ -190,44 +175,31 @@ class MatrixDeviations:
 
     def restricted(self, which: Indices) -> MatrixDeviations:
         """The same in some of the directions."""
-        part = self.matrices[:, which[:, None], which[None, :]]
+        part = self.matrices[:, which[:, None], which]
         return MatrixDeviations(part, self.weights, self._scale)
 
-    def stack(self) -> FloatArray:
-        """All Δ_b, shape (k, d, d)."""
-        return self.matrices
 
-
-class RowDeviations:
-    """Deviations of single rows of data, from the roots of their Hessians.
-
-    A row's Hessian is R_iᵀ R_i (plus a multiple of the identity that all rows share), with few
-    rows in R_i: one for a linear model with one output, x_i times the root of the loss's curvature.
+class RowDeviations(Deviations):
+    """Deviations of rows of data from their mean, H_i = R_iᵀ R_i, or of batches of such rows.
 
     Parameters
     ----------
     roots
         R_i in the eigenvectors of the mean, shape (n, q, d).
     weights
-        w_i, shape (n,), adding up to 1.
+        w_i, shape (n,).
     factor
         What Δ_i Δ_i is multiplied by: the variance of a batch's Hessian over that of a row's.
     """
 
     def __init__(self, roots: FloatArray, weights: FloatArray, factor: float) -> None:
+        super().__init__(weights, roots.shape[-1])
         self.roots = roots
-        self.weights = weights
         self.factor = factor
-
-    @property
-    def dimension(self) -> int:
-        """Number of directions."""
-        return int(self.roots.shape[-1])
 
     @cached_property
     def _mean(self) -> FloatArray:
-        d = self.dimension
-        flat = self.roots.reshape(-1, d)
+        flat = self.roots.reshape(-1, self.dimension)
         repeated = np.repeat(self.weights, self.roots.shape[1])
         return np.asarray((repeated[:, None] * flat).T @ flat)
 
@@ -237,61 +209,53 @@ class RowDeviations:
         size = float(np.sqrt(np.max(self.weights * self.squares(), initial=0.0)))
         return size if size > _ROUNDING * float(np.abs(self._mean).max()) else 0.0
 
-    @cached_property
-    def _table(self) -> _Table | None:
+    def _chunks(self, size: int) -> list[slice]:
+        """Parts of the rows that need so many numbers each."""
+        step = max(1, _CHUNK // size)
+        return [slice(first, first + step) for first in range(0, len(self.roots), step)]
+
+    def _hessians(self, part: slice) -> FloatArray:
+        """R_iᵀ R_i of some rows, flat: (rows, d²)."""
+        roots = self.roots[part]
+        return (np.swapaxes(roots, 1, 2) @ roots).reshape(len(roots), -1)
+
+    def _table_pays(self, count: int) -> bool:
         n, q, d = self.roots.shape
         few = n * q * d * d < _TABLE_DIRECTIONS**3
-        if d > _TABLE_DIRECTIONS or (few and d > _SMALL):
-            return None
+        return d <= _TABLE_DIRECTIONS and not (few and d > _SMALL)
 
-        products = np.zeros((d * d, d * d))
-        step = max(1, _CHUNK // (d * d))
-        for first in range(0, n, step):
-            part = self.roots[first : first + step]
-            flat = (np.swapaxes(part, 1, 2) @ part).reshape(len(part), -1)
-            products += (self.weights[first : first + step, None] * flat).T @ flat
+    def _products(self) -> FloatArray:
+        d = self.dimension
+        total = np.zeros((d * d, d * d))
+        for part in self._chunks(d * d):
+            flat = self._hessians(part)
+            total += (self.weights[part, None] * flat).T @ flat
 
-        around = products.reshape(d, d, d, d).transpose(0, 2, 1, 3)
-        mean = np.einsum("ik,lj->ijkl", self._mean, self._mean)
-        return _Table(self.factor * (around - mean))
+        mean = self._mean.ravel()
+        return self.factor * (total - mean[:, None] * mean).reshape(d, d, d, d)
 
-    def sandwich(self, X: FloatArray) -> FloatArray:
-        """Σ_i w_i Δ_i X Δ_i of symmetric matrices (..., d, d).
-
-        It is factor times Σ_i w_i R_iᵀ(R_i X R_iᵀ)R_i - H X H, with H the mean of the R_iᵀR_i.
-        """
-        if self.largest == 0.0:
-            return np.zeros(X.shape)
-        if self._table is not None:
-            return self._table(X)
-
-        n, q, d = self.roots.shape
+    def _sandwich(self, X: FloatArray) -> FloatArray:
+        # Σ_i w_i R_iᵀ(R_i X R_iᵀ)R_i - H X H, with H the mean of the R_iᵀR_i
+        _, q, d = self.roots.shape
         out = -self._mean @ X @ self._mean
-        step = max(1, _CHUNK // (q * d))
-        for one, total in zip(X.reshape(-1, d, d), out.reshape(-1, d, d), strict=True):
-            for first in range(0, n, step):
-                part = self.roots[first : first + step]
-                weights = self.weights[first : first + step, None, None]
-                inner = weights * ((part @ one) @ np.swapaxes(part, 1, 2))
-                total += part.reshape(-1, d).T @ (inner @ part).reshape(-1, d)
+        for part in self._chunks(q * d):
+            roots = self.roots[part]
+            inner = self.weights[part, None, None] * ((roots @ X) @ np.swapaxes(roots, 1, 2))
+            out += roots.reshape(-1, d).T @ (inner @ roots).reshape(-1, d)
 
-        return np.asarray(0.5 * self.factor * (out + np.swapaxes(out, -1, -2)))
+        return np.asarray(self.factor * out)
 
     def third(self, gradients: FloatArray) -> FloatArray:
         """Σ_i w_i Δ_i ⊗ z_i, shape (d, d, d); the z_i carry the root of the factor already."""
-        n, q, d = self.roots.shape
-        root = np.sqrt(self.factor)
+        _, q, d = self.roots.shape
         weighted = self.weights[:, None] * gradients
         out = -self._mean[:, :, None] * weighted.sum(axis=0)
-        step = max(1, _CHUNK // (q * d * d))
-        for first in range(0, n, step):
-            part = self.roots[first : first + step]
-            flat = (np.swapaxes(part, 1, 2) @ part).reshape(len(part), -1)
-            out += (flat.T @ weighted[first : first + step]).reshape(d, d, d)
+        for part in self._chunks(q * d * d):
+            out += (self._hessians(part).T @ weighted[part]).reshape(d, d, d)
 
-        return np.asarray(root * out)
+        return np.asarray(np.sqrt(self.factor) * out)
 
-    def pulls(self, X: FloatArray, V: FloatArray) -> FloatArray:
+    def traces(self, X: FloatArray, V: FloatArray) -> FloatArray:
         """tr(V Δ_i X Δ_i) of each row, shape (n,)."""
         H = self._mean
         transposed = np.swapaxes(self.roots, 1, 2)
@@ -320,8 +284,3 @@ class RowDeviations:
     def restricted(self, which: Indices) -> RowDeviations:
         """The same in some of the directions."""
         return RowDeviations(self.roots[:, :, which], self.weights, self.factor)
-
-    def stack(self) -> FloatArray:
-        """All Δ_i, shape (n, d, d); takes n d² numbers."""
-        hessians = np.swapaxes(self.roots, 1, 2) @ self.roots
-        return np.asarray(np.sqrt(self.factor) * (hessians - self._mean))

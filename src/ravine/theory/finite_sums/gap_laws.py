@@ -1,7 +1,8 @@
-"""Laws of the gaps between two visits to the odd term of the paper's example.
+"""Distributions of the gaps between two visits to the inconsistent term of the paper's example.
 
 A gap of k steps multiplies the third coordinate by k rho^(k+1); the growth at rho = 1 is what the
-law of the gaps makes of the factors k. See :func:`ravine.counterexample_growth`, where N = n - 1.
+distribution of the gaps makes of the factors k. See :func:`ravine.counterexample_growth`, where
+N = n - 1. One function for each sampling rule gives the logarithm of the growth per step.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from math import comb
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 
 _ZETA_PRIME_MINUS_ONE = -0.16542114370045092921391966024278
 """ζ'(-1), the constant in the expansion of Barnes' function."""
@@ -19,6 +20,44 @@ _BARNES_FROM = 16
 """Argument above which four terms of the expansion are right to the last digit."""
 _BARNES_TAIL = (-1 / 240, 1 / 1008, -1 / 1440, 1 / 1056)
 """B_{2k+2} / (4k(k+1)), k = 1 to 4, with Bernoulli's numbers."""
+
+
+def cyclic(n: FloatArray, sense: Sense) -> FloatArray:
+    """Every gap is N."""
+    return np.asarray(sense.power * np.log(n - 1.0) / n)
+
+
+def iid(n: FloatArray, sense: Sense) -> FloatArray:
+    """Geometric gaps from 0 on: two visits in a row, which almost every path makes, end at 0."""
+    if sense is Sense.ALMOST_SURE:
+        return np.full(n.shape, -np.inf)
+
+    return np.log(renewal(1.0 - 1.0 / n, (n - 1.0) / n**2, sense))
+
+
+def iid_no_repeat(n: FloatArray, sense: Sense) -> FloatArray:
+    """Geometric gaps from 1 on, with success probability 1/N."""
+    p = 1.0 / (n - 1.0)
+    if sense is Sense.ALMOST_SURE:
+        return np.asarray(mean_log_geometric(p) / n)
+
+    return np.log(renewal(1.0 - p, p, sense))
+
+
+def reshuffle(n: FloatArray, sense: Sense) -> FloatArray:
+    """Two visits in a row, at the end of an epoch and at the start of the next, end at 0."""
+    if sense is Sense.ALMOST_SURE:
+        return np.full(n.shape, -np.inf)
+
+    return np.log(reshuffle_radius(n, sense)) / n
+
+
+def reshuffle_no_repeat(n: FloatArray, sense: Sense) -> FloatArray:
+    """Gaps from 1 to 2N."""
+    if sense is Sense.ALMOST_SURE:
+        return np.asarray(mean_log_gap_no_repeat(n) / n)
+
+    return np.log(reshuffle_no_repeat_radius(n, sense)) / n
 
 
 def renewal(w: FloatArray, a: FloatArray, kind: Sense) -> FloatArray:
@@ -82,7 +121,7 @@ def _log_barnes(z: FloatArray) -> FloatArray:
     return np.where(z <= _BARNES_FROM, small, large)
 
 
-def reshuffle(n: FloatArray, kind: Sense) -> FloatArray:
+def reshuffle_radius(n: FloatArray, kind: Sense) -> FloatArray:
     """Spectral radius of E (N - t + u)^p over centred positions t, u, on polynomials in t/N."""
     N = n - 1.0
     if kind is Sense.MEAN:
@@ -103,7 +142,7 @@ def reshuffle(n: FloatArray, kind: Sense) -> FloatArray:
     return np.where(n == 2.0, 0.5, N**2 * _largest_real_eigenvalue(M))
 
 
-def reshuffle_no_repeat(n: FloatArray, kind: Sense) -> FloatArray:
+def reshuffle_no_repeat_radius(n: FloatArray, kind: Sense) -> FloatArray:
     """The same without repeat, on polynomials in x = i/N plus one free value at the last position.
 
     P(j | i) is 1/N at j = 0 and (n-2)/N² elsewhere for i < N; it is 0 at j = 0 and 1/N elsewhere

@@ -12,11 +12,10 @@ from ravine.arguments import Refusal, one_number, overflow_allowed, seed_number,
 from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.deadline import Deadline
+from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
-from ravine.theory.finite_sums.path_growth import PathGrowth, almost_sure_growth, moment_growth
-from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
+from ravine.theory.finite_sums.paths import PathGrowth, almost_sure_growth, moment_growth
+from ravine.theory.finite_sums.terms import Scalars, Sense, Terms, finite_sum, one_method
 from ravine.theory.ladder.rates import block_radius
 
 __all__ = ["Growth", "Sense", "consistent", "growth"]

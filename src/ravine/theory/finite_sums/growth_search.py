@@ -8,23 +8,34 @@ Let r(λ) be the spectral radius of M ↦ N(κ(λ)∘M). It falls with λ, and t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.deadline import Deadline
-from ravine.theory.finite_sums.noise_loop import NoiseLoop
-from ravine.theory.finite_sums.pairs import MeanBlocks, noise_response, response
-from ravine.theory.finite_sums.positive_map import Root, matrix_limits
+from ravine.theory.finite_sums.deviations import Deviations
+from ravine.theory.finite_sums.limits import Deadline, Root, settled
+from ravine.theory.finite_sums.mean_problem import MeanBlocks
+from ravine.theory.finite_sums.positive_map import (
+    arnoldi,
+    collatz_wielandt,
+    leading_pair,
+    matrix_of,
+)
 
 _GUESSES = 60
 """Guesses of the growth; a secant needs five to ten."""
 _FLOOR = 1e-12
 """Growth below which a mean problem counts as solved in a few steps."""
-_LOWEST_EXCESS = -25.0
+_LOWEST = -25.0
 """Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
+_HIGHEST = 40.0
+"""Largest logarithm that is tried for many methods at once: beyond, all are as bad."""
+_LIMITING = 1e-7
+"""Sharpness of a radius that decides on which side of a guess the growth is."""
 _SHARPEST = 1e-10
 """Relative error of a radius below which it is rounding."""
 _COARSEST = 1e-2
@@ -35,6 +46,142 @@ _FLATTEST = -0.05
 """Slope above which r does not fall at all."""
 _LONGEST = 6.0
 """Most that t moves at a time: λ - λ₀ by a factor of 400."""
+_POWERS = 12
+"""Products of the power method before Arnoldi's takes over."""
+_DENSE = 8
+"""Directions up to which a radius is that of a matrix, 36 x 36 at the most."""
+_PLANE_DENSE = 4
+_PLANE_ROUNDS = 18
+_PLANE_POWERS = 10
+"""For many methods at once: the same, for a matrix of 10 x 10; guesses; products for each."""
+
+
+class NoiseLoop:
+    """The map M ↦ N(κ∘M) for one sum and any κ.
+
+    κ, from the mean problem, turns the second moment M of the gradients into that of the iterates,
+    and the sandwich N turns it back. Both keep positive semidefinite matrices so.
+    """
+
+    def __init__(self, deviations: Deviations) -> None:
+        self.deviations = deviations
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
+        d = self.deviations.dimension
+        return matrix_of(self.deviations.sandwich, (d, d))
+
+    def map(self, kappa: FloatArray, adjoint: bool = False) -> Callable[[FloatArray], FloatArray]:
+        """M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V)."""
+        if adjoint:
+            return lambda V: np.asarray(kappa * self.deviations.sandwich(V))
+
+        return lambda M: self.deviations.sandwich(kappa * M)
+
+    def radius(
+        self,
+        kappa: FloatArray,
+        M: FloatArray,
+        tolerance: float,
+        *,
+        adjoint: bool = False,
+        share: float = 0.0,
+    ) -> tuple[float, FloatArray]:
+        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint.
+
+        To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
+        """
+        d = len(M)
+        if self.deviations.largest == 0.0:
+            return 0.0, M
+        if d <= _DENSE:
+            scale = kappa[np.triu_indices(d)]
+            return leading_pair(self.table * (scale if adjoint else scale[:, None]), (d, d))
+
+        move = self.map(kappa, adjoint)
+        M = M / max(float(np.trace(M)), 1e-300)
+        radius = 0.0
+        change = math.inf
+        steady = 0
+        for _ in range(_POWERS):
+            moved = move(M)
+            before, change_before = radius, change
+            radius = float(np.trace(moved))
+            if radius <= 1e-300:
+                return 0.0, M
+            M = moved / radius
+
+            # Changes that shrink by a factor q add up to q/(1 - q) times the last one.
+            change = abs(radius - before)
+            shrink = change / change_before if change_before > 0.0 else 0.0
+            left = change * shrink / (1.0 - shrink) if shrink < 1.0 else math.inf
+            sharp = max(tolerance * radius, share * abs(radius - 1.0))
+            steady = steady + 1 if max(change, left) <= sharp else 0
+            if steady == 2:
+                return radius, M
+
+        pair = arnoldi(move, M, max(tolerance, _SHARPEST), kept=12, restarts=40)
+        return pair if pair is not None else (float(np.trace(move(M))), M)
+
+    def radii(self, kappas: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Roughly the radii for many κ, (P, d, d), and their eigenvectors, from those before."""
+        d = kappas.shape[-1]
+        if d <= _PLANE_DENSE:
+            rows, columns = np.triu_indices(d)
+            scaled = kappas[:, rows, columns][:, :, None] * self.table
+            return np.asarray(np.linalg.eigvals(scaled).real.max(axis=-1)), M
+
+        radius = np.zeros(len(M))
+        for _ in range(_PLANE_POWERS):
+            moved = self.deviations.sandwich(kappas * M)
+            radius = np.einsum("pii->p", moved)
+            M = moved / np.maximum(radius, 1e-300)[:, None, None]
+
+        return radius, M
+
+
+class _Secant:
+    """Guesses of the growth λ = λ₀(1 + eᵗ) of P methods: log r is nearly a straight line in t."""
+
+    def __init__(
+        self, blocks: MeanBlocks, mean_values: FloatArray, size: FloatArray, highest: float
+    ) -> None:
+        self.blocks = blocks
+        self.base = np.maximum(mean_values, _FLOOR)
+        # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
+        self.t = np.log(np.maximum(np.maximum(size, 1e-6), size**2 / self.base))
+        self.low = np.full(self.t.shape, _LOWEST)
+        self.high = np.full(self.t.shape, highest)
+        self.t_before = np.full(self.t.shape, np.nan)
+        self.excess = np.full(self.t.shape, np.nan)
+
+    @property
+    def value(self) -> FloatArray:
+        """The growths guessed."""
+        return np.asarray(self.base * (1.0 + np.exp(self.t)))
+
+    def move(self, radius: FloatArray, *, sharp: bool = True) -> None:
+        """Learn the radii r of the guesses, and guess again within the bracket."""
+        excess = np.log(np.maximum(radius, 1e-300))
+        # A coarse radius may be on the wrong side of 1: taken for a limit, it would end the search.
+        if sharp:
+            self.low = np.where(excess > 0.0, self.t, self.low)
+            self.high = np.where(excess > 0.0, self.high, self.t)
+
+        with np.errstate(invalid="ignore", divide="ignore"):
+            slope = (excess - self.excess) / (self.t - self.t_before)
+            falls = (slope > _STEEPEST) & (slope < _FLATTEST)
+            step = np.where(falls, -excess / slope, excess)
+            # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
+            step = np.where((slope >= _FLATTEST) & (excess < -1e-3), -np.inf, step)
+
+        ahead = self.t + np.clip(step, -_LONGEST, _LONGEST)
+        outside = np.isfinite(self.high) & ~((self.low < ahead) & (ahead < self.high))
+        with np.errstate(invalid="ignore"):
+            middle = 0.5 * (self.low + self.high)
+        self.t_before, self.excess = self.t, excess
+        self.t = np.where(outside, middle, ahead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +190,8 @@ class GrowthSolution:
 
     Attributes
     ----------
-    root
-        The growth with its limits.
+    value, settled
+        The growth, and whether it is as sharp as was asked.
     mean_value
         The growth of the mean problem alone.
     response
@@ -55,7 +202,8 @@ class GrowthSolution:
         What was asked for, as a share of 1 - growth.
     """
 
-    root: Root
+    value: float
+    settled: bool
     mean_value: float
     response: FloatArray
     M: FloatArray
@@ -63,101 +211,65 @@ class GrowthSolution:
 
 
 def search_growth(
-    eigenvalues: FloatArray,
-    loop: NoiseLoop,
-    method: Method,
-    *,
-    mean_value: float,
-    tolerance: float,
-    deadline: Deadline,
-    checked: bool = True,
+    blocks: MeanBlocks, loop: NoiseLoop, *, mean_value: float, tolerance: float, deadline: Deadline
 ) -> GrowthSolution:
-    """Solve r(λ) = 1 by a secant in t = log(λ/λ₀ - 1), in which log r is nearly a straight line.
+    """Solve r(λ) = 1 for one method.
 
     Parameters
     ----------
-    eigenvalues
-        Of the mean Hessian, shape (d,).
-    loop
-        The sandwich of the deviations.
-    method
-        One value for each parameter.
+    blocks, loop
+        The mean problem, and the sandwich of the deviations.
     mean_value
         λ₀, the squared spectral radius of the mean problem.
     tolerance
         Of the growth, as a share of its distance from 1.
     deadline
-        When to hand over a bracket instead.
-    checked
-        Whether limits that hold are wanted where the guesses do not settle.
+        When to stop guessing.
     """
-    base = max(mean_value, _FLOOR)
-    blocks = MeanBlocks(eigenvalues, method)
-    M = np.eye(eigenvalues.size)
-
-    # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
-    size = loop.spread.largest * float(method.alpha)
-    t = math.log(max(size, 1e-6, size**2 / base))
-
-    low = _LOWEST_EXCESS
-    high = math.inf
-    trail: list[tuple[float, float]] = []
+    size = loop.deviations.largest * np.abs(np.asarray(blocks.method.alpha))
+    secant = _Secant(blocks, np.array([mean_value]), size, math.inf)
+    base = float(secant.base[0])
+    M = np.eye(loop.deviations.dimension)
     done = False
     sought = False  # close enough to judge as sharply as was asked
 
     for _ in range(_GUESSES):
-        value = base * (1.0 + math.exp(t))
-        kappa = noise_response(blocks, method, value)[0]
+        value = float(secant.value[0])
+        kappa = blocks.noise_response(value)
         margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
 
         # A guess that is far off need not be judged sharply.
-        doubt = 0.01 * abs(trail[-1][1]) if trail else _COARSEST
-        if sought:
-            doubt = 0.0
-        sharpness = min(_COARSEST, max(doubt, margin / (value - base), _SHARPEST))
+        doubt = 0.0 if sought else 0.01 * abs(float(np.nan_to_num(secant.excess[0], nan=1.0)))
+        sharpest = max(margin / (value - base), _SHARPEST)
+        sharpness = min(_COARSEST, max(doubt, sharpest))
 
         radius, M = loop.radius(kappa, M, sharpness)
-        excess = math.log(radius) if radius > 0.0 else -1e3
-        if excess > 0.0:
-            low = t
-        else:
-            high = t
-
-        trail.append((t, excess))
-        t_next = t + _secant(trail)
-        if math.isfinite(high) and not low < t_next < high:
-            t_next = 0.5 * (low + high)
-
-        change = base * abs(math.exp(t_next) - math.exp(t))
+        secant.move(np.array([radius]), sharp=sharpness <= _LIMITING)
+        change = abs(float(secant.value[0]) - value)
         sought = change <= 1e3 * margin
-        t = t_next
-        judged = sharpness <= 1.01 * max(margin / (value - base), _SHARPEST)
-        done = (change <= margin and judged) or t < _LOWEST_EXCESS + 1.0
+        judged = sharpness <= 1.01 * sharpest
+        done = (change <= margin and judged) or float(secant.t[0]) < _LOWEST + 1.0
         if done or deadline.passed:
             break
 
-    value = base * (1.0 + math.exp(t))
-    root = Root(value, value, value, done)
-    if checked and not done:
-        root = _bracket(eigenvalues, loop, method, base, t, M)
-
-    return GrowthSolution(root, mean_value, kappa, M, tolerance)
+    return GrowthSolution(float(secant.value[0]), done, mean_value, kappa, M, tolerance)
 
 
-def _bracket(
-    eigenvalues: FloatArray, loop: NoiseLoop, method: Method, base: float, t: float, M: FloatArray
-) -> Root:
-    """Limits of the growth by Collatz and Wielandt's of r, which is 1 at the growth."""
-    value = base * (1.0 + math.exp(t))
+def growth_limits(blocks: MeanBlocks, loop: NoiseLoop, solution: GrowthSolution) -> Root:
+    """Limits of the growth by those of Collatz and Wielandt for r, which is 1 at the growth."""
+    if solution.settled:
+        return settled(solution.value)
+
+    base = max(solution.mean_value, _FLOOR)
+    t = math.log(max(solution.value / base - 1.0, 1e-300))
     low = base
     high = math.inf
 
     # Ever further to both sides of t, from a millionth on, until both sides are known.
     for reach in 2.0 ** np.arange(-20.0, 6.0, 2.0):
         for side in (-1.0, 1.0):
-            guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST_EXCESS)))
-            kappa = response(eigenvalues, method, guess)[0]
-            limits = matrix_limits(loop.map(kappa), M)
+            guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST)))
+            limits = collatz_wielandt(loop.map(blocks.noise_response(guess)), solution.M)
             if limits[0] > 1.0:
                 low = max(low, guess)
             if limits[1] < 1.0:
@@ -166,19 +278,20 @@ def _bracket(
         if low > base and math.isfinite(high):
             break
 
-    return Root(float(np.clip(value, low, high)), low, high, False)
+    return Root(float(np.clip(solution.value, low, high)), low, high, False)
 
 
-def _secant(trail: list[tuple[float, float]]) -> float:
-    """How far to move t: by the slope through the last two points, or by slope -1."""
-    t, excess = trail[-1]
-    move = excess
-    if len(trail) > 1 and t != trail[-2][0]:
-        slope = (excess - trail[-2][1]) / (t - trail[-2][0])
-        if _STEEPEST < slope < _FLATTEST:
-            move = -excess / slope
-        elif slope >= _FLATTEST and excess < -1e-3:
-            # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
-            move = -math.inf
+def search_growths(
+    eigenvalues: FloatArray, loop: NoiseLoop, method: Method, mean_values: FloatArray
+) -> FloatArray:
+    """Solve r(λ) = 1 for P methods at once, with so many guesses and products for all."""
+    d = eigenvalues.size
+    blocks = MeanBlocks(eigenvalues, method)
+    size = loop.deviations.largest * np.asarray(method.alpha)
+    secant = _Secant(blocks, mean_values, size, _HIGHEST)
+    M = np.broadcast_to(np.eye(d) / d, (mean_values.size, d, d))
+    for _ in range(_PLANE_ROUNDS):
+        radius, M = loop.radii(blocks.noise_response(secant.value), M)
+        secant.move(radius)
 
-    return float(np.clip(move, -_LONGEST, _LONGEST))
+    return np.where(secant.t > _LOWEST + 1.0, secant.value, mean_values)

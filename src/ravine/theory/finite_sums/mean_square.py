@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import coupling, systems
-from ravine.theory.finite_sums.deadline import NEVER, Deadline
-from ravine.theory.finite_sums.pairs import one
-from ravine.theory.finite_sums.positive_map import DENSE, Root, perron_root, settled
+from ravine.theory.blocks import moment_step, systems
+from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
+from ravine.theory.finite_sums.positive_map import DENSE, perron_root
 from ravine.theory.finite_sums.rules import moment_map
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Scalars, Terms
@@ -35,11 +35,9 @@ def mean_square_growth(
     d = terms.hessians.shape[-1]
     if sampling.traits.independent and 2 * d * d + d > DENSE:
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
-        return moments.growth_limits(one(method), tolerance=_TOLERANCE, deadline=deadline)
+        return moments.growth_limits(Method(*method), tolerance=_TOLERANCE, deadline=deadline)
 
-    values, turn = np.linalg.eigh(np.tensordot(terms.weights, terms.hessians, axes=1))
-    turned = Terms(turn.T @ terms.hessians @ turn, terms.counts, terms.order)
-    moved = moment_map(turned, values, method, sampling)
+    moved = moment_map(terms, method, sampling)
     if moved is None:
         return None
 
@@ -56,50 +54,23 @@ def _fastest_direction(
     if len(known) < len(roots):
         return None
 
-    return Root(
-        max(root.value for root in known),
-        max(root.low for root in known),
-        max(root.high for root in known),
-        all(root.settled for root in known),
-    )
+    values, lows, highs, done = zip(*known, strict=True)
+    return Root(max(values), max(lows), max(highs), all(done))
 
 
 def iid_by_direction(terms: Terms, method: Scalars) -> FloatArray:
     """Growth of E‖s‖² under iid sampling in every direction of a sum with shared eigenvectors."""
     first = terms.weights @ terms.hessians
-    second = terms.weights @ terms.hessians**2
-    alpha, beta, gamma = (np.float64(value) for value in method)
-    return lift_radius(alpha, beta, gamma, first, second)
+    variance = terms.weights @ (terms.hessians - first) ** 2
+    return direction_growth(first, variance, Method(*method))
 
 
-def lift_radius(
-    alpha: FloatArray | np.float64,
-    beta: FloatArray | np.float64,
-    gamma: FloatArray | np.float64,
-    first: FloatArray,
-    second: FloatArray,
-) -> FloatArray:
-    """Spectral radius of one direction's operator on (E r², E rv, E v²); all arguments broadcast.
+def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Method) -> FloatArray:
+    """Growth of E‖s‖² in one direction, from the mean and the variance of its curvature.
 
-    ``first`` and ``second`` are the mean curvature and the mean squared curvature of the direction:
-    nothing else of its law matters. With p = alpha (1 + gamma), q = alpha, a and b as in a step,
-    r⁺ = (1 - p h) r + a v and v⁺ = b v - q h r are squared and averaged over h.
+    All arguments broadcast.
     """
-    g = 1.0 + gamma
-    a = coupling(beta, gamma)
-    h = alpha * first
-    h2 = alpha**2 * second
-
-    T = np.empty((*np.broadcast_shapes(np.shape(h), np.shape(a)), 3, 3))
-    T[..., 0, 0] = 1.0 - 2.0 * g * h + g**2 * h2
-    T[..., 0, 1] = 2.0 * a * (1.0 - g * h)
-    T[..., 0, 2] = a**2
-    T[..., 1, 0] = g * h2 - h
-    T[..., 1, 1] = beta * (1.0 - g * h) - a * h
-    T[..., 1, 2] = a * beta
-    T[..., 2, 0] = h2
-    T[..., 2, 1] = -2.0 * beta * h
-    T[..., 2, 2] = beta**2
+    T = moment_step(eigenvalue, variance, method)
     return np.asarray(np.abs(np.linalg.eigvals(T)).max(axis=-1))
 
 

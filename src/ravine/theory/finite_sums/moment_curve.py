@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, real, whole
-from ravine.methods import Method
-from ravine.theory.finite_sums.deadline import NEVER, Deadline
-from ravine.theory.finite_sums.moment_step import Step, advance
+from ravine.theory.finite_sums.limits import NEVER, Deadline
+from ravine.theory.finite_sums.moments import Step, advance, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 _LOST = 1e30
@@ -31,7 +30,7 @@ class Schedule:
         Shape (K,) or (P, K): parameters of the steps 1 to K, of one method or of P.
     lr_outside
         Whether a change of the step size changes the velocity with it. PyTorch keeps the sum of
-        gradients, and multiplies it by the learning rate of the moment (True); the method as it is
+        gradients, and multiplies it by the current learning rate (True); the method as it is
         written down keeps x - x₋ (False). Without changes both are the same.
     """
 
@@ -54,7 +53,7 @@ class Schedule:
         together = np.broadcast_arrays(steps, momenta, ahead)
         if together[0].ndim not in (1, 2):
             remedy = "give (K,) numbers, or (P, K) for P methods"
-            raise Refusal("alpha", "one number a step", f"shape {together[0].shape}", remedy)
+            raise Refusal("alpha", "one number per step", f"shape {together[0].shape}", remedy)
 
         object.__setattr__(self, "alpha", together[0])
         object.__setattr__(self, "beta", together[1])
@@ -65,44 +64,6 @@ class Schedule:
     def steps(self) -> int:
         """Number K of steps."""
         return int(self.alpha.shape[-1])
-
-
-def constant(method: Method, steps: int) -> Schedule:
-    """The parameters of a method, of one or of P of them, at every step."""
-    whole("steps", steps, 1, remedy="give the number of steps")
-    ones = np.ones(steps)
-    return Schedule(
-        np.asarray(method.alpha)[..., None] * ones,
-        np.asarray(method.beta)[..., None] * ones,
-        np.asarray(method.gamma)[..., None] * ones,
-    )
-
-
-def constant_then_linear(
-    method: Method, steps: int, *, hold: float = 0.5, lr_outside: bool = True
-) -> Schedule:
-    """The step size of a method for a share ``hold`` of the steps, then linearly down to zero.
-
-    The last step is the first fraction 1/(decaying steps) of the full one, not zero.
-
-    Examples
-    --------
-    >>> constant_then_linear(Method(1.0), 4, hold=0.5).alpha.round(3).tolist()
-    [1.0, 1.0, 0.667, 0.333]
-    """
-    whole("steps", steps, 1, remedy="give the number of steps")
-    flat = round(hold * steps)
-    falling = steps - flat
-    down = np.arange(falling, 0.0, -1.0) / (falling + 1.0)
-    shape = np.concatenate([np.ones(flat), down])
-    ones = np.ones(steps)
-
-    return Schedule(
-        np.asarray(method.alpha)[..., None] * shape,
-        np.asarray(method.beta)[..., None] * ones,
-        np.asarray(method.gamma)[..., None] * ones,
-        lr_outside=lr_outside,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +124,7 @@ def moment_curve(
     Examples
     --------
     >>> moments = SecondMoments.of(np.array([[[1.0]], [[3.0]]]))
-    >>> curve = moment_curve(moments, constant(Method(0.5), 2), np.ones(1))
+    >>> curve = moment_curve(moments, Schedule([0.5, 0.5]), np.ones(1))
     >>> curve.distance.round(6).tolist(), curve.excess.round(6).tolist()
     ([1.0, 0.25, 0.0625], [1.0, 0.25, 0.0625])
     """
@@ -177,10 +138,9 @@ def moment_curve(
     S = moments.gradient_covariance
     third = moments.third.transpose(1, 0, 2).reshape(d, d * d)
 
-    r = np.broadcast_to(start, (P, d)).copy()
-    v = np.zeros_like(r)
-    X = np.zeros((P, 3, d, d))
-    X[:, 0] = r[:, :, None] * r[:, None, :]
+    s = np.zeros((P, 2 * d, 1))
+    s[:, :d, 0] = start
+    X = s * np.swapaxes(s, 1, 2)
     distance = np.full((P, K + 1), np.nan)
     excess = np.full((P, K + 1), np.nan)
     average = _Average(average_from, lam, P, K)
@@ -189,7 +149,7 @@ def moment_curve(
     last = K if products is None else min(K, products)
 
     for k in range(last + 1):
-        squares = np.einsum("pii->pi", X[:, 0])
+        squares = np.einsum("pii->pi", X)[:, :d]
         distance[:, k] = np.where(lost, np.inf, squares.sum(axis=1))
         excess[:, k] = np.where(lost, np.inf, 0.5 * squares @ lam)
         average.take(k, X, lost)
@@ -197,7 +157,7 @@ def moment_curve(
         if gone.any():
             lost |= gone
             X[gone] = 0.0
-            r[gone] = v[gone] = 0.0
+            s[gone] = 0.0
             distance[gone, k:] = np.inf
             excess[gone, k:] = np.inf
 
@@ -205,41 +165,19 @@ def moment_curve(
             break
 
         step = _step(schedule, alpha, beta, gamma, k)
-        C = (r @ third).reshape(P, d, d)
-        gr = lam[:, None] * X[:, 0]
-        gg = gr * lam + moments.sandwich(X[:, 0]) + S + C + np.swapaxes(C, 1, 2)
-        X = advance(X, gr, lam[:, None] * X[:, 1], gg, step.matrices)
-        X[:, ::2] = 0.5 * (X[:, ::2] + np.swapaxes(X[:, ::2], -1, -2))
-        average.move(step.vectors)
-        r, v = step.vectors.of_mean(lam, r, v)
+        C = (s[:, :d, 0] @ third).reshape(P, d, d)
+        X = symmetric(moments.step(X, step, S + C + np.swapaxes(C, 1, 2)))
+        average.move(step)
+        s = advance(s, lam, step)
 
     curves = (distance, excess, average.distance, average.excess)
     return Curve(*(values[0] if single else values for values in curves))
 
 
-class _Coefficients(Step):
-    """A step for vectors (P, d)."""
-
-    __slots__ = ()
-
-    def of_mean(
-        self, lam: FloatArray, r: FloatArray, v: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """The mean block, direction by direction."""
-        g = lam * r
-        return r + self.a * v - self.p * g, self.b * v - self.q * g
-
-
-@dataclass(frozen=True)
-class _Both:
-    vectors: _Coefficients
-    matrices: Step
-
-
 def _step(
     schedule: Schedule, alpha: FloatArray, beta: FloatArray, gamma: FloatArray, k: int
-) -> _Both:
-    """Coefficients of the step from k to k + 1.
+) -> Step:
+    """Coefficients of the step from k to k + 1, each of shape (P, 1, 1).
 
     y_{k+1} = x_{k+1} + gamma_{k+1} v_{k+1} with x_{k+1} = y_k - gamma_k v_k + v_{k+1}: the
     look-ahead of the next step enters. With the learning rate outside, the velocity that is left
@@ -256,16 +194,8 @@ def _step(
         beta[:, k] ** 2,
         beta[:, k] * (1.0 + ahead) - gamma[:, k],
     )
-
-    a = kept * coupling
-    b = kept * beta[:, k]
-    p = alpha[:, k] * (1.0 + ahead)
-    q = alpha[:, k]
-
-    return _Both(
-        _Coefficients(*(value[:, None] for value in (a, b, p, q))),
-        Step(*(value[:, None, None] for value in (a, b, p, q))),
-    )
+    coefficients = kept * coupling, kept * beta[:, k], 1.0 + ahead, alpha[:, k]
+    return Step(*(value[:, None, None] for value in coefficients))
 
 
 class _Average:
@@ -278,21 +208,23 @@ class _Average:
         self.lam = lam
         self.distance = np.full((P, K + 1), np.nan)
         self.excess = np.full((P, K + 1), np.nan)
-        self.square, self.with_r, self.with_v = np.zeros((3, P, lam.size))
+        self.square = np.zeros((P, lam.size))
+        self.with_state = np.zeros((P, 2 * lam.size, 1))
 
-    def move(self, step: _Coefficients) -> None:
+    def move(self, step: Step) -> None:
         """E[S r] and E[S v] after a step, S as before."""
-        self.with_r, self.with_v = step.of_mean(self.lam, self.with_r, self.with_v)
+        self.with_state = advance(self.with_state, self.lam, step)
 
     def take(self, k: int, X: FloatArray, lost: npt.NDArray[np.bool_]) -> None:
         """Add the iterate of step k."""
         if k < self.first:
             return
 
-        rr = np.einsum("pii->pi", X[:, 0])
-        self.square = self.square + 2.0 * self.with_r + rr
-        self.with_r = self.with_r + rr
-        self.with_v = self.with_v + np.einsum("pii->pi", X[:, 1])
+        d = self.lam.size
+        rr = np.einsum("pii->pi", X[:, :d, :d])
+        rv = np.einsum("pii->pi", X[:, :d, d:])
+        self.square = self.square + 2.0 * self.with_state[:, :d, 0] + rr
+        self.with_state = self.with_state + np.concatenate([rr, rv], axis=1)[:, :, None]
         count = (k - self.first + 1) ** 2
         self.distance[:, k] = np.where(lost, np.inf, self.square.sum(axis=1) / count)
         self.excess[:, k] = np.where(lost, np.inf, 0.5 * (self.square @ self.lam) / count)

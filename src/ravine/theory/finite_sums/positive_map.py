@@ -1,8 +1,8 @@
-"""Spectral radius of a positive linear map, with a bracket that holds wherever one stops.
+"""Spectral radius and fixed points of positive linear maps on symmetric matrices.
 
-A map that keeps positive semidefinite matrices so has its spectral radius ρ as an eigenvalue, with
-a positive semidefinite eigenvector (Perron, Frobenius, Krein, Rutman). For every X ≻ 0, with
-Collatz and Wielandt::
+A map Φ on (stacks of) symmetric matrices that keeps positive semidefinite ones so has its spectral
+radius ρ as an eigenvalue, with a positive semidefinite eigenvector (Perron, Frobenius, Krein,
+Rutman). For every X ≻ 0, with Collatz and Wielandt::
 
     least eigenvalue of (Φ(X), X)  <=  ρ  <=  largest eigenvalue of (Φ(X), X)
 
@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.deadline import NEVER, Deadline
+from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
+from ravine.theory.finite_sums.moments import symmetric
 
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -37,11 +39,13 @@ DENSE = 260
 """Unknowns up to which the matrix is formed: its eigenvalues take a tenth of a second."""
 _LAST_DENSE = 1100
 """Unknowns up to which it is formed where the iteration has not settled: two to three seconds."""
+_DENSE_SOLVE = 400
+"""Unknowns up to which a linear system is written out: a hundredth of a second."""
 _INDEFINITE = 1e-6
 """Negative eigenvalue of an eigenvector, over its largest, that can be an error of iteration."""
-_AT_ONCE = 16
+_AT_ONCE = 64
 """Columns of the matrix that are computed together."""
-PRODUCTS = 400
+_PRODUCTS = 400
 """Products after which the search is ended with a bracket."""
 _SUBSPACE = 40
 """Vectors kept between restarts: 24 suffice for eigenvalues that stand apart."""
@@ -53,30 +57,16 @@ _BLENDS = 10.0 ** -np.arange(0.0, 13.0, 2.0)
 """Shares of the identity mixed into an eigenvector that is nearly singular."""
 
 
-class Root(NamedTuple):
-    """A spectral radius: its value, limits that hold, and whether the value is settled."""
-
-    value: float
-    low: float
-    high: float
-    settled: bool
-
-
-def settled(value: float) -> Root:
-    """A radius known to rounding."""
-    return Root(value, value, value, True)
-
-
 def perron_root(
     apply: Operator,
     shape: tuple[int, ...],
     *,
     tolerance: float = 1e-12,
     resolvent: Resolvent | None = None,
-    products: int = PRODUCTS,
+    products: int = _PRODUCTS,
     deadline: Deadline = NEVER,
 ) -> Root:
-    """Spectral radius of an operator on second moments, shape (..., 3, d, d).
+    """Spectral radius of a positive map on moments of a given shape (..., s, s).
 
     Small ones by their matrix. Larger ones by Davidson's method: the best eigenvector of a
     subspace, which grows by the residual, taken through the ``resolvent`` of something close to the
@@ -85,16 +75,15 @@ def perron_root(
 
     ``apply`` takes further leading axes.
     """
-    if _unknowns(shape) <= DENSE:
-        return settled(_by_matrix(apply, shape))
+    unknowns = _free(shape).size
+    if unknowns <= DENSE:
+        return settled(dense_radius(apply, shape))
 
-    value, X, residual = _davidson(
-        apply, identity_moments(shape), tolerance, resolvent, products, deadline
-    )
+    value, X, residual = _davidson(apply, shape, tolerance, resolvent, products, deadline)
     if value == 0.0 or (residual <= tolerance * value and _is_positive(X)):
         return settled(value)
-    if _unknowns(shape) <= _LAST_DENSE and not deadline.passed:
-        return settled(_by_matrix(apply, shape))
+    if unknowns <= _LAST_DENSE and not deadline.passed:
+        return settled(dense_radius(apply, shape))
 
     low, high = collatz_wielandt(apply, X)
     return Root(float(np.clip(value, low, high)), low, high, False)
@@ -106,60 +95,117 @@ def _is_positive(X: FloatArray) -> bool:
     The eigenvector of the spectral radius is; no other one is, as all others are orthogonal to a
     positive eigenvector of the adjoint.
     """
-    values = np.linalg.eigvalsh(_whole(X))
+    values = np.linalg.eigvalsh(symmetric(X))
     return bool(values.min() >= -_INDEFINITE * values.max())
 
 
-def _unknowns(shape: tuple[int, ...]) -> int:
-    """Free numbers of moments (..., 3, d, d): two symmetric matrices and one that is not."""
-    d = shape[-1]
-    return math.prod(shape[:-3]) * (2 * d * d + d)
+@cache
+def _free(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Where the numbers on and above the diagonals of (..., s, s) are in the flat array."""
+    upper = np.triu(np.ones(shape[-2:], dtype=bool))
+    return np.flatnonzero(np.broadcast_to(upper, shape))
 
 
-def _by_matrix(apply: Operator, shape: tuple[int, ...]) -> float:
-    """Spectral radius from the matrix of the map, on the free numbers alone."""
-    free = free_numbers(shape)
-    rows = []
-    for first in range(0, free.size, _AT_ONCE):
-        part = free[first : first + _AT_ONCE]
-        moved = apply(unit_moments(shape, part))
-        rows.append(moved.reshape(part.size, -1)[:, free])
-
-    return float(np.abs(np.linalg.eigvals(np.concatenate(rows))).max())
+@cache
+def _mirrored(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """For every entry of (..., s, s), flat, which of the numbers of ``_free`` it is."""
+    free = _free(shape)
+    place = np.zeros(math.prod(shape), dtype=np.intp)
+    place[free] = np.arange(free.size)
+    place = place.reshape(shape)
+    return np.maximum(place, np.swapaxes(place, -1, -2)).ravel()
 
 
-def free_numbers(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """Where the free numbers of moments (..., 3, d, d) are in the flat array.
+def from_upper(numbers: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Symmetric matrices (k, *shape) of rows with the numbers on and above the diagonals."""
+    return numbers.take(_mirrored(shape), axis=1).reshape(-1, *shape)
 
-    The second matrix has all of its own; the first and the third are symmetric and have theirs on
-    and above the diagonal.
+
+def to_upper(X: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """The numbers on and above the diagonals, (k, numbers), of matrices (k, *shape)."""
+    return X.reshape(len(X), -1).take(_free(shape), axis=1)
+
+
+def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
+    """The map as a matrix on the numbers on and above the diagonals, which acts on rows."""
+    count = _free(shape).size
+    rows = [
+        to_upper(apply(from_upper(np.eye(_AT_ONCE, count, first), shape)), shape)
+        for first in range(0, count, _AT_ONCE)
+    ]
+    return np.concatenate(rows)[:count]
+
+
+def sandwich_table(products: FloatArray) -> FloatArray:
+    """The matrix, as of :func:`matrix_of`, of X ↦ Σ_b w_b F_b X F_bᵀ.
+
+    ``products`` holds Σ_b w_b (F_b)_ij (F_b)_kl, shape (s, s, s, s).
     """
-    d = shape[-1]
-    upper = np.triu(np.ones((d, d), dtype=bool))
-    free = np.broadcast_to(np.stack([upper, np.ones_like(upper), upper]), shape)
-    return np.flatnonzero(free)
+    rows, columns = np.triu_indices(len(products))
+    # X_kl enters entry ij with Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk is the same number.
+    half = products.transpose(0, 2, 1, 3)[rows, columns]
+    both = half[:, rows, columns] + half[:, columns, rows]
+    both[:, rows == columns] *= 0.5
+    return np.ascontiguousarray(both.T)
 
 
-def unit_moments(shape: tuple[int, ...], where: npt.NDArray[np.intp]) -> FloatArray:
-    """Moments of which one free number is 1 and the others 0, (where.size, *shape)."""
-    unit = np.zeros((where.size, math.prod(shape)))
-    unit[np.arange(where.size), where] = 1.0
-    unit = unit.reshape(-1, *shape)
-    # The mirror image of an entry above the diagonal goes with it.
-    unit[..., ::2, :, :] += np.swapaxes(np.triu(unit[..., ::2, :, :], 1), -1, -2)
-    return unit
+def dense_radius(apply: Operator, shape: tuple[int, ...]) -> float:
+    """Spectral radius from the matrix of the map."""
+    return float(np.abs(np.linalg.eigvals(matrix_of(apply, shape))).max())
+
+
+def leading_pair(matrix: FloatArray, shape: tuple[int, int]) -> tuple[float, FloatArray]:
+    """Largest real eigenvalue and eigenvector, of trace 1, of a map given by its matrix."""
+    values, vectors = np.linalg.eig(matrix.T)
+    lead = int(np.argmax(values.real))
+    return _scaled(float(values[lead].real), vectors[:, lead].real, shape)
+
+
+def arnoldi(
+    apply: Operator, start: FloatArray, tolerance: float, *, kept: int, restarts: int
+) -> tuple[float, FloatArray] | None:
+    """Largest real eigenvalue and eigenvector, of trace 1, by ARPACK; None if not settled."""
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
+
+    shape = start.shape
+    free = _free(shape).size
+
+    def on_upper(x: FloatArray) -> FloatArray:
+        return np.asarray(to_upper(apply(from_upper(x.reshape(1, -1), shape)), shape)[0])
+
+    operator = LinearOperator((free, free), matvec=on_upper, dtype=np.float64)
+    first = to_upper(start[None], shape)[0]
+    try:
+        values, vectors = eigs(
+            operator, k=1, which="LR", v0=first, tol=tolerance, maxiter=restarts,
+            ncv=min(kept, free),
+        )  # fmt: skip
+    except ArpackError:
+        return None
+
+    return _scaled(float(abs(values[0])), vectors[:, 0].real, shape)
+
+
+def _scaled(value: float, upper: FloatArray, shape: tuple[int, ...]) -> tuple[float, FloatArray]:
+    """An eigenpair with a trace of 1; zero and the identity where the map is nilpotent."""
+    X = from_upper(upper[None], shape)[0]
+    trace = float(np.trace(X))
+    if not value > 0.0 or trace == 0.0:
+        return 0.0, np.eye(shape[-1]) / shape[-1]
+
+    return value, X / trace
 
 
 def _davidson(
     apply: Operator,
-    start: FloatArray,
+    shape: tuple[int, ...],
     tolerance: float,
     resolvent: Resolvent | None,
     products: int,
     deadline: Deadline,
 ) -> tuple[float, FloatArray, float]:
     """Largest eigenvalue, its eigenvector and the norm of the residual."""
-    shape = start.shape
+    start = _identity(shape)
     V = np.empty((0, start.size))
     W = np.empty((0, start.size))
     new: FloatArray | None = start.ravel()
@@ -216,8 +262,8 @@ def _davidson(
             kept = _real_basis(coefficients[:, order[:_KEPT]])
             V, W = kept.T @ V, kept.T @ W
 
-    trace = _trace(X)
-    return max(value, 0.0), X / trace if trace != 0.0 else X, size
+    # An eigenvector has a sign of its own; that of the radius has a positive trace.
+    return max(value, 0.0), X if _trace(X) >= 0.0 else -X, size
 
 
 def _orthogonalised(vector: FloatArray, V: FloatArray) -> FloatArray | None:
@@ -241,69 +287,63 @@ def _real_basis(vectors: FloatArray) -> FloatArray:
 
 
 def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
-    """The best limits of the spectral radius from a vector near its eigenvector.
+    """The best limits of the spectral radius from a matrix near its eigenvector.
 
     An eigenvector may be singular, or indefinite by its error; some of the identity makes it
     positive definite, and how much of it serves best is tried.
     """
-    shape = X.shape
-    start = identity_moments(shape)
-    X = X / max(abs(_trace(X)), 1e-300) * _trace(start)
+    start = _identity(X.shape)
+    X = X * (_trace(start) / max(_trace(X), 1e-300))
     low = 0.0
     high = math.inf
     for blend in _BLENDS:
-        mixed = X + blend * start
-        found = _limits(_whole(mixed), _whole(apply(mixed)))
-        if found is not None:
-            low, high = max(low, found[0]), min(high, found[1])
+        mixed = symmetric(X + blend * start)
+        try:
+            L = np.linalg.cholesky(mixed)
+        except np.linalg.LinAlgError:
+            continue
+
+        half = np.linalg.solve(L, symmetric(apply(mixed)))
+        values = np.linalg.eigvalsh(np.linalg.solve(L, np.swapaxes(half, -1, -2)))
+        low = max(low, float(values.min()))
+        high = min(high, float(values.max()))
 
     return low, high
 
 
-def _limits(X: FloatArray, moved: FloatArray) -> tuple[float, float] | None:
-    """Extreme eigenvalues of the pencils (moved, X); None unless every X is positive definite."""
-    try:
-        L = np.linalg.cholesky(X)
-    except np.linalg.LinAlgError:
-        return None
-
-    half = np.linalg.solve(L, moved)
-    values = np.linalg.eigvalsh(np.linalg.solve(L, np.swapaxes(half, -1, -2)))
-    return float(values.min()), float(values.max())
-
-
-def matrix_limits(apply: Operator, M: FloatArray) -> tuple[float, float]:
-    """Collatz and Wielandt's limits for a positive map on symmetric d x d matrices."""
-    d = len(M)
-    M = M * (d / max(abs(float(np.trace(M))), 1e-300))
-    low = 0.0
-    high = math.inf
-    for blend in _BLENDS:
-        mixed = M + blend * np.eye(d)
-        found = _limits(mixed, apply(mixed))
-        if found is not None:
-            low, high = max(low, found[0]), min(high, found[1])
-
-    return low, high
-
-
-def identity_moments(shape: tuple[int, ...]) -> FloatArray:
-    """E r rᵀ = E v vᵀ = I, E r vᵀ = 0."""
-    X = np.zeros(shape)
-    X[..., ::2, :, :] = np.eye(shape[-1])
-    return X
+def _identity(shape: tuple[int, ...]) -> FloatArray:
+    return np.array(np.broadcast_to(np.eye(shape[-1]), shape))
 
 
 def _trace(X: FloatArray) -> float:
-    return float(np.einsum("...kii->...k", X)[..., ::2].sum())
+    return float(np.trace(X, axis1=-2, axis2=-1).sum())
 
 
-def _whole(X: FloatArray) -> FloatArray:
-    """Matrices (..., 2d, 2d) of three blocks (..., 3, d, d)."""
-    rr = X[..., 0, :, :]
-    rv = X[..., 1, :, :]
-    vv = X[..., 2, :, :]
-    top = np.concatenate([rr, rv], axis=-1)
-    bottom = np.concatenate([np.swapaxes(rv, -1, -2), vv], axis=-1)
-    whole = np.concatenate([top, bottom], axis=-2)
-    return np.asarray(0.5 * (whole + np.swapaxes(whole, -1, -2)))
+def fixed_point(
+    apply: Operator, right: FloatArray, guide: Operator | None = None
+) -> FloatArray | None:
+    """Solve X = apply(X) + right for symmetric matrices; None where GMRES does not converge.
+
+    ``guide`` maps a right side to roughly its solution.
+    """
+    shape = right.shape
+    if _free(shape).size <= _DENSE_SOLVE:
+        matrix = matrix_of(apply, shape)
+        solved = np.linalg.solve(np.eye(len(matrix)) - matrix.T, to_upper(right[None], shape)[0])
+        return np.asarray(from_upper(solved[None], shape)[0])
+
+    from scipy.sparse.linalg import LinearOperator, gmres
+
+    def operator(matvec: Operator) -> LinearOperator:
+        return LinearOperator((right.size, right.size), matvec=matvec, dtype=np.float64)
+
+    solved, failed = gmres(
+        operator(lambda x: x - apply(symmetric(x.reshape(shape))).ravel()),
+        right.ravel(),
+        M=None if guide is None else operator(lambda x: guide(x.reshape(shape)).ravel()),
+        rtol=1e-12,
+        atol=0.0,
+        restart=60,
+        maxiter=20,
+    )
+    return None if failed else symmetric(np.asarray(solved).reshape(shape))

@@ -1,31 +1,32 @@
-"""All that depends on the sampling rule: the operator on second moments, the draws, the gaps.
+"""All that depends on the sampling rule: the draws, the operator on second moments, the gaps.
 
-To add a rule, add it to ``ravine.sampling``, to the engine's draws, and here: every choice below is
-exhaustive, so that the type checker names the ones that are missing.
+To add a rule, add it to ``ravine.sampling`` with its traits, to the engine's draws, and to the
+table ``RULES`` at the end of this file. What the traits decide needs no entry: the draws, and the
+operator on second moments.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums import gap_laws
-from ravine.theory.finite_sums.moment_step import advance, apply_term, constant_step, symmetric
-from ravine.theory.finite_sums.pairs import mean_resolvent
+from ravine.theory.finite_sums.mean_problem import mean_resolvent
+from ravine.theory.finite_sums.moments import carry, constant_step, symmetric
 from ravine.theory.finite_sums.positive_map import Operator, Resolvent
-from ravine.theory.finite_sums.sense import Sense
-from ravine.theory.finite_sums.terms import Scalars, Terms
+from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.terms import Scalars, Sense, Terms
 
 Indices = npt.NDArray[np.intp]
 
-_CHUNK = 64
-"""Terms whose products are formed at a time."""
 _EPOCH_STATES = 4096
 """Multisets of visited terms up to which an epoch is averaged exactly: all orders of 12 terms."""
 _EPOCH_FLOPS = 5e8
@@ -41,7 +42,7 @@ class MomentMap:
     apply
         The map on moments (..., *shape).
     shape
-        (3, d, d), or (m, 3, d, d) where the last term visited is remembered.
+        (2d, 2d), or (m, 2d, 2d) where the last term visited is remembered.
     steps
         Steps of the method in one application.
     resolvent
@@ -54,90 +55,49 @@ class MomentMap:
     resolvent: Resolvent
 
 
-def moment_map(
-    terms: Terms, eigenvalues: FloatArray, method: Scalars, sampling: Sampling
-) -> MomentMap | None:
+def moment_map(terms: Terms, method: Scalars, sampling: Sampling) -> MomentMap | None:
     """The operator on second moments, or None where an epoch is too long to average exactly.
 
-    The terms are given in the eigenvectors of their mean, with its ``eigenvalues``. A fixed order
-    has no operator on moments of its own: its growth is that of one product.
+    It acts in the eigenvectors of the mean Hessian. A fixed order has no operator on moments of its
+    own: its growth is that of one product.
     """
-    m = terms.counts.size
-    n = terms.n
-    d = terms.hessians.shape[-1]
-    plain = (3, d, d)
-    lifted = (m, 3, d, d)
-    shares = terms.weights
+    traits = sampling.traits
+    if not traits.random or (traits.by_epoch and not epoch_is_small(terms)):
+        return None
 
-    match sampling:
-        case Sampling.IID:
-            resolvent = mean_resolvent(eigenvalues, method)
-            return MomentMap(_iid(terms, method), plain, 1, resolvent)
-        case Sampling.IID_NO_REPEAT:
-            resolvent = mean_resolvent(eigenvalues, method, shares=shares)
-            return MomentMap(_no_repeat(terms, method), lifted, 1, resolvent)
-        case Sampling.RESHUFFLE:
-            if not epoch_is_small(terms):
-                return None
-            resolvent = mean_resolvent(eigenvalues, method, steps=n)
-            return MomentMap(_epoch(terms, method, lifted=False), plain, n, resolvent)
-        case Sampling.RESHUFFLE_NO_REPEAT:
-            if not epoch_is_small(terms):
-                return None
-            resolvent = mean_resolvent(eigenvalues, method, steps=n, shares=shares)
-            return MomentMap(_epoch(terms, method, lifted=True), lifted, n, resolvent)
-        case Sampling.CYCLIC:
-            return None
-        case _:
-            assert_never(sampling)
+    values, turn = np.linalg.eigh(np.tensordot(terms.weights, terms.hessians, axes=1))
+    turned = Terms(turn.T @ terms.hessians @ turn, terms.counts, terms.order)
+    one = Method(*method)
+    size = 2 * len(values)
+    steps = terms.n if traits.by_epoch else 1
+    # Moments are kept for every last term where the next draw depends on it.
+    lifted = not traits.may_repeat
+    resolvent = mean_resolvent(values, one, steps=steps, shares=terms.weights if lifted else None)
+    if traits.by_epoch:
+        apply = _epoch(turned, method, lifted=lifted)
+    elif lifted:
+        apply = last_term_map(turned, method)
+    else:
+        apply = SecondMoments(values, turned.hessians - np.diag(values), terms.weights).operator(
+            method
+        )
+
+    shape = (terms.counts.size, size, size) if lifted else (size, size)
+    return MomentMap(apply, shape, steps, resolvent)
 
 
-def last_term_map(terms: Terms, method: Scalars, sampling: Sampling) -> Operator | None:
-    """The map on moments kept for every last term, where the draws are a Markov chain on terms.
-
-    None where they are not. Independent draws need no such lift.
-    """
-    match sampling:
-        case Sampling.IID_NO_REPEAT:
-            return _no_repeat(terms, method)
-        case Sampling.IID | Sampling.CYCLIC | Sampling.RESHUFFLE | Sampling.RESHUFFLE_NO_REPEAT:
-            return None
-        case _:
-            assert_never(sampling)
-
-
-def _iid(terms: Terms, method: Scalars) -> Operator:
-    """Map X to the mean of A_b X A_bᵀ, in 2 n d³ multiplications."""
-    H = terms.hessians
-    weights = terms.weights
-    mean = np.tensordot(weights, H, axes=1)
-    step = constant_step(method)
-
-    def apply(X: FloatArray) -> FloatArray:
-        X = symmetric(X)
-        gg = np.zeros_like(X[..., 0, :, :])
-        for first in range(0, len(H), _CHUNK):
-            part = H[first : first + _CHUNK]
-            pulled = weights[first : first + _CHUNK, None, None] * (part @ X[..., None, 0, :, :])
-            gg += np.tensordot(pulled, part, axes=([-3, -1], [0, 1]))
-
-        return advance(X, mean @ X[..., 0, :, :], mean @ X[..., 1, :, :], gg, step)
-
-    return apply
-
-
-def _no_repeat(terms: Terms, method: Scalars) -> Operator:
+def last_term_map(terms: Terms, method: Scalars) -> Operator:
     """Markov-jump lift: X_j, the moment on the event that j came last, from the sum over i ≠ j.
 
     Equal terms share one X_j, the sum of theirs.
     """
-    counts = terms.counts[:, None, None, None]
+    counts = terms.counts[:, None, None]
     step = constant_step(method)
 
     def apply(X: FloatArray) -> FloatArray:
         X = symmetric(X)
-        entering = (counts * X.sum(axis=-4, keepdims=True) - X) / (terms.n - 1.0)
-        return apply_term(entering, terms.hessians, step)
+        entering = (counts * X.sum(axis=-3, keepdims=True) - X) / (terms.n - 1.0)
+        return carry(entering, terms.hessians, step)
 
     return apply
 
@@ -162,7 +122,7 @@ def _epoch(terms: Terms, method: Scalars, *, lifted: bool) -> Operator:
     n = terms.n
     counts = terms.counts.astype(int)
     H = terms.hessians
-    coefficients = constant_step(method)
+    step = constant_step(method)
     visited = np.stack([grid.ravel() for grid in np.indices(tuple(counts + 1))], axis=1)
     strides = np.array([math.prod(counts[c + 1 :] + 1) for c in range(counts.size)])
     size = visited.sum(axis=1)
@@ -171,15 +131,15 @@ def _epoch(terms: Terms, method: Scalars, *, lifted: bool) -> Operator:
         for layer in range(n + 1)
     ]
 
-    def step(Z: FloatArray, c: int, rows: Indices) -> FloatArray:
+    def visit(Z: FloatArray, c: int, rows: Indices) -> FloatArray:
         before = visited[rows, c] - 1
         chance = (counts[c] - before) / (n - size[rows] + 1.0)
         came = Z[rows - strides[c]] * chance.reshape(-1, *[1] * (Z.ndim - 1))
-        return apply_term(came, H[c], coefficients)
+        return carry(came, H[c], step)
 
     def apply(X: FloatArray) -> FloatArray:
         X = symmetric(X)
-        one = X[..., 0, :, :, :] if lifted else X
+        one = X[..., 0, :, :] if lifted else X
         Z = np.zeros((len(visited), *one.shape))
         Z[0] = one
         last = np.zeros_like(X)
@@ -187,16 +147,16 @@ def _epoch(terms: Terms, method: Scalars, *, lifted: bool) -> Operator:
             for c in range(counts.size):
                 rows = rows_of[layer][c]
                 if lifted and layer == 1:
-                    entering = counts[c] * X.sum(axis=-4) - X[..., c, :, :, :]
-                    moved = apply_term(entering / (n - 1.0), H[c], coefficients)[None]
+                    entering = counts[c] * X.sum(axis=-3) - X[..., c, :, :]
+                    moved = carry(entering / (n - 1.0), H[c], step)[None]
                 elif rows.size:
-                    moved = step(Z, c, rows)
+                    moved = visit(Z, c, rows)
                 else:
                     continue
 
                 Z[rows] += moved
                 if lifted and layer == n:
-                    last[..., c, :, :, :] = moved[0]
+                    last[..., c, :, :] = moved[0]
 
         return last if lifted else Z[-1]
 
@@ -220,7 +180,7 @@ class Draws:
 
     def __init__(self, n: int, sampling: Sampling, walkers: int, rng: np.random.Generator) -> None:
         self.n = n
-        self.sampling = sampling
+        self.traits = sampling.traits
         self.rng = rng
         self.last = np.full(walkers, -1, dtype=np.intp)
         self.position = 0
@@ -228,37 +188,33 @@ class Draws:
 
     def next(self) -> Indices:
         """Draw one term for every walker."""
-        match self.sampling:
-            case Sampling.IID:
-                self.last = self.rng.integers(self.n, size=self.last.size)
-            case Sampling.IID_NO_REPEAT:
-                fresh = self.last[0] < 0
-                jump = self.rng.integers(0 if fresh else 1, self.n, size=self.last.size)
-                self.last = (np.maximum(self.last, 0) + jump) % self.n
-            case Sampling.CYCLIC | Sampling.RESHUFFLE | Sampling.RESHUFFLE_NO_REPEAT:
-                if self.position == 0:
-                    self._begin_epoch()
-                self.last = self.orders[:, self.position].copy()
-                self.position = (self.position + 1) % self.n
-            case _:
-                assert_never(self.sampling)
+        if self.traits.by_epoch:
+            if self.position == 0:
+                self._begin_epoch()
+            self.last = self.orders[:, self.position].copy()
+            self.position = (self.position + 1) % self.n
+        elif self.traits.may_repeat:
+            self.last = self.rng.integers(self.n, size=self.last.size)
+        else:
+            fresh = self.last[0] < 0
+            jump = self.rng.integers(0 if fresh else 1, self.n, size=self.last.size)
+            self.last = (np.maximum(self.last, 0) + jump) % self.n
 
         return self.last
 
     def _begin_epoch(self) -> None:
-        if not self.sampling.traits.random:
+        if not self.traits.random:
             return
 
         self.orders = self.rng.permuted(self.orders, axis=1)
-        if not self.sampling.traits.may_repeat:
+        if not self.traits.may_repeat:
             while (again := np.flatnonzero(self.orders[:, 0] == self.last)).size:
                 self.orders[again] = self.rng.permuted(self.orders[again], axis=1)
 
     def keep(self, parents: Indices) -> None:
         """Replace walkers by copies of ``parents``, each free to go on in its own way."""
         self.last = self.last[parents]
-        traits = self.sampling.traits
-        if not (traits.by_epoch and traits.random):
+        if not (self.traits.by_epoch and self.traits.random):
             return
 
         self.orders = self.orders[parents]
@@ -267,30 +223,52 @@ class Draws:
             self.orders[:, self.position :] = rest
 
 
-def counterexample_factor(n: FloatArray, sampling: Sampling, sense: Sense) -> FloatArray:
-    """Logarithm of the growth a step of the paper's example at rho = 1, by the law of its gaps."""
-    sure = sense is Sense.ALMOST_SURE
-    nothing = np.full(n.shape, -np.inf)
+class Places(NamedTuple):
+    """Probability that a given term comes first, at each place between, and last in a round.
 
-    match sampling:
-        case Sampling.CYCLIC:
-            return np.asarray(sense.power * np.log(n - 1.0) / n)
-        case Sampling.IID:
-            return (
-                nothing
-                if sure
-                else np.log(gap_laws.renewal(1.0 - 1.0 / n, (n - 1.0) / n**2, sense))
-            )
-        case Sampling.IID_NO_REPEAT:
-            p = 1.0 / (n - 1.0)
-            if sure:
-                return np.asarray(gap_laws.mean_log_geometric(p) / n)
-            return np.log(gap_laws.renewal(1.0 - p, p, sense))
-        case Sampling.RESHUFFLE:
-            return nothing if sure else np.log(gap_laws.reshuffle(n, sense)) / n
-        case Sampling.RESHUFFLE_NO_REPEAT:
-            if sure:
-                return np.asarray(gap_laws.mean_log_gap_no_repeat(n) / n)
-            return np.log(gap_laws.reshuffle_no_repeat(n, sense)) / n
-        case _:
-            assert_never(sampling)
+    A round is an epoch, or a single step for rules without epochs; it then has a first place only.
+    """
+
+    first: float
+    between: float
+    last: float
+
+
+class Rule(NamedTuple):
+    """What the paper's example, with its one inconsistent term, needs to know of a rule."""
+
+    places: Callable[[int], tuple[Places, Places]]
+    """Of n terms: where one comes in a round, unless it ended the last round, and where it did."""
+    gaps: Callable[[FloatArray, Sense], FloatArray]
+    """Logarithm of the growth per step of the example with n terms at rho = 1."""
+
+
+def _without_repeat(n: int) -> tuple[Places, Places]:
+    p = 1.0 / (n - 1.0)
+    later = (1.0 - p) * p
+    return Places(p, later, later), Places(0.0, p, p)
+
+
+RULES = {
+    Sampling.IID: Rule(
+        places=lambda n: (Places(1.0 / n, 0.0, 0.0),) * 2,
+        gaps=gap_laws.iid,
+    ),
+    Sampling.IID_NO_REPEAT: Rule(
+        places=lambda n: (Places(1.0 / (n - 1.0), 0.0, 0.0), Places(0.0, 0.0, 0.0)),
+        gaps=gap_laws.iid_no_repeat,
+    ),
+    Sampling.CYCLIC: Rule(
+        places=lambda n: (Places(0.0, 0.0, 1.0),) * 2,
+        gaps=gap_laws.cyclic,
+    ),
+    Sampling.RESHUFFLE: Rule(
+        places=lambda n: (Places(1.0 / n, 1.0 / n, 1.0 / n),) * 2,
+        gaps=gap_laws.reshuffle,
+    ),
+    Sampling.RESHUFFLE_NO_REPEAT: Rule(
+        places=_without_repeat,
+        gaps=gap_laws.reshuffle_no_repeat,
+    ),
+}
+"""Every sampling rule; nothing else in the theory names one."""

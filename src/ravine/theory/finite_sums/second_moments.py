@@ -3,8 +3,8 @@
 With H_b = Λ + Δ_b, Λ diagonal, a step moves E[s sᵀ] of s = (y - x*, x - x₋) by what the mean does,
 pair of directions by pair of directions, plus the sandwich N(X) = Σ_b w_b Δ_b X Δ_b of the block
 X = E[r rᵀ], which enters as gradient noise does. The slow part, the mean, is inverted exactly
-(:mod:`ravine.theory.finite_sums.pairs`); what is left to iterate on settles in a few products,
-however close to 1 the growth is.
+(:mod:`ravine.theory.finite_sums.mean_problem`); what is left to iterate on settles in a few
+products, however close to 1 the growth is.
 """
 
 from __future__ import annotations
@@ -18,17 +18,33 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.deadline import NEVER, Deadline
-from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations, RowDeviations
-from ravine.theory.finite_sums.growth_search import GrowthSolution, search_growth
-from ravine.theory.finite_sums.noise_loop import NoiseLoop
-from ravine.theory.finite_sums.pairs import response
-from ravine.theory.finite_sums.positive_map import Root
+from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations
+from ravine.theory.finite_sums.growth_search import (
+    GrowthSolution,
+    NoiseLoop,
+    growth_limits,
+    search_growth,
+    search_growths,
+)
+from ravine.theory.finite_sums.limits import NEVER, Deadline, Root
+from ravine.theory.finite_sums.mean_problem import MeanBlocks
+from ravine.theory.finite_sums.moments import (
+    Step,
+    add_gradient_noise,
+    carry,
+    constant_step,
+    symmetric,
+)
+from ravine.theory.finite_sums.positive_map import Operator, fixed_point
 from ravine.theory.finite_sums.terms import Scalars, one_method
 from ravine.theory.ladder.rates import block_radius
 
 TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
+_REMEMBERED = 16
+"""Methods whose growth is kept, with two d x d matrices each."""
+_PLANE_PAIRS = 1 << 16
+"""Pairs of directions, times methods, that are worked on together: 16 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +62,7 @@ class Perron:
     weights
         V such that w_b tr(V Δ_b moments Δ_b) is the share of term b in what the deviations add.
     slope
-        -d log λ / d log of the sandwich: how much 1 % more disagreement adds to the growth.
+        d log λ / d log of the sandwich: how much 1 % more disagreement adds to the growth.
     """
 
     value: float
@@ -90,7 +106,7 @@ class SecondMoments:
             deviations = MatrixDeviations(deviations, shares, scale)
 
         self.eigenvalues = eigenvalues
-        self.spread: Deviations = deviations
+        self.deviations: Deviations = deviations
         self.weights = deviations.weights
         self.gradients = np.zeros((len(self.weights), d)) if gradients is None else gradients
         self.basis = np.eye(d) if basis is None else basis
@@ -115,84 +131,37 @@ class SecondMoments:
         k = len(hessians)
         shares = np.full(k, 1.0 / k) if weights is None else weights
         values, turn = np.linalg.eigh(np.tensordot(shares, hessians, axes=1))
-        turned = turn.T @ hessians @ turn - np.diag(values)
-        deviations = 0.5 * (turned + np.swapaxes(turned, 1, 2))
-        slopes = None if gradients is None else gradients @ turn
-        return cls(values, deviations, shares, slopes, turn)
-
-    @classmethod
-    def recut(
-        cls,
-        roots: FloatArray,
-        gradients: FloatArray | None,
-        batch_size: int,
-        *,
-        shift: float = 0.0,
-    ) -> SecondMoments:
-        """Second moments of batches of rows that are cut anew, as a shuffled loader does.
-
-        A batch of m out of n rows, drawn without replacement, has a mean Hessian and a mean
-        gradient whose covariance is that of single rows times::
-
-            (n - m) / (m (n - 1))
-
-        (sampling from a finite population). Second moments need nothing else of a batch, so that
-        rows with Δ_i and z_i times the root of this factor stand for all batches.
-
-        The batches of different steps are taken to be independent. Within an epoch of n/m steps
-        they are not: rows that came do not come again, so that two of its batches correlate by
-        -1/(n/m - 1) of their variance. The relative error of what the noise adds is thus about
-        min(memory, epoch)/epoch, with the memory 1/(1 - rate): O(m/n) for a method that forgets
-        within a few steps. A slow method sees the noise of an epoch cancel, and its true floor is
-        below the one given here.
-
-        Parameters
-        ----------
-        roots
-            R_i with H_i = R_iᵀ R_i + shift I, shape (n, q, d); one row (q = 1), the features times
-            the root of the loss's curvature, for a model with one output.
-        gradients
-            ∇f_i(x*) of the single rows, shape (n, d), or None for zero.
-        batch_size
-            m, from 1 to n.
-        shift
-            What all Hessians share, the weight of an l2 penalty.
-
-        Examples
-        --------
-        >>> rows = np.array([[[1.0]], [[2.0]], [[3.0]]])
-        >>> whole = SecondMoments.recut(rows, None, 3)
-        >>> round(whole.growth(Method(0.1)), 6)  # one batch of all rows: (1 - 0.1 * 14/3)²
-        0.284444
-        """
-        n, _, d = roots.shape
-        factor = 0.0 if n == 1 else (n - batch_size) / (batch_size * (n - 1.0))
-        flat = roots.reshape(-1, d)
-        values, turn = np.linalg.eigh(flat.T @ flat / n)
-        spread = RowDeviations(roots @ turn, np.full(n, 1.0 / n), factor)
-        slopes = None if gradients is None else math.sqrt(factor) * (gradients @ turn)
-        return cls(values + shift, spread, gradients=slopes, basis=turn)
+        deviations = symmetric(turn.T @ hessians @ turn - np.diag(values))
+        turned = None if gradients is None else gradients @ turn
+        return cls(values, deviations, shares, turned, turn)
 
     @property
     def dimension(self) -> int:
         """Number of directions."""
         return int(self.eigenvalues.size)
 
-    @property
-    def deviations(self) -> FloatArray:
-        """All Δ_b, shape (k, d, d)."""
-        return self.spread.stack()
-
     def sandwich(self, X: FloatArray) -> FloatArray:
         """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
-        return self.spread.sandwich(X)
+        return self.deviations.sandwich(X)
+
+    def step(self, X: FloatArray, step: Step, noise: FloatArray | float = 0.0) -> FloatArray:
+        """Moments (..., 2d, 2d) after an independent draw, with so much other gradient noise."""
+        d = self.dimension
+        moved = carry(X, self.eigenvalues, step)
+        add_gradient_noise(moved, self.sandwich(X[..., :d, :d]) + noise, step)
+        return moved
+
+    def operator(self, method: Scalars) -> Operator:
+        """X ↦ mean_b A_b X A_bᵀ on moments (..., 2d, 2d)."""
+        step = constant_step(method)
+        return lambda X: self.step(symmetric(X), step)
 
     def restricted(self, kept: npt.ArrayLike) -> SecondMoments:
         """The same sum seen in some of the directions only, given by their indices."""
         which = np.asarray(kept, dtype=np.intp)
         return SecondMoments(
             self.eigenvalues[which],
-            self.spread.restricted(which),
+            self.deviations.restricted(which),
             gradients=self.gradients[:, which],
             basis=self.basis[:, which],
         )
@@ -208,12 +177,7 @@ class SecondMoments:
         if not self.gradients.any():
             return np.zeros((self.dimension,) * 3)
 
-        return self.spread.third(self.gradients)
-
-    @property
-    def table(self) -> FloatArray:
-        """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
-        return self._loop.table
+        return self.deviations.third(self.gradients)
 
     @cached_property
     def natural_step(self) -> float:
@@ -229,30 +193,23 @@ class SecondMoments:
 
     def mean_rate(self, method: Method) -> float:
         """Spectral radius with exact gradients, in closed form: eigenvalues may be double."""
-        scalars = one_method(method)
-        parameters = (np.float64(v) for v in scalars)
+        parameters = (np.float64(v) for v in one_method(method))
         return float(np.max(block_radius(self.eigenvalues, *parameters)))
 
     def growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
         """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ.
 
-        To ``tolerance`` times its distance from 1.
+        To ``tolerance`` times its distance from 1. At huge condition numbers rounding may keep it
+        from settling; :meth:`growth_limits` then gives limits that hold, in far more time.
         """
-        return self._solved(method, tolerance, NEVER).root.value
-
-    def sought_growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
-        """The growth as a search of parameters needs it: where it does not settle, unchecked.
-
-        At huge condition numbers rounding keeps a guess from settling; limits that hold take far
-        longer than the guess, and a search looks at hundreds of methods.
-        """
-        return self._search(method, tolerance, NEVER, checked=False).root.value
+        return self._solved(method, tolerance, NEVER).value
 
     def growth_limits(
         self, method: Method, *, tolerance: float = TOLERANCE, deadline: Deadline = NEVER
     ) -> Root:
         """The growth with limits that hold, also where the search was ended early."""
-        return self._solved(method, tolerance, deadline).root
+        solution = self._solved(method, tolerance, deadline)
+        return growth_limits(self._blocks(method), self._loop, solution)
 
     def is_stable(self, method: Method) -> bool:
         """Whether the growth is below 1, by one look at λ = 1."""
@@ -263,107 +220,110 @@ class SecondMoments:
 
         It scales with the disagreement; known more sharply the closer it is to 1.
         """
-        kappa = response(self.eigenvalues, method, 1.0)[0]
+        kappa = self._blocks(method).noise_response(1.0)
         return self._loop.radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
 
     def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Perron:
         """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
         solution = self._solved(method, tolerance, NEVER)
-        value = solution.root.value
-        mean_value = solution.mean_value
+        value = solution.value
         kappa = solution.response
-        M = solution.M
-        X = kappa * M
+        X = kappa * solution.M
         X = X / np.trace(X)
 
         # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
         U = self._loop.radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
-        push = float(np.vdot(U, self.sandwich(X)))
-        V = U / push if push > 0.0 else np.zeros_like(U)
+        total = float(np.vdot(U, self.sandwich(X)))
+        V = U / total if total > 0.0 else np.zeros_like(U)
+        return Perron(value, solution.mean_value, X, V, self._slope(method, solution))
 
-        # c N has growth λ where r(λ) = 1/c: d log λ/d log c = -1/(d log r/d log λ). The radius r
-        # changes on the scale of the distance to the growth of the mean: a tenth of that is close.
-        share = 0.1 * (1.0 - mean_value / value)
+    def _slope(self, method: Method, solution: GrowthSolution) -> float:
+        """D log λ / d log c for the sandwich c N, whose growth λ is where r(λ) = 1/c."""
+        # The radius r changes on the scale of the distance to the growth of the mean: a tenth of
+        # that is close.
+        share = 0.1 * (1.0 - solution.mean_value / solution.value)
         if share < 1e-10:
-            return Perron(value, mean_value, X, V, 0.0)
+            return 0.0
 
-        further = response(self.eigenvalues, method, value * (1.0 + share))[0]
-        near = self._loop.radius(further, M, 1e-4)[0]
-        here = self._loop.radius(kappa, M, 1e-4)[0]
+        further = self._blocks(method).noise_response(solution.value * (1.0 + share))
+        near = self._loop.radius(further, solution.M, 1e-4)[0]
+        here = self._loop.radius(solution.response, solution.M, 1e-4)[0]
         fall = math.inf
         if near > 0.0 and here > 0.0:
             fall = math.log(here / near) / math.log1p(share)
 
-        return Perron(value, mean_value, X, V, 1.0 / fall if fall > 0.0 else 0.0)
+        return 1.0 / fall if fall > 0.0 else 0.0
 
     def shares(self, perron: Perron) -> FloatArray:
         """Share of each Δ_b in what the deviations add, before its weight; shape (k,)."""
-        return self.spread.pulls(perron.moments, perron.weights)
+        return self.deviations.traces(perron.moments, perron.weights)
 
     def stationary(self, method: Method) -> FloatArray | None:
         """E[(y - x*)(y - x*)ᵀ] that the gradients at x* leave; None where it is not finite."""
         full = self.stationary_state(method)
-        return None if full is None else full[0]
+        return None if full is None else full[: self.dimension, : self.dimension]
 
     def stationary_state(self, method: Method) -> FloatArray | None:
-        """Stationary E rrᵀ, E rvᵀ, E vvᵀ, shape (3, d, d); None where they are not finite.
+        """Stationary E[s sᵀ], shape (2d, 2d); None where it is not finite.
 
         The gradients' second moment M = S + N(X) answers with E rrᵀ = κ∘M, κ at λ = 1, so that
         M = S + N(κ∘M) is left to solve.
         """
-        from scipy.sparse.linalg import LinearOperator, gmres
-
         if self.mean_rate(method) >= 1.0:
             return None
 
-        kappa = response(self.eigenvalues, method, 1.0)
         d = self.dimension
-        S = self.gradient_covariance
-        M = S
-        if self.spread.largest > 0.0 and S.any():
-
-            def residual(v: FloatArray) -> FloatArray:
-                X = v.reshape(d, d)
-                return np.asarray((X - self.sandwich(kappa[0] * X)).ravel())
-
-            operator = LinearOperator((d * d, d * d), matvec=residual, dtype=np.float64)
-            solved, failed = gmres(
-                operator, S.ravel(), rtol=1e-11, atol=0.0, restart=60, maxiter=20
-            )
-            if failed:
-                return None
-            M = np.asarray(solved).reshape(d, d)
-
-        X = kappa * M
-        if np.min(np.diag(X[0])) < 0.0:
+        response = self._blocks(method).noise_response(1.0, (0, 1))
+        M: FloatArray | None = self.gradient_covariance
+        if self.deviations.largest > 0.0 and self.gradients.any():
+            M = fixed_point(self._loop.map(response[:d, :d]), self.gradient_covariance)
+        if M is None:
             return None
 
-        rr = 0.5 * (X[0] + X[0].T)
-        vv = 0.5 * (X[3] + X[3].T)
-        return np.stack([rr, X[1], vv])
+        X = symmetric(response * np.tile(M, (2, 2)))
+        return None if np.diag(X)[:d].min() < 0.0 else X
 
-    def excess(self, X: FloatArray) -> float:
-        """E f(y) - f* = ½ tr(Λ X) of moments X = E[(y - x*)(y - x*)ᵀ], exact for quadratics."""
-        return float(0.5 * np.diag(X) @ self.eigenvalues)
+    def _blocks(self, method: Method) -> MeanBlocks:
+        return MeanBlocks(self.eigenvalues, Method(*one_method(method)))
 
     def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> GrowthSolution:
         key = one_method(method)
         known = self._solutions.get(key)
         if known is None or known.tolerance > tolerance:
-            known = self._search(method, tolerance, deadline)
-            self._solutions[key] = known
+            if len(self._solutions) >= _REMEMBERED:
+                self._solutions.clear()
+            known = self._solutions[key] = search_growth(
+                self._blocks(method),
+                self._loop,
+                mean_value=self.mean_rate(method) ** 2,
+                tolerance=tolerance,
+                deadline=deadline,
+            )
 
         return known
 
-    def _search(
-        self, method: Method, tolerance: float, deadline: Deadline, *, checked: bool = True
-    ) -> GrowthSolution:
-        return search_growth(
-            self.eigenvalues,
-            self._loop,
-            method,
-            mean_value=self.mean_rate(method) ** 2,
-            tolerance=tolerance,
-            deadline=deadline,
-            checked=checked,
-        )
+
+def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
+    """Growth of E‖s‖² per step of many methods, in the shape of their parameters.
+
+    As :meth:`SecondMoments.growth`, with a fixed number of guesses and products for all: right to
+    about 1e-3 for all but one in a hundred methods, and for all with up to four directions. It
+    shows where valleys are.
+
+    Examples
+    --------
+    >>> moments = SecondMoments.of(np.array([[[1.0]], [[3.0]]]))
+    >>> growth_plane(moments, Method([0.1, 0.5])).round(4).tolist()
+    [0.65, 0.25]
+    """
+    alpha, beta, gamma = np.broadcast_arrays(method.alpha, method.beta, method.gamma)
+    out = np.empty(alpha.size)
+    step = max(1, _PLANE_PAIRS // moments.dimension**2)
+    for first in range(0, alpha.size, step):
+        part = slice(first, first + step)
+        a, b, g = (values.ravel()[part] for values in (alpha, beta, gamma))
+        rates = block_radius(moments.eigenvalues, a[:, None], b[:, None], g[:, None])
+        mean_values = np.max(rates, axis=1) ** 2
+        out[part] = search_growths(moments.eigenvalues, moments._loop, Method(a, b, g), mean_values)
+
+    return out.reshape(alpha.shape)

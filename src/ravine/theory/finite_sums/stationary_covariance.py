@@ -11,16 +11,17 @@ from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
+from ravine.theory.finite_sums.mean_problem import MeanBlocks, mean_resolvent
 from ravine.theory.finite_sums.mean_square import mean_square_growth
-from ravine.theory.finite_sums.pairs import mean_resolvent, response
-from ravine.theory.finite_sums.positive_map import Operator
+from ravine.theory.finite_sums.moments import symmetric
+from ravine.theory.finite_sums.positive_map import fixed_point
 from ravine.theory.finite_sums.rules import last_term_map
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Scalars, Terms, hessian_stack, one_method
 from ravine.values import Value
 
 _DENSE = 400
-"""Unknowns up to which the linear system is written out: a hundredth of a second."""
+"""Unknowns up to which the means of all terms are one linear system."""
 _ZERO_MEAN = 1e-8
 """Mean of the gradients, over the largest, up to which it is rounding of a zero."""
 
@@ -122,35 +123,27 @@ def stationary_covariance(
     n, d = z.shape
     # Equal Hessians may come with different gradients, so that every term stands for itself.
     terms = Terms(stack, np.ones(n), np.arange(n))
-    lifted = terms if not terms.shared else replace(terms, hessians=stack[:, :, None] * np.eye(d))
-    last_term = last_term_map(lifted, scalars, rule)
-    if last_term is None and not rule.traits.independent:
+    if rule.traits.by_epoch:
         raise Refusal("sampling", "iid or iid-no-repeat", rule.value, "simulate the other orders")
     if not rule.traits.may_repeat and n < 2:
         raise Refusal("hessians", "two terms or more", "one", "use sampling='iid'")
 
     root = mean_square_growth(terms, scalars, rule)
     assert root is not None
-    nothing = StationaryCovariance(
-        np.full((2 * d, 2 * d), np.inf), np.full(2 * d, np.inf), root.value, np.inf
-    )
-    if root.value >= 1.0:
-        return nothing
+    full = None
+    mean = np.zeros(2 * d)
+    if root.value < 1.0 and rule.traits.independent:
+        full = _shared(terms, z, method) if terms.shared else _independent(terms, z, method)
+    elif root.value < 1.0:
+        full, mean = _no_repeat(terms, z, scalars)
+
+    if full is None:
+        infinite = np.full((2 * d, 2 * d), np.inf), np.full(2 * d, np.inf)
+        return StationaryCovariance(*infinite, root.value, np.inf)
 
     whole = np.diag(stack.mean(axis=0)) if terms.shared else stack.mean(axis=0)
-    if last_term is None:
-        X = _shared(terms, z, method) if terms.shared else _independent(terms, z, method)
-        if X is None:
-            return nothing
-        mean = np.zeros(2 * d)
-    else:
-        try:
-            X, mean = _no_repeat(lifted, z, scalars, last_term)
-        except np.linalg.LinAlgError:  # the growth is 1 to rounding, and was computed as less
-            return nothing
-
-    excess = float(0.5 * np.sum(whole * X[0]))
-    return StationaryCovariance(_full(X), mean, root.value, excess)
+    excess = float(0.5 * np.sum(whole * full[:d, :d]))
+    return StationaryCovariance(full, mean, root.value, excess)
 
 
 def _checked_gradients(gradients: npt.ArrayLike, stack: FloatArray) -> FloatArray:
@@ -171,7 +164,11 @@ def _independent(terms: Terms, z: FloatArray, method: Method) -> FloatArray | No
     """Moments under independent draws, in the eigenvectors of the mean Hessian and back."""
     moments = SecondMoments.of(terms.hessians, z)
     X = moments.stationary_state(method)
-    return None if X is None else np.asarray(moments.basis @ X @ moments.basis.T)
+    if X is None:
+        return None
+
+    turn = np.kron(np.eye(2), moments.basis)
+    return symmetric(turn @ X @ turn.T)
 
 
 def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
@@ -184,72 +181,58 @@ def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
     away = terms.hessians - first
     C = away.T @ away / terms.n
     S = z.T @ z / terms.n
-    kappa = response(first, method, 1.0)
-    M = S / (1.0 - C * kappa[0])
-    X = kappa * M
-    return np.asarray(X[[0, 1, 3]])
+    response = MeanBlocks(first, method).noise_response(1.0, (0, 1))
+    d = first.size
+    M = S / (1.0 - C * response[:d, :d])
+    return symmetric(response * np.tile(M, (2, 2)))
 
 
 def _no_repeat(
-    terms: Terms, z: FloatArray, method: Scalars, last_term: Operator
-) -> tuple[FloatArray, FloatArray]:
+    terms: Terms, z: FloatArray, method: Scalars
+) -> tuple[FloatArray | None, FloatArray]:
     """Moments and mean under iid sampling without repeat, by the lift over the last term."""
     n, d = z.shape
+    if terms.shared:
+        terms = replace(terms, hessians=terms.hessians[:, :, None] * np.eye(d))
+
     A = systems(terms.hessians, *method)
     Gz = method.alpha * np.concatenate([(1.0 + method.gamma) * z, z], axis=1)
-
-    def others(m: FloatArray) -> FloatArray:
-        return np.asarray((m.sum(axis=-2, keepdims=True) - m) / (n - 1.0))
-
-    m = _solve(lambda m: (A @ others(m)[..., None])[..., 0], -Gz / n)
-    drift = (A @ others(m)[..., None])[..., 0]
+    mean_of_others = _mean_before(A, Gz)
+    drift = (A @ mean_of_others[..., None])[..., 0]
     cross = drift[:, :, None] * Gz[:, None, :]
-    both = Gz[:, :, None] * Gz[:, None, :] / n - cross - np.swapaxes(cross, 1, 2)
-    right = np.stack([both[:, :d, :d], both[:, :d, d:], both[:, d:, d:]], axis=1)
+    right = Gz[:, :, None] * Gz[:, None, :] / n - cross - np.swapaxes(cross, 1, 2)
 
     values, turn = np.linalg.eigh(terms.hessians.mean(axis=0))
-    resolve = mean_resolvent(values, method, shares=np.full(n, 1.0 / n))
+    resolvent = mean_resolvent(values, Method(*method), shares=np.full(n, 1.0 / n))
+    turn = np.kron(np.eye(2), turn)
 
     def guide(B: FloatArray) -> FloatArray:
         """Roughly the solution: what the mean Hessian alone would answer."""
-        return np.asarray(turn @ resolve.apply(1.0, turn.T @ B @ turn) @ turn.T)
+        return np.asarray(turn @ resolvent.apply(1.0, turn.T @ B @ turn) @ turn.T)
 
-    X = _solve(last_term, right, guide)
-    return X.sum(axis=0), m.sum(axis=0)
-
-
-def _solve(apply: Operator, right: FloatArray, guide: Operator | None = None) -> FloatArray:
-    """Solve X = apply(X) + right; ``guide`` maps a right side to roughly its solution."""
-    size = right.size
-    shape = right.shape
-    if size <= _DENSE:
-        rows = apply(np.eye(size).reshape(size, *shape)).reshape(size, size)
-        return np.asarray(np.linalg.solve(np.eye(size) - rows.T, right.ravel()).reshape(shape))
-
-    from scipy.sparse.linalg import LinearOperator, gmres
-
-    def operator(matvec: Operator) -> LinearOperator:
-        return LinearOperator((size, size), matvec=matvec, dtype=np.float64)
-
-    X, failed = gmres(
-        operator(lambda v: v - apply(v.reshape(shape)).ravel()),
-        right.ravel(),
-        M=None if guide is None else operator(lambda v: guide(v.reshape(shape)).ravel()),
-        rtol=1e-12,
-        atol=0.0,
-        restart=60,
-        maxiter=20,
-    )
-
-    if failed:
+    mean = (drift - Gz / n).sum(axis=0)
+    try:
+        X = fixed_point(last_term_map(terms, method), right, guide)
+    except np.linalg.LinAlgError:  # the growth is 1 to rounding, and was computed as less
+        return None, mean
+    if X is None:
         rule = "one whose growth keeps clear of 1"
         raise Refusal("method", rule, "moments that do not converge", "take a shorter step")
 
-    return np.asarray(X).reshape(shape)
+    return X.sum(axis=0), mean
 
 
-def _full(X: FloatArray) -> FloatArray:
-    """The (2d, 2d) matrix of three blocks."""
-    rr, rv, vv = X
-    full = np.block([[rr, rv], [rv.T, vv]])
-    return np.asarray(0.5 * (full + full.T))
+def _mean_before(A: FloatArray, Gz: FloatArray) -> FloatArray:
+    """m̄_j = Σ_{i≠j} m_i / (n-1) of the means m_j = A_j m̄_j - Gz_j / n, shape (n, 2d)."""
+    n, size = Gz.shape
+    if n * size <= _DENSE:
+        others = (1.0 - np.eye(n)) / (n - 1.0)
+        system = np.einsum("ji,jab->jaib", others, A).reshape(n * size, n * size)
+        m = np.linalg.solve(np.eye(n * size) - system, -Gz.ravel() / n).reshape(n, size)
+        return np.asarray((m.sum(axis=0) - m) / (n - 1.0))
+
+    # (A_j + (n-1) I) m̄_j = m + Gz_j / n with m = Σ_i m_i, and Σ_j m̄_j = m.
+    inverse = np.linalg.inv(A + (n - 1.0) * np.eye(size))
+    driven = (inverse @ Gz[..., None])[..., 0] / n
+    m = np.linalg.solve(np.eye(size) - inverse.sum(axis=0), driven.sum(axis=0))
+    return np.asarray(inverse @ m + driven)

@@ -1,4 +1,4 @@
-"""A finite sum as its mini-batch Hessians: the distinct ones, how often and in which order."""
+"""What is asked of a finite sum: its distinct Hessians and their order, one method, a sense."""
 
 from __future__ import annotations
 
@@ -10,11 +10,37 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, real
+from ravine.choices import Choice
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
 
 _SHAPES = "of shape (n, d, d), or (n, d) when all terms share eigenvectors"
 _REMEDY = "stack one symmetric Hessian for each mini-batch"
+
+
+class Sense(Choice):
+    """What is followed from step to step: one path, the mean norm, or the mean squared norm.
+
+    Every function that takes a sense accepts a member or its value.
+
+    Examples
+    --------
+    >>> Sense("mean-square").sentence
+    'the factor by which E‖y - x*‖² changes per step'
+    """
+
+    ALMOST_SURE = (
+        "almost-sure",
+        "the factor by which ‖y - x*‖ changes per step along almost every path",
+    )
+    MEAN = "mean", "the factor by which E‖y - x*‖ changes per step"
+    MEAN_SQUARE = "mean-square", "the factor by which E‖y - x*‖² changes per step"
+
+    @property
+    def power(self) -> int:
+        """Power of the norm that is averaged; a path, which is not averaged, counts as 1."""
+        return 2 if self is Sense.MEAN_SQUARE else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +87,10 @@ class Scalars(NamedTuple):
 
 def one_method(method: Method) -> Scalars:
     """Refuse a method that stands for a whole plane of parameters."""
+    if isinstance(method, LinearMethod):
+        known = "run it, or ask for iid_rate and worst_case_rate"
+        raise Refusal("method", "a Method for a given sum", "a LinearMethod", known)
+
     remedy = "give one method at a time"
     return Scalars(
         one_number("alpha", method.alpha, remedy=remedy),

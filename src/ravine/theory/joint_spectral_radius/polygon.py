@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.compilation import kept
+from ravine.compilation import cached_njit
 from ravine.theory.joint_spectral_radius import half_polygon, pair_words
 from ravine.theory.joint_spectral_radius.half_polygon import add, gauge, upper
 from ravine.theory.joint_spectral_radius.pair_words import (
@@ -324,12 +324,10 @@ def sweep(
 @cache
 def compiled_sweep() -> Callable[..., None]:
     """``sweep`` as machine code that releases the interpreter lock; numba is imported here."""
-    from numba import njit
     from numba.extending import register_jitable
 
     own = (_keep_polygon, _start, _grow, _norm, _ancestry, bracket_pair)
     for function in (*pair_words.COMPILED, *half_polygon.COMPILED, *own):
         register_jitable(function)
 
-    driver: Callable[..., None] = njit(nogil=True)(sweep)
-    return kept(driver)
+    return cached_njit(sweep, nogil=True)

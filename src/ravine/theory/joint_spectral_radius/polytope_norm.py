@@ -18,8 +18,6 @@ from ravine.theory.joint_spectral_radius.products import EPS
 
 Indices = npt.NDArray[np.intp]
 
-_STEPS = 400
-"""Most exchanges of one linear programme: a few times n is the rule."""
 _REFRESH = 16
 """Exchanges after which the inverse of a basis is computed afresh: rounding piles up."""
 _OPTIMAL = 1e-13
@@ -34,6 +32,10 @@ class Hull(ABC):
     vertices: FloatArray
     columns: FloatArray
     costs: FloatArray
+    exchanges: int
+    """Most exchanges of one linear programme: a few times n is the rule."""
+    symmetric: bool
+    """Whether the columns are the vertices and, after them, their negatives."""
 
     @abstractmethod
     def __init__(self, vertices: FloatArray) -> None:
@@ -68,7 +70,7 @@ class Hull(ABC):
         weights = np.maximum(np.einsum("kij,jk->ki", inverse, points), 0.0)
         active = np.arange(points.shape[1])
 
-        for exchange in range(_STEPS):
+        for exchange in range(self.exchanges):
             if exchange % _REFRESH == _REFRESH - 1:
                 self._refresh(points, basis, active, inverse, weights)
             cost = self.costs[basis[active]]
@@ -116,8 +118,13 @@ class Hull(ABC):
         except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
             return
 
-        inverse[active] = fresh
-        weights[active] = np.maximum(np.einsum("kij,jk->ki", fresh, points[:, active]), 0.0)
+        made = np.einsum("kij,jk->ki", fresh, points[:, active])
+        flipped = (made < 0.0) & self.symmetric
+        half = self.vertices.shape[1]
+        # A weight whose sign was rounding: the vertex is replaced by its negative.
+        basis[active] = np.where(flipped, (basis[active] + half) % (2 * half), basis[active])
+        inverse[active] = np.where(flipped[:, :, None], -fresh, fresh)
+        weights[active] = np.maximum(np.where(flipped, -made, made), 0.0)
 
     def _least(self, dual: FloatArray, points: FloatArray) -> FloatArray:
         """Lower bounds of the norms: a dual solution, scaled until it is feasible."""
@@ -144,6 +151,9 @@ class Hull(ABC):
 
 class SymmetricHull(Hull):
     """The hull of the vertices and their negatives, which is a norm for all of R^n."""
+
+    exchanges = 120
+    symmetric = True
 
     def __init__(self, vertices: FloatArray) -> None:
         self.vertices = vertices
@@ -208,6 +218,9 @@ class PositiveHull(Hull):
     vertices than a norm for all of R^n: whatever is below a vertex is inside for free. The
     downward directions -e_i are free columns; the mean of the vertices is one column more.
     """
+
+    exchanges = 400
+    symmetric = False
 
     def __init__(self, vertices: FloatArray) -> None:
         n, m = vertices.shape

@@ -13,7 +13,7 @@ from ravine.theory.ladder.rates import contraction, spectral_radius, stable
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.ladder.safety import safe_momentum, safe_step
 from ravine.theory.ladder.step_limits import adam_limit, largest_step
-from ravine.theory.ladder.transfer import CircleRate, LinearMethod, circle_rate
+from ravine.theory.ladder.transfer import CircleRate, circle_rate
 from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Certificate",
     "CircleRate",
     "Ladder",
-    "LinearMethod",
     "Rung",
     "adam_limit",
     "certificate",

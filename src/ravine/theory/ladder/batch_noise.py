@@ -24,6 +24,10 @@ class BatchNoise:
     least: Real
     most: Real
 
+    def variance(self, eigenvalue: Real) -> Real:
+        """V(λ)."""
+        return self.known + self.share * (eigenvalue - self.least) * (self.most - eigenvalue)
+
     def shape_with(self, **named: Real) -> tuple[int, ...]:
         """The common shape of its numbers and the named ones; refuses what does not fit."""
         return broadcast(

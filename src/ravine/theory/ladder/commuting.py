@@ -37,7 +37,7 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
     radius of a product, to the power one over its length; the upper bound is the norm of both
     ends in the norm of an invariant polygon, or :func:`ravine.worst_case_rate` where that is less.
 
-    At the usual parameters the value is 4^(1/5) (1 - 1/√Q) for every Q, attained by four steps
+    At the standard parameters the value is 4^(1/5) (1 - 1/√Q) for every Q, attained by four steps
     with mu and one with L: there, and wherever a polygon closes at the radius of its product,
     both bounds agree to rounding. Where the worst-case rate equals the spectral radius, both are
     that number. The bounds respect spectral_radius <= lower <= upper <= worst_case_rate.

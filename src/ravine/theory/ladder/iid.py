@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
+from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
 from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
 from ravine.theory.ladder.rates import spectral_radius, stable
-from ravine.theory.noise.error_quantity import ErrorQuantity
 
 _ZERO = np.float64(0.0)
 _FEW = 64
@@ -32,7 +34,7 @@ _CHUNK = 16384
 @overflow_allowed
 def iid_rate(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     L_max: npt.ArrayLike | None = None,
     batch_size: npt.ArrayLike = 1,
@@ -46,14 +48,15 @@ def iid_rate(
     with h of mean alpha λ and variance alpha² V(λ), V(λ) = (λ - mu_min)(L_max - λ)/b: exact, and
     attained by a sum in one dimension whose terms have curvature mu_min or L_max. Below 1 iff V(λ)
     Var y(λ) < 1 for all λ, with Var y of unit noise. It lies between :func:`spectral_radius` and
-    the :func:`worst_case_rate` of terms with curvature in [mu, L_max].
+    the :func:`worst_case_rate` of terms with curvature in [mu_min, L_max].
 
     Parameters
     ----------
     curvature
         Curvature of the whole objective, the mean over the terms.
     method
-        The whole family; arrays broadcast.
+        The whole family; arrays broadcast. Or one ``LinearMethod`` of any memory, with single
+        values of everything else.
     L_max
         Largest curvature of a single term or sample, at least L. L unless given.
     batch_size
@@ -87,6 +90,8 @@ def iid_rate(
         mu_min=mu_min,
         rows=rows,
     )
+    if isinstance(method, LinearMethod):
+        return np.float64(Loop(curvature, method, noise).growth())
 
     return _rate(curvature, method, noise)
 
@@ -143,7 +148,7 @@ def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
 @overflow_allowed
 def smallest_stable_batch(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     L_max: npt.ArrayLike | None = None,
     mu_min: npt.ArrayLike | None = None,
@@ -156,7 +161,7 @@ def smallest_stable_batch(
 
     b* = max over λ in [mu, L] of (λ - mu_min)(L_max - λ) Var y(λ), with Var y the stationary
     variance of unit noise: every larger batch converges in mean square, and for every smaller one
-    some sum in one dimension with this curvature diverges. At the usual Nesterov parameters of
+    some sum in one dimension with this curvature diverges. At the standard Nesterov parameters of
     the whole objective b* is about (L_max/L) √Q/4.
 
     Parameters
@@ -181,7 +186,12 @@ def smallest_stable_batch(
     >>> round(float(smallest_stable_batch(c, nesterov(c), L_max=100_000)), 3)
     251.309
     """
-    size = _safety_ratio(curvature, method, batch_noise(curvature, L_max=L_max, mu_min=mu_min))
+    noise = batch_noise(curvature, L_max=L_max, mu_min=mu_min)
+    if isinstance(method, LinearMethod):
+        size: Real = np.float64(Loop(curvature, method, noise).stable_batch())
+    else:
+        size = _safety_ratio(curvature, method, noise)
+
     if rows is None:
         return size
 
@@ -218,7 +228,7 @@ def is_mean_square_safe(
 @overflow_allowed
 def iid_noise_floor(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     sigma2: npt.ArrayLike = 1.0,
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
@@ -265,6 +275,10 @@ def iid_noise_floor(
         mu_min=mu_min,
         rows=rows,
     )
+
+    if isinstance(method, LinearMethod):
+        objective = kind is ErrorQuantity.OBJECTIVE
+        return level * Loop(curvature, method, noise).noise_floor(objective=objective)
 
     safe = is_mean_square_safe(curvature, method, noise)
     low, high, denominator, gain, spread = _at_one(curvature, method, noise)

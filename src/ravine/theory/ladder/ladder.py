@@ -9,18 +9,19 @@ import numpy as np
 
 from ravine.arguments import one_number, overflow_allowed
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batches import Batches
-from ravine.theory.ladder.iid import critical_batch_size
+from ravine.theory.ladder.iid import iid_noise_floor, smallest_stable_batch
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.values import Value
 
-_USUAL = {
-    "usual Nesterov parameters": nesterov,
+_STANDARD = {
+    "standard Nesterov parameters": nesterov,
     "SGD at 2/(mu + L)": sgd,
     "gradient descent at 1/L": gradient_descent,
     "Polyak's heavy ball": heavy_ball,
@@ -36,9 +37,9 @@ class Ladder(Value):
     """
 
     curvature: Curvature
-    method: Method
+    method: Method | LinearMethod
     rates: Mapping[str, Bracket]
-    """Growth per step on every rung, in the order of ``ravine.theory.ladder.rungs.RUNGS``."""
+    """Rate per step on every rung that the method has, in the order of ``RUNGS``."""
     noise_coefficient: float
     """Stationary E‖y - x*‖² for unit noise variance, in the worst direction; may be infinite."""
     sgd_noise_coefficient: float
@@ -46,7 +47,9 @@ class Ladder(Value):
     batches: Batches
     """What the rungs from the second on know of single terms and batches."""
     critical_batch_size: float
-    """Batches must be larger to be mean-square safe on every such problem; may be infinite."""
+    """Smallest batch size that is stable in mean square on every such problem; may be infinite."""
+    called: str | None = None
+    """A name for the method, where it has one of its own."""
 
     @property
     def spectral_radius(self) -> float:
@@ -76,8 +79,13 @@ class Ladder(Value):
     @property
     def name(self) -> str:
         """The name of the parameters where they are well-known ones, else the family's."""
-        for name, usual in _USUAL.items():
-            if _same(self.method, usual(self.curvature)):
+        if self.called is not None:
+            return self.called
+        if isinstance(self.method, LinearMethod):
+            return f"linear method of memory {self.method.memory}"
+
+        for name, standard in _STANDARD.items():
+            if _same(self.method, standard(self.curvature)):
                 return name
 
         if not self.method.is_nesterov:
@@ -95,17 +103,19 @@ class Ladder(Value):
                 f"{self._remedy()}"
             )
 
-        noise = f"converges for additive noise at {_shrinks(self.spectral_radius)} a step"
+        noise = f"converges with additive noise at rate {_shrinks(self.spectral_radius)} per step"
         worst = self.worst_case_rate
         if worst < 1.0:
             return (
                 f"{name}: {noise}, and is certain to converge on every finite sum, in every "
-                f"order, at {_shrinks(worst)} a step or faster."
+                f"order, at rate {_shrinks(worst)} per step or faster."
             )
 
+        shared = [] if isinstance(self.method, LinearMethod) else [self._shared()]
+        sentences = [self._independent(), *shared, self._remedy()]
         return (
-            f"{name}: {noise}; can diverge when mini-batches disagree: worst case "
-            f"{_growth(worst)}. {self._independent()} {self._shared()} {self._remedy()}"
+            f"{name}: {noise}; can diverge when mini-batches disagree: in the worst case it "
+            f"{_growth(worst)}. {' '.join(sentences)}"
         )
 
     def _repr_html_(self) -> str:
@@ -113,6 +123,7 @@ class Ladder(Value):
         rows = [
             (rung.title, f"{float(self.rates[rung.key].upper):.6g}", rung.holds_for)
             for rung in RUNGS
+            if rung.key in self.rates
         ]
         return card(
             f"{self.name[0].upper()}{self.name[1:]}, Q = {float(self.curvature.Q):.6g}",
@@ -124,16 +135,16 @@ class Ladder(Value):
     def _independent(self) -> str:
         """One sentence on batches that are drawn independently."""
         size = self.batches.batch_size
-        batches = "Single terms" if size == 1 else f"Batches of {size:g}"
+        batches = "Single samples" if size == 1 else f"Batches of {size:g}"
         if self.iid_rate < 1.0:
             return (
-                f"{batches} drawn independently are safe in mean square, at "
-                f"{_shrinks(self.iid_rate)} a step or faster."
+                f"{batches} drawn independently converge in mean square, at rate "
+                f"{_shrinks(self.iid_rate)} per step or faster."
             )
 
         return (
-            f"{batches} drawn independently are not enough to be safe: that takes more than "
-            f"{_count(self.critical_batch_size)} in a batch."
+            f"{batches} drawn independently can diverge in mean square; batches larger than "
+            f"{_count(self.critical_batch_size)} are safe."
         )
 
     def _shared(self) -> str:
@@ -163,9 +174,12 @@ class Ladder(Value):
         terms = self.batches.terms(self.curvature)
         step = float(sgd(terms).alpha)
         rate = float(worst_case_rate(terms, sgd(terms)))
-        advice = f"SGD with alpha = {step:.4g} is certain, at {_shrinks(rate)} a step"
-        beta = float(self.method.beta)
-        if self.method.is_nesterov and 0.0 < beta < 1.0:
+        advice = (
+            f"SGD with alpha = {step:.4g} is certain to converge, at rate {_shrinks(rate)} per step"
+        )
+        method = self.method
+        if isinstance(method, Method) and method.is_nesterov and 0.0 < method.beta < 1.0:
+            beta = float(method.beta)
             longest = float(safe_step(terms.L, beta))
             advice += f"; so is any alpha < {longest:.4g} at this momentum"
 
@@ -175,7 +189,7 @@ class Ladder(Value):
 @overflow_allowed
 def ladder(
     curvature: Curvature,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     L_max: float | None = None,
     batch_size: float = 1,
@@ -186,7 +200,8 @@ def ladder(
     Parameters
     ----------
     curvature, method
-        Single values. Unless L_max is given every term of the sum has this curvature.
+        Single values. Unless L_max is given every term of the sum has this curvature. A
+        ``LinearMethod`` has the rungs that are known for any memory.
     L_max, batch_size, mu_min
         Curvature of single terms and size of the batches, as in :func:`ravine.iid_rate`. The rungs
         for any order are then those of terms with curvature in [mu_min, L_max].
@@ -196,17 +211,15 @@ def ladder(
     >>> from ravine import Curvature, nesterov
     >>> c = Curvature(0.05, 100)
     >>> print(ladder(c, nesterov(c)).verdict[:88])
-    Usual Nesterov parameters: converges for additive noise at 0.9776 a step; can diverge wh
+    Standard Nesterov parameters: converges with additive noise at rate 0.9776 per step; can
     """
-    # Here, because the moments stand on the rates: neither room could be loaded first otherwise.
-    from ravine.theory.noise.moments import exact_noise_coefficient
-
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
     for name in ("mu", "L"):
         one_number(name, getattr(curvature, name), remedy=remedy)
 
-    for name in ("alpha", "beta", "gamma"):
-        one_number(name, getattr(method, name), remedy=remedy)
+    if isinstance(method, Method):
+        for name in ("alpha", "beta", "gamma"):
+            one_number(name, getattr(method, name), remedy=remedy)
 
     batches = Batches(
         L_max=None if L_max is None else one_number("L_max", L_max, remedy=remedy),
@@ -214,16 +227,20 @@ def ladder(
         mu_min=None if mu_min is None else one_number("mu_min", mu_min, remedy=remedy),
     )
 
-    limit = critical_batch_size(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
+    limit = smallest_stable_batch(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
 
     return Ladder(
         curvature,
         method,
         batches=batches,
         critical_batch_size=float(limit),
-        rates={rung.key: rung.rate(curvature, method, batches) for rung in RUNGS},
-        noise_coefficient=float(exact_noise_coefficient(curvature, method)),
-        sgd_noise_coefficient=float(exact_noise_coefficient(curvature, sgd(curvature))),
+        rates={
+            rung.key: rung.rate(curvature, method, batches)
+            for rung in RUNGS
+            if rung.any_memory or isinstance(method, Method)
+        },
+        noise_coefficient=float(iid_noise_floor(curvature, method, variance=0.0)),
+        sgd_noise_coefficient=float(iid_noise_floor(curvature, sgd(curvature), variance=0.0)),
     )
 
 
@@ -245,6 +262,6 @@ def _count(size: float) -> str:
 def _growth(rate: float) -> str:
     """A rate of one or more as words."""
     if rate < 1.001:
-        return f"grows by 1 + {rate - 1.0:.2g} a step" if rate > 1.0 else "does not shrink"
+        return f"grows by 1 + {rate - 1.0:.2g} per step" if rate > 1.0 else "does not shrink"
 
-    return f"grows by {rate:.4g} a step"
+    return f"grows by {rate:.4g} per step"

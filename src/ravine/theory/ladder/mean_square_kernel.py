@@ -244,13 +244,11 @@ _COMPILED: Sequence[Callable[..., object]] = (
 @cache
 def compiled_sweep() -> Callable[..., None]:
     """``sweep`` as machine code that releases the interpreter lock; numba is imported here."""
-    from numba import njit
     from numba.extending import register_jitable
 
-    from ravine.compilation import kept
+    from ravine.compilation import cached_njit
 
     for function in _COMPILED:
         register_jitable(function)
 
-    driver: Callable[..., None] = njit(nogil=True)(sweep)
-    return kept(driver)
+    return cached_njit(sweep, nogil=True)

@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from ravine.arguments import Real, broadcast, overflow_allowed
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
+from ravine.theory.ladder.any_memory import Loop
 
 _ROUNDING = 8.0 * np.finfo(np.float64).eps
 """A discriminant below this share of its terms is critical damping, blurred by rounding."""
@@ -95,7 +97,7 @@ def _largest_norm(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tu
 
 
 @overflow_allowed
-def spectral_radius(curvature: Curvature, method: Method) -> Real:
+def spectral_radius(curvature: Curvature, method: Method | LinearMethod) -> Real:
     """Rate ρ of the method on deterministic quadratics, or under additive noise (Theorem 1).
 
     ρ = max(ρ_mu, ρ_L), with ρ_λ = (|t| + √(t² - 4d))/2 where t² >= 4d, else √d, for the trace
@@ -104,8 +106,11 @@ def spectral_radius(curvature: Curvature, method: Method) -> Real:
 
     Near critical damping (t² = 4d) the block has nearly a double eigenvalue: there the result is
     conditioned like a square root, and about 1e-8 of relative error is all that float64 allows.
-    A discriminant below its own rounding counts as zero, so at the usual parameters of Nesterov's
-    method and of heavy ball the rate is right to the last digits.
+    A discriminant below its own rounding counts as zero, so at the standard parameters of
+    Nesterov's method and of heavy ball the rate is right to the last digits.
+
+    Of a ``LinearMethod`` it is the largest radius over all λ in [mu, L], for single values: with
+    more memory than two points the worst λ may lie inside.
 
     Returns
     -------
@@ -117,6 +122,9 @@ def spectral_radius(curvature: Curvature, method: Method) -> Real:
     >>> round(float(spectral_radius(Curvature(1, 4), Method(0.25, 0.25))), 6)
     0.648268
     """
+    if isinstance(method, LinearMethod):
+        return np.float64(Loop(curvature, method).spectral_radius())
+
     return _evaluate(_radius, curvature, method)
 
 

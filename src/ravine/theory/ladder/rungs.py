@@ -12,6 +12,7 @@ from typing import Literal
 
 from ravine.arguments import Real
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
@@ -41,6 +42,8 @@ class Rung:
     """Of the region where it is below 1, as #rrggbb."""
     contour: tuple[str, Literal["-", "--", "-.", ":"]]
     """Colour and dashes of the line where it is 1, drawn over a measured map."""
+    any_memory: bool = False
+    """Whether it is defined for a ``LinearMethod`` too."""
     bracketed: bool = False
     """Whether it is known between two bounds only: then tables and JSON show both."""
 
@@ -65,7 +68,7 @@ class Rung:
         return f"{self.symbol} = 1: {self.region}"
 
     def rate(
-        self, curvature: Curvature, method: Method, batches: Batches = SINGLE_TERMS
+        self, curvature: Curvature, method: Method | LinearMethod, batches: Batches = SINGLE_TERMS
     ) -> Bracket:
         """The growth per step between two bounds, which are equal where it is known exactly."""
         if self.looks_at == "objective":
@@ -91,6 +94,7 @@ RUNGS = (
         region="safe with exact gradients",
         colour="#ffffcc",
         contour=("#c1272d", "-"),
+        any_memory=True,
     ),
     Rung(
         function=iid_rate,
@@ -101,6 +105,7 @@ RUNGS = (
         region="safe for independent batches",
         colour="#a1dab4",
         contour=("#009e73", "-."),
+        any_memory=True,
     ),
     Rung(
         function=commuting_rate,
@@ -122,6 +127,7 @@ RUNGS = (
         region="safe in any order",
         colour="#2c7fb8",
         contour=("#ffffff", "-"),
+        any_memory=True,
     ),
     Rung(
         function=contraction,

@@ -9,7 +9,7 @@ from ravine.arguments import FloatArray, Real, Refusal, broadcast, overflow_allo
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
-from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batch_size
+from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size
 from ravine.theory.ladder.iid import is_mean_square_safe
 from ravine.theory.ladder.rates import check_shapes, stable
 from ravine.theory.ladder.step_limits import check_momentum, largest_step
@@ -109,7 +109,8 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
     if np.any(weight > 0.0):
         steps.append(_inner_step(L, beta, gamma, size, most, weight))
 
-    return np.minimum.reduce(np.broadcast_arrays(*steps))[()]
+    least: FloatArray = np.minimum.reduce(np.broadcast_arrays(*steps))
+    return least[()]
 
 
 def _inner_step(
@@ -177,30 +178,27 @@ def safe_momentum(
         name = "L_max" if L_max is not None else "mu_min"
         raise Refusal(name, "left out without batch_size", "one", "give batch_size too")
 
+    def holds(beta: FloatArray) -> npt.NDArray[np.bool_]:
+        method = Method(step, beta)
+        if noise is None:
+            return is_safe(curvature, method)
+        return is_mean_square_safe(curvature, method, noise)
+
     slope = np.maximum(np.abs(1.0 - step * curvature.mu), np.abs(1.0 - step * curvature.L))
     # A safe momentum is a stable one: |beta (1 - h)| < 1 at both ends of the curvature.
     reach = 1.0 / np.broadcast_to(np.maximum(slope, 1e-12), shape)
     scan = np.linspace(-1.0, 1.0, _SCAN + 1)[1:-1].reshape(-1, *(1,) * len(shape)) * reach
-    safe = np.broadcast_to(_is_safe(curvature, Method(step, scan), noise), scan.shape)
+    safe = np.broadcast_to(holds(scan), scan.shape)
     last = scan.shape[0] - 1 - np.argmax(safe[::-1], axis=0)
     low = np.take_along_axis(scan, last[None], axis=0)[0]
     high = low + 2.0 * reach / _SCAN
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        inside = _is_safe(curvature, Method(step, middle), noise)
+        inside = holds(middle)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
 
     bound = np.where(np.broadcast_to(slope, shape) > 0.0, low, np.inf)
     return np.where(safe.any(axis=0), bound, np.nan)[()]
-
-
-def _is_safe(
-    curvature: Curvature, method: Method, noise: BatchNoise | None
-) -> npt.NDArray[np.bool_]:
-    if noise is None:
-        return is_safe(curvature, method)
-
-    return is_mean_square_safe(curvature, method, noise)
 
 
 def is_safe(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_]:

@@ -11,18 +11,17 @@ from ravine.arguments import (
     FloatArray,
     Real,
     Refusal,
-    WrongType,
     broadcast,
     in_words,
-    kind_in_words,
     overflow_allowed,
     real,
 )
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.rates import block_radius, check_shapes
-from ravine.theory.ladder.transfer import LinearMethod, circle_rate
+from ravine.theory.ladder.transfer import circle_rate
 
 Where: TypeAlias = npt.NDArray[np.bool_]
 
@@ -112,11 +111,7 @@ def schedule_rate(
     0.985687
     """
     remedy = "give the smallest and the largest step size"
-    try:
-        first, last = steps
-    except (TypeError, ValueError):
-        raise WrongType("steps", "two step sizes", kind_in_words(steps), remedy) from None
-
+    first, last = steps
     shortest = real("steps", first, "positive", remedy=remedy)
     longest = real("steps", last, "positive", remedy=remedy)
     broadcast(mu=curvature.mu, shortest=shortest, longest=longest)

@@ -26,11 +26,13 @@ from ravine.arguments import (
     whole,
 )
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.chunks import by_chunks
+from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.rates import check_shapes, contraction, spectral_radius, stable
-from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.values import Value
 
 _EIGENVALUES = "give eigenvalues of the Hessian, e.g. [0.05, 100]"
@@ -137,12 +139,12 @@ def stationary_variance(
 @overflow_allowed
 def noise_floor(
     eigenvalues: npt.ArrayLike,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     sigma2: npt.ArrayLike = 1.0,
-    quantity: ErrorQuantity | str = ErrorQuantity.OBJECTIVE,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> Real:
-    """Where the error stops: the stationary E f(y) - f* = ½ sum_i λ_i Var y_i, or sum_i Var y_i.
+    """Where the error stops: the stationary E‖y - x*‖² = sum_i Var y_i, or E f(y) - f*.
 
     Parameters
     ----------
@@ -150,12 +152,14 @@ def noise_floor(
         Positive; the last axis runs over the eigenvalues of one Hessian (a scalar is a problem
         in one dimension). The axes before it broadcast against the parameters of ``method``.
     method
-        The whole family; arrays broadcast against all but the last axis of ``eigenvalues``.
+        The whole family; arrays broadcast against all but the last axis of ``eigenvalues``. Or one
+        ``LinearMethod`` of any memory.
     sigma2
         Noise variance in each direction, zero or more: a scalar, or an array whose last axis
         runs over the directions, like that of ``eigenvalues``.
     quantity
-        ``"objective"`` for E f(y) - f*, ``"distance"`` for E‖y - x*‖².
+        ``"distance"`` for E‖y - x*‖², the default of every function that takes a quantity, or
+        ``"objective"`` for E f(y) - f* = ½ sum_i λ_i Var y_i.
 
     Returns
     -------
@@ -164,18 +168,22 @@ def noise_floor(
 
     Examples
     --------
-    >>> float(noise_floor([0.5, 1.0], Method(1.0)))
-    0.8333333333333333
-    >>> noise_floor([0.5, 1.0], Method([0.5, 1.0, 2.0])).round(4).tolist()
-    [0.3095, 0.8333, inf]
-    >>> round(float(noise_floor([0.5, 1.0], Method(1.0), quantity="distance")), 12)
+    >>> round(float(noise_floor([0.5, 1.0], Method(1.0))), 12)
     2.333333333333
+    >>> noise_floor([0.5, 1.0], Method([0.5, 1.0, 2.0]), quantity="objective").round(4).tolist()
+    [0.3095, 0.8333, inf]
     """
     lam = np.atleast_1d(real("eigenvalues", eigenvalues, "positive", remedy=_EIGENVALUES))
     noise = np.atleast_1d(real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2))
     kind = ErrorQuantity.parse(quantity, "quantity")
     broadcast(eigenvalues=lam, sigma2=noise)
     lam, noise = np.broadcast_arrays(lam, noise)
+    if isinstance(method, LinearMethod):
+        loop = Loop(Curvature(lam.min(), lam.max()), method)
+        variances = np.vectorize(loop.variance_of_y, otypes=[float])(lam)
+        weights = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.ones_like(lam)
+        return np.asarray((weights * noise * variances).sum(axis=-1))[()]
+
     inputs = {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
     shape = broadcast(eigenvalues=lam[..., 0], **inputs)
 
@@ -194,7 +202,7 @@ def noise_floor(
 @overflow_allowed
 def second_moment(
     eigenvalues: npt.ArrayLike,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     sigma2: npt.ArrayLike = 1.0,
     start: npt.ArrayLike = 1.0,
@@ -213,7 +221,7 @@ def second_moment(
     eigenvalues
         Finite numbers; they broadcast against the parameters of ``method``.
     method
-        The whole family; arrays broadcast.
+        The whole family; arrays broadcast. Or one ``LinearMethod`` of any memory.
     sigma2
         Variance of the gradient noise in that direction, zero or more; broadcasts.
     start
@@ -241,39 +249,45 @@ def second_moment(
     noise = real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2)
     first = real("start", start, remedy="give r_1 = x_0 - x*, e.g. start=1.0")
     count = whole("steps", steps, 0, remedy="give the number of steps, e.g. steps=100")
-    shape = broadcast(
-        eigenvalues=lam,
-        alpha=method.alpha,
-        beta=method.beta,
-        gamma=method.gamma,
-        sigma2=noise,
-        start=first,
-    )
+    inputs = {"eigenvalues": lam, "sigma2": noise, "start": first}
+    if isinstance(method, Method):
+        inputs |= {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
 
+    shape = broadcast(**inputs)
     kind = ErrorQuantity.parse(quantity, "quantity")
     weight = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.float64(1.0)
 
     refuse_too_large("steps", 8 * (count + 1) * math.prod(shape), count, "take fewer steps")
-    B = block(lam, method)
-    gain = noise_gain_vector(method)
+    loop, read, rest, kick = _state(lam, method)
     out = np.empty((count + 1, *shape))
 
     with np.errstate(all="ignore"):
-        # (r, v) is B^k applied to the start, (w, u) is B^k applied to the gain of the noise
-        r = np.broadcast_to(first, shape)
-        v = np.zeros(shape)
-        w = np.broadcast_to(gain[..., 0], shape)
-        u = np.ones(shape)
-        power = method.alpha * method.alpha * noise
+        # What the start and one unit of noise have become after k steps.
+        state = np.broadcast_to(first, shape)[..., None] * rest
+        pulse = np.broadcast_to(kick, (*shape, kick.shape[-1]))
         variance = np.zeros(shape)
         for k in range(count + 1):
-            out[k] = weight * (r * r + variance)
-            variance += power * w * w
-            r, v = B[..., 0, 0] * r + B[..., 0, 1] * v, B[..., 1, 0] * r + B[..., 1, 1] * v
-            w, u = B[..., 0, 0] * w + B[..., 0, 1] * u, B[..., 1, 0] * w + B[..., 1, 1] * u
+            out[k] = weight * ((state @ read) ** 2 + variance)
+            variance += noise * (pulse @ read) ** 2
+            state = (loop @ state[..., None])[..., 0]
+            pulse = (loop @ pulse[..., None])[..., 0]
 
     out[np.isnan(out)] = np.inf  # only a difference of overflows is not a number
     return out
+
+
+def _state(lam: Real, method: Method | LinearMethod) -> tuple[FloatArray, ...]:
+    """One step of a direction: its matrix, the row that reads y, the state at rest at 1, the kick.
+
+    The kick is what one unit of gradient noise adds to the state.
+    """
+    if isinstance(method, Method):
+        kick = -np.asarray(method.alpha)[..., None] * noise_gain_vector(method)
+        return block(lam, method), np.array([1.0, 0.0]), np.array([1.0, 0.0]), kick
+
+    A, B, C = method.state
+    loop = A + np.asarray(lam)[..., None, None] * np.outer(B, C)
+    return loop, C, method.at_rest(1.0)[:, 0], B
 
 
 @overflow_allowed
@@ -283,7 +297,7 @@ def paper_noise_coefficient(
     """The coefficient of sigma² that Theorem 1 states; an estimate, not a bound.
 
     alpha² ((1+gamma)² + 1) / (1 - ρ²), and with ``c_epsilon=True`` times the estimate
-    1 + (1 - ρ²)(‖A‖² - ρ²) that the paper puts for its constant C_ε. At the usual parameters
+    1 + (1 - ρ²)(‖A‖² - ρ²) that the paper puts for its constant C_ε. At the standard parameters
     the true variance of the worst direction is larger for Q > 9.107470, even with it: see
     :func:`exact_noise_coefficient`.
 

@@ -24,7 +24,6 @@ _SLOW = 8
 """Eigenvalues that are followed alone when they have not settled by then, the highest first."""
 _SHARPENED = 8
 """Best pairs of eigenvalue and power whose eigenvalue is then moved to the very top."""
-_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +54,7 @@ def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
 
     ‖A^k‖ is the largest ‖B(λ)^k‖ over the spectrum, so the supremum is taken over k >= 0 and
     every λ in [mu, L]. For Nesterov's method no parameters are known for which a λ inside beats
-    both ends; at the usual ones mu attains it, near k = √Q, and the peak grows like √Q/e. Heavy
+    both ends; at the standard ones mu attains it, near k = √Q, and the peak grows like √Q/e. Heavy
     ball near resonance peaks inside.
 
     Parameters
@@ -197,25 +196,13 @@ def _peak(B: FloatArray) -> tuple[float, int]:
 
 
 def _sharpened(low: float, high: float, power: int, method: Method) -> tuple[float, float]:
-    """Largest ‖B(λ)^power‖ between two samples, by golden sections, and its λ."""
+    """Largest ‖B(λ)^power‖ between two samples, and its λ."""
+    from scipy.optimize import minimize_scalar
 
     def size(lam: float) -> float:
         return float(spectral_norms(np.linalg.matrix_power(block(lam, method), power)))
 
-    left = high - _GOLDEN * (high - low)
-    right = low + _GOLDEN * (high - low)
-    at_left = size(left)
-    at_right = size(right)
-    # the norm is flat at its top: λ to 1e-8 of the interval gives it to 1e-16
-    for _ in range(40):
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = size(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = size(right)
-
-    place = 0.5 * (low + high)
-    return size(place), place
+    # The norm is flat at its top: λ to 1e-8 of the interval gives it to 1e-16.
+    options = {"xatol": 1e-8 * (high - low)}
+    top = minimize_scalar(lambda x: -size(x), bounds=(low, high), method="bounded", options=options)
+    return size(float(top.x)), float(top.x)

@@ -147,7 +147,7 @@ def _scan(
         # lambda p² has degree 2j + 1, one more than p²
         weighted = 1.0 / np.cos(2 * angle + np.pi / (2 * points)) if objective else excess
 
-        norm2.append(excess * float(np.max(_squared_norms(p, q, s, t))))
+        norm2.append(excess * float(np.max(spectral_norms(power.T.reshape(-1, 2, 2))) ** 2))
         start2.append(weighted * float(np.max(weight * p * p)))
         noise2.append(weighted * float(np.max(weight * (gain[0] * p + gain[1] * q) ** 2)))
         if j and norm2[-1] <= _NEGLIGIBLE**2:
@@ -181,12 +181,3 @@ def _largest_block(curvature: Curvature, method: Method, length: int, tau: float
     scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
     excess = 1.0 / np.cos(np.pi * length / (2 * points)) ** 2
     return float(np.max(spectral_norms(power * scale)) ** 2 * excess)
-
-
-def _squared_norms(p: FloatArray, q: FloatArray, s: FloatArray, t: FloatArray) -> FloatArray:
-    """‖[[p, q], [s, t]]‖² = (F + √(F² - 4 det²))/2, with F the sum of the squares."""
-    size = p * p + q * q + s * s + t * t
-    twice_det = 2.0 * np.abs(p * t - q * s)
-    gap = np.maximum(size - twice_det, 0.0) * (size + twice_det)
-    norms: FloatArray = 0.5 * (size + np.sqrt(gap))
-    return norms

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp, inf, log, tanh
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,13 @@ from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, 
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
-from ravine.theory.ladder.iid import critical_batch_size, iid_rate
-from ravine.theory.ladder.safety import safe_step
-from ravine.theory.tuning.grid_zoom import zoom
+from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
+from ravine.theory.ladder.mean_square_kernel import largest_growth
+from ravine.theory.tuning import search
 from ravine.values import Value
 
 _SHORTEST = 1e-3
-"""Shortest step tried, as a share of the longest that SGD may take at this batch size."""
+"""Shortest step tried, as a share of the best step of SGD at this batch size."""
 _LONGEST = 4.0
 """Longest alpha L tried: beyond it no momentum between -1 and 1 is stable."""
 BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
@@ -39,53 +40,59 @@ class Tuned:
         return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
 
 
-def fastest_iid(
-    curvature: Curvature,
-    *,
-    batch_size: float = 1,
-    L_max: float | None = None,
-    mu_min: float | None = None,
-    momentum: bool = True,
-) -> Tuned:
-    """Nesterov parameters with the least :func:`ravine.iid_rate`; without momentum, SGD's step.
+def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
+    """The step of SGD with the least guaranteed mean-square rate, in closed form.
 
-    A search over (alpha, beta), or over alpha alone: a grid over the whole plane, then windows
-    around its best point.
-
-    Examples
-    --------
-    >>> best = fastest_iid(Curvature(1, 4), batch_size=1, momentum=False)
-    >>> round(float(best.method.alpha), 4), round(best.rate, 4)
-    (0.4, 0.6)
+    In a direction λ the squared rate is 1 - 2 alpha λ + alpha² S with S = λ² + V(λ). It is convex
+    in λ, so mu and L decide: the best alpha is the minimum of one of the two parabolas, or
+    where they cross.
     """
-    options: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-    plain, fast = fastest_pair(curvature, options)
-    return fast if momentum else plain
+    mu, L = _single(curvature)
+    whole = Curvature(mu, L)
+    noise = batch_noise(whole, **options)
+    flat = mu * mu + float(noise.variance(np.float64(mu)))
+    steep = L * L + float(noise.variance(np.float64(L)))
+    steps = [mu / flat, L / steep]
+    if steep > flat:
+        steps.append(2.0 * (L - mu) / (steep - flat))
+
+    worst = [max(1.0 - a * (2.0 * mu - a * flat), 1.0 - a * (2.0 * L - a * steep)) for a in steps]
+    method = Method(steps[int(np.argmin(worst))])
+    return Tuned(method, float(iid_rate(whole, method, **options)))
 
 
 def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
     """The fastest SGD and the fastest Nesterov parameters."""
     mu, L = _single(curvature)
     whole = Curvature(mu, L)
-    batch_noise(whole, **options)  # refuses what cannot be
-    limit = float(safe_step(L, 0.0, batch_size=options["batch_size"], L_max=options["L_max"]))
-    shortest = float(np.log(_SHORTEST * limit))
+    plain = fastest_sgd(whole, options)
 
-    def objective(log_step: FloatArray, s: FloatArray | float = 0.0) -> FloatArray:
-        return np.asarray(iid_rate(whole, Method(np.exp(log_step), np.tanh(s)), **options))
+    noise = batch_noise(whole, **options)
+    known, share, least, most = (
+        float(v) for v in (noise.known, noise.share, noise.least, noise.most)
+    )
 
-    (log_step,), rate = zoom(objective, [(shortest, float(np.log(2.0 / L)))])
-    plain = Tuned(Method(np.exp(log_step)), rate)
+    # The logarithm of the number of steps, on a grid and at one point.
+    def on_grid(log_step: FloatArray, s: FloatArray) -> FloatArray:
+        rate = iid_rate(whole, Method(np.exp(log_step), np.tanh(s)), **options)
+        with np.errstate(all="ignore"):
+            return np.asarray(-np.log(-np.log(rate)))
+
+    def at(log_step: float, s: float) -> float:
+        a = exp(log_step)
+        beta = tanh(s)
+        rate = largest_growth(a * mu, a * L, a * a * known, share, a * least, a * most, beta, beta)
+        return -log(-log(rate)) if 0.0 < rate < 1.0 else inf if rate > 0.0 else -inf
 
     # beta = tanh s: 1 - beta is about 2 exp(-2s), and no good momentum is nearer to 1 than 1/(4√Q).
-    most = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
-    longest = float(np.log(_LONGEST / L))
-    (log_step, s), rate = zoom(objective, [(shortest, longest), (-1.0, float(most))])
+    last = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
+    shortest = np.log(_SHORTEST * float(plain.method.alpha))
+    axes = [np.linspace(shortest, np.log(_LONGEST / L), 65), np.linspace(-1.0, last, 65)]
+    log_step, s = search.least(on_grid, axes, at=at).point
+    method = Method(np.exp(log_step), np.tanh(s))
+    rate = float(iid_rate(whole, method, **options))
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
-    if plain.rate <= rate * (1.0 + 1e-12):
-        return plain, plain
-
-    return plain, Tuned(Method(np.exp(log_step), np.tanh(s)), rate)
+    return plain, plain if plain.rate <= rate * (1.0 + 1e-9) else Tuned(method, rate)
 
 
 def _single(curvature: Curvature) -> tuple[float, float]:
@@ -108,7 +115,7 @@ class BatchGain(Value):
     momentum: tuple[Tuned, ...]
     """The fastest Nesterov parameters at each batch size."""
     critical: float
-    """The critical batch size of the usual Nesterov parameters of the whole objective."""
+    """The critical batch size of the standard Nesterov parameters of the whole objective."""
 
     @property
     def gain(self) -> FloatArray:
@@ -124,25 +131,25 @@ class BatchGain(Value):
     def sentence(self) -> str:
         """The result in one sentence."""
         gain = self.gain
-        useful = [b for b, g in zip(self.batch_sizes, gain, strict=True) if g >= _NOTICEABLE]
+        useful = [b for b, g in zip(self.batch_sizes, gain, strict=True) if g >= NOTICEABLE]
         last = self.batch_sizes[-1]
         share = f"L_max/L = {self.L_max / float(self.curvature.L):g}"
         where = f"With Q = {float(self.curvature.Q):g} and {share}"
         if not useful:
             return f"{where} momentum gains nothing over SGD up to batches of {last:g}."
 
-        first = useful[0]
-        before = [b for b in self.batch_sizes if b < first]
+        before = [b for b in self.batch_sizes if b < useful[0]]
         nothing = f"nothing up to batches of {before[-1]:g}, " if before else ""
+        ends = dict.fromkeys((useful[0], last))
+        gains = [f"{gain[self.batch_sizes.index(b)]:.2g} times at {b:g}" for b in ends]
 
         return (
-            f"{where} momentum gains {nothing}{gain[self.batch_sizes.index(first)]:.2g} times at "
-            f"{first:g} and {gain[-1]:.2g} times at {last:g}; the usual Nesterov parameters are "
-            f"safe in mean square only for batches larger than {self.critical:.4g}."
+            f"{where} momentum gains {nothing}{' and '.join(gains)}; the standard Nesterov "
+            f"parameters are safe in mean square only for batches larger than {self.critical:.4g}."
         )
 
 
-_NOTICEABLE = 1.05
+NOTICEABLE = 1.05
 """A gain of less than a twentieth is called nothing."""
 
 
@@ -196,7 +203,7 @@ def batch_gain(
         plain.append(slow)
         fast.append(quick)
 
-    limit = critical_batch_size(whole, nesterov(whole), L_max=L_max, mu_min=mu_min)
+    limit = smallest_stable_batch(whole, nesterov(whole), L_max=L_max, mu_min=mu_min)
 
     return BatchGain(
         curvature=whole,

@@ -8,22 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Real, Refusal
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.growth_plane import growth_plane
-from ravine.theory.finite_sums.mean_square import lift_radius, mean_square_growth
-from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.finite_sums.step_matrix import StepMatrix
-from ravine.theory.finite_sums.terms import Scalars, Terms, finite_sum, one_method
-from ravine.theory.tuning.plane_search import (
-    Least,
-    descend_smoothly,
-    least,
-    least_along,
-    spread_momenta,
-    valleys,
-)
+from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_growth
+from ravine.theory.finite_sums.positive_map import dense_radius
+from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
+from ravine.theory.finite_sums.terms import Terms, finite_sum, one_method
+from ravine.theory.tuning.search import Least, descend, least, valleys
 
 _GRID_EVALUATIONS = 400_000
 """Eigenvalues of 3x3 matrices for a grid: half a second."""
@@ -37,6 +29,10 @@ _SEEN = 24
 """Valleys of the grid that are looked at exactly before the lowest are chosen."""
 _SMALL = 8
 """Directions up to which all of them are; beyond, the two lowest."""
+_SPACING = (0.3, 0.15)
+"""First size of the simplex in log alpha and in s = artanh beta."""
+_EVALUATIONS = 150
+"""Evaluations of one descent, at most."""
 _MATRIX = 75
 """Unknowns up to which the matrix of a step is the quickest way: five directions."""
 
@@ -124,31 +120,43 @@ def fastest_on(
     scale = moments.natural_step
     # Pairs of directions times points: what a second or two of 4x4 systems allows.
     across = int(np.clip(np.sqrt(_PLANE_PAIRS / d**2), 8, _PLANE_ACROSS))
-    alphas = scale * np.geomspace(0.02, 4.0, across)
-    betas = spread_momenta(across)
     exact = _log_growth(moments, precision)
-    seen = valleys(lambda a, b: growth_plane(moments, Method(a, b)), alphas, betas)[:_SEEN]
+    seen = valleys(lambda x, s: growth_plane(moments, _method(x, s)), _axes(scale, across))[:_SEEN]
     seen += _diagonal_valleys(moments, scale)[:_STARTS]
 
-    alone = least_along(
-        lambda a: np.array([exact(one, 0.0) for one in a]), scale * np.geomspace(0.1, 4.0, 12),
-        rounds=4, points=9,
-    )  # fmt: skip
-    tops = [Least(alone[0], 0.0, alone[1])]
-    tops += [Least(one.alpha, one.beta, exact(one.alpha, one.beta)) for one in seen]
+    points = [one.point for one in seen]
+    points.append((float(np.log(float(fastest_step_on(moments).method.alpha))), 0.0))
     if plain is not None:
-        tops.append(
-            Least(
-                float(plain.alpha), float(plain.beta), exact(float(plain.alpha), float(plain.beta))
-            )
-        )
+        points.append((float(np.log(float(plain.alpha))), float(np.arctanh(float(plain.beta)))))
 
-    tops.sort(key=lambda one: one.value)
+    tops = sorted((Least(point, exact(*point)) for point in points), key=lambda one: one.value)
     if starts is None:
         starts = _STARTS if d <= _SMALL else 2
-    ends = [descend_smoothly(exact, one, precision=precision) for one in _apart(tops)[:starts]]
+    follow = [one for one in _apart(tops)[:starts] if np.isfinite(one.value)]
+    ends = [
+        descend(exact, one, _SPACING, precision=precision, evaluations=_EVALUATIONS)
+        for one in follow
+    ]
     best = min([*ends, *tops], key=lambda one: one.value)
-    return FastestMeanSquare(Method(best.alpha, best.beta), float(np.exp(0.5 * best.value)))
+    # The search prefers points whose unchecked growth is a little too low: check the last one.
+    method = _method(*best.point)
+    return FastestMeanSquare(method, float(np.sqrt(moments.growth(method))))
+
+
+def _method(log_step: Real | float, s: Real | float) -> Method:
+    """The method at alpha = exp(log_step) and beta = tanh s.
+
+    What a change of the momentum does goes with its distance from 1, and so does s.
+    """
+    return Method(np.exp(log_step), np.tanh(s))
+
+
+def _axes(
+    scale: float, across: int, shortest: float = 0.02, longest: float = 4.0
+) -> list[FloatArray]:
+    """The plane of log alpha and s, for momenta between -0.95 and 0.999."""
+    steps = np.linspace(np.log(shortest * scale), np.log(longest * scale), across)
+    return [steps, np.linspace(np.arctanh(-0.95), np.arctanh(0.999), across)]
 
 
 def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
@@ -161,28 +169,28 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
     0.4
     """
     exact = _log_growth(moments, 1e-6)
-    alpha, value = least_along(
-        lambda a: np.array([exact(one, 0.0) for one in a]),
-        moments.natural_step * np.geomspace(0.1, 4.0, 12), rounds=6, points=9,
+    axis = np.log(moments.natural_step * np.geomspace(0.1, 4.0, 12))
+    best = least(
+        lambda x: np.array([exact(one, 0.0) for one in np.ravel(x)]), [axis],
+        starts=1, precision=1e-7,
     )  # fmt: skip
-    return FastestMeanSquare(Method(alpha), float(np.exp(0.5 * value)))
+    return FastestMeanSquare(Method(np.exp(best.point[0])), float(np.exp(0.5 * best.value)))
 
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
     """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
-    matrix = None
-    if 3 * moments.dimension**2 <= _MATRIX:
-        stack = moments.deviations + np.diag(moments.eigenvalues)
-        matrix = StepMatrix(stack, moments.weights / moments.weights.sum())
+    size = 2 * moments.dimension
+    by_matrix = 3 * moments.dimension**2 <= _MATRIX
 
-    def at(alpha: float, beta: float) -> float:
-        if not -0.95 <= beta <= 0.9999:
+    def at(log_step: float, s: float) -> float:
+        method = _method(log_step, s)
+        if not -0.95 <= method.beta <= 0.9999:
             return np.inf
 
-        if matrix is not None:
-            value = matrix.growth(Scalars(alpha, beta, beta))
+        if by_matrix:
+            value = dense_radius(moments.operator(one_method(method)), (size, size))
         else:
-            value = moments.sought_growth(Method(alpha, beta), tolerance=precision)
+            value = moments.growth(method, tolerance=precision)
 
         if value == 0.0:
             return -np.inf
@@ -194,27 +202,28 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
 
 def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
     """Valleys of the sum with only the disagreement that stays in a direction, on a fine grid."""
-    own = np.diag(moments.sandwich(np.eye(moments.dimension)))
     first = moments.eigenvalues
-    second = first**2 + own
+    variance = np.diag(moments.sandwich(np.eye(moments.dimension)))
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
 
-    def rate(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a = alpha[..., None]
-        b = beta[..., None]
-        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
+    return valleys(_shared_growth(first, variance), _axes(scale, across))
 
-    return valleys(rate, scale * np.geomspace(0.02, 4.0, across), spread_momenta(across))
+
+def _shared_growth(first: FloatArray, variance: FloatArray) -> Callable[..., FloatArray]:
+    """Mean-square growth over the plane, from mean and variance of each direction's curvature."""
+
+    def growth(log_step: FloatArray, s: FloatArray) -> FloatArray:
+        method = Method(np.exp(log_step)[..., None], np.tanh(s)[..., None])
+        return np.asarray(direction_growth(first, variance, method).max(axis=-1))
+
+    return growth
 
 
 def _apart(starts: list[Least]) -> list[Least]:
     """Starts that are not in the same place as a lower one."""
     kept: list[Least] = []
     for one in starts:
-        near = (
-            abs(np.log(one.alpha / other.alpha)) < 0.05 and abs(one.beta - other.beta) < 0.02
-            for other in kept
-        )
+        near = (np.abs(np.subtract(one.point, other.point)).max() < 0.05 for other in kept)
         if not any(near):
             kept.append(one)
 
@@ -223,24 +232,15 @@ def _apart(starts: list[Least]) -> list[Least]:
 
 def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     """The search where the terms share eigenvectors and the whole grid is one array."""
-    first, second = np.unique(_two_moments(terms), axis=1)
-    scale = float((first / second).min())
+    mean = terms.weights @ terms.hessians
+    variances = terms.weights @ (terms.hessians - mean) ** 2
+    first, variance = np.unique(np.stack([mean, variances]), axis=1)
+    scale = float((first / (first**2 + variance)).min())
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
-    alphas = scale * np.geomspace(1e-3, 6.0, across)
-
-    def objective(alpha: FloatArray, beta: FloatArray) -> FloatArray:
-        a = alpha[..., None]
-        b = beta[..., None]
-        return np.asarray(lift_radius(a, b, b, first, second).max(axis=-1))
-
-    best = least(objective, alphas, spread_momenta(across), cheap=True)
-    start = float(objective(np.array([float(plain.alpha)]), np.zeros(1))[0])
+    objective = _shared_growth(first, variance)
+    best = least(objective, _axes(scale, across, 1e-3, 6.0))
+    start = float(objective(np.log([float(plain.alpha)]), np.zeros(1))[0])
     if start < best.value:
         return FastestMeanSquare(plain, float(np.sqrt(start)))
 
-    return FastestMeanSquare(Method(best.alpha, best.beta), float(np.sqrt(best.value)))
-
-
-def _two_moments(terms: Terms) -> FloatArray:
-    """Mean and mean square of the curvature in every direction, shape (2, d)."""
-    return np.stack([terms.weights @ terms.hessians, terms.weights @ terms.hessians**2])
+    return FastestMeanSquare(_method(*best.point), float(np.sqrt(best.value)))

@@ -14,20 +14,19 @@ from ravine.curvature import Curvature
 from ravine.markup import card
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
+from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.growth import growth
-from ravine.theory.finite_sums.sense import Sense
+from ravine.theory.finite_sums.terms import Sense
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.error_quantity import ErrorQuantity
 from ravine.theory.noise.moments import second_moment
-from ravine.theory.tuning.batch_budget import fastest_batch_budget
 from ravine.theory.tuning.batch_gain import fastest_pair
+from ravine.theory.tuning.budget import Budget, fastest_budget
 from ravine.theory.tuning.fastest import fastest_mean_square
-from ravine.theory.tuning.grid_zoom import zoom
-from ravine.theory.tuning.noise_budget import fastest_budget
+from ravine.theory.tuning.search import least
 from ravine.values import Value
 
 _MARGIN = 1e-9
@@ -57,14 +56,7 @@ _NEEDED: dict[Setting, set[str]] = {
 }
 _ALLOWED: dict[Setting, set[str]] = {
     Setting.ANY_SAMPLING: {"beta", "for_every_mu"},
-    Setting.MINI_BATCHES: {
-        "batch_size",
-        "L_max",
-        "mu_min",
-        "sigma2",
-        "steps",
-        "quantity",
-    },
+    Setting.MINI_BATCHES: {"batch_size", "L_max", "mu_min", "sigma2", "steps", "quantity"},
     Setting.ADDITIVE_NOISE: {"sigma2", "steps", "quantity"},
     Setting.FINITE_SUM: {"hessians"},
 }
@@ -199,12 +191,12 @@ def recommend(
             other = "steps" if sigma2 is None else "sigma2"
             raise Refusal(missing, f"given with {other}", "none", "add it")
         known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-        return _for_batch_budget(curvature, known, sigma2, distance, steps, kind)
+        return _for_budget(curvature, known, sigma2, distance, steps, kind)
 
     if chosen is Setting.ADDITIVE_NOISE:
         assert sigma2 is not None
         assert steps is not None
-        return _for_additive_noise(curvature, sigma2, distance, steps, kind)
+        return _for_budget(curvature, {}, sigma2, distance, steps, kind)
 
     assert hessians is not None
     return _for_finite_sum(curvature, hessians)
@@ -244,12 +236,12 @@ def _for_any_sampling(
     proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {_digits(rungs.worst_case_rate)} a step, from at most "
+        f"a factor {_digits(rungs.worst_case_rate)} per step, from at most "
         f"{proof.transient_gain:.4g} times its start, to at most {proof.noise_gain:.4g} times the "
         "mean gradient norm at the minimiser"
     )
 
-    quantity = "worst-case rate a step"
+    quantity = "worst-case rate per step"
 
     return Recommendation(
         Setting.ANY_SAMPLING, method, rungs.worst_case_rate, quantity, reason, guarantee, rungs
@@ -267,7 +259,8 @@ def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> 
     def objective(log_step: FloatArray) -> FloatArray:
         return np.asarray(worst_case_rate(curvature, Method(np.exp(log_step), momentum)))
 
-    (log_step,), _ = zoom(objective, [(float(np.log(_SHORTEST * limit)), float(np.log(longest)))])
+    axis = np.linspace(np.log(_SHORTEST * limit), np.log(longest), 401)
+    (log_step,), _ = least(objective, [axis], precision=1e-15)
     return Method(np.exp(log_step), momentum)
 
 
@@ -308,19 +301,19 @@ def _for_mini_batches(
     )
     guarantee = (
         f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
-        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} a step or faster in the long run, "
+        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} per step or faster in the long run, "
         f"and E‖y - x*‖² ends at no more than {floor:.4g} times the variance of a batch's gradient "
         "at the minimiser"
     )
 
-    quantity = "guaranteed root-mean-square rate a step"
+    quantity = "guaranteed root-mean-square rate per step"
 
     return Recommendation(
         Setting.MINI_BATCHES, best.method, best.rate, quantity, reason, guarantee, rungs, gain
     )
 
 
-def _for_batch_budget(
+def _for_budget(
     curvature: Curvature,
     known: dict[str, Any],
     sigma2: float,
@@ -328,53 +321,45 @@ def _for_batch_budget(
     steps: int,
     kind: ErrorQuantity,
 ) -> Recommendation:
-    method, value = fastest_batch_budget(
+    """The least error after a budget: with batches as ``known``, or additive noise if empty."""
+    best = fastest_budget(
         curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
     )
-    batch_size = known["batch_size"]
-    rungs = ladder(curvature, method, **known)
-    reason = (
-        f"the least worst-direction {kind.sentence} after {steps} steps over all alpha and beta, "
-        f"by the exact second moments with random curvature of batches of {batch_size:g}"
-    )
-    guarantee = (
-        f"for batches of {batch_size:g} drawn independently, whose Hessians share eigenvectors, "
-        f"and gradient variance {sigma2:g} at the minimiser in the direction counted, "
-        f"{kind.sentence} is at most {value:.6g} after {steps} steps"
-    )
+    rungs = ladder(curvature, best.method, **known)
+    after = f"after {steps} steps"
+    reason = f"the least worst-direction {kind.sentence} {after} over all alpha and beta, by the "
+    if known:
+        size = f"batches of {known['batch_size']:g}"
+        reason += f"exact second moments with random curvature of {size}"
+        where = (
+            f"for {size} drawn independently, whose Hessians share eigenvectors, and gradient "
+            f"variance {sigma2:g} at the minimiser in the direction counted"
+        )
+        setting, stable = Setting.MINI_BATCHES, rungs.iid_rate < 1.0
+    else:
+        reason += "exact second moments"
+        where = (
+            f"on every quadratic with this curvature and noise variance {sigma2:g} in the "
+            "direction counted"
+        )
+        setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
+        spectrum = np.linspace(float(curvature.mu), float(curvature.L), 17)
+        path = second_moment(
+            spectrum, best.method, sigma2=sigma2, start=distance, steps=steps, quantity=kind
+        )
+        _confirm(float(path[-1].max()), best.value)
 
-    if rungs.iid_rate >= 1.0:
-        guarantee += "; these parameters are not safe in the long run: stop there"
+    guarantee = f"{where}, {kind.sentence} is {_at_most(best)} {after}"
+    if not stable:
+        guarantee += "; these parameters are not stable in the long run: stop there"
 
-    quantity = f"{kind.sentence} after {steps} steps"
-    return Recommendation(Setting.MINI_BATCHES, method, value, quantity, reason, guarantee, rungs)
+    quantity = f"{kind.sentence} {after}"
+    return Recommendation(setting, best.method, best.value, quantity, reason, guarantee, rungs)
 
 
-def _for_additive_noise(
-    curvature: Curvature, sigma2: float, distance: float, steps: int, kind: ErrorQuantity
-) -> Recommendation:
-    start = one_number("distance", distance, "positive", remedy="give ‖x_0 - x*‖, e.g. 1.0")
-    method, value = fastest_budget(
-        curvature, sigma2=sigma2, start=start, steps=steps, quantity=kind
-    )
-    rungs = ladder(curvature, method)
-    spectrum = np.linspace(float(curvature.mu), float(curvature.L), 17)
-    path = second_moment(spectrum, method, sigma2=sigma2, start=start, steps=steps, quantity=kind)
-    reason = (
-        f"the least worst-direction {kind.sentence} after {steps} gradients over all alpha and "
-        "beta, by the exact second moments"
-    )
-    guarantee = (
-        f"on every quadratic with this curvature and noise variance {sigma2:g} in the direction "
-        f"counted, {kind.sentence} is at most {value:.6g} after {steps} gradients"
-    )
-    if rungs.spectral_radius >= 1.0:
-        guarantee += "; these parameters are not stable: stop there"
-
-    _confirm(float(path[-1].max()), value)
-    quantity = f"{kind.sentence} after {steps} gradients"
-    setting = Setting.ADDITIVE_NOISE
-    return Recommendation(setting, method, value, quantity, reason, guarantee, rungs)
+def _at_most(best: Budget) -> str:
+    """A bound, or the largest value of a fine sample of curvatures."""
+    return f"at most {best.value:.6g}" if best.certain else f"about {best.value:.6g}"
 
 
 def _confirm(seen: float, claimed: float) -> None:
@@ -395,7 +380,7 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     )
     guarantee = (
         f"under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor {rate:.6g} "
-        "a step; another sampling or another sum is not covered"
+        "per step; another sampling or another sum is not covered"
     )
-    quantity = "root-mean-square rate a step"
+    quantity = "root-mean-square rate per step"
     return Recommendation(Setting.FINITE_SUM, method, rate, quantity, reason, guarantee, rungs)

@@ -1,67 +1,127 @@
-// Questions to Python and their answers. Nothing here knows what is asked.
-(function (ravine) {
-  "use strict";
+// Requests to Python. One banner says when the server is gone, and goes when it is back.
+import { byId } from "./draw.js";
 
-  async function post(wish, signal) {
-    const reply = await fetch("answer", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(wish),
-      signal,
-    });
-    if (!reply.ok) throw new Error(`${reply.status} ${await reply.text()}`);
-    return reply.json();
+const AGAIN = 2000; // milliseconds between two tries to reach a server that is gone
+let waiting = null;
+const back = []; // what to do when it is there again
+
+export const whenBack = (action) => back.push(action);
+
+function gone() {
+  byId("banner").hidden = false;
+  byId("restart").textContent = `ravine explore --port ${window.location.port || 80}`;
+  if (waiting === null) waiting = setInterval(tryAgain, AGAIN);
+}
+
+function there() {
+  if (waiting === null) return;
+  clearInterval(waiting);
+  waiting = null;
+  byId("banner").hidden = true;
+  back.forEach((action) => action());
+}
+
+function tryAgain() {
+  fetch("assets/page.css", { method: "HEAD", cache: "no-store" }).then(there, () => {});
+}
+
+// The answer as JSON. A server that cannot be reached is told apart from one that refuses.
+export async function ask(path, options = {}) {
+  let reply;
+  try {
+    reply = await fetch(path, { cache: "no-store", ...options });
+  } catch (error) {
+    if (error.name !== "AbortError") gone();
+    throw error;
+  }
+  there();
+  if (!reply.ok) throw new Error(`the server refused this (${reply.status})`);
+  return reply.json();
+}
+
+export const post = (path, value, signal) => ask(path, {
+  method: "POST",
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(value),
+  signal,
+});
+
+// One request is under way at a time. Of what is wanted meanwhile only the latest is asked for,
+// once the answer has come: a drag never leaves a queue behind it.
+export function latest(request, land) {
+  let busy = false;
+  let again = false;
+  async function run() {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again) {
+      again = false;
+      try {
+        land(await post("answer", request()));
+      } catch (error) {
+        if (waiting === null) console.error(error);
+      }
+    }
+    busy = false;
+  }
+  run.busy = () => busy;
+  return run;
+}
+
+// Long work of a view: its bar, its words, its message and its button to cancel.
+const LOOK = 300; // milliseconds between two looks
+export class Work {
+  constructor(view, onProgress) {
+    this.view = view;
+    this.onProgress = onProgress;
+    this.job = "";
+    this.part("cancel").addEventListener("click", () => this.cancel());
   }
 
-  // One question is under way at a time. Of what is wished for meanwhile only the latest is asked
-  // for, once the answer has come: a drag never leaves a queue behind it.
-  ravine.latest = function (wish, land, fail) {
-    let busy = false;
-    let again = false;
+  part(name) {
+    return byId(`${this.view}-${name}`);
+  }
 
-    async function ask() {
-      again = true;
-      if (busy) return;
-      busy = true;
-      while (again) {
-        again = false;
-        try {
-          land(await post(wish()));
-        } catch (error) {
-          fail(error);
-        }
+  say(words) {
+    this.part("message").textContent = words;
+  }
+
+  async start(options, body) {
+    this.cancel();
+    this.job = (await ask(`jobs?${new URLSearchParams(options)}`, { method: "POST", body })).job;
+  }
+
+  // The result, or nothing: then the message says why.
+  async result() {
+    const mine = this.job;
+    this.progress({ progress: "starting", share: 0, parts: [] });
+    for (;;) {
+      const told = await ask(`jobs/${mine}`);
+      if (this.job !== mine) return null;
+      if (told.gone || told.refusal) {
+        this.cancel();
+        this.say(told.refusal || "The server does not know this any more.");
+        return null;
       }
-      busy = false;
+      this.progress(told.result ? { ...told, progress: "done" } : told);
+      if (told.result) return told.result;
+      await new Promise((done) => setTimeout(done, LOOK));
     }
+  }
 
-    ask.busy = () => busy;
-    return ask;
-  };
+  progress(told) {
+    this.part("work").hidden = false;
+    this.part("cancel").hidden = told.share === 1;
+    this.part("bar").value = told.share;
+    this.part("progress").textContent = `${told.progress} (${Math.round(100 * told.share)} %)`;
+    this.onProgress(told);
+  }
 
-  // A question that is given up as soon as something else matters: its answer is never shown.
-  ravine.patient = function (fail) {
-    let under = null;
-
-    function drop() {
-      if (under) under.abort();
-      under = null;
-    }
-
-    async function ask(wish, land) {
-      drop();
-      const mine = (under = new AbortController());
-      try {
-        const answer = await post(wish, mine.signal);
-        if (under !== mine) return;
-        under = null;
-        land(answer);
-      } catch (error) {
-        if (error.name !== "AbortError") fail(error);
-      }
-    }
-
-    return { ask, drop };
-  };
-
-  ravine.once = post;
-})((window.ravine = window.ravine || {}));
+  cancel() {
+    if (this.job) ask(`jobs/${this.job}`, { method: "DELETE" }).catch(() => {});
+    this.job = "";
+    this.part("work").hidden = true;
+    this.say("");
+  }
+}

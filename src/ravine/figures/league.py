@@ -1,0 +1,126 @@
+"""Which method is the fastest at which batch size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.catalogue import CATALOGUE
+from ravine.curvature import Curvature
+from ravine.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, panels
+from ravine.methods import nesterov
+from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
+from ravine.theory.tuning.league import fastest_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PUBLISHED = {
+    "gradient-descent": (GREY, ":"),
+    "nesterov": (RED, "-"),
+    "triple-momentum": (PURPLE, "-"),
+    "robust-momentum": (SKY, "-"),
+    "mass": (GREEN, "-"),
+    "asgd": ("#8c564b", "-"),
+    "aggmo": ("#b8860b", "-"),
+}
+"""Methods that the picture shows at their published parameters, with colour and line."""
+_SIZES = 33
+"""Batch sizes of the published curves; the tuned ones take every second."""
+
+
+@dataclass(frozen=True)
+class LeagueCurves:
+    """Steps to a tenth of the error against batch size: plain data, to be drawn anywhere."""
+
+    curvature: Curvature
+    L_max: float
+    sizes: FloatArray
+    published: dict[str, FloatArray]
+    """By name; NaN where the method may diverge."""
+    tuned_sizes: FloatArray
+    tuned: dict[str, FloatArray]
+    """Of SGD and of Nesterov's method with the best parameters at each batch size."""
+    stable: float
+    """Smallest stable batch at the standard Nesterov parameters."""
+
+
+def league_curves(
+    curvature: Curvature, *, L_max: float | None = None, mu_min: float | None = None
+) -> LeagueCurves:
+    """Compute the curves from batch size 1 to where gradients are nearly exact."""
+    most = float(curvature.L) if L_max is None else float(L_max)
+    last = 30.0 * most / float(curvature.L) * float(np.sqrt(curvature.Q))
+    sizes = np.geomspace(1.0, max(last, 100.0), _SIZES)
+
+    def options(size: float) -> dict[str, Any]:
+        return {"L_max": L_max, "mu_min": mu_min, "batch_size": size}
+
+    def steps(rate: float) -> float:
+        return float(np.log(0.1) / np.log(rate)) if 0.0 < rate < 1.0 else float("nan")
+
+    published = {}
+    for name in _PUBLISHED:
+        methods = [CATALOGUE[name](curvature, L_max=L_max, batch_size=b) for b in sizes]
+        published[name] = np.array(
+            [
+                steps(float(iid_rate(curvature, method, **options(b))))
+                for method, b in zip(methods, sizes, strict=True)
+            ]
+        )
+
+    few = sizes[::2]
+    tuned = {}
+    for kind in ("sgd", "nesterov"):
+        best = [fastest_of(kind, curvature, options(b)) for b in few]
+        rates = [iid_rate(curvature, m, **options(b)) for m, b in zip(best, few, strict=True)]
+        tuned[kind] = np.array([steps(float(rate)) for rate in rates])
+
+    stable = smallest_stable_batch(curvature, nesterov(curvature), L_max=L_max, mu_min=mu_min)
+    return LeagueCurves(curvature, most, sizes, published, few, tuned, float(stable))
+
+
+def draw_league(curves: LeagueCurves, *, batch_size: float | None = None) -> Figure:
+    """Draw :func:`league_curves`; a grey line marks ``batch_size``."""
+    figure, axes = panels(1, 1, height=4.2)
+    axis = axes[0][0]
+    ends = []
+    for name, (colour, line) in _PUBLISHED.items():
+        steps = curves.published[name]
+        axis.loglog(curves.sizes, steps, line, color=colour, linewidth=1.3)
+        known = np.flatnonzero(np.isfinite(steps))
+        if known.size:
+            ends.append((float(steps[known[-1]]), CATALOGUE[name].title, colour))
+            # A method becomes stable at its smallest stable batch: mark where its curve begins.
+            if known[0] > 0:
+                axis.plot(curves.sizes[known[0]], steps[known[0]], "o", color=colour, markersize=3)
+
+    lowest = 0.0
+    for height, title, colour in sorted(ends):
+        # Labels of curves that end side by side are moved apart.
+        lowest = max(height, 1.17 * lowest)
+        axis.text(1.08 * curves.sizes[-1], lowest, title, va="center", fontsize=7.0, color=colour)
+
+    looks = {"sgd": ("best SGD", ORANGE), "nesterov": ("best Nesterov", BLUE)}
+    for kind, (words, colour) in looks.items():
+        axis.loglog(
+            curves.tuned_sizes, curves.tuned[kind], "-", color=colour, linewidth=2.6, label=words,
+            zorder=4,
+        )  # fmt: skip
+
+    if batch_size is not None:
+        axis.axvline(batch_size, color=GREY, linewidth=0.8, linestyle="--")
+
+    axis.set_xlim(curves.sizes[0], 3.5 * curves.sizes[-1])
+    axis.set_xlabel("batch size")
+    axis.set_ylabel("steps to a tenth of the error, guaranteed")
+    share = curves.L_max / float(curves.curvature.L)
+    axis.set_title(
+        f"thin: published parameters; Q = {float(curves.curvature.Q):g}, L_max/L = {share:g}"
+    )
+    axis.legend(frameon=False, loc="upper right")
+    axis.grid(True, which="major", linewidth=0.3, alpha=0.5)
+    return figure

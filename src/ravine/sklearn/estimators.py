@@ -1,0 +1,344 @@
+"""Estimators with scikit-learn's interface."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ravine.arguments import FloatArray, Refusal
+from ravine.sklearn.objective import LARGEST_BLOCK, Objective, second_moments
+from ravine.sklearn.training import mini_batches, step_limits, train
+
+_BATCH = 32
+"""Smallest default batch."""
+
+
+class _LinearModel(BaseEstimator):  # type: ignore[misc]
+    """What regression and classification share: standardisation, training, prediction."""
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-4,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        batch_size: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, ...]:
+        """The arguments of a fit as arrays."""
+        for name, least in (("alpha", 0), ("tol", 0), ("max_iter", 1), ("batch_size", 1)):
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise Refusal(name, f"at least {least}", value, "give a larger one")
+
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, y, weights
+
+    def _train(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
+        """Train on standardised columns; returns the weights of the columns as they are."""
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        order = rng.permutation(np.flatnonzero(weights))
+        X, s = X[order], weights[order] / weights.sum()
+        moments = _moments(X, s, self.fit_intercept)
+        Z, penalty = self._standardised(X, *moments)
+        training = train(
+            Objective(Z, Y[:, order], s, penalty, loss), tol=self.tol, max_iter=self.max_iter,
+            batch_size=self._batch_size(X), rng=rng,
+        )  # fmt: skip
+
+        self.lr_, self.momentum_ = training.lr, training.momentum
+        self.loss_curve_ = training.curve
+        self.n_iter_ = max(1, len(training.curve))
+        # A later partial_fit starts its running moments anew.
+        self._seen = 0.0
+        self._sums: tuple[FloatArray, ...] = ()
+        if not training.converged:
+            what = f"the excess loss is {training.excess:.3g} after {self.n_iter_} passes"
+            warnings.warn(f"{what}: raise max_iter or tol", ConvergenceWarning, stacklevel=3)
+
+        return _original(training.W, *moments)
+
+    def _train_more(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
+        """One pass over more rows, with the curvature of all rows so far."""
+        s = weights / weights.sum()
+        self._seen = getattr(self, "_seen", 0.0) + X.shape[0]
+        share = X.shape[0] / self._seen
+        wide = X.shape[1] > LARGEST_BLOCK
+        new = (np.asarray(s @ X), second_moments(X, s, diagonal=wide))
+        old = getattr(self, "_sums", ()) or new
+        first, second = ((1.0 - share) * a + share * b for a, b in zip(old, new, strict=True))
+        self._sums = (first, second)
+        mean, scale, gram = _running(first, second, self.fit_intercept, sparse.issparse(X))
+
+        Z, penalty = self._standardised(X, mean, scale)
+        objective = Objective(Z, Y, s, penalty, loss)
+        # Directions in which few rows have been seen so far get some curvature.
+        P = objective.preconditioner(gram=gram + _added(gram, Z.shape[1] / self._seen))
+        size = min(X.shape[0], self._batch_size(X))
+        limit = step_limits(objective, np.array([float(size)]), np.zeros(1))
+        # As in an average of all rows so far, each batch counts by its share.
+        self.lr_ = min(0.5 * float(limit[0, 0]), 2.0 * size / self._seen)
+        self.momentum_ = 0.0
+        start = np.atleast_2d(self.coef_) * scale
+        if self.fit_intercept:
+            intercept = self.intercept_[:, None] + np.atleast_2d(self.coef_) @ mean[:, None]
+            start = np.hstack([start, intercept])
+
+        batches = np.arange(X.shape[0] // size)
+        constant = np.ones(len(batches))
+        lr, momentum = np.array([self.lr_]), np.zeros(1)
+        W = mini_batches(objective, P, start[None], lr, momentum, size, batches, constant)[0]
+        value = float(objective.value(W, objective.scores(W)))
+        self.loss_curve_ = [*getattr(self, "loss_curve_", []), value]
+        self.n_iter_ = len(self.loss_curve_)
+        return _original(W, mean, scale)
+
+    def _batch_size(self, X: Any) -> int:
+        return self.batch_size or max(_BATCH, X.shape[1] // 2)
+
+    def _standardised(self, X: Any, mean: FloatArray, scale: FloatArray) -> tuple[Any, FloatArray]:
+        """Columns of mean 0 and variance 1, a column of ones for the intercept, the penalties.
+
+        Sparse columns keep their mean: the intercept makes up for it.
+        """
+        columns = X.shape[1]
+        penalty = np.full(columns + bool(self.fit_intercept), float(self.alpha))
+        penalty[columns:] = 0.0
+        if sparse.issparse(X):
+            ones = np.ones((X.shape[0], len(penalty) - columns))
+            Z = sparse.hstack([X @ sparse.diags_array(1.0 / scale), sparse.csr_array(ones)])
+            return sparse.csr_array(Z), penalty
+
+        Z = np.ones((X.shape[0], len(penalty)))
+        np.subtract(X, mean, out=Z[:, :columns])
+        Z[:, :columns] /= scale
+        return Z, penalty
+
+    def _raw_scores(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+
+
+def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArray]:
+    """What is subtracted from each column, and what it is divided by."""
+    mean = np.asarray(s @ X) if centred else np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            variance = np.asarray(s @ X.multiply(X)).ravel() - mean**2
+        else:
+            variance = s @ (X - mean) ** 2
+
+    if not np.isfinite(variance).all():
+        column = int(np.flatnonzero(~np.isfinite(variance))[0])
+        raise Refusal("X", "below 1e150", f"larger values in column {column}", "rescale it")
+
+    scale = _scale(np.sqrt(np.maximum(variance, 0.0)), np.abs(mean))
+    return (np.zeros_like(mean) if sparse.issparse(X) else mean), scale
+
+
+def _scale(deviation: FloatArray, size: FloatArray) -> FloatArray:
+    """What columns are divided by: their deviation, or their size if they are constant."""
+    # The deviation of a constant column is a rounding error.
+    constant = deviation <= 1e-12 * size
+    return np.where(constant, np.where(size > 0.0, size, 1.0), deviation)
+
+
+def _running(
+    mean: FloatArray, second: FloatArray, centred: bool, is_sparse: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shift and scale of the columns, and their curvature once standardised.
+
+    ``second`` are second moments, or their diagonal.
+    """
+    squares = np.diag(second) if second.ndim == 2 else second
+    deviation = np.sqrt(np.maximum(squares - mean**2 * centred, 0.0))
+    scale = _scale(deviation, np.sqrt(squares))
+    shift = np.zeros_like(mean) if is_sparse or not centred else mean
+    if second.ndim == 1:
+        gram = (squares - 2.0 * shift * mean + shift**2) / scale**2
+        return shift, scale, np.append(gram, np.ones(int(centred)))
+
+    mixed = np.outer(shift, mean)
+    gram = (second - mixed - mixed.T + np.outer(shift, shift)) / np.outer(scale, scale)
+    if centred:
+        cross = ((mean - shift) / scale)[:, None]
+        gram = np.block([[gram, cross], [cross.T, np.ones((1, 1))]])
+
+    return shift, scale, gram
+
+
+def _added(gram: FloatArray, amount: float) -> FloatArray:
+    return amount * np.eye(len(gram)) if gram.ndim == 2 else np.full(len(gram), amount)
+
+
+def _original(W: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
+    """Weights of the columns as they are, the intercept last."""
+    coef = W[:, : len(scale)] / scale
+    intercept = W[:, len(scale) :].sum(axis=1, keepdims=True)
+    return np.hstack([coef, intercept - coef @ mean[:, None]])
+
+
+class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
+    """Linear regression with l2 penalty, by mini-batch SGD that needs no learning rate.
+
+    Minimises mean((y - X w - b)^2) / 2 + alpha |w|^2 / 2 for columns of variance 1.
+
+    Parameters
+    ----------
+    alpha
+        Weight of the l2 penalty, zero or more.
+    fit_intercept
+        Whether the model has an intercept.
+    tol
+        The fit stops when the excess loss is below ``tol`` times the loss.
+    max_iter
+        Passes over the data at most.
+    batch_size
+        Rows of the smallest batches. Default: 32, or half the number of columns if that is more.
+    random_state
+        Seed of the order of the rows.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Weights of the columns as they are given.
+    lr_, momentum_
+        Step size, in preconditioned coordinates, and momentum that won the race.
+    n_iter_, loss_curve_
+        Passes over the data, and the objective after each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(10, 2) ** 2
+    >>> model = SGDRegressor(alpha=0.0).fit(X, X @ [3.0, -1.0] + 2.0)
+    >>> model.coef_.round(6).tolist(), round(float(model.intercept_[0]), 6)
+    ([3.0, -1.0], 2.0)
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train from the beginning."""
+        X, y, weights = self._checked(X, y, sample_weight, reset=True)
+        s = weights / weights.sum()
+        y = np.asarray(y, dtype=np.float64)
+        # A target of size 1 keeps the numbers in range; the minimiser scales with it.
+        middle = float(s @ y) if self.fit_intercept else 0.0
+        size = float(np.sqrt(s @ (y - middle) ** 2)) or 1.0
+        W = size * self._train(X, (y - middle)[None, :] / size, weights, "squared")
+        self.loss_curve_ = [size**2 * value for value in self.loss_curve_]
+        self.coef_, self.intercept_ = W[0, :-1], W[0, -1:] + middle
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on more rows, in one pass."""
+        fresh = not hasattr(self, "coef_")
+        X, y, weights = self._checked(X, y, sample_weight, reset=fresh)
+        if fresh:
+            self.coef_, self.intercept_ = np.zeros(X.shape[1]), np.zeros(1)
+
+        W = self._train_more(X, np.asarray(y, dtype=np.float64)[None, :], weights, "squared")
+        self.coef_, self.intercept_ = W[0, :-1], W[0, -1:]
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The predicted targets."""
+        return self._raw_scores(X)[:, 0]
+
+
+class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
+    """Logistic regression with l2 penalty, by mini-batch SGD that needs no learning rate.
+
+    Minimises the mean log loss, multinomial for three classes or more, plus alpha |w|^2 / 2 for
+    columns of variance 1. Parameters and attributes are those of :class:`SGDRegressor`, and
+    ``classes_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> SGDClassifier().fit(X, ["no", "no", "yes", "yes"]).predict([[0.4], [2.9]]).tolist()
+    ['no', 'yes']
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train from the beginning."""
+        X, y, weights = self._checked(X, y, sample_weight, reset=True)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y[weights > 0])
+        if len(self.classes_) < 2:
+            what = f"one class, {self.classes_[0]!r}" if len(self.classes_) else "no class"
+            raise Refusal("y", "of two classes or more", what, "give rows of another class")
+
+        W = self._train(X, self._indicators(y), weights, self._loss)
+        self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Train on more rows, in one pass; the first call needs all ``classes``."""
+        fresh = not hasattr(self, "classes_")
+        if fresh and classes is None:
+            raise Refusal("classes", "given in the first call", None, "list all classes")
+
+        X, y, weights = self._checked(X, y, sample_weight, reset=fresh)
+        if fresh:
+            self.classes_ = np.unique(classes)
+            outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+            self.coef_, self.intercept_ = np.zeros((outputs, X.shape[1])), np.zeros(outputs)
+
+        W = self._train_more(X, self._indicators(y), weights, self._loss)
+        self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
+        return self
+
+    @property
+    def _loss(self) -> str:
+        return "logistic" if len(self.classes_) == 2 else "multinomial"
+
+    def _indicators(self, y: Any) -> FloatArray:
+        """Ones in the output of each row's class."""
+        shown = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        return np.asarray(np.asarray(y)[None, :] == shown[:, None], dtype=np.float64)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores: one for each row with two classes, else one for each row and class."""
+        S = self._raw_scores(X)
+        return S[:, 0] if S.shape[1] == 1 else S
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class."""
+        S = self._raw_scores(X)
+        if S.shape[1] == 1:
+            p = expit(S)
+            return np.hstack([1.0 - p, p])
+
+        return np.asarray(softmax(S, axis=1))
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row."""
+        S = self._raw_scores(X)
+        best = (S[:, 0] > 0).astype(int) if S.shape[1] == 1 else S.argmax(axis=1)
+        return self.classes_[best]

@@ -1,0 +1,166 @@
+"""Three batch sizes: the smallest stable one, the one where momentum pays, the largest useful one.
+
+K = L_max/L is how much steeper a single sample may be than the objective. With Q → ∞ the three grow
+like K √Q/4, K and 2.5 K √Q (docs/batch-size.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ravine.arguments import Refusal, one_number, overflow_allowed
+from ravine.curvature import Curvature
+from ravine.methods import nesterov
+from ravine.theory.ladder.batch_noise import batch_noise
+from ravine.theory.ladder.iid import smallest_stable_batch
+from ravine.theory.tuning.batch_gain import NOTICEABLE, fastest_pair, fastest_sgd
+from ravine.values import Value
+
+_PRECISION = 2e-3
+"""Relative precision of a batch size that is searched."""
+_LARGEST = 1e12
+"""Batch size beyond which gradients count as exact."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UsefulBatch(Value):
+    """The batch size at which samples are used with a given efficiency."""
+
+    size: float
+    """From the best guaranteed rates at this curvature."""
+    law: float
+    """The law for Q → ∞."""
+    efficiency: float
+    method: str
+
+    def __float__(self) -> float:
+        return self.size
+
+
+@overflow_allowed
+def useful_batch_size(
+    curvature: Curvature,
+    *,
+    L_max: float | None = None,
+    method: Literal["sgd", "nesterov"] = "nesterov",
+    efficiency: float = 0.5,
+    mu_min: float | None = None,
+) -> UsefulBatch:
+    """Return the batch size from which larger batches waste samples.
+
+    N(b) steps of batches of b reach a given accuracy, with the best parameters at each b. The
+    efficiency at b is S(1)/S(b), with S = N b the samples used. The literature calls the size at
+    which it has fallen to a half the critical batch size.
+
+    With Q → ∞, K = L_max/L and mu_min = 0, SGD has efficiency 1 up to b = K + 1 and then
+    4K(b-1)/(b-1+K)²; tuned Nesterov has 1/x² with 4x³(x-1) = 3b²/(4 Q K²), so that
+    (N_min/N)² + √(S_min/S) = 1, and half the efficiency at b = 2.50 K √Q.
+
+    Parameters
+    ----------
+    curvature
+        Curvature of the whole objective: single numbers.
+    L_max, mu_min
+        Largest and least curvature of a single term, as in :func:`ravine.iid_rate`.
+    method
+        ``"sgd"``, or ``"nesterov"`` with step and momentum tuned.
+    efficiency
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> best = useful_batch_size(Curvature(1, 1000), L_max=10_000, method="sgd")
+    >>> round(best.size, 1), round(best.law, 1)
+    (59.3, 59.3)
+    """
+    share = one_number("efficiency", efficiency, "positive", remedy="give a share, e.g. 0.5")
+    if share >= 1.0:
+        raise Refusal("efficiency", "below 1", f"{share:g}", "give a share, e.g. 0.5")
+    if method not in ("sgd", "nesterov"):
+        raise Refusal("method", "sgd or nesterov", repr(method), "pick one of the two")
+
+    known: dict[str, Any] = {"L_max": L_max, "mu_min": mu_min}
+
+    def steps(size: float) -> float:
+        options = {"batch_size": size, **known}
+        best = fastest_sgd if method == "sgd" else _fastest
+        return best(curvature, options).steps_per_digit
+
+    samples = steps(1.0)
+    size = _crossing(lambda b: np.log(samples / (b * steps(b)) / share))
+    return UsefulBatch(size, _law(curvature, L_max, method, share), share, method)
+
+
+def _fastest(curvature: Curvature, options: dict[str, Any]) -> Any:
+    return fastest_pair(curvature, options)[1]
+
+
+def _law(curvature: Curvature, L_max: float | None, method: str, share: float) -> float:
+    """The batch size of an efficiency for Q → ∞ and mu_min = 0."""
+    steepness = 1.0 if L_max is None else float(L_max) / float(curvature.L)
+    if method == "sgd":
+        return 1.0 + steepness * (2.0 - share + 2.0 * float(np.sqrt(1.0 - share))) / share
+
+    x = share**-0.5
+    return steepness * float(np.sqrt(16.0 / 3.0 * x**3 * (x - 1.0) * float(curvature.Q)))
+
+
+def _crossing(function: Any) -> float:
+    """Where a function of the batch size falls from positive to negative; 1 or inf if nowhere."""
+    from scipy.optimize import brentq
+
+    if function(1.0) <= 0.0:
+        return 1.0
+
+    high = 10.0
+    while function(high) > 0.0:
+        high *= 10.0
+        if high > _LARGEST:
+            return float("inf")
+
+    root = brentq(lambda x: function(np.exp(x)), np.log(high / 10.0), np.log(high), xtol=_PRECISION)
+    return float(np.exp(root))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchSizes(Value):
+    """The three batch sizes that matter, for one curvature."""
+
+    stable: float
+    """Smallest batch that is stable in mean square at the standard Nesterov parameters."""
+    momentum_pays: float
+    """Batch from which tuned momentum needs 5 % fewer steps than tuned SGD."""
+    useful: UsefulBatch
+    """Batch at which tuned Nesterov uses samples with half the efficiency."""
+    useful_sgd: UsefulBatch
+    """The same for SGD."""
+
+
+@overflow_allowed
+def batch_sizes(
+    curvature: Curvature, *, L_max: float | None = None, mu_min: float | None = None
+) -> BatchSizes:
+    """Return the smallest stable batch, the one where momentum pays, and the largest useful one.
+
+    Examples
+    --------
+    >>> sizes = batch_sizes(Curvature(1, 100), L_max=1000)
+    >>> [round(v) for v in (sizes.stable, sizes.momentum_pays, sizes.useful.size)]
+    [36, 17, 274]
+    """
+    known: dict[str, Any] = {"L_max": L_max, "mu_min": mu_min}
+    batch_noise(curvature, **known)
+
+    def lacking(size: float) -> float:
+        plain, fast = fastest_pair(curvature, {"batch_size": size, **known})
+        return float(NOTICEABLE - np.log(fast.rate) / np.log(plain.rate))
+
+    return BatchSizes(
+        stable=float(smallest_stable_batch(curvature, nesterov(curvature), **known)),
+        momentum_pays=_crossing(lacking),
+        useful=useful_batch_size(curvature, **known),
+        useful_sgd=useful_batch_size(curvature, method="sgd", **known),
+    )

@@ -1,0 +1,166 @@
+"""The learning-rate schedule of a planned run, and the same compressed to a short trial."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import torch
+from torch.optim import lr_scheduler
+
+from ravine.arguments import Refusal, one_number, whole
+
+SHAPES = ("constant", "linear", "cosine")
+WARMUP = 0.05
+"""Share of a run that trainers usually spend on warm-up."""
+
+ScheduleLike: TypeAlias = str | Callable[[int, int], float] | Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Factors on the learning rate over a run of ``steps`` steps."""
+
+    name: str
+    steps: int
+    factor: Callable[[int], float]
+    """The factor at a step, counted from 0."""
+    code: str
+    """The schedule as code to paste behind the construction of ``optimizer``."""
+
+    def compressed(self, count: int) -> list[float]:
+        """The factors of a trial of ``count`` steps that passes through the whole schedule."""
+        middles = ((k + 0.5) * self.steps / count - 0.5 for k in range(count))
+        return [float(self.factor(round(middle))) for middle in middles]
+
+    @property
+    def falls(self) -> bool:
+        """Whether the run ends with less than half of its largest learning rate."""
+        return self.factor(self.steps - 1) < 0.5 * max(self.compressed(100))
+
+
+def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Schedule:
+    """Read what a user gives as a schedule.
+
+    Parameters
+    ----------
+    schedule
+        ``"constant"``, ``"linear"``, ``"cosine"``; a function (step, steps) -> factor; or a
+        function of an optimizer that returns a ``torch.optim.lr_scheduler``.
+    steps
+        Of the planned run.
+    warmup
+        Steps of linear warm-up, or below 1 their share of the run. None: 5 %, and none before a
+        constant learning rate. Only for the schedules with a name.
+
+    Examples
+    --------
+    >>> schedule = schedule_of("linear", 100, warmup=10)
+    >>> [round(schedule.factor(step), 3) for step in (0, 4, 10, 55, 99)]
+    [0.1, 0.5, 1.0, 0.5, 0.011]
+    >>> [round(factor, 3) for factor in schedule.compressed(4)]
+    [0.983, 0.7, 0.422, 0.144]
+    """
+    whole("steps", steps, 1, remedy="give the number of optimizer steps that you plan")
+    if isinstance(schedule, str):
+        return _named(schedule, steps, warmup)
+    if warmup is not None:
+        raise Refusal("warmup", "left out with a schedule of your own", warmup, "build it in")
+
+    function: Any = schedule
+    if _required(function) == 2:
+        code = f"LambdaLR(optimizer, lambda step: schedule(step, {steps}))  # your function"
+        return Schedule(
+            "your function", steps, lambda step: function(step, steps),
+            f"scheduler = torch.optim.lr_scheduler.{code}",
+        )  # fmt: skip
+
+    return _of_factory(function, steps)
+
+
+def _required(function: Callable[..., Any]) -> int:
+    """How many positional arguments have no default."""
+    return sum(
+        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        for p in inspect.signature(function).parameters.values()
+    )
+
+
+def _named(shape: str, steps: int, warmup: float | None) -> Schedule:
+    if shape not in SHAPES:
+        raise Refusal("schedule", f"one of {', '.join(SHAPES)}, or a function", shape, "pick one")
+    if warmup is None:
+        warmup = 0.0 if shape == "constant" else WARMUP
+    one_number("warmup", warmup, "nonnegative", remedy="give steps, or a share below 1")
+    rise = round(warmup * steps) if warmup < 1.0 else int(warmup)
+    if rise >= steps:
+        raise Refusal("warmup", f"shorter than the run of {steps} steps", rise, "give fewer steps")
+
+    left = steps - rise
+
+    def factor(step: int) -> float:
+        if step < rise:
+            return (step + 1) / rise
+        if shape == "linear":
+            return (steps - step) / left
+        if shape == "cosine":
+            return 0.5 * (1.0 + math.cos(math.pi * (step - rise) / left))
+
+        return 1.0
+
+    return Schedule(_name(shape, rise), steps, factor, _code(shape, rise, steps))
+
+
+def _name(shape: str, rise: int) -> str:
+    words = {"constant": "constant", "linear": "linear decay", "cosine": "cosine decay"}[shape]
+    return f"{rise} steps of warm-up, then {words}" if rise else words
+
+
+def _code(shape: str, rise: int, steps: int) -> str:
+    """Exactly ``_named(...).factor``, in code of PyTorch alone."""
+    if shape == "constant" and not rise:
+        return "# a constant lr needs no scheduler"
+
+    after = {
+        "constant": "1.0",
+        "linear": f"({steps} - step) / {steps - rise}",
+        "cosine": f"0.5 * (1 + math.cos(math.pi * (step - {rise}) / {steps - rise}))",
+    }[shape]
+    body = f"(step + 1) / {rise} if step < {rise} else {after}" if rise else after
+    return (
+        ("import math\n" if shape == "cosine" else "")
+        + "scheduler = torch.optim.lr_scheduler.LambdaLR(\n"
+        + f"    optimizer, lambda step: {body}\n)  # scheduler.step() after every optimizer.step()"
+    )
+
+
+def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
+    """Run the scheduler once through all steps, on an optimizer of nothing."""
+    # With momentum, which some schedulers change too.
+    empty = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0, momentum=0.9)
+    scheduler = factory(empty)
+    if not isinstance(scheduler, lr_scheduler.LRScheduler) or isinstance(
+        scheduler, lr_scheduler.ReduceLROnPlateau
+    ):
+        raise Refusal(
+            "schedule", "a factory of a scheduler that needs no metric",
+            type(scheduler).__name__, "give a function (step, steps) -> factor",
+        )  # fmt: skip
+
+    factors: list[float] = []
+    for _ in range(steps):
+        factors.append(float(empty.param_groups[0]["lr"]))
+        empty.step()
+        scheduler.step()
+
+    if isinstance(scheduler, (lr_scheduler.OneCycleLR, lr_scheduler.CyclicLR)):
+        # These have a largest lr of their own, and the advised one takes its place.
+        factors = [factor / max(factors) for factor in factors]
+
+    name = f"your {type(scheduler).__name__}"
+    return Schedule(
+        name, steps, lambda step: factors[step], "scheduler = schedule(optimizer)  # your factory"
+    )

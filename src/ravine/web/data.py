@@ -1,0 +1,129 @@
+"""A diagnosis as the page shows it: the answer, the plane of the data, and the measured losses."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ravine.figures.plane import Mark, Plane, Region
+from ravine.figures.style import METHODS
+from ravine.markup import Cell, table
+from ravine.report.diagnosis_pictures import plane
+from ravine.theory.ladder.rungs import RUNGS
+from ravine.web.picture import axis, decades, line
+from ravine.web.plane_picture import mark_layers, region_layers
+
+if TYPE_CHECKING:
+    from ravine.diagnosis import Diagnosis
+
+FRAMEWORKS = ("torch", "sklearn", "numpy")
+_MOST = 6  # methods whose losses are drawn
+
+
+def in_page_words(text: str) -> str:
+    """The text with a field of the page, or a whole command, for a flag of the command line.
+
+    Examples
+    --------
+    >>> in_page_words("use --target to change it")
+    'use the field "column to predict" to change it'
+    >>> in_page_words("use --missing fill")
+    'use ravine diagnose --missing fill'
+    """
+    text = re.sub(r"--target\b", '"column to predict"', text)
+    text = text.replace('use "column', 'use the field "column').replace(
+        'with "', 'with the field "'
+    )
+    return re.sub(r"(?<!diagnose )(?<![\w-])--(?=[a-z])", "ravine diagnose --", text)
+
+
+def shown(result: Diagnosis) -> dict[str, Any]:
+    """Everything that the page shows of a diagnosis, as plain values that JSON can hold."""
+    record = result.to_dict()
+    return {
+        "read": [in_page_words(words) for words in result.answer.data],
+        "html": _html(result),
+        "L": record["curvature"]["L"],
+        "plane": _plane_picture(result, record),
+        "curves": _curves(record),
+    }
+
+
+def _html(result: Diagnosis) -> str:
+    """What to do, with code to copy, and all methods; what comes from the table is escaped."""
+    answer = result.answer
+    lines = "".join(f"<p>{escape(words)}</p>" for words in answer.lines)
+    notes = "".join(f'<p class="hint">{escape(in_page_words(words))}</p>' for words in answer.notes)
+    codes = "".join(
+        f'<div class="row code-head"><span class="hint">{name}</span>'
+        f'<button class="quiet small" data-copy="code-{name}">Copy</button></div>'
+        f'<pre id="code-{name}" tabindex="0">{escape(result.code(name))}</pre>'
+        for name in FRAMEWORKS
+    )
+    methods = answer.methods.short()
+    header = [Cell(column.title, number=column.number) for column in methods.columns]
+    rows = [
+        [
+            Cell(text, row.tone if column.key == "outcome" else "", column.number)
+            for column, text in zip(methods.columns, row.cells, strict=True)
+        ]
+        for row in methods.rows
+    ]
+    return (
+        f'<h2>What to do</h2><div class="lead {answer.tone}">{lines}</div>{notes}'
+        f"<details><summary>Code to copy</summary>{codes}</details>"
+        f'<h2>All methods</h2>{table(header, rows)}<p class="hint">{escape(methods.caption)}</p>'
+    )
+
+
+def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> dict[str, Any]:
+    """The plane of these batches, with every method that was tried."""
+    data = plane(result)
+    regions = [
+        Region(words, words, words, colour, ("#ffffff", "-"), words, np.exp(rate.T))
+        for rate, colour, words in (
+            (data.exact_gradients, RUNGS[0].colour, "converges with exact gradients"),
+            (data.mean_square, RUNGS[2].colour, "converges with these batches"),
+        )
+    ]
+    L = record["curvature"]["L"]
+    marks = [
+        Mark(one["key"], one["name"], one["alpha"] * L, one["beta"]) for one in record["methods"]
+    ]
+    whole = Plane(data.steps, data.momenta, tuple(regions), tuple(marks), log=True)
+    named = {record["recommended"], record["methods"][0]["key"]}
+    ends = float(data.steps[0]), float(data.steps[-1])
+    return {
+        "x": axis("step size αL", *ends, log=True),
+        "y": axis("momentum β", float(data.momenta[0]), 1.05),
+        "layers": region_layers(whole) + mark_layers(whole, named),
+    }
+
+
+def _curves(record: dict[str, Any]) -> dict[str, Any]:
+    """Measured loss of the methods that matter most, with the floor predicted for each."""
+    first = [record["recommended"], record["methods"][0]["key"], record["quick"]]
+    methods = sorted(
+        record["methods"], key=lambda one: first.index(one["key"]) if one["key"] in first else 3
+    )
+    lines = []
+    for method in methods[:_MOST]:
+        steps = np.asarray(method["measured"]["loss_steps"], dtype=np.float64)
+        values = np.asarray(method["measured"]["excess"], dtype=np.float64)
+        colour = METHODS[method["key"]].colour
+        seen = np.where(np.isfinite(values) & (values > 0.0), values, np.nan)
+        lines.append(line(steps, seen, colour, method["name"]))
+        floor = method["excess_floor"]
+        if floor and floor["value"]:
+            level = np.full(2, floor["value"])
+            lines.append(line(steps[[0, -1]], level, colour, width=1.4, dash=":"))
+
+    last = max(float(one["x"][-1]) for one in lines)
+    return {
+        "x": axis("step", 0, last),
+        "y": decades(lines, "f(y) − f*, mean of the runs"),
+        "layers": lines,
+    }

@@ -1,0 +1,81 @@
+"""Pictures as plain data: two axes, and layers that are drawn between them from back to front.
+
+Colours are names of the page's style sheet ("chosen", "ink", ...) or #rrggbb. Arrays go to the
+browser as base64 of single precision, which is finer than any screen.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+
+Layer: TypeAlias = dict[str, Any]
+"""What is drawn: its ``kind`` (fill, heat, line, dot or words) and what that needs."""
+
+CEILING = 1e12
+"""Values beyond are all the same to the eye; an axis ends there."""
+FLOOR = 1e-16
+_LEAST = 2.0  # decades on a logarithmic axis: one label would say nothing of the scale
+_ABOVE = 0.5  # decades above the highest line
+
+
+def as_json(value: Any) -> str:
+    """The value as JSON, with arrays in base64.
+
+    Examples
+    --------
+    >>> as_json({"x": np.array([1.0, 2.0])})
+    '{"x":"AACAPwAAAEA="}'
+    """
+    return json.dumps(value, default=_packed, ensure_ascii=False, separators=(",", ":"))
+
+
+def _packed(values: FloatArray) -> str:
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(values, dtype="<f4")
+
+    return base64.b64encode(array.tobytes()).decode("ascii")
+
+
+def axis(label: str, low: float, high: float, *, log: bool = False) -> dict[str, Any]:
+    """Words and ends of an axis."""
+    return {"label": label, "low": low, "high": high, "log": log}
+
+
+def line(
+    x: FloatArray, y: FloatArray, colour: str, words: str = "", width: float = 2.2, **more: Any
+) -> Layer:
+    """A line, or several with gaps of NaN between them.
+
+    ``dash`` is matplotlib's, ``opacity`` at most 1; ``rim`` draws it over a dark rim, so that it
+    shows on every colour. Without ``words`` it is left out of the legend.
+    """
+    usual = {"kind": "line", "dash": "-", "opacity": 1.0, "rim": False}
+    return {**usual, "x": x, "y": y, "colour": colour, "words": words, "width": width, **more}
+
+
+def joined(lines: Iterable[FloatArray]) -> dict[str, Any]:
+    """Lines of (x, y) one behind the other, with a gap after each."""
+    gap = np.full((1, 2), np.nan)
+    points = np.concatenate([part for line in lines for part in (line, gap)] or [gap])
+    return {"x": points[:, 0], "y": points[:, 1]}
+
+
+def decades(lines: Iterable[Layer], label: str) -> dict[str, Any]:
+    """A logarithmic axis that holds the lines."""
+    values = np.concatenate([line["y"] for line in lines])
+    heights = np.log10(values[np.isfinite(values)])
+    low, high = float(heights.min()), float(heights.max())
+    margin = max(0.03 * (high - low), 0.5 * (_LEAST - (high - low)))
+    return axis(label, 10.0 ** (low - margin), 10.0 ** (high + max(margin, _ABOVE)), log=True)
+
+
+def drawable(values: FloatArray) -> FloatArray:
+    """Values between the floor and the ceiling of an axis, infinite ones at the ceiling."""
+    return np.clip(np.where(np.isfinite(values), values, CEILING), FLOOR, CEILING)

@@ -1,0 +1,142 @@
+"""One contract for every named method."""
+
+import numpy as np
+import pytest
+
+import ravine
+from ravine import Curvature, LinearMethod, Method, iid_rate, spectral_radius, worst_case_rate
+from ravine.catalogue import CATALOGUE, named_method
+
+CURVATURE = Curvature(1.0, 40.0)
+EVERY = pytest.mark.parametrize("name", CATALOGUE)
+
+
+def linear(name):
+    method = named_method(name)(CURVATURE, L_max=200.0, batch_size=8)
+    return method if isinstance(method, LinearMethod) else LinearMethod.of(method)
+
+
+def loop(name, h, steps):
+    """The points y of the method on ½ h y², as its paper writes it; None where it has no loop."""
+    c, L, mu = CURVATURE, 40.0, 1.0
+    y, out = 1.0, []
+    if name == "aggmo":
+        speeds = np.zeros(3)
+        for _ in range(steps):
+            out.append(y)
+            speeds = np.array([0.0, 0.9, 0.99]) * speeds - h * y
+            y += speeds.sum() / (3 * L)
+        return out
+    if name == "stale-gradient":
+        gradients = [0.0, 0.0]  # at rest none has been seen
+        for _ in range(steps):
+            out.append(y)
+            gradients.append(h * y)
+            y -= 0.5 / L * gradients[-3]
+        return out
+    if name == "adam":
+        mean = 0.0
+        for _ in range(steps):
+            out.append(y)
+            mean = 0.9 * mean + 0.1 * h * y
+            y -= mean / L
+        return out
+    if name == "qhm":
+        mean = 0.0
+        for _ in range(steps):
+            out.append(y)
+            mean = 0.999 * mean + 0.001 * h * y
+            y -= (0.3 * h * y + 0.7 * mean) / L
+        return out
+    if name == "mass":
+        L_m, statistical = 200 / 8 + 7 / 8 * L, 5 / 8 + 7 / 8
+        a = 1 / np.sqrt(L_m / mu * statistical)
+        gamma, first = (1 - a) / (1 + a), 1 / L_m
+        second = first * (1 - 1 / statistical) / (1 + a)
+        w = y
+        for _ in range(steps):
+            out.append(y)
+            g = h * y
+            fresh = y - first * g
+            y, w = (1 + gamma) * fresh - gamma * w + second * g, fresh
+        return out
+    if name == "asgd":
+        L_m, statistical = 200 / 8 + 7 / 8 * L, 5 / 8 + 7 / 8
+        root = np.sqrt(L_m / mu * statistical)
+        a = 3 * np.sqrt(5) * root / (1 + 3 * np.sqrt(5) * root)
+        b, long = 1 / (9 * root), 1 / (3 * np.sqrt(5) * mu * root)
+        x = v = y
+        for _ in range(steps):
+            y = a * x + (1 - a) * v
+            out.append(y)
+            g = h * y
+            x, v = y - g / L_m, b * y + (1 - b) * v - long * g
+        return out
+    method = named_method(name)(c)
+    x = before = y
+    for _ in range(steps):
+        y = x + method.gamma * (x - before)
+        out.append(y)
+        x, before = x + method.beta * (x - before) - method.alpha * h * y, x
+    return out
+
+
+@EVERY
+def test_it_follows_the_loop_of_its_paper(name):
+    A, B, C = linear(name).state
+    for h in (1.0, 7.0, 40.0):
+        state = linear(name).at_rest(1.0)[:, 0]
+        points = []
+        for _ in range(30):
+            y = float(C @ state)
+            points.append(y)
+            state = A @ state + B * (h * y)
+        np.testing.assert_allclose(points, loop(name, h, 30), rtol=1e-9, atol=1e-12)
+
+
+@EVERY
+def test_it_rests_at_the_minimiser_and_keeps_its_memory(name):
+    method = linear(name)
+    A, _, C = method.state
+    rest = method.at_rest(3.0)[:, 0]
+    np.testing.assert_allclose(A @ rest, rest, rtol=1e-9)
+    assert C @ rest == pytest.approx(3.0)
+    assert method.memory == {"aggmo": 4, "stale-gradient": 3}.get(name, 2)
+
+
+@EVERY
+def test_its_rate_is_the_largest_radius_of_its_loop(name):
+    method = named_method(name)(CURVATURE, L_max=200.0, batch_size=8)
+    A, B, C = linear(name).state
+    radii = [
+        np.abs(np.linalg.eigvals(A + lam * np.outer(B, C))).max()
+        for lam in np.geomspace(1.0, 40.0, 400)
+    ]
+    rate = spectral_radius(CURVATURE, method)
+    assert max(radii) <= rate * (1 + 1e-6)
+    assert max(radii) == pytest.approx(rate, rel=1e-3)
+
+
+@EVERY
+def test_no_rung_exceeds_the_next(name):
+    method = named_method(name)(CURVATURE, L_max=200.0, batch_size=8)
+    rates = [
+        spectral_radius(CURVATURE, method),
+        iid_rate(CURVATURE, method, L_max=200.0, batch_size=8, mu_min=0.5),
+        worst_case_rate(Curvature(0.5, 200.0), method),
+    ]
+    assert rates[0] <= rates[1] * (1 + 1e-9)
+    assert rates[1] <= rates[2] * (1 + 1e-9)
+
+
+@EVERY
+def test_each_entry_says_where_it_is_from(name):
+    entry = CATALOGUE[name]
+    assert all((entry.title, entry.reference[-4:].isdigit(), entry.formula, entry.tuned))
+    assert isinstance(entry(CURVATURE), Method | LinearMethod)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ValueError, match=r"method must be one of sgd, .* got 'adagrad'"):
+        named_method("adagrad")
+    assert ravine.named_method is named_method

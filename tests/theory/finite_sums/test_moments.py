@@ -1,0 +1,137 @@
+"""Moments of a step against the state itself, and of the mean problem against 4x4 systems."""
+
+import numpy as np
+import pytest
+
+from ravine.curvature import Curvature
+from ravine.methods import Method, heavy_ball, nesterov
+from ravine.theory.blocks import block, moment_block, moment_step, system
+from ravine.theory.finite_sums.mean_problem import MeanBlocks, mean_resolvent
+from ravine.theory.finite_sums.moments import (
+    Step,
+    add_gradient_noise,
+    advance,
+    carry,
+    constant_step,
+)
+from ravine.theory.finite_sums.terms import Scalars
+
+LAM = np.array([1.0, 2.5, 4.0, 9.0])
+METHODS = [
+    Method(0.1, 0.5),
+    Method(0.1, -0.4, 0.2),
+    Method(0.05),
+    nesterov(Curvature(1, 9)),
+    heavy_ball(Curvature(1, 9)),
+]
+
+
+def positive(d, seed):
+    root = np.random.default_rng(seed).standard_normal((d, d))
+    return root @ root.T
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_a_step_is_its_block_on_both_sides(diagonal):
+    H = np.diag([0.4, 2.0]) if diagonal else positive(2, seed=4)
+    X = positive(4, seed=5)
+    A = system(H, Method(0.1, 0.8, 0.5))
+    step = constant_step(Scalars(0.1, 0.8, 0.5))
+    given = np.diag(H) if diagonal else H
+    np.testing.assert_allclose(advance(X, given, step), A @ X, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(carry(X, given, step), A @ X @ A.T, rtol=1e-12, atol=1e-12)
+
+
+def test_gradient_noise_enters_by_its_gain():
+    S = positive(2, seed=6)
+    step = constant_step(Scalars(0.1, 0.8, 0.5))
+    X = np.zeros((4, 4))
+    add_gradient_noise(X, S, step)
+    np.testing.assert_allclose(X, 0.01 * np.kron([[1.5**2, 1.5], [1.5, 1.0]], S), rtol=1e-12)
+
+
+def test_schedules_broadcast():
+    X = positive(4, seed=7)
+    many = Step(*(np.array([first, 0.0])[:, None, None] for first in (1.0, 0.5, 0.1, 0.1)))
+    both = carry(np.stack([X, X]), LAM[:2], many)
+    np.testing.assert_allclose(both[0], carry(X, LAM[:2], Step(1.0, 0.5, 0.1, 0.1)), rtol=1e-13)
+    np.testing.assert_array_equal(both[1][:2, :2], X[:2, :2])
+    assert not both[1][2:].any()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_one_direction_s_map_is_that_of_its_squared_block(method):
+    r, v = 0.3, -0.7
+    B = block(2.0, method)
+    a, b = B @ [r, v]
+    np.testing.assert_allclose(moment_block(B) @ [r * r, r * v, v * v], [a * a, a * b, b * b])
+    two = [moment_block(block(h, method)) for h in (1.0, 3.0)]
+    np.testing.assert_allclose(moment_step(2.0, 1.0, method), np.mean(two, axis=0), atol=1e-14)
+
+
+def test_maps_of_a_direction_broadcast():
+    plane = Method(np.array([[0.1], [0.2]]), 0.5)
+    T = moment_step(LAM, np.ones(4), plane)
+    assert T.shape == (2, 4, 3, 3)
+    np.testing.assert_allclose(T[1, 2], moment_step(LAM[2], 1.0, Method(0.2, 0.5)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_response_solves_the_system_of_each_pair(method):
+    B = block(LAM, method)
+    value = 1.2 * max(np.abs(np.linalg.eigvals(b)).max() for b in B) ** 2
+    kappa = MeanBlocks(LAM, method).noise_response(value, (0, 1))
+    kappa = kappa.reshape(2, 4, 2, 4).transpose(0, 2, 1, 3).reshape(4, 4, 4)
+    g = np.array([1 + float(method.gamma), 1.0])
+    for i, j in np.ndindex(4, 4):
+        system = value * np.eye(4) - np.kron(B[i], B[j])
+        expected = np.linalg.solve(system, float(method.alpha) ** 2 * np.kron(g, g))
+        np.testing.assert_allclose(kappa[:, i, j], expected, rtol=1e-9, atol=1e-14)
+
+
+def test_critical_damping_keeps_its_digits_next_to_the_pole():
+    # One direction, double eigenvalue rho: the sum over steps of u_k² λ^-(k+1), u_k = (B^k g)_1, is
+    # known from the recursion in closed form; here it is added up.
+    method = nesterov(Curvature(1, 9))
+    rho2 = (1 - 1 / 3) ** 2
+    value = rho2 * (1 + 1e-2)
+    state = np.array([1 + float(method.beta), 1.0])
+    B = block(1.0, method)
+    total, weight = 0.0, float(method.alpha) ** 2 / value
+    for _ in range(20000):
+        total += weight * state[0] ** 2
+        state = B @ state / np.sqrt(value)
+    one = MeanBlocks(np.array([1.0]), method)
+    assert one.noise_response(value)[0, 0] == pytest.approx(total, rel=1e-9)
+    near = one.noise_response(rho2 * (1 + 1e-9))[0, 0]
+    # The pole is of third order: (λ - ρ²)^-3 between 1e-2 and 1e-9, to the next order.
+    assert near == pytest.approx(total * 1e7**3, rel=0.2)
+
+
+def test_arrays_of_methods_are_each_by_itself():
+    method = Method(np.array([0.05, 0.1]), np.array([0.3, 0.8]))
+    both = MeanBlocks(LAM, method).noise_response(np.array([1.1, 1.2]))
+    one = MeanBlocks(LAM, Method(0.1, 0.8)).noise_response(1.2)
+    np.testing.assert_allclose(both[1], one, rtol=1e-13)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_resolvent_inverts_the_moments_of_the_mean(steps):
+    method = Method(0.1, 0.6)
+    resolvent = mean_resolvent(LAM, method, steps=steps)
+    G = positive(8, seed=0)
+    A = np.zeros((8, 8))
+    B = block(LAM, method)
+    for i in range(4):
+        A[np.ix_([i, 4 + i], [i, 4 + i])] = B[i]
+    P = np.linalg.matrix_power(A, steps)
+    right = 1.3 * G - P @ G @ P.T
+    np.testing.assert_allclose(resolvent.apply(1.3, right), G, rtol=1e-9, atol=1e-9)
+    radius = max(np.abs(np.linalg.eigvals(b)).max() for b in B)
+    assert resolvent.radius == pytest.approx(radius ** (2 * steps), rel=1e-9)
+
+
+def test_a_block_that_is_a_multiple_of_the_identity_is_fine():
+    # alpha = 0: B = [[1, beta²], [0, beta]], and beta = 1 makes it triangular with a double 1.
+    blocks = MeanBlocks(np.array([1.0]), Method(0.0, 1.0, 0.0))
+    assert np.isfinite(blocks.Q).all()
