@@ -122,8 +122,8 @@ def _sparse(rows: dict[int, dict[int, int]]) -> FloatArray:
     return matrix
 
 
-def usual_parameters() -> FloatArray:
-    """B(mu) and B(L) of Nesterov's method at its usual parameters, Q = 2000."""
+def standard_parameters() -> FloatArray:
+    """B(mu) and B(L) of Nesterov's method at its standard parameters, Q = 2000."""
     curvature = Curvature(1.0, 2000.0)
     return np.stack([block(end, nesterov(curvature)) for end in (1.0, 2000.0)])
 
@@ -158,8 +158,8 @@ def sets() -> list[Known]:
             "Hare, Morris, Sidorov, Theys 2011",
         ),
         Known(
-            "usual parameters, Q = 2000",
-            usual_parameters,
+            "standard parameters, Q = 2000",
+            standard_parameters,
             f"{4.0**0.2 * (1.0 - 2000.0**-0.5):.12g}",
             "docs/theory.md",
         ),

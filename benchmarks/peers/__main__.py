@@ -1,4 +1,4 @@
-"""Run every peer in an environment of its own, and write the tables of docs/peers.md and README.
+"""Run every peer in an environment of its own, and write the tables of docs/peers.md.
 
     python -m benchmarks.peers [MODULE ...]
 
@@ -24,9 +24,7 @@ from benchmarks.results import write_rows
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "peers.md"
-README = ROOT / "README.md"
 COMMAND = "make bench-peers"
-MORE = "[docs/peers.md](docs/peers.md), and how cost grows: [docs/growth.md](docs/growth.md)"
 
 SOLVERS = ["cvxpy==1.9.3", "clarabel==0.11.1"]
 ENVIRONMENTS = {
@@ -101,21 +99,11 @@ def speeds(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def summary(rows: list[dict[str, Any]]) -> list[str]:
-    """The short table of the README: who, what, how many times as fast, how far apart."""
-    lines = ["| asked of a peer | peer | ravine is | agreement |", "|---|---|---:|---|"]
-    for row in rows:
-        name = row["peer"].split(" with ")[0]
-        lines.append(f"| {row['question']} | {name} | {times(row)} | {row['agreement']} |")
-    return lines
-
-
 def write_pages(data: dict[str, Any]) -> None:
     """Put the tables between their marks, with date, machine and command."""
     stamp = f"{data['date']}, {data['machine']}, `{COMMAND}`; processor seconds of one core."
     _between(PAGE, "speed", [stamp, "", *speeds(data["rows"])])
     _between(PAGE, "features", features.table())
-    _between(README, "peers", [*summary(data["rows"]), "", f"{stamp} More: {MORE}."])
 
 
 def _between(page: Path, mark: str, lines: list[str]) -> None:

@@ -282,7 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--list", action="store_true", help="name the blocks that no test runs")
     parser.add_argument("pages", nargs="*", type=Path, help="left out: those with heavy blocks")
-    wishes = parser.parse_args()
+    options = parser.parse_args()
 
     apart = set_apart()
     for block in apart:
@@ -291,8 +291,8 @@ def main() -> None:
     few = len([block for block in apart if block.set_apart == "heavy"])
     print(f"{few} heavy blocks, {len(apart) - few} that nobody runs")
 
-    if not wishes.list:
-        for page in [p.resolve() for p in wishes.pages] or [ROOT / name for name in sorted(heavy)]:
+    if not options.list:
+        for page in [p.resolve() for p in options.pages] or [ROOT / name for name in sorted(heavy)]:
             print(f"{page.name}: {run_page(page, heavy=True)} blocks ran", flush=True)
 
 

@@ -72,11 +72,13 @@ def drawing() -> str:
     for source, target in sorted(pairs):
         if not _implied(source, target, pairs):
             lines.append(_line(source, target))
-    boxes = [_box(*PACKAGES[package], witness=package in ("theory", "engine")) for package in PACKAGES]
+    boxes = [
+        _box(*PACKAGES[package], witness=package in ("theory", "engine")) for package in PACKAGES
+    ]
     note = (
         '<text x="20" y="588" class="small">A line: the lower package imports the upper one, and '
-        'what that one imports.</text><text x="20" y="605" class="small">theory and engine never import '
-        "each other: they are two witnesses, and the tests compare them.</text>"
+        'what that one imports.</text><text x="20" y="605" class="small">theory and engine never '
+        "import each other: they are two witnesses, and the tests compare them.</text>"
     )
     return _svg(760, 620, "Packages of ravine", [*lines, *boxes, note])
 

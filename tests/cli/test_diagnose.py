@@ -116,7 +116,8 @@ def test_reading_options_reach_the_table(ravine, tmp_path):
         "\n".join([f"{rows[0]}|extra", *(f"{row}|{i * i}" for i, row in enumerate(rows[1:]))])
     )
     shown = ravine("diagnose", path, "--sep", "|", "--drop", "extra", "--target", "y", "--l2", 0.1,
-                   "--batch-size", 8, "--epochs", 3, "--json", "--no-remedies", "--raw")  # fmt: skip
+                   "--batch-size", 8, "--epochs", 3, "--json", "--no-remedies",
+                   "--raw")  # fmt: skip
     assert json.loads(shown.out)["data"]["features"] == 2
 
 

@@ -15,17 +15,13 @@ FILES = [
 INSTEAD = {
     r"\b(growth|rate|shrinks|falls|grows by [\d.]+|\d) a step\b": "rate per step",
     r"\bpulls?\b": "gradient",
-    r"\b(bend|bends|bent)\b": "Hessian-vector product, curvature",
-    r"\b(cut anew|recut)\b": "reshuffled every epoch",
     r"\bFate\b": "Outcome",
     r"\bwish(es|ed)?\b": "option, request",
     r"\bodd[ _](sum|term)s?\b": "inconsistent term",
-    r"\b(rooms?|hops?)\b": "package, module, call",
     r"\b[Uu]sual (Nesterov|parameters)\b": "standard Nesterov, standard parameters",
     r"\bfor want of\b": "not computed within",
     r"\bmean-square safe\b": "stable in mean square",
     r"\bof no use\b": "does not learn",
-    r"\bspread\b": "variance, range, share",
 }
 """Patterns that a reader stumbles over, and what to write."""
 

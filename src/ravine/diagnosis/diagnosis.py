@@ -54,7 +54,7 @@ class Diagnosis(Value):
     scaling
         What standardised columns would give, where scale is the problem.
     left_out
-        Numbers that were left out or widened for want of time.
+        What was not computed, or less exactly, within the time.
     epochs, steps, seed, seconds, time
         How long the runs were, what made them, the seconds they took and the seconds allowed.
     """

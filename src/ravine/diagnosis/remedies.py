@@ -92,7 +92,7 @@ _Option: TypeAlias = tuple[str, str, Setup]
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """What every option is judged with; ``method`` None means the usual parameters, anew."""
+    """What every option is judged with; ``method`` None means each option's own standard method."""
 
     method: Method | None
     seed: int

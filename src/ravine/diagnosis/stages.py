@@ -288,22 +288,22 @@ def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Met
 
 
 def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
-    """Epochs and steps of the runs: shorter than wished where the time does not suffice."""
+    """Epochs and steps of the runs: shorter than planned where the time does not suffice."""
     n = seen.cut.steps_per_epoch
-    wished = asked.epochs
+    planned = asked.epochs
     if not asked.epochs_given:
-        wished = max(wished, math.ceil(_LEAST_STEPS / n))
+        planned = max(planned, math.ceil(_LEAST_STEPS / n))
 
     # Both the narrowest race and the comparison have to fit.
     epoch = n * step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
     once = level_work(seen, LEVELS[0], 0)
     by_race = (budget.allowed(_LONGEST_RACE) - once) / (level_work(seen, LEVELS[0], n) - once)
     most = max(1, int(min(budget.allowed(_LONGEST_RUNS) / epoch, by_race)))
-    if most < wished:
-        budget.leave_out(f"epochs {most + 1} to {wished}")
-        wished = most
+    if most < planned:
+        budget.leave_out(f"epochs {most + 1} to {planned}")
+        planned = most
 
-    return wished, wished * n
+    return planned, planned * n
 
 
 def _held_out(setup: Setup, seen: Survey, runs: Runs) -> FloatArray | None:

@@ -73,10 +73,10 @@ class TimeBudget:
 
     def allowed(self, share: float) -> float:
         """Counted seconds for ``share`` of the whole: fewer only where the clock runs out."""
-        wished = share * self.seconds
+        planned = share * self.seconds
         real = self.left / self.slowness
-        if wished <= real:
-            return wished
+        if planned <= real:
+            return planned
 
         self.leave_out(_BY_THE_CLOCK)
         return real
@@ -99,6 +99,6 @@ class TimeBudget:
         self._taken += time.perf_counter() - begun
 
     def leave_out(self, what: str) -> None:
-        """Remember a number that was left out or widened for want of time."""
+        """Remember what was not computed, or less exactly, within the time."""
         if what not in self.left_out:
             self.left_out.append(what)

@@ -220,8 +220,8 @@ def _run_remotely(
 ) -> tuple[dict[str, str], str, Part]:
     """Run a tile on a worker; give what it computes with, its address, and the tile."""
     worker = _distributed().get_worker()
-    wished = threads or worker.state.nthreads
+    wanted = threads or worker.state.nthreads
 
     with _one_tile, one_blas_thread():
-        numba.set_num_threads(min(wished, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(wanted, numba.config.NUMBA_NUM_THREADS))
         return numerics(), worker.address, run_tile(spec, first, last)

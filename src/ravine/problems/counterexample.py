@@ -1,4 +1,4 @@
-"""Finite sums on which Nesterov's method with its usual parameters diverges."""
+"""Finite sums on which Nesterov's method with its standard parameters diverges."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def divergent_sum(
     spread: float = 1.0,
     seed: int = 0,
 ) -> QuadraticSum:
-    """A sum on which usual Nesterov diverges from ``x0``: the paper's Theorem 3.
+    """A sum on which standard Nesterov diverges from ``x0``: the paper's Theorem 3.
 
     H_i = U Λ_i Uᵀ where Λ_i differs between the terms in its last entry alone: mu for i < n and L
     for i = n. The other entries are geometric from L down to mu. U is the Householder reflection
@@ -148,8 +148,8 @@ def divergent_sum(
 def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """Quadratics in the plane whose axes turn by a fixed angle from one to the next.
 
-    H_i = R(iπ/terms) diag(mu, L) R(iπ/terms)ᵀ. Visited cyclically with the usual parameters, four
-    of them (axes at 0, 45, 90 and 135 degrees) grow at √2 (1 - 1/√Q) per step, the worst that any
+    H_i = R(iπ/terms) diag(mu, L) R(iπ/terms)ᵀ. Visited cyclically with the standard parameters,
+    four of them (axes at 0, 45, 90 and 135 degrees) grow at √2 (1 - 1/√Q) per step, the worst that any
     sum and order can do: they diverge exactly if Q > 6 + 4√2 = 11.6568..., although their mean is
     perfectly conditioned.
 

@@ -162,9 +162,9 @@ def _sum_with_floors(
     curvature: Curvature,
     parameters: dict[str, object],
 ) -> QuadraticSum:
-    pulls = np.einsum("nij,nj->ni", hessians, places)
+    linear = np.einsum("nij,nj->ni", hessians, places)
     agreed = bool((places == places[0]).all())
-    minimiser = places[0] if agreed else np.linalg.solve(hessians.mean(axis=0), pulls.mean(axis=0))
+    minimiser = places[0] if agreed else np.linalg.solve(hessians.mean(axis=0), linear.mean(axis=0))
     away = minimiser - places
     gradients = np.einsum("nij,nj->ni", hessians, away)
     gradients -= gradients.mean(axis=0)

@@ -218,7 +218,7 @@ class Poisson:
 
 
 class Huber:
-    """½ r² of a residual r = z - y up to 1, |r| - ½ beyond: outliers pull with a bounded force.
+    """½ r² of a residual r = z - y up to 1, |r| - ½ beyond: the gradient of an outlier is bounded.
 
     The corner is at one unit of the target: scale the target so that usual residuals are smaller.
     """

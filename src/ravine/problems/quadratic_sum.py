@@ -90,8 +90,8 @@ class QuadraticSum(Problem):
         return array
 
     def _set_from_minimisers(self, places: FloatArray) -> None:
-        pulls = np.einsum("nij,nj->ni", self._hessians, places)
-        self._minimiser = np.linalg.solve(self._mean_hessian, pulls.mean(axis=0))
+        linear = np.einsum("nij,nj->ni", self._hessians, places)
+        self._minimiser = np.linalg.solve(self._mean_hessian, linear.mean(axis=0))
         away = self._minimiser - places
         self._gradients = np.einsum("nij,nj->ni", self._hessians, away)
         self._values = 0.5 * np.einsum("ni,ni->n", self._gradients, away)

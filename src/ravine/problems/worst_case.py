@@ -16,7 +16,7 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     f(x) = (L - mu)/8 [x₁² + Σ (x_j - x_{j+1})² + x_d² - 2 x₁] + mu/2 ‖x‖² with L = Q mu, so that
     its Hessian is (L - mu)/4 tridiag(-1, 2, -1) + mu I. Its eigenvalues are
     mu + (L - mu)/2 (1 - cos(jπ/(d + 1))), j = 1 ... d: strictly between mu and L, and approaching
-    both like 1/d². ``curvature`` holds mu and L, the bounds that the usual parameters are made
+    both like 1/d². ``curvature`` holds mu and L, the bounds that the standard parameters are made
     of; the extreme eigenvalues themselves are ``eigenvalues[0]`` and ``eigenvalues[-1]``.
 
     Parameters
@@ -49,14 +49,14 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     weight = (ratio - 1.0) * low / 4.0
     chain = 2.0 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
     hessian = weight * chain + low * np.eye(size)
-    pull = np.zeros(size)
-    pull[0] = weight
-    place = np.linalg.solve(hessian, pull)
+    linear = np.zeros(size)
+    linear[0] = weight
+    place = np.linalg.solve(hessian, linear)
 
     return Quadratic(
         hessian,
         place,
-        minimum=-0.5 * float(pull @ place),
+        minimum=-0.5 * float(linear @ place),
         curvature=Curvature(low, ratio * low),
         start=np.zeros(size),
         name="worst_case_quadratic",

@@ -275,7 +275,7 @@ class Monitor:
             seen = self._turn(at, here, closure)
 
         before = self._curvature
-        # The first variance is a guess, for want of a second batch.
+        # There is no second batch yet: the first variance is a guess.
         if before is not None and math.isfinite(seen.variance):
             keep = FORGETTING if self._checks > 1 else 0.0
             seen = DirectionalCurvature(

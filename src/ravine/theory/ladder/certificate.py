@@ -183,13 +183,11 @@ def certificate(
 
     exact = float(worst_case_rate(*single))
     if rate is not None:
-        wished = one_number(
-            "rate", rate, "positive", remedy="leave it out to certify the best rate"
-        )
-        proof = _attempt(*single, wished) if wished > exact else None
+        asked = one_number("rate", rate, "positive", remedy="leave it out to certify the best rate")
+        proof = _attempt(*single, asked) if asked > exact else None
         if proof is None:
             rule = f"above the exact worst-case rate {exact!r}"
-            raise Refusal("rate", rule, repr(wished), "raise it or leave it out")
+            raise Refusal("rate", rule, repr(asked), "raise it or leave it out")
         return proof
 
     while step <= _LARGEST_MARGIN:

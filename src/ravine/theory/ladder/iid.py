@@ -211,7 +211,7 @@ critical_batch_size = smallest_stable_batch
 
 
 def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
-    """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is mean-square safe."""
+    """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is stable in mean square."""
     low, high, denominator, gain, spread = _at_one(curvature, method, noise)
     ratio = largest_ratio(polynomial_product(spread, gain), denominator, low, high)
     ratio = np.maximum(ratio, 0.0)  # of terms that do not differ nothing but rounding is left
@@ -256,7 +256,7 @@ def iid_noise_floor(
 
     Returns
     -------
-    Infinite where the method is not mean-square safe.
+    Infinite where the method is not stable in mean square.
 
     Examples
     --------

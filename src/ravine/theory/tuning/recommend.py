@@ -122,7 +122,7 @@ def recommend(
         Curvature of every term of the sum, or of the objective: single numbers.
     setting
         ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is the best there
-        is; with a wished-for momentum ``beta``, the step with the least worst-case rate.
+        is; with a given momentum ``beta``, the step with the least worst-case rate.
         ``"mini-batches"``: the minimiser over alpha and beta of the guaranteed mean-square rate
         for batches of ``batch_size`` drawn independently, on every problem with this curvature of
         the objective and single terms in [``mu_min``, ``L_max``]; with ``sigma2`` and ``steps``
