@@ -230,3 +230,23 @@ def test_terms_that_agree_grow_as_their_mean():
     found = moments.growth(method, tolerance=1e-9)
     assert found == pytest.approx(moments.mean_rate(method) ** 2, rel=1e-9)
     assert moments.strain(method) == 0.0
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize(
+    ("seed", "alpha", "beta"),
+    [(2, 0.2147939134072802, 0.4), (6, 0.3491719053406751, 0.2), (9, 0.3491719053406751, 0.4)],
+)
+def test_growth_is_that_of_the_matrix_at_every_tolerance(seed, alpha, beta, tolerance):
+    """Close to its root a secant must not fall back to the middle of a one-sided bracket."""
+    roots = np.random.default_rng(seed).normal(size=(40, 6, 3))
+    hessians = roots @ np.swapaxes(roots, 1, 2) / 3.0
+    I = np.eye(6)  # noqa: E741
+    squares = 0.0
+    for H in hessians:
+        A = np.block([[I - alpha * (1 + beta) * H, beta**2 * I], [-alpha * H, beta * I]])
+        squares = squares + np.kron(A, A) / len(hessians)
+
+    radius = np.abs(np.linalg.eigvals(squares)).max()
+    growth = SecondMoments.of(hessians).growth(Method(alpha, beta), tolerance=tolerance)
+    assert growth == pytest.approx(radius, abs=2.0 * tolerance * abs(1.0 - radius) + 1e-12)

@@ -34,8 +34,8 @@ _LOWEST = -25.0
 """Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
 _HIGHEST = 40.0
 """Largest logarithm that is tried for many methods at once: beyond, all are as bad."""
-_LIMITING = 1e-7
-"""Sharpness of a radius that decides on which side of a guess the growth is."""
+_CERTAIN = 10.0
+"""Distance of a radius from 1, in units of its error, that tells on which side the growth is."""
 _SHARPEST = 1e-10
 """Relative error of a radius below which it is rounding."""
 _COARSEST = 1e-2
@@ -66,6 +66,11 @@ class NoiseLoop:
     def __init__(self, deviations: Deviations) -> None:
         self.deviations = deviations
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether radii are those of a matrix, and so as sharp as rounding allows."""
+        return self.deviations.dimension <= _DENSE
+
     @cached_property
     def table(self) -> FloatArray:
         """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
@@ -95,7 +100,7 @@ class NoiseLoop:
         d = len(M)
         if self.deviations.largest == 0.0:
             return 0.0, M
-        if d <= _DENSE:
+        if self.is_dense:
             scale = kappa[np.triu_indices(d)]
             return leading_pair(self.table * (scale if adjoint else scale[:, None]), (d, d))
 
@@ -161,13 +166,12 @@ class _Secant:
         """The growths guessed."""
         return np.asarray(self.base * (1.0 + np.exp(self.t)))
 
-    def move(self, radius: FloatArray, *, sharp: bool = True) -> None:
-        """Learn the radii r of the guesses, and guess again within the bracket."""
+    def move(self, radius: FloatArray, error: float = 0.0) -> None:
+        """Learn the radii r of the guesses, each with a relative error, and guess again."""
         excess = np.log(np.maximum(radius, 1e-300))
-        # A coarse radius may be on the wrong side of 1: taken for a limit, it would end the search.
-        if sharp:
-            self.low = np.where(excess > 0.0, self.t, self.low)
-            self.high = np.where(excess > 0.0, self.high, self.t)
+        # A radius close to 1 may be on the wrong side: taken for a limit, it would end the search.
+        self.low = np.where(excess > _CERTAIN * error, self.t, self.low)
+        self.high = np.where(excess < -_CERTAIN * error, self.t, self.high)
 
         with np.errstate(invalid="ignore", divide="ignore"):
             slope = (excess - self.excess) / (self.t - self.t_before)
@@ -244,7 +248,7 @@ def search_growth(
         sharpness = min(_COARSEST, max(doubt, sharpest))
 
         radius, M = loop.radius(kappa, M, sharpness)
-        secant.move(np.array([radius]), sharp=sharpness <= _LIMITING)
+        secant.move(np.array([radius]), _SHARPEST if loop.is_dense else sharpness)
         change = abs(float(secant.value[0]) - value)
         sought = change <= 1e3 * margin
         judged = sharpness <= 1.01 * sharpest
