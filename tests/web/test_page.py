@@ -87,7 +87,8 @@ def page(opened, address):
     """The page with the point at the textbook parameters, whatever was done before."""
     usual = "beta=0.699558"
     others = "tab=", "axis=", "seed=", "n=", "job="
-    if shown(opened) is None or any(name in opened.current_url for name in others):
+    there = shown(opened) is not None and visible(opened, "view-explore")
+    if not there or any(name in opened.current_url for name in others):
         open_page(opened, address)
     for name, number in (("Q", "32"), ("step", "1"), ("beta", "0.699558"), ("gamma", "")):
         put(opened, name, number)
