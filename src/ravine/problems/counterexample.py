@@ -149,9 +149,9 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     """Quadratics in the plane whose axes turn by a fixed angle from one to the next.
 
     H_i = R(iπ/terms) diag(mu, L) R(iπ/terms)ᵀ. Visited cyclically with the standard parameters,
-    four of them (axes at 0, 45, 90 and 135 degrees) grow at √2 (1 - 1/√Q) per step, the worst that any
-    sum and order can do: they diverge exactly if Q > 6 + 4√2 = 11.6568..., although their mean is
-    perfectly conditioned.
+    four of them (axes at 0, 45, 90 and 135 degrees) grow at √2 (1 - 1/√Q) per step, the worst that
+    any sum and order can do: they diverge exactly if Q > 6 + 4√2 = 11.6568..., although their mean
+    is perfectly conditioned.
 
     Parameters
     ----------
