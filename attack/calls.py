@@ -86,9 +86,10 @@ def _tried(value: Any) -> bool:
 
 
 def _methods() -> dict[str, Callable[..., Any]]:
-    """Public methods of objects that ravine hands out."""
+    """Public methods of objects that ravine hands out; of a problem those that every one has."""
     import ravine
     from ravine import bounds, problems
+    from ravine.problems.problem import Problem
 
     c = ravine.Curvature(0.5, 8.0)
     m = ravine.nesterov(c)
@@ -108,7 +109,7 @@ def _methods() -> dict[str, Callable[..., Any]]:
         f"{name}.{method}": getattr(one, method)
         for name, one in objects.items()
         for method, _ in inspect.getmembers(type(one), inspect.isfunction)
-        if not method.startswith("_")
+        if not method.startswith("_") and (hasattr(Problem, method) or not isinstance(one, Problem))
     }
 
 

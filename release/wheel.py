@@ -43,6 +43,8 @@ COMMANDS = (
     "ravine recommend --mu 0.05 --L 100",
     "ravine batch --Q 100 --L-max 1000 --batch-size 8",
     "ravine batch --Q 100 --L-max 1000 --batch-size 8 --out batch.png",
+    "ravine compare --Q 100",
+    "ravine rescale --lr 0.1 --momentum 0.9 --from-batch 64 --to-batch 512",
     "ravine map --Q 32 --resolution 8 --out map.csv",
     "ravine map --Q 32 --resolution 8 --out map.png",
     "ravine convert --from torch --to paper --lr 0.1 --momentum 0.9 --nesterov",

@@ -148,7 +148,7 @@ def moment_step(eigenvalue: npt.ArrayLike, variance: npt.ArrayLike, method: Meth
 
     Examples
     --------
-    >>> moment_step(2.0, 1.0, Method(0.5))[0, 0]  # the mean of (1 - h/2)², h = 1 or 3
+    >>> float(moment_step(2.0, 1.0, Method(0.5))[0, 0])  # the mean of (1 - h/2)², h = 1 or 3
     0.25
     """
     T = moment_block(block(eigenvalue, method))

@@ -62,7 +62,7 @@ def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Sch
     >>> [round(schedule.factor(step), 3) for step in (0, 4, 10, 55, 99)]
     [0.1, 0.5, 1.0, 0.5, 0.011]
     >>> [round(factor, 3) for factor in schedule.compressed(4)]
-    [0.983, 0.7, 0.422, 0.144]
+    [0.978, 0.7, 0.422, 0.144]
     """
     whole("steps", steps, 1, remedy="give the number of optimizer steps that you plan")
     if isinstance(schedule, str):

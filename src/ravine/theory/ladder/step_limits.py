@@ -53,7 +53,7 @@ def largest_step(
     >>> float(largest_step(1.0, beta=0.9, gamma=0))
     3.8
     >>> largest_step(1.0, variance_ratio=[0.0, 1.0, 10.0], beta=0.9).round(4).tolist()
-    [1.3571, 0.1896, 0.0199]
+    [1.3571, 0.4239, 0.023]
     """
     lam = real("eigenvalue", eigenvalue, "nonnegative", remedy=_EIGENVALUE)
     ratio = real("variance_ratio", variance_ratio, "nonnegative", remedy=_RATIO)
