@@ -313,6 +313,11 @@ def attempt(seed: int, number: int) -> Result:
             except (TypeError, AttributeError):
                 outcome = REFUSED  # Python's own words for an object of another kind
                 detail = ""
+            except ValueError as error:
+                outcome = REFUSED
+                # NumPy's own words for an array in place of True or False.
+                flag = str(error).startswith("The truth value of an")
+                detail = "" if flag else f"ValueError: {traceback.format_exc()[-1500:]}"
             except Exception as error:
                 outcome = REFUSED
                 detail = f"{type(error).__name__}: {traceback.format_exc()[-1500:]}"

@@ -192,9 +192,9 @@ def test_begin_with_follows_the_point(page):
     beta = float(ravine.heavy_ball(ravine.Curvature(1, 32)).beta)
     until(page, lambda: float(value(page, "box-beta")) == pytest.approx(beta, rel=1e-5))
     until(page, lambda: "gamma=0.0" in (shown(page) or ""))
-    assert value(page, "preset") == "heavy-ball"
+    until(page, lambda: value(page, "preset") == "heavy-ball")
     put(page, "beta", "0.4")
-    assert value(page, "preset") == ""
+    until(page, lambda: value(page, "preset") == "")
 
 
 def test_dragging_the_point_moves_the_method(page):
