@@ -313,10 +313,7 @@ def _refined(
     Inside a region rates are often flat and close to 1, outside they are steep: interpolation
     then draws a staircase.
     """
-    if not rings:
-        return rings
-
-    points = np.concatenate(rings)
+    points = np.concatenate([np.empty((0, 2)), *rings])
     column = np.clip(np.searchsorted(steps, points[:, 0]), 1, len(steps) - 1)
     row = np.clip(np.searchsorted(momenta, points[:, 1]), 1, len(momenta) - 1)
     # A point lies on an edge of the grid: the ends differ in one coordinate.
@@ -327,6 +324,9 @@ def _refined(
     top = np.where(points[:, 1] == momenta[bottom], bottom, row)
     starts_inside = rate[bottom, first] < 1.0
     crossing = starts_inside != (rate[top, last] < 1.0)
+    if not crossing.any():  # the whole border lies on the frame
+        return rings
+
     one = np.stack([steps[first], momenta[bottom]], axis=1)[crossing]
     other = np.stack([steps[last], momenta[top]], axis=1)[crossing]
     inside = np.where(starts_inside[crossing, None], one, other)
