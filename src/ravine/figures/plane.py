@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-_HALVINGS = 4
-"""Bisections of a border between two grid points: to a thirtieth of their distance."""
-_COSTLY_HALVINGS = 2
-"""The same for a rate that is costly."""
+_SECTIONS = 16
+"""Parts of an edge of the grid, in the middle of one of which a border is put."""
 _FAR = 0.5
 """Rates farther than this from 1 are clipped: contours are interpolated linearly."""
 
@@ -119,6 +117,7 @@ def ladder_plane(
     batches: Batches = SINGLE_TERMS,
     log: bool = False,
     quick: bool = False,
+    costly_sections: int = _SECTIONS,
 ) -> Plane:
     """Every rung of the ladder over a grid, with standard Nesterov and SGD marked.
 
@@ -135,9 +134,11 @@ def ladder_plane(
     log
         Whether the step sizes are to be shown on a logarithmic axis.
     quick
-        For borders alone. Rates that are costly are computed near the border of their region;
-        elsewhere they are replaced by a number on the same side of 1. Borders are bisected between
-        the points of the grid, so that a coarse one is enough.
+        For borders alone. Rates that are costly are computed only where their neighbours on the
+        ladder leave open on which side of 1 they are. Borders are looked for between the points of
+        the grid, so that a coarse one is enough.
+    costly_sections
+        Into how many parts the edges of the grid are cut for the borders of costly rates.
 
     Examples
     --------
@@ -145,35 +146,34 @@ def ladder_plane(
     >>> [mark.key for mark in plane.marks], len(plane.regions) == len(RUNGS)
     (['nesterov', 'sgd'], True)
     """
-    from scipy.ndimage import binary_dilation
-
     alpha_L, beta = np.meshgrid(steps, momenta)
     rates: dict[int, FloatArray] = {}
 
     def rate_at(rung: Rung, step: FloatArray, momentum: FloatArray) -> FloatArray:
+        if step.size == 0:
+            return step
+
         method = Method(step / curvature.L, momentum, gamma)
         return np.asarray(rung.rate(curvature, method, batches).upper)
 
     # Costly rungs last: they are nested between their neighbours, which say on which side of 1
-    # they are for most methods. Beyond one more point nothing is interpolated.
+    # they are for most methods.
     for place, rung in sorted(enumerate(RUNGS), key=lambda one: one[1].bracketed):
-        wanted = np.ones(alpha_L.shape, dtype=bool)
-        values = np.empty(alpha_L.shape)
+        below = rates.get(place - 1, np.zeros(alpha_L.shape))
+        above = rates.get(place + 1, np.full(alpha_L.shape, np.inf))
         if quick and rung.bracketed:
-            below = rates.get(place - 1, np.zeros(alpha_L.shape))
-            above = rates.get(place + 1, np.full(alpha_L.shape, np.inf))
-            wanted = binary_dilation((below < 1.0) & (above >= 1.0), np.ones((3, 3)))
-            values = np.where(above < 1.0, above, below)
-        values[wanted] = rate_at(rung, alpha_L[wanted], beta[wanted])
-        rates[place] = values
+            unknown = (below < 1.0) & (above >= 1.0)
+            rates[place] = np.where(above < 1.0, above, below)
+            rates[place][unknown] = rate_at(rung, alpha_L[unknown], beta[unknown])
+        else:
+            rates[place] = rate_at(rung, alpha_L, beta)
 
     regions = []
     for place, rung in enumerate(RUNGS):
         rings = _rings(steps, momenta, rates[place])
-        if quick:
-            at = partial(rate_at, rung)
-            halvings = _COSTLY_HALVINGS if rung.bracketed else _HALVINGS
-            rings = [_bisected(one, steps, momenta, rates[place], at, halvings) for one in rings]
+        if quick and rings:
+            sections = costly_sections if rung.bracketed else _SECTIONS
+            rings = _refined(rings, steps, momenta, rates[place], partial(rate_at, rung), sections)
         regions.append(_region(rung, rates[place], rings))
 
     return Plane(steps, momenta, tuple(regions), standard_marks(curvature), log)
@@ -296,38 +296,36 @@ def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[Flo
     ]
 
 
-def _bisected(
-    ring: FloatArray,
+def _refined(
+    rings: list[FloatArray],
     steps: FloatArray,
     momenta: FloatArray,
     rate: FloatArray,
     at: Callable[[FloatArray, FloatArray], FloatArray],
-    halvings: int,
-) -> FloatArray:
-    """Move the points of a ring along the edges of the grid to where the rate is 1.
+    sections: int,
+) -> list[FloatArray]:
+    """Move the points of rings along the edges of the grid to where the rate is 1.
 
     Inside a region rates are often flat and close to 1, outside they are steep: interpolation
     then draws a staircase.
     """
     # The grid points on both sides of each coordinate, the same twice where it is on the grid. A
     # point lies on an edge of the grid: the ends of the edge differ in one coordinate.
-    ends = []
-    for side, shift in (("right", 1), ("left", 0)):
-        column = np.searchsorted(steps, ring[:, 0], side) - shift  # type: ignore[call-overload]
-        row = np.searchsorted(momenta, ring[:, 1], side) - shift  # type: ignore[call-overload]
-        point = np.stack([steps[column], momenta[row]], axis=1)
-        ends.append((point, rate[row, column] < 1.0))
+    points = np.concatenate(rings)
+    left = np.searchsorted(steps, points[:, 0], "right") - 1
+    bottom = np.searchsorted(momenta, points[:, 1], "right") - 1
+    right = np.searchsorted(steps, points[:, 0])
+    top = np.searchsorted(momenta, points[:, 1])
+    starts_inside = rate[bottom, left] < 1.0
+    crossing = starts_inside != (rate[top, right] < 1.0)
+    one = np.stack([steps[left], momenta[bottom]], axis=1)[crossing]
+    other = np.stack([steps[right], momenta[top]], axis=1)[crossing]
+    inside = np.where(starts_inside[crossing, None], one, other)
+    across = one + other - 2.0 * inside
 
-    (one, first_below), (other, last_below) = ends
-    crossing = first_below != last_below
-    inside = np.where(first_below[:, None], one, other)[crossing]
-    outside = np.where(first_below[:, None], other, one)[crossing]
-    for _ in range(halvings if crossing.any() else 0):
-        middle = 0.5 * (inside + outside)
-        below = (at(middle[:, 0], middle[:, 1]) < 1.0)[:, None]
-        inside = np.where(below, middle, inside)
-        outside = np.where(below, outside, middle)
-
-    moved = ring.copy()
-    moved[crossing] = 0.5 * (inside + outside)
-    return moved
+    shares = np.arange(1, sections)[:, None] / sections
+    tried = inside[:, None] + shares * across[:, None]
+    below = at(tried[..., 0], tried[..., 1]) < 1.0
+    reached = np.logical_and.accumulate(below, axis=1).sum(axis=1)
+    points[crossing] = inside + ((reached + 0.5) / sections)[:, None] * across
+    return np.split(points, np.cumsum([len(ring) for ring in rings])[:-1])

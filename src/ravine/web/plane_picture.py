@@ -18,6 +18,8 @@ from ravine.web.view import RIGHT, Axis, View
 
 GRID = {False: 36, True: 72}
 """Points of the borders along an axis: while something moves, and at rest."""
+SECTIONS = {False: 2, True: 4}
+"""Parts into which the distance between them is cut for the border of the costly rung."""
 PIXELS = {False: 64, True: 160}
 """Points along an axis of a quantity in colour."""
 
@@ -78,9 +80,9 @@ def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
 def _plane(view: View, fine: bool) -> Plane:
     """The regions, kept: a new colour or point does not compute them again."""
     share = np.linspace(0.0, 1.0, GRID[fine])
-    look: dict[str, Any] = {"gamma": view.gamma, "batches": view.batches, "quick": True}
-    log = view.axis is Axis.LOG
-    return ladder_plane(view.curvature, _steps(view, share), 2.0 * share - 1.0, log=log, **look)
+    options: dict[str, Any] = {"quick": True, "costly_sections": SECTIONS[fine]}
+    options |= {"gamma": view.gamma, "batches": view.batches, "log": view.axis is Axis.LOG}
+    return ladder_plane(view.curvature, _steps(view, share), 2.0 * share - 1.0, **options)
 
 
 def _steps(view: View, share: FloatArray) -> FloatArray:
