@@ -10,6 +10,7 @@ from ravine import Curvature, Method, commuting_rate, nesterov, sgd
 from ravine.figures import plane as planes
 from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
 from ravine.figures.style import METHODS, OUTSIDE
+from ravine.theory.ladder.batches import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
 STEPS = np.linspace(0.0025, 2.5, 48)
@@ -56,6 +57,15 @@ def test_a_bisected_border_lies_where_the_rate_is_one(Q):
         methods = Method(np.maximum(around[..., 0], 1e-6) / Q, np.clip(around[..., 1], -1, 1))
         inside = np.asarray(rung.rate(curvature, methods).upper) < 1.0
         assert (inside.any(axis=1) & ~inside.all(axis=1)).mean() > 0.97
+
+
+def test_a_region_may_be_empty_or_lie_on_the_frame_alone():
+    hard = ladder_plane(
+        Curvature(1, 32), STEPS, MOMENTA, quick=True, batches=Batches(L_max=32e3, batch_size=1)
+    )
+    assert any(len(hard.contour(region)) == 0 for region in hard.regions)
+    easy = ladder_plane(Curvature(1, 2), STEPS[:8], MOMENTA[20:28], quick=True)
+    assert all(len(easy.borders(region)) == 1 for region in easy.regions)
 
 
 def test_rings_close_and_contours_leave_the_frame_out(both):
