@@ -68,7 +68,7 @@ def test_too_many_classes_are_refused(tmp_path):
     rows = [f"{i % 7},c{i % 30}" for i in range(90)]
     text = "\n".join(["a,class", *rows])
     assert len(np.unique(read(tmp_path, text).y)) == 30
-    with pytest.raises(ValueError, match=r"at most 10 classes .*got 30: .*--max-classes"):
+    with pytest.raises(ValueError, match=r"at most 10 classes, got 30: .*--max-classes"):
         read(tmp_path, text, max_classes=10)
 
 
