@@ -222,27 +222,26 @@ def _least(
     for one in seen:
         start = one._replace(point=(*one.point, 0.0)[:2])
         start = start._replace(value=at(many, *start.point))
-        ends.append(descend(lambda x, s: at(many, x, s), start, spacing, precision=1e-6))
+        ends.append(descend(lambda x, s: at(many, x, s), start, spacing, precision=1e-3))
 
     ends.sort(key=lambda one: one.value)
+    smaller = [0.1 * v for v in spacing]
     found = []
     for end in [one for one in ends[:3] if one.value <= ends[0].value + 0.05]:
-        counted = many
+        counted = many if bounded else _between(*adversary.ends, 501)
         for _ in range(_EXCHANGES):
+            start = end._replace(value=at(counted, *end.point))
+            end = descend(
+                lambda x, s, lam=counted: at(lam, x, s), start, smaller, precision=1e-8
+            )  # fmt: skip
             if not bounded:
-                fine = _between(*adversary.ends, 4001)
-                found.append((float(np.exp(at(fine, *end.point))), end.point))
+                found.append((float(np.exp(end.value)), end.point))
                 break
             worst, missing = adversary.worst(*end.point)
             found.append((worst, end.point))
             if np.log(worst) <= end.value + 1e-6:
                 break
             counted = np.unique(np.append(counted, missing))
-            start = end._replace(value=at(counted, *end.point))
-            end = descend(
-                lambda x, s, lam=counted: at(lam, x, s), start, [0.1 * v for v in spacing],
-                precision=1e-8,
-            )  # fmt: skip
 
     value, (log_step, s) = min(found)
     return Budget(Method(np.exp(log_step), np.tanh(s)), value, bounded)
