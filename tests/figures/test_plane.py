@@ -135,3 +135,10 @@ def test_a_new_rung_is_a_new_region(monkeypatch):
     plane = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
     assert [region.words for region in plane.regions] == [rung.region for rung in more]
     assert "#123456" in {label.ground for label in plane.labels()}
+
+
+def test_a_plane_inside_one_region_has_the_frame_as_its_border():
+    steps, momenta = np.linspace(0.2, 0.4, 8), np.linspace(0.0, 0.1, 8)
+    plane = ladder_plane(Curvature(1, 2), steps, momenta, quick=True)
+    assert (plane.counts == len(RUNGS)).all()
+    assert all(not plane.contour(region) for region in plane.regions)
