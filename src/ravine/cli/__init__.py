@@ -37,7 +37,7 @@ COMMANDS = {
     "rate": Listed("rate.rate_command", _SAFE, "rates with exact gradients, noise and batches"),
     "recommend": Listed("recommend.recommend_command", _CHOOSE, "settings with a guarantee"),
     "batch": Listed("batch.batch_command", _CHOOSE, "how large batches must be, and what they buy"),
-    "rescale": Listed("batch.rescale_command", _CHOOSE, "lr and momentum at a new batch size"),
+    "rescale": Listed("rescale.rescale_command", _CHOOSE, "lr and momentum at a new batch size"),
     "compare": Listed("batch.compare_command", _CHOOSE, "fifteen methods at a batch size"),
     "convert": Listed("convert.convert_command", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
     "diagnose": Listed("diagnose.diagnose_command", _DATA, "a table: what works, what fails, why"),

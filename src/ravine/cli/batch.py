@@ -1,16 +1,16 @@
-"""``ravine batch``, ``rescale`` and ``compare``: what the batch size changes."""
+"""``ravine batch`` and ``compare``: methods at one batch size and another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from ravine.arguments import Real
 from ravine.cli import options
-from ravine.cli.options import METHOD, PROBLEM, curvature_from, curvature_json, method_json, option
+from ravine.cli.options import PROBLEM, curvature_from, curvature_json, method_json, option
 from ravine.cli.output import coloured, digits, print_json, rate_digits, say, suggest, table, wrote
 from ravine.cli.pictures import check_out, save_picture
 
@@ -133,69 +133,6 @@ def _step(size: Real) -> str:
 
 def _steps(count: float) -> str:
     return f"{np.ceil(count):.0f}" if count < 1e6 else digits(count)
-
-
-def rescale_command(
-    lr: Annotated[float, option(METHOD, "--lr", "Learning rate at the old batch size.", "N")],
-    from_batch: Annotated[float, option(METHOD, "--from-batch", "Old batch size.", "N")],
-    to_batch: Annotated[float, option(METHOD, "--to-batch", "New batch size.", "N")],
-    momentum: Annotated[
-        float, option(METHOD, "--momentum", "Momentum; beta1 for AdamW.", "N")
-    ] = 0.0,
-    nesterov: Annotated[bool, option(METHOD, "--nesterov", "SGD with nesterov=True.")] = False,
-    optimizer: Annotated[str, option(METHOD, "--optimizer", "sgd or adamw.", "NAME")] = "sgd",
-    mu: options.Mu = None,
-    L: options.Smoothness = None,
-    Q: options.Condition = None,
-    L_max: options.LargestTerm = None,
-    json: options.Json = False,
-) -> None:
-    """Say which lr and momentum to use when the batch size changes.
-
-    With the curvature of the objective (--mu and --L) and of single samples (--L-max) momentum is
-    kept, and lr keeps its share of the largest stable lr. Without them lr and momentum both change.
-
-    For example:
-
-    - `ravine rescale --lr 0.1 --momentum 0.9 --from-batch 64 --to-batch 512`
-
-    - `ravine rescale --lr 0.1 --from-batch 64 --to-batch 512 --mu 0.01 --L 1 --L-max 100`
-
-    - `ravine rescale --lr 0.001 --momentum 0.9 --from-batch 256 --to-batch 64 --optimizer adamw`
-    """
-    from ravine.theory.tuning.rescale import rescale
-
-    known = any(value is not None for value in (mu, L, Q))
-    kind: Literal["sgd", "adamw"] = optimizer.lower()  # type: ignore[assignment]
-    new = rescale(
-        lr, momentum=momentum, nesterov=nesterov, from_batch=from_batch, to_batch=to_batch,
-        optimizer=kind, curvature=curvature_from(mu, L, Q) if known else None, L_max=L_max,
-    )  # fmt: skip
-
-    if json:
-        rules = {"linear_rule": new.linear, "square_root_rule": new.square_root}
-        kept = {"kept": new.rule, "share_of_limit": new.share}
-        print_json({"lr": new.lr, "momentum": new.momentum, **kept, **rules})
-        return
-
-    say(f"lr = {digits(new.lr)}, momentum = {new.momentum:.4g}", style="bold green")
-    say(f"This keeps {new.rule}.")
-    if new.share is not None:
-        say(f"lr is {new.share:.0%} of the largest one that is stable in mean square.")
-    say()
-    rows = [
-        ("this rule", new.lr, new.momentum),
-        ("linear rule", new.linear, momentum),
-        ("square-root rule", new.square_root, momentum),
-        ("no change", lr, momentum),
-    ]
-    table(("", "lr", "momentum"), [(name, digits(a), f"{b:.4g}") for name, a, b in rows])
-    values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}"
-    if optimizer.lower() == "sgd":
-        flag = " --nesterov" if nesterov else ""
-        suggest(f"ravine convert {values}{flag}", "these settings in other libraries")
-    else:
-        suggest("ravine diagnose diabetes", "settings for a table of your own")
 
 
 def compare_command(
