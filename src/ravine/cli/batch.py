@@ -73,9 +73,9 @@ def batch_command(
     )
     three = batch_sizes(curvature, **known)
     if out is not None:
-        from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
+        from ravine.figures.batch_gain import draw_batch_gain
 
-        save_picture(draw_batch_gain(batch_gain_data(result), three), out)
+        save_picture(draw_batch_gain(result, three), out)
 
     if json:
         print_json(batch_json(result, three, out))

@@ -11,7 +11,7 @@ from ravine.arguments import Refusal
 from ravine.cli.options import OUTPUT, Json, option
 from ravine.cli.output import print_json, say, suggest
 from ravine.cli.pictures import check_out, save_picture
-from ravine.figures.sweep_map import draw_sweep_map, sweep_map
+from ravine.figures.sweep_map import draw_sweep_map, shown_measure
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,15 +43,15 @@ def plot_command(
     - `ravine plot sweep.zarr --measure outcome --out outcome.svg`
     """
     check_out(out)
-    data = sweep_map(_opened(store), measure)
-    save_picture(draw_sweep_map(data), out)
-    there = float(data["measured"].notnull().mean())
-    name = data.attrs["measure"]
+    data = _opened(store)
+    shown = shown_measure(data, measure)
+    save_picture(draw_sweep_map(data, measure), out)
+    there = float(shown.notnull().mean())
     if json:
-        print_json({"store": str(store), "measure": name, "out": str(out), "share": there})
+        print_json({"store": str(store), "measure": shown.name, "out": str(out), "share": there})
     else:
-        say(f"Wrote {out}: {name} of {data.attrs['problem']}, {there:.1%} of the pixels.")
-        suggest(f"ravine map --Q {data.attrs['Q']:g}", "the theory alone")
+        say(f"Wrote {out}: {shown.name} of {data.attrs['problem']}, {there:.1%} of the pixels.")
+        suggest(f"ravine map --Q {data.attrs['L'] / data.attrs['mu']:g}", "the theory alone")
 
 
 def _opened(store: Path) -> xr.Dataset:
