@@ -57,9 +57,9 @@ def batch_command(
     result = batch_gain(curvature, batch_sizes=sizes or list(BATCH_SIZES), **samples)
     three = batch_sizes(curvature, **samples)
     if out is not None:
-        from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
+        from ravine.figures.batch_gain import draw_batch_gain
 
-        save_picture(draw_batch_gain(batch_gain_data(result), three), out)
+        save_picture(draw_batch_gain(result, three), out)
 
     if json:
         print_json(_batch_json(result, three, out))

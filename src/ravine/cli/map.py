@@ -123,19 +123,19 @@ def plot_command(
 
     - `ravine plot sweep.zarr --measure outcome --out outcome.svg`
     """
-    from ravine.figures.sweep_map import draw_sweep_map, sweep_map
+    from ravine.figures.sweep_map import draw_sweep_map, shown_measure
 
     check_out(out)
-    data = sweep_map(_opened(store), measure)
-    save_picture(draw_sweep_map(data), out)
-    there = float(data["measured"].notnull().mean())
-    name = data.attrs["measure"]
+    data = _opened(store)
+    shown = shown_measure(data, measure)
+    save_picture(draw_sweep_map(data, measure), out)
+    there = float(shown.notnull().mean())
     if json:
-        print_json({"store": str(store), "measure": name, "out": str(out), "share": there})
+        print_json({"store": str(store), "measure": shown.name, "out": str(out), "share": there})
     else:
         wrote(out)
-        say(f"{name} of {data.attrs['problem']}, {there:.1%} of the pixels")
-        suggest(f"ravine map --Q {data.attrs['Q']:g}", "the theory alone")
+        say(f"{shown.name} of {data.attrs['problem']}, {there:.1%} of the pixels")
+        suggest(f"ravine map --Q {data.attrs['L'] / data.attrs['mu']:g}", "the theory alone")
 
 
 def _opened(store: Path) -> xr.Dataset:

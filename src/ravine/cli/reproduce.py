@@ -53,8 +53,7 @@ def reproduce_command(
     """
     from ravine.figures.catalogue import FIGURES
     from ravine.reproduction.page import reproduction_page
-    from ravine.reproduction.plan import counted, plan_reproduction
-    from ravine.reproduction.run import carry_out
+    from ravine.reproduction.run import carry_out, counted, plan_reproduction
 
     plan = plan_reproduction(
         figures or (),
