@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ravine.arguments import Refusal
+from ravine.arguments import known_name
 from ravine.cli.options import (
     OUTPUT,
     PROBLEM,
@@ -69,10 +69,7 @@ def map_command(
     - `ravine map --Q 8 --resolution 1000 --out map.nc`
     """
     check_out(out, (*PICTURES, ".nc", ".csv"))
-    if quantity not in QUANTITIES:
-        rule = f"one of {', '.join(QUANTITIES)}"
-        raise Refusal("quantity", rule, quantity, "pick one of these names")
-
+    known_name("quantity", quantity, QUANTITIES)
     batches = Batches(
         L_max=L_max, batch_size=1.0 if batch_size is None else batch_size, mu_min=mu_min
     )
