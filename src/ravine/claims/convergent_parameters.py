@@ -9,9 +9,7 @@ from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
-from ravine.problems.counterexample import turning_quadratics
-from ravine.problems.least_squares import partitioned_least_squares
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum, partitioned_least_squares, turning_quadratics
 from ravine.theory import bounds
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.rates import contraction
@@ -47,7 +45,7 @@ def _theorem4(_: Evidence) -> Measurements:
         for beta in (-0.3, 0.0, 0.3):
             method = Method(0.5 / float(problem.curvature.L), beta)
             bound = bounds.contraction(problem.curvature, method).envelope(
-                steps=_STEPS, distance=distance, sigma=problem.gradient_spread
+                steps=_STEPS, distance=distance, sigma=problem.mean_gradient_norm
             )
             largest = max(largest, _largest_ratio(problem, method, bound.values))
 
@@ -123,7 +121,7 @@ def _corollary41(_: Evidence) -> Measurements:
         for scale in (0.3, 1.0, 1.6, 1.9):
             method = Method(scale / float(problem.curvature.L))
             bound = bounds.sgd_finite_sum(problem.curvature, method).envelope(
-                steps=_STEPS, distance=distance, sigma=problem.gradient_spread
+                steps=_STEPS, distance=distance, sigma=problem.mean_gradient_norm
             )
             largest = max(largest, _largest_ratio(problem, method, bound.values))
 

@@ -8,7 +8,7 @@ from ravine.arguments import FloatArray
 from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, divergent_sum
+from ravine.problems import counterexample, divergent_sum
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth

@@ -8,7 +8,7 @@ from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.curvature import Curvature
 from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample
+from ravine.problems import counterexample
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth

@@ -7,8 +7,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.claims.claim import Evidence, Measurements, judgement, stated
 from ravine.methods import Method, nesterov, sgd
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import Quadratic, worst_case_quadratic
 from ravine.theory import bounds
 
 _RATIOS = (2.0, 8.0, 32.0, 128.0)

@@ -118,11 +118,13 @@ class Batching:
         while True:
             shuffled = rng.permuted(every, axis=1)
             for first in range(0, self.rows, self.batch_size):
-                yield Drawn(shuffled[:, first : first + self.batch_size], None)
+                rows = shuffled[:, first : first + self.batch_size]
+                yield Drawn(rows, np.full((1, rows.shape[1]), 1.0 / rows.shape[1]))
 
     def _fresh(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
+        even = np.full((1, self.batch_size), 1.0 / self.batch_size)
         while True:
-            yield Drawn(rng.integers(self.rows, size=(seeds, self.batch_size)), None)
+            yield Drawn(rng.integers(self.rows, size=(seeds, self.batch_size)), even)
 
     def _fixed(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
         n = self.steps_per_epoch
@@ -133,10 +135,8 @@ class Batching:
             padded[b, :size] = self.batch(b)
             parts[b, :size] = 1.0 / size
 
-        even = bool((self.sizes == self.batch_size).all())
-
         for drawn in batch_order(n, self.sampling, seeds, rng):
-            yield Drawn(padded[drawn], None if even else parts[drawn])
+            yield Drawn(padded[drawn], parts[drawn])
 
 
 def make_batching(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.problems.spectrum import is_sparse
 from ravine.tables.finding import Finding, listed
 
 _SCALES = 100.0

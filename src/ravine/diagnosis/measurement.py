@@ -112,7 +112,7 @@ def follow(
     K = model.outputs
     states = iterate(
         lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
-        model.spread(start, seeds, len(recipes)),
+        model.repeated(start, seeds, len(recipes)),
         steps=steps,
         alpha=_by_output([float(r.method.alpha) for r in recipes], K),
         betas=held(_by_output([float(r.method.beta) for r in recipes], K), steps),
@@ -120,7 +120,7 @@ def follow(
         factors=_factors(recipes, steps, K),
     )
 
-    best = model.spread(minimiser, 1, len(recipes))
+    best = model.repeated(minimiser, 1, len(recipes))
     far = float(np.linalg.norm(start - minimiser)) if reference is None else reference
     limit = float(divergence_limit(far))
     averaged = np.array([r.averaged for r in recipes])
@@ -136,7 +136,7 @@ def follow(
 
     with np.errstate(over="ignore", invalid="ignore"):
         for state in states:
-            error = _squares(state.y - best, K)
+            error = model.squares(state.y - best)
             gone = ~(error < limit)
             if gone.any():
                 diverged[gone & (diverged < 0)] = state.k
@@ -152,7 +152,7 @@ def follow(
                 mean = tail / max(state.k + 1 - half, 1)
                 reported = np.repeat(averaged & (state.k >= half), K)
                 point = np.where(reported, mean, state.y) if reported.any() else state.y
-                squares[row] = np.where(lost, np.inf, _squares(point - best, K))
+                squares[row] = np.where(lost, np.inf, model.squares(point - best))
                 if row in with_loss:
                     excess[row] = np.where(lost, np.inf, watch(point))
 
@@ -227,12 +227,6 @@ def _crossing(steps: npt.NDArray[np.intp], curve: FloatArray, first: int, level:
 
 def _by_output(values: list[float], outputs: int) -> FloatArray:
     return np.repeat(np.array(values), outputs)[None, None, :]
-
-
-def _squares(away: FloatArray, outputs: int) -> FloatArray:
-    seeds, f, width = away.shape
-    split = away.reshape(seeds, f, width // outputs, outputs)
-    return np.asarray(np.einsum("sfrk,sfrk->sr", split, split))
 
 
 def _reset(states: tuple[FloatArray, ...], gone: npt.NDArray[np.bool_], outputs: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
-from ravine.problems.newton import newton
+from ravine.problems.spectrum import newton
 
 FULL_LIMIT = 1200
 """Coordinates up to which the Hessian is diagonalised: a second or two on one core."""
@@ -182,7 +182,7 @@ class _Preconditioner:
 
         model = self.model
         scores = np.asarray(model.X @ x.reshape(model.features, -1))
-        curvatures = [model.loss.pair(scores, k, k).mean() for k in range(model.outputs)]
+        curvatures = [model.loss.hessian_entry(scores, k, k).mean() for k in range(model.outputs)]
         inverse = 1.0 / (float(np.mean(curvatures)) * self.values + model.l2)
 
         def near(v: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import Survey, survey
 from ravine.diagnosis.time_budget import TimeBudget
 from ravine.methods import Method, nesterov
-from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.problems.spectrum import is_sparse
 
 REMEDY_ENTRIES = 4_000_000
 """Data with more entries are not diagnosed again for every remedy."""

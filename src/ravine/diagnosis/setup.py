@@ -12,10 +12,9 @@ from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_
 from ravine.diagnosis.batching import Batching, BatchRule, Indices, make_batching
 from ravine.diagnosis.columns import column_sizes
 from ravine.problems import LinearModel
-from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.problems.losses import Loss, make_loss
+from ravine.problems.losses import make_loss
 from ravine.problems.row_model import RowModel
-from ravine.problems.weighted_loss import WeightedLoss
+from ravine.problems.spectrum import is_sparse
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, TargetKind, target_kind
 
@@ -119,19 +118,15 @@ class Setup:
             return None
 
         X, y, weights = self.held_out
-        return RowModel(X, _with_weights(make_loss(self.loss, y), weights), 0.0)
+        return RowModel(X, make_loss(self.loss, y, weights), 0.0)
 
     def _model(self, order: Indices | None, batch_size: int | None) -> LinearModel:
         here = self if order is None else self.taking(order)
-        loss = _with_weights(make_loss(self.loss, here.y), here.weights)
+        loss = make_loss(self.loss, here.y, here.weights)
         return LinearModel(
             here.X, loss, l2=self.l2, batch_size=batch_size or here.rows, name="data",
             parameters={},
         )  # fmt: skip
-
-
-def _with_weights(loss: Loss, weights: FloatArray | None) -> Loss:
-    return loss if weights is None else WeightedLoss(loss, weights)
 
 
 def make_setup(

@@ -15,7 +15,6 @@ from ravine.diagnosis.batching import Batching, Indices
 from ravine.diagnosis.measurement import Watch, objective_watch, quadratic_watch
 from ravine.diagnosis.minimum import Minimum, minimum_of
 from ravine.problems import LinearModel
-from ravine.problems.extreme_eigenvalues import extreme_eigenvalues
 from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
@@ -161,7 +160,7 @@ class Survey:
     @cached_property
     def start_excess(self) -> float:
         """f(x_0) - f*."""
-        points = self.model.spread(self.start, 1, 1)
+        points = self.model.repeated(self.start, 1, 1)
         return max(float(self.watch(points)[0, 0]), 1e-300)
 
     @cached_property
@@ -224,21 +223,13 @@ def _any_batch(model: LinearModel, cut: Batching, sizes: FloatArray) -> FloatArr
 
 def _local(model: LinearModel, minimum: Minimum, rows: Indices) -> FloatArray:
     """Extreme eigenvalues of the Hessian of the mean of some rows, at the minimiser."""
-    if model.outputs > 1:
-        # Where the roots are wide, their inner products are those of the rows times small ones.
-        if len(rows) * model.outputs < model.dimension:
-            top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
-            return np.array([0.0, top / len(rows)]) + model.l2
+    if len(rows) * model.outputs < model.dimension:
+        top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
+        return np.array([0.0, top / len(rows)]) + model.l2
 
-        B = model.row_roots(rows, minimum.point)
-        flat = np.moveaxis(B, 2, 1).reshape(-1, B.shape[1])
-        low, high = extreme_eigenvalues(flat, np.full(len(flat), 1.0 / len(rows)))
-
-        return np.array([low, high]) + model.l2
-
-    block = model.X[rows]
-    bend = model.bend(rows, minimum.point) / len(rows)
-    return np.array(extreme_eigenvalues(block, bend)) + model.l2
+    roots = model.row_roots(rows, minimum.point)
+    flat = np.moveaxis(roots, 2, 1).reshape(-1, roots.shape[1])
+    return np.asarray(np.linalg.eigvalsh(flat.T @ flat / len(rows))[[0, -1]] + model.l2)
 
 
 def _basis(model: LinearModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:

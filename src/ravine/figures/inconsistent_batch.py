@@ -14,7 +14,7 @@ from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
 from ravine.figures.style import BLUE, GREY, RED, legend_below, name_panels, panels, styled
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample
+from ravine.problems import counterexample
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment

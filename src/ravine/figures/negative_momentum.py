@@ -21,7 +21,7 @@ from ravine.figures.style import (
     styled,
 )
 from ravine.methods import Method, nesterov, sgd
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import worst_case_quadratic
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.noise.moments import stationary_variance
 

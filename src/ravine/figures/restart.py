@@ -19,8 +19,7 @@ from ravine.figures.style import (
     styled,
 )
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, turning_quadratics
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum, counterexample, turning_quadratics
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:

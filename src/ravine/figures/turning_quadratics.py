@@ -23,7 +23,7 @@ from ravine.figures.style import (
     styled,
 )
 from ravine.methods import nesterov
-from ravine.problems.counterexample import turning_quadratics
+from ravine.problems import turning_quadratics
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.ladder.commuting import commuting_rate

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, overflow_allowed, whole
 from ravine.curvature import Curvature
-from ravine.problems.newton import newton
 from ravine.problems.problem import Problem, vector
+from ravine.problems.spectrum import newton
 
 Gradient = Callable[[FloatArray], Any]
 Indexed = Callable[[int, FloatArray], Any]
@@ -41,11 +41,6 @@ class FunctionSum(Problem):
         self._curvature = curvature
         self._given_minimiser = minimiser
         self._start = start
-
-    @property
-    def curvature(self) -> Curvature:
-        """The bounds that were given for every term."""
-        return self._curvature
 
     @cached_property
     def minimiser(self) -> FloatArray:
@@ -157,31 +152,18 @@ def from_functions(
     if (gradient is None) == (gradients is None):
         shown = "both" if gradient is not None else "neither"
         raise Refusal("gradient or gradients", "given, one of them", shown, "pass exactly one")
+    if np.ndim(curvature.Q) != 0:
+        raise Refusal("curvature", "one Curvature", "several", "pass Curvature(mu, L)")
 
-    single = gradients is None
-    slopes = gradient if single else gradients
-    n, slope = _indexed("gradient" if single else "gradients", slopes, terms, single)
+    label = "gradient" if gradients is None else "gradients"
+    n, slope = _indexed(label, gradient, gradients, terms)
     value = None
     if objective is not None or objectives is not None:
-        label = "objective" if single else "objectives"
-        chosen = objective if single else objectives
-        if chosen is None:
+        label = "objective" if gradients is None else "objectives"
+        if (objective is None) == (gradients is None):
             raise Refusal(label, "given in the form of the gradients", "none", f"pass {label}=")
-        m, value = _indexed(label, chosen, n if callable(chosen) else None, single)
-        if m != n:
-            raise Refusal(label, f"{n} functions", m, "one for each gradient")
 
-    if not isinstance(curvature, Curvature) or np.ndim(curvature.Q) != 0:
-        shown = type(curvature).__name__
-        raise WrongType("curvature", "one Curvature", shown, "pass Curvature(mu, L)")
-
-    points = {}
-    for label, given in (("minimiser", minimiser), ("start", start)):
-        if given is not None:
-            points[label] = vector(label, given, remedy=f"give {d} coordinates")
-            if len(points[label]) != d:
-                shown = f"{len(points[label])} coordinates"
-                raise Refusal(label, f"a vector of {d}", shown, "match dimension")
+        _, value = _indexed(label, objective, objectives, n)
 
     problem = FunctionSum(
         slope,
@@ -189,40 +171,32 @@ def from_functions(
         terms=n,
         curvature=curvature,
         objective=value,
-        minimiser=points.get("minimiser"),
-        start=points.get("start"),
+        minimiser=None if minimiser is None else vector("minimiser", minimiser, d),
+        start=None if start is None else vector("start", start, d),
         name=name,
     )
-
     problem.batch_gradient(0, problem.start)
     return problem
 
 
-def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[int, Indexed]:
+def _indexed(
+    name: str,
+    one: Gradient | None,
+    many: Sequence[Gradient] | Indexed | None,
+    terms: int | None,
+) -> tuple[int, Indexed]:
     """The number of functions and one function of (i, x) that stands for all of them."""
-    if single:
-        if not callable(given):
-            shown = type(given).__name__
-            raise WrongType(name, "a function of x", shown, "pass a function")
-        if terms is not None and whole("terms", terms, 1, remedy="leave it out") != 1:
-            remedy = "pass gradients= for a sum"
-            raise Refusal("terms", "left out for one function", terms, remedy)
-        return 1, lambda i, x: given(x)
-
-    if callable(given):
+    if callable(many):
         if terms is None:
             raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")
-        return whole("terms", terms, 1, remedy="give the number of terms"), given
+        return whole("terms", terms, 1, remedy="give the number of terms"), many
 
-    try:
-        functions = list(given)
-    except TypeError:
-        raise WrongType(name, "a list of functions", kind_in_words(given), "pass them") from None
-
+    functions = [one] if many is None else list(many)
     if not functions or not all(callable(f) for f in functions):
-        shown = f"{len(functions)} items"
-        raise WrongType(name, "a list of functions of x", shown, "pass functions")
-    if terms is not None and whole("terms", terms, 1, remedy="leave it out") != len(functions):
-        raise Refusal("terms", f"{len(functions)}", terms, "leave it out")
+        given = kind_in_words(one if many is None else many)
+        raise WrongType(name, "a function of x, or a list of them", given, "pass functions")
+    if terms not in (None, len(functions)):
+        rule = f"{terms} functions of x" if name.startswith("objective") else "one for each term"
+        raise Refusal(name, rule, len(functions), "leave terms out, or add functions")
 
-    return len(functions), lambda i, x: functions[i](x)
+    return len(functions), lambda i, x: functions[i](x)  # type: ignore[misc]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, whole
-from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.problems.spectrum import is_sparse
 from ravine.tables.finding import Finding
 from ravine.tables.libsvm import looks_like_libsvm, read_libsvm
 from ravine.tables.limits import Limits

@@ -12,8 +12,7 @@ from ravine.engine.kernels.finite_sum import ensemble
 from ravine.engine.run import run
 from ravine.figures.style import METHODS
 from ravine.methods import Method, sgd
-from ravine.problems.counterexample import counterexample, turning_quadratics
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import counterexample, turning_quadratics, worst_case_quadratic
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.noisy_gradients import additive_noise
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
