@@ -299,11 +299,11 @@ def _batches(result: Diagnosis, torch: bool = False) -> list[str]:
     rule = cut.sampling
     before: list[str] = []
 
-    if cut.recut and rule is Sampling.IID:
+    if cut.replaced:
         shape = f"({cut.steps_per_epoch}, {m})"
         draw = f"torch.randint(n, {shape})" if torch else f"rng.integers(n, size={shape})"
         epoch = [f"batches = {draw}"]
-    elif cut.recut:
+    elif not cut.fixed:
         epoch = [f"order = {permutation}", f"batches = {split}"]
     else:
         shuffle = result.setup.shuffle
