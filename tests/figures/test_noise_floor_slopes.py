@@ -18,7 +18,7 @@ def data():
 
 
 def test_noise_floors_have_the_slopes_three_halves_and_one(data):
-    fitted = slopes(data)
+    fitted = slopes(data["measured"])
     # The exact slope over this range is 1.47; the measured variances err by one per cent.
     assert fitted["nesterov"] == pytest.approx(1.47, abs=0.03)
     assert fitted["sgd"] == pytest.approx(1.0, abs=0.03)
@@ -35,7 +35,7 @@ def test_closed_forms(data):
 
 
 def test_points_are_drawn_for_every_method(data):
-    left, right = draw_noise_floor_slopes(data).axes
+    left, right = draw_noise_floor_slopes(data["measured"]).axes
     assert len(right.lines) == len(CHOSEN)
     labels = [text.get_text() for text in left.get_legend().get_texts()]
     assert "standard Nesterov: slope 1.4" in " ".join(labels)

@@ -1,9 +1,12 @@
 """The one plane of step size and momentum, as data and as drawn by matplotlib."""
 
+from dataclasses import replace
+from functools import wraps
+
 import numpy as np
 import pytest
 
-from ravine import Curvature, Method, nesterov, sgd
+from ravine import Curvature, Method, commuting_rate, nesterov, sgd
 from ravine.figures import plane as planes
 from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
 from ravine.figures.style import METHODS, OUTSIDE
@@ -25,15 +28,17 @@ def test_a_quick_plane_has_the_same_regions(both):
     assert (full.counts == quick.counts).all()
 
 
-def test_the_costly_rate_is_computed_near_its_border_alone(monkeypatch):
+def test_the_costly_rate_is_computed_where_its_neighbours_leave_it_open(monkeypatch):
     asked = []
-    near = planes._rate_near_one
 
-    def counted(rate, *rest):
-        return near(lambda methods: (asked.append(np.size(methods.alpha)), rate(methods))[1], *rest)
+    @wraps(commuting_rate)
+    def counted(curvature, method):
+        asked.append(np.size(method.alpha))
+        return commuting_rate(curvature, method)
 
-    monkeypatch.setattr(planes, "_rate_near_one", counted)
-    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
+    rungs = tuple(replace(one, function=counted) if one.bracketed else one for one in RUNGS)
+    monkeypatch.setattr(planes, "RUNGS", rungs)
+    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True, costly_sections=2)
     assert 0 < sum(asked) < 0.15 * STEPS.size * MOMENTA.size
 
 

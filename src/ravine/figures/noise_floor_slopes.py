@@ -123,13 +123,13 @@ def _measure(ratio: float, method: Method, repeats: int, seed: int) -> tuple[flo
     return floor**2 / COPIES, 2.0 * floor * error / COPIES
 
 
-def slopes(data: xr.Dataset, above: float = 100.0) -> dict[str, float]:
-    """Slope of ln(measured variance at mu) against ln Q for each method, over Q >= ``above``."""
-    large = data["Q"].values >= above
-    x = np.log(data["Q"].values[large])
+def slopes(values: xr.DataArray, above: float = 100.0) -> dict[str, float]:
+    """Slope of ln(values) against ln Q for each algorithm, over Q >= ``above``."""
+    large = values.sel(Q=values["Q"] >= above)
+    x = np.log(large["Q"].values)
     return {
-        str(name): float(np.polyfit(x, np.log(row[large]), 1)[0])
-        for name, row in zip(data["algorithm"].values, data["measured"].values, strict=True)
+        str(row["algorithm"].item()): float(np.polyfit(x, np.log(row.values), 1)[0])
+        for row in large
     }
 
 
@@ -139,7 +139,7 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, 2, height=3.0)
     left, right = axes[0]
     ratios = data["Q"].values
-    fitted = slopes(data)
+    fitted = slopes(data["measured"])
     for name, (words, colour, marker) in _LOOKS.items():
         one = data.sel(algorithm=name)
         label = f"{words}: slope {fitted[name]:.2f}"
@@ -169,7 +169,7 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
 
 def _findings(data: xr.Dataset) -> list[str]:
     """Slopes of the noise floors."""
-    fitted = slopes(data)
+    fitted = slopes(data["measured"])
     off = np.abs(data["measured"] - data["variance_at_mu"]) / data["measured_se"]
 
     largest = data.isel(Q=-1)

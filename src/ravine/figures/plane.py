@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-_HALVINGS = 4
-"""Bisections of a border between two grid points: to a thirtieth of their distance."""
+_SECTIONS = 16
+"""Parts of an edge of the grid, in the middle of one of which a border is put."""
 _FAR = 0.5
 """Rates farther than this from 1 are clipped: contours are interpolated linearly."""
 
@@ -118,7 +118,7 @@ def ladder_plane(
     batches: Batches = SINGLE_TERMS,
     log: bool = False,
     quick: bool = False,
-    costly_halvings: int = _HALVINGS,
+    costly_sections: int = _SECTIONS,
 ) -> Plane:
     """Every rung of the ladder over a grid, with standard Nesterov and SGD marked.
 
@@ -135,11 +135,11 @@ def ladder_plane(
     log
         Whether the step sizes are to be shown on a logarithmic axis.
     quick
-        For borders alone. Rates that are costly are computed near the border of their region;
-        elsewhere they are replaced by a number on the same side of 1. Borders are bisected between
-        the points of the grid, so that a coarse one is enough.
-    costly_halvings
-        How often the borders of costly rates are bisected.
+        For borders alone. Rates that are costly are computed only where their neighbours on the
+        ladder leave open on which side of 1 they are. Borders are looked for between the points of
+        the grid, so that a coarse one is enough.
+    costly_sections
+        Into how many parts the edges of the grid are cut for the borders of costly rates.
 
     Examples
     --------
@@ -160,24 +160,20 @@ def ladder_plane(
         if quick and rung.bracketed:
             below = rates.get(place - 1, np.zeros_like(rates[0]))
             above = rates.get(place + 1, np.full_like(rates[0], np.inf))
-            rates[place] = _rate_near_one(partial(rate_of, rung), grid, below, above)
+            rates[place] = _rate_between(partial(rate_of, rung), grid, below, above)
         else:
             rates[place] = rate_of(rung, grid)
 
     rings = {}
     for place, rung in enumerate(RUNGS):
-        rate = rates[place]
-        rings[rung.key] = _rings(steps, momenta, rate)
+        rings[rung.key] = _rings(steps, momenta, rates[place])
         if quick and not isinstance(gamma, np.ndarray):
 
             def at(points: FloatArray, rung: Rung = rung) -> FloatArray:
-                methods = Method(points[:, 0] / L, points[:, 1], gamma)
-                return rate_of(rung, methods)
+                return rate_of(rung, Method(points[..., 0] / L, points[..., 1], gamma))
 
-            count = costly_halvings if rung.bracketed else _HALVINGS
-            rings[rung.key] = tuple(
-                _bisected(ring, steps, momenta, rate, at, count) for ring in rings[rung.key]
-            )
+            sections = costly_sections if rung.bracketed else _SECTIONS
+            rings[rung.key] = _refined(rings[rung.key], steps, momenta, rates[place], at, sections)
 
     known = {rung.key: rates[place] for place, rung in enumerate(RUNGS)}
     regions = rung_regions(known, rings)
@@ -304,84 +300,53 @@ def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> tuple[Fl
     )
 
 
-def _bisected(
-    ring: FloatArray,
+def _refined(
+    rings: tuple[FloatArray, ...],
     steps: FloatArray,
     momenta: FloatArray,
     rate: FloatArray,
     at: Callable[[FloatArray], FloatArray],
-    halvings: int,
-) -> FloatArray:
-    """Move the points of a ring along the edges of the grid to where the rate is 1.
+    sections: int,
+) -> tuple[FloatArray, ...]:
+    """Move the points of rings along the edges of the grid to where the rate is 1.
 
     Inside a region rates are often flat and close to 1, outside they are steep: interpolation
     then draws a staircase.
     """
-    column = np.clip(np.searchsorted(steps, ring[:, 0]), 1, len(steps) - 1)
-    row = np.clip(np.searchsorted(momenta, ring[:, 1]), 1, len(momenta) - 1)
-    # A point lies on an edge of the grid: the ends differ in one coordinate.
-    first = np.where(ring[:, 0] == steps[column], column, column - 1)
-    first = np.where(ring[:, 0] == steps[column - 1], column - 1, first)
-    last = np.where(ring[:, 0] == steps[first], first, column)
-    bottom = np.where(ring[:, 1] == momenta[row], row, row - 1)
-    top = np.where(ring[:, 1] == momenta[bottom], bottom, row)
-    crossing = (rate[bottom, first] < 1.0) != (rate[top, last] < 1.0)
-    if not crossing.any():
-        return ring
+    if not rings:
+        return rings
 
+    points = np.concatenate(rings)
+    column = np.clip(np.searchsorted(steps, points[:, 0]), 1, len(steps) - 1)
+    row = np.clip(np.searchsorted(momenta, points[:, 1]), 1, len(momenta) - 1)
+    # A point lies on an edge of the grid: the ends differ in one coordinate.
+    first = np.where(points[:, 0] == steps[column], column, column - 1)
+    first = np.where(points[:, 0] == steps[column - 1], column - 1, first)
+    last = np.where(points[:, 0] == steps[first], first, column)
+    bottom = np.where(points[:, 1] == momenta[row], row, row - 1)
+    top = np.where(points[:, 1] == momenta[bottom], bottom, row)
+    starts_inside = rate[bottom, first] < 1.0
+    crossing = starts_inside != (rate[top, last] < 1.0)
     one = np.stack([steps[first], momenta[bottom]], axis=1)[crossing]
     other = np.stack([steps[last], momenta[top]], axis=1)[crossing]
-    starts_inside = (rate[bottom, first] < 1.0)[crossing, None]
-    inside = np.where(starts_inside, one, other)
-    outside = np.where(starts_inside, other, one)
-    for _ in range(halvings):
-        middle = 0.5 * (inside + outside)
-        below = (at(middle) < 1.0)[:, None]
-        inside = np.where(below, middle, inside)
-        outside = np.where(below, outside, middle)
+    inside = np.where(starts_inside[crossing, None], one, other)
+    across = one + other - 2.0 * inside
 
-    moved = ring.copy()
-    moved[crossing] = 0.5 * (inside + outside)
-    return moved
+    shares = np.arange(1, sections)[:, None] / sections
+    below = at(inside[:, None] + shares * across[:, None]) < 1.0
+    reached = np.logical_and.accumulate(below, axis=1).sum(axis=1)
+    points[crossing] = inside + ((reached + 0.5) / sections)[:, None] * across
+    return tuple(np.split(points, np.cumsum([len(ring) for ring in rings])[:-1]))
 
 
-def _rate_near_one(
+def _rate_between(
     rate: Callable[[Method], Any], grid: Method, below: FloatArray, above: FloatArray
 ) -> FloatArray:
-    """A rate between two known ones, computed only where the line through 1 may pass.
-
-    From a coarse lattice of the grid to a fine one: a point is computed where its surroundings
-    are not all on one side of 1. What is left out takes a value of that side.
-    """
-    from scipy.ndimage import binary_dilation, maximum_filter, minimum_filter
-
+    """A rate between two known ones, computed where these are on different sides of 1."""
     alpha, beta, gamma = np.broadcast_arrays(grid.alpha, grid.beta, grid.gamma)
     unknown = (below < 1.0) & (above >= 1.0)
-    wanted = binary_dilation(unknown, np.ones((3, 3), dtype=bool))  # borders are interpolated
     values = np.where(above < 1.0, above, below)
-    known = ~wanted
-    # Cut into squares of this side, no region of the ladder is lost between lattice points.
-    stride = 4 if len(values) <= 100 else 8
-    edge = np.ones_like(known)
-    while stride >= 1:
-        lattice = np.zeros_like(known)
-        for rows in (slice(None, None, stride), -1):  # the frame is part of every lattice
-            lattice[rows, ::stride] = lattice[rows, -1] = True
-        now = wanted & lattice & edge & ~known
-        if now.any():
-            values[now] = rate(Method(alpha[now], beta[now], gamma[now]))
-        known |= now
-        side = _nearest(values < 1.0, known).astype(np.uint8)
-        reach = 2 * stride - 1 if stride > 1 else 3
-        edge = maximum_filter(side, reach) != minimum_filter(side, reach)
-        stride = stride // 2 if stride > 1 else int(bool((wanted & edge & ~known).any()))
+    if unknown.any():
+        values[unknown] = rate(Method(alpha[unknown], beta[unknown], gamma[unknown]))
 
-    return np.where(known, values, np.where(side == 1, 1.0 - _FAR, 1.0 + _FAR))
-
-
-def _nearest(values: npt.NDArray[Any], known: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Every point's value, taken from the nearest known one."""
-    from scipy.ndimage import distance_transform_edt
-
-    places: Any = distance_transform_edt(~known, return_distances=False, return_indices=True)
-    return np.asarray(values[tuple(places)])
+    return values

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ravine.claims.catalogue import CLAIMS
-from ravine.claims.claim import Claim, Evidence, JudgedClaim, Judgement, judge, judgeable
+from ravine.claims.claim import Claim, JudgedClaim, Judgement, judge
 from ravine.figures.catalogue import FIGURES
 from ravine.figures.style import DPI
 from ravine.files import written_whole
@@ -135,11 +135,10 @@ def _make(done: Reproduction, name: str) -> None:
 def _judge(done: Reproduction, say: Callable[[str], None]) -> None:
     """Judge every claim whose figures are at hand."""
     began = time.monotonic()
-    evidence = Evidence(done.data)
-    chosen = judgeable(CLAIMS, evidence)
+    chosen = [claim for claim in CLAIMS if set(claim.needs) <= set(done.data)]
     say(f"judging {len(chosen)} claims")
 
-    done.judged = [judge(claim, evidence) for claim in chosen]
+    done.judged = [judge(claim, done.data) for claim in chosen]
     done.left_out = [claim for claim in CLAIMS if claim not in chosen]
     done.claims_seconds = time.monotonic() - began
 

@@ -28,7 +28,7 @@ def claim_list() -> dict[str, Any]:
         {
             "place": with_formulas(claim.place),
             "statement": with_formulas(claim.statement),
-            **typeset(JudgedClaim(claim, known[claim.id], claim.decide(known[claim.id]))),
+            **typeset(JudgedClaim(claim, known[claim.id])),
         }
         for claim in CLAIMS
     ]

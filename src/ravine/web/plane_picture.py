@@ -18,8 +18,8 @@ from ravine.web.view import RIGHT, Axis, View
 
 GRID = {False: 36, True: 72}
 """Points of the borders along an axis: while something moves, and at rest."""
-HALVINGS = {False: 1, True: 2}
-"""How often the border of the costly rung is bisected between them."""
+SECTIONS = {False: 2, True: 4}
+"""Parts into which the distance between them is cut for the border of the costly rung."""
 PIXELS = {False: 64, True: 160}
 """Points along an axis of a quantity in colour."""
 
@@ -80,7 +80,7 @@ def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
 def _plane(view: View, fine: bool) -> Plane:
     """The regions, kept: a new colour or point does not compute them again."""
     share = np.linspace(0.0, 1.0, GRID[fine])
-    options: dict[str, Any] = {"quick": True, "costly_halvings": HALVINGS[fine]}
+    options: dict[str, Any] = {"quick": True, "costly_sections": SECTIONS[fine]}
     options |= {"gamma": view.gamma, "batches": view.batches, "log": view.axis is Axis.LOG}
     return ladder_plane(view.curvature, _steps(view, share), 2.0 * share - 1.0, **options)
 

@@ -39,7 +39,7 @@ _AGAIN = 4.0  # seconds to judge another point
 def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
     """Run one figure at low resolution, draw it, and judge the claims that need it alone."""
     from ravine.claims.catalogue import CLAIMS
-    from ravine.claims.claim import Evidence, judge, judgeable
+    from ravine.claims.claim import judge
     from ravine.figures.catalogue import FIGURES
     from ravine.web.claims import typeset
 
@@ -55,10 +55,9 @@ def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
     buffer = io.BytesIO()
     entry.draw(data).savefig(buffer, format="png", dpi=130)
     say(progress="judging its claims", share=0.9)
-    evidence = Evidence({name: data})
-    for claim in judgeable(CLAIMS, evidence):
-        if claim.needs:
-            say(parts=[typeset(judge(claim, evidence))])
+    for claim in CLAIMS:
+        if claim.needs == (name,):
+            say(parts=[typeset(judge(claim, {name: data}))])
 
     picture = base64.b64encode(buffer.getvalue()).decode("ascii")
     words = [entry.title, entry.caption, *entry.findings(data)]
@@ -69,13 +68,13 @@ def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
 def judge_claims(request: dict[str, Any], content: bytes, say: Say) -> More:
     """Measure every claim that needs no figure, one after the other."""
     from ravine.claims.catalogue import CLAIMS
-    from ravine.claims.claim import Evidence, judge
+    from ravine.claims.claim import judge
     from ravine.web.claims import typeset
 
     alone = [claim for claim in CLAIMS if not claim.needs]
     for place, claim in enumerate(alone):
         say(progress=f"claim {place + 1} of {len(alone)}", share=place / len(alone))
-        say(parts=[typeset(judge(claim, Evidence()))])
+        say(parts=[typeset(judge(claim))])
 
     say(result={"words": []}, share=1.0)
     return None

@@ -8,7 +8,8 @@ import pytest
 
 import ravine
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.rules import RULES, Draws, epoch_is_small
+from ravine.theory.finite_sums.mean_square import epoch_is_small
+from ravine.theory.finite_sums.rules import RULES, Draws
 from ravine.theory.finite_sums.terms import finite_sum
 
 SOURCE = Path(ravine.__file__).parent

@@ -4,6 +4,10 @@ In the eigenvectors of the mean Hessian the mean block is B_i = B(λ_i) in direc
 Y = [[E r_i r_j, E r_i v_j], [E v_i r_j, E v_i v_j]] of a pair then move to B_i Y B_jᵀ, whatever the
 other pairs do. So the slow part of second moments, which lies in the mean, can be inverted exactly.
 
+A step with the gradient g takes the state s = (r, v) = (y - x*, x - x₋) to::
+
+    r⁺ = r + a v - c q g,     v⁺ = b v - q g
+
 Each block is made triangular by a unitary Q (Schur), B = Q T Qᴴ with its eigenvalues p, q on the
 diagonal of T. The equation λ Y - B_i Y B_jᵀ = R turns into four of one unknown each, solved one
 after the other, with divisors λ - p_i p_j and so on. They keep their digits at critical damping
@@ -12,19 +16,59 @@ too, where p = q, and a general solver would lose all of them near λ = p².
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.blocks import block
-from ravine.theory.finite_sums.positive_map import Resolvent
+from ravine.theory.finite_sums.terms import Scalars
 from ravine.theory.ladder.rates import block_radius
 
-_TINY = 1e-12
-"""Growth of a mean problem that is solved in one step: a positive number instead of zero."""
-
 ComplexArray = npt.NDArray[np.complex128]
+
+
+class Step(NamedTuple):
+    """Coefficients of a step: numbers, or arrays that broadcast against the matrices."""
+
+    a: Any
+    """What the velocity adds to y: beta (1 + gamma) - gamma."""
+    b: Any
+    """What is kept of the velocity: beta."""
+    c: Any
+    """How much more the gradient takes from y than from the velocity: 1 + gamma."""
+    q: Any
+    """What the gradient takes from the velocity: alpha."""
+
+
+def constant_step(method: Scalars) -> Step:
+    """The step of a method with constant parameters."""
+    return Step(method.c, method.beta, 1.0 + method.gamma, method.alpha)
+
+
+def advance(states: FloatArray, eigenvalues: FloatArray, step: Step) -> FloatArray:
+    """Columns of states, shape (..., 2d, w), after a step with the mean Hessian."""
+    d = eigenvalues.size
+    r = states[..., :d, :]
+    v = states[..., d:, :]
+    g = step.q * (eigenvalues[:, None] * r)
+    return np.concatenate([r + step.a * v - step.c * g, step.b * v - g], axis=-2)
+
+
+def advance_moments(
+    X: FloatArray, eigenvalues: FloatArray, step: Step, noise: FloatArray
+) -> FloatArray:
+    """Second moments (..., 2d, 2d) after a step with the mean Hessian and so much gradient noise.
+
+    ``noise`` is the covariance of the gradient, shape (..., d, d).
+    """
+    half = advance(X, eigenvalues, step)
+    moved = advance(np.swapaxes(half, -1, -2), eigenvalues, step)
+    slow = step.q**2 * noise
+    mixed = step.c * slow
+    return np.asarray(moved + np.block([[step.c * mixed, mixed], [mixed, slow]]))
 
 
 class MeanBlocks:
@@ -36,11 +80,9 @@ class MeanBlocks:
         λ_i of the mean Hessian, shape (d,).
     method
         Parameters of any shape, which become leading axes.
-    steps
-        Steps of the method in one: B_i to this power.
     """
 
-    def __init__(self, eigenvalues: FloatArray, method: Method, steps: int = 1) -> None:
+    def __init__(self, eigenvalues: FloatArray, method: Method) -> None:
         self.method = Method(
             *(np.asarray(value)[..., None] for value in (method.alpha, method.beta, method.gamma))
         )
@@ -50,12 +92,8 @@ class MeanBlocks:
         self.Q = _schur_vectors(B, p)
         T = np.swapaxes(self.Q.conj(), -1, -2) @ B @ self.Q
         # The eigenvalues are known more sharply than the product gives them.
-        T[..., 0, 0] = p
-        T[..., 1, 1] = q
-        T[..., 1, 0] = 0.0
-        T = np.linalg.matrix_power(T, steps)
-        self.p = T[..., 0, 0]
-        self.q = T[..., 1, 1]
+        self.p = p
+        self.q = q
         self.s = T[..., 0, 1]
 
     def solve(self, value: FloatArray | float, R: FloatArray) -> FloatArray:
@@ -151,26 +189,3 @@ def _schur_vectors(B: FloatArray, p: ComplexArray) -> ComplexArray:
     Q[..., 0, 1] = -x[..., 1].conj()
     Q[..., 1, 1] = x[..., 0].conj()
     return Q
-
-
-def mean_resolvent(
-    eigenvalues: FloatArray, method: Method, *, steps: int = 1, shares: FloatArray | None = None
-) -> Resolvent:
-    """(σ - Φ₀)⁻¹ for the moments of ``steps`` steps with the mean Hessian, pair by pair.
-
-    Close to the inverse of a map whose terms differ little, and so a guide to its slow directions.
-    With ``shares`` of m terms it acts on moments kept for every last term: their sum moves by the
-    mean, and what differs from an even split is forgotten in a step.
-    """
-    blocks = MeanBlocks(eigenvalues, method, steps)
-
-    def resolve(sigma: float, B: FloatArray) -> FloatArray:
-        if shares is None:
-            return blocks.solve(sigma, B)
-
-        together = B.sum(axis=0)
-        split = shares[:, None, None]
-        return np.asarray(split * blocks.solve(sigma, together) + (B - split * together) / sigma)
-
-    radius = max(float(np.abs(blocks.p).max()), float(np.abs(blocks.q).max()))
-    return Resolvent(resolve, max(radius**2, _TINY))

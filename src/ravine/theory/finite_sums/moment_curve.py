@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, real, whole
 from ravine.theory.finite_sums.limits import NEVER, Deadline
-from ravine.theory.finite_sums.moments import Step, advance, symmetric
+from ravine.theory.finite_sums.mean_problem import Step, advance
+from ravine.theory.finite_sums.positive_map import symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 _LOST = 1e30

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
@@ -11,6 +9,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.bracket import Bracket
+from ravine.theory.chunks import on_threads
 from ravine.theory.joint_spectral_radius.polygon import (
     array_room,
     bracket_pair,
@@ -111,16 +110,12 @@ def _brackets(
         for n, pair in enumerate(scaled.tolist()):
             lower[n], upper[n], _ = bracket_pair(pair, 1.0, tolerance, room)
     else:
-        from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
-
         sweep = compiled_sweep()
 
-        def work(first: int) -> None:
-            part = slice(first, first + _CHUNK)
+        def work(part: slice) -> None:
             target = lower[part], upper[part]
             sweep(scaled[part], ones[part], tolerance, *target, workspace(array_room))
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, range(0, len(pairs), _CHUNK)))
+        on_threads(work, len(pairs), _CHUNK)
 
     return lower * ceiling, upper * ceiling

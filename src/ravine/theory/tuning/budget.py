@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, one_number, whole
 from ravine.curvature import Curvature
@@ -41,7 +42,7 @@ def moment_after(
     *,
     sigma2: Real | float = 0.0,
     distance: Real | float = 1.0,
-    steps: int,
+    steps: int | npt.NDArray[np.int64],
 ) -> FloatArray:
     """E r² after ``steps`` steps in each eigen-direction, with random curvature and noise.
 
@@ -51,24 +52,26 @@ def moment_after(
     """
     variance = 0.0 if noise is None else noise.variance(eigenvalues)
     step = moment_step(eigenvalues, variance, method)
-    matrix = np.zeros((*step.shape[:-2], 4, 4))
-    matrix[..., :3, :3] = step
-    matrix[..., :3, 3] = np.asarray(sigma2)[..., None] * moment_gain(method)
-    matrix[..., 3, 3] = 1.0
+    affine = np.zeros((*step.shape[:-2], 4, 4))
+    affine[..., :3, :3] = step
+    affine[..., :3, 3] = np.asarray(sigma2)[..., None] * moment_gain(method)
+    affine[..., 3, 3] = 1.0
+    # The two axes of a matrix come first: then all matrices are multiplied in one long loop.
+    matrix = np.ascontiguousarray(np.moveaxis(affine, (-2, -1), (0, 1)))
 
-    state = np.zeros((*step.shape[:-2], 4, 1))
-    state[..., 0, 0] = np.asarray(distance) ** 2
-    state[..., 3, 0] = 1.0
+    state = np.zeros((4, *np.broadcast_shapes(step.shape[:-2], np.shape(steps))))
+    state[0] = np.asarray(distance) ** 2
+    state[3] = 1.0
     with np.errstate(all="ignore"):
-        remaining = steps
-        while remaining:
-            if remaining % 2:
-                state = matrix @ state
-            remaining //= 2
-            matrix = matrix @ matrix if remaining else matrix
+        for bit in range(int(np.max(steps)).bit_length()):
+            if bit:
+                matrix = np.einsum("ij...,jk...->ik...", matrix, matrix)
+            odd = (steps >> bit) & 1
+            if isinstance(odd, np.ndarray) or odd:
+                moved = np.einsum("ij...,j...->i...", matrix, state)
+                state = np.where(odd, moved, state)
 
-    moment = state[..., 0, 0]
-    return np.where(np.isfinite(moment), moment, np.inf)
+    return np.where(np.isfinite(state[0]), state[0], np.inf)
 
 
 class _Adversary:
