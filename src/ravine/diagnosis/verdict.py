@@ -155,7 +155,7 @@ def left_words(result: Diagnosis, excess: Estimate | None) -> str:
     if excess.high - excess.low <= _ONE_NUMBER * excess.value:
         return percent(result.share(excess.value))
 
-    return f"at most {high}" if low.startswith("less") else f"{low} to {high}"
+    return f"at most {high}" if result.share(excess.low) < _SMALLEST else f"{low} to {high}"
 
 
 def pace(rate: float) -> str:
