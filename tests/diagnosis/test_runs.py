@@ -104,15 +104,17 @@ def seen(data, survey_of):
 
 
 def runs_of(seen, share, seeds=None, recipes=RECIPES):
+    every = list(range(len(recipes)))
     return compare(
-        seen, recipes, steps=40, seeds=seeds, seed=3, seconds=1e6 * share, budget=TimeBudget(1e6)
-    )
+        seen, recipes, lambda runs: every, steps=40, seeds=seeds, seed=3, seconds=1e6 * share,
+        budget=TimeBudget(1e6),
+    )[0]  # fmt: skip
 
 
 def test_more_time_brings_seeds_until_the_losses_are_known(seen):
     few = runs_of(seen, 2e-9)
     many = runs_of(seen, 1e-3)
-    assert few.squares.shape[1] < many.squares.shape[1] <= 1024
+    assert few.squares.shape[1] < many.squares.shape[1] <= 320
     assert known(many.excess[-1])
     last = many.excess[-1]
     error = last.std(axis=0, ddof=1) / np.sqrt(len(last))
@@ -141,4 +143,14 @@ def test_a_lost_run_does_not_keep_the_others_waiting(seen):
     runs = runs_of(seen, 1e-3, recipes=both)
     assert np.isinf(runs.excess[-1][:, 2]).all()
     assert known(runs.excess[-1][:, :2])
-    assert runs.seeds < 1024
+    assert runs.seeds < 320
+
+
+def test_more_seeds_are_taken_by_those_that_were_chosen(seen):
+    runs, kept = compare(
+        seen, RECIPES, lambda runs: [1], steps=40, seeds=None, seed=3, seconds=1e3,
+        budget=TimeBudget(1e6),
+    )  # fmt: skip
+    assert kept == [1]
+    both = runs_of(seen, 1e-3)
+    np.testing.assert_array_equal(runs.excess[:, :64, 0], both.excess[:, :64, 1])

@@ -127,24 +127,24 @@ def _measured(
     order = sorted(memory, key=lambda i: memory[i])
     out: dict[int, Floors] = {}
     while order:
-        group = [i for i in order if memory[i] <= _ALIKE * memory[order[0]]]
-        steps = _steps(survey, memory[group[-1]])
-        watched = watched_marks(survey, len(group), steps, _SEEDS[0])
-        work = {s: run_work(survey, len(group), steps, s, watched) for s in _SEEDS}
-        block = next((s for s in _SEEDS if work[s] <= 0.5 * seconds), None)
-        if block is None or steps > _LONGEST or budget.over:
+        alike = [i for i in order if memory[i] <= _ALIKE * memory[order[0]]]
+        # One at a time where all together do not fit.
+        plans = [_plan(survey, group, memory, 0.5 * seconds) for group in (alike, alike[:1])]
+        plan = next((p for p in plans if p is not None), None)
+        if plan is None or budget.over:
             budget.leave_out("noise floors of slow methods")
             break
 
+        group, steps, block, watched, work = plan
         order = order[len(group) :]
         # What is left is shared with the groups that follow, which take longer.
-        blocks = int(np.clip(0.5 * seconds / work[block], 1, _MOST_BLOCKS))
+        blocks = int(np.clip(0.5 * seconds / work, 1, _MOST_BLOCKS))
         runs = in_blocks(
             survey, [recipes[i] for i in group], blocks, lambda runs: known(runs.average[0]),
             steps=steps, seeds=block, seed=[seed, 303], points=120, watched=watched,
             from_minimiser=True,
         )  # fmt: skip
-        seconds -= runs.seeds // block * work[block]
+        seconds -= runs.seeds // block * work
         late = [r for r in runs.watched if runs.steps[r] >= steps // 2]
         excess = runs.excess[late].mean(axis=0)
         for j, i in enumerate(group):
@@ -153,7 +153,27 @@ def _measured(
     return out
 
 
-def _steps(survey: Survey, memory: float) -> int:
-    """Steps of runs whose second half is at the floor: whole epochs, of which there are many."""
-    epochs = math.ceil(2.0 * _SETTLED * memory / survey.cut.steps_per_epoch)
-    return max(2 * epochs, _FEWEST_EPOCHS) * survey.cut.steps_per_epoch
+class _Plan(NamedTuple):
+    """Runs of some methods to their floors: how long, on how many seeds, and their work."""
+
+    group: list[int]
+    steps: int
+    seeds: int
+    watched: int | None
+    work: float
+
+
+def _plan(
+    survey: Survey, group: list[int], memory: dict[int, float], seconds: float
+) -> _Plan | None:
+    """Runs whose second half is at the floor, on as many seeds as ``seconds`` allow."""
+    per_epoch = survey.cut.steps_per_epoch
+    epochs = math.ceil(2.0 * _SETTLED * memory[group[-1]] / per_epoch)
+    steps = max(2 * epochs, _FEWEST_EPOCHS) * per_epoch
+    for seeds in _SEEDS:
+        watched = watched_marks(survey, len(group), steps, seeds)
+        work = run_work(survey, len(group), steps, seeds, watched)
+        if work <= seconds and steps <= _LONGEST:
+            return _Plan(group, steps, seeds, watched, work)
+
+    return None

@@ -19,10 +19,12 @@ from ravine.engine.recursion import held, iterate
 
 _BLOCKS = (64, 32, 16, 8, 6, 4, 3, 2)
 """Seeds that run side by side: as many as the time allows."""
-_MOST_SEEDS = 1024
+_MOST_SEEDS = 320
 _KNOWN = 0.03
 """Relative standard error at which a loss counts as known: well within what a reader would read
 out of a number of one or two digits."""
+_CHECKED = 4
+"""Steps after which it is checked which runs have diverged."""
 _WATCHED = 40
 _FEWEST_WATCHED = 8
 """Marks at which a loss that takes a pass over the data is taken, at most and at least."""
@@ -48,7 +50,8 @@ class Runs:
     diverged_at
         First step at which a run had diverged, shape (1, seeds, recipes); -1 for none.
     average
-        Mean of ‖y - x*‖² of the iterates over the last half of the steps, of the same shape.
+        Mean of ‖y - x*‖² of the iterates over the last half of the steps, of the same shape; of
+        runs from the minimiser.
     tail_excess
         f - f* of the mean of the iterates over the last half, whether it is reported or not.
     final
@@ -152,23 +155,26 @@ def follow(
 
     with np.errstate(over="ignore", invalid="ignore"):
         for state in states:
-            error = model.squares(state.y - best)
-            gone = ~(error < limit)
-            if gone.any():
-                # Runs that have diverged go on at zero, so that they cost no overflow.
-                diverged[gone & (diverged < 0)] = state.k
-                for points_of_runs in (state.x, state.v, state.y, tail):
-                    np.copyto(points_of_runs, 0.0, where=np.repeat(gone, K, axis=1)[:, None, :])
+            marked = state.k == marks[row]
+            late = state.k >= half
+            if marked or state.k % _CHECKED == 0 or (late and from_minimiser):
+                error = model.squares(state.y - best)
+                gone = ~(error < limit)
+                if gone.any():
+                    # Runs that have diverged go on at zero, so that they cost no overflow.
+                    diverged[gone & (diverged < 0)] = state.k
+                    zeroed = np.repeat(gone, K, axis=1)[:, None, :]
+                    for values in (state.x, state.v, state.y, tail):
+                        np.copyto(values, 0.0, where=zeroed)
 
             lost = diverged >= 0
-            error[lost] = np.inf
-            if state.k >= half:
-                total += error
+            if late:
+                total += np.where(lost, np.inf, error)
                 tail += state.y
 
-            if state.k == marks[row]:
+            if marked:
                 mean = tail / max(state.k + 1 - half, 1)
-                reported = np.repeat(averaged & (state.k >= half), K)
+                reported = np.repeat(averaged & late, K)
                 point = np.where(reported, mean, state.y) if reported.any() else state.y
                 squares[row] = np.where(lost, np.inf, model.squares(point - best))
                 if row in with_loss:
@@ -203,17 +209,19 @@ def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int |
 def compare(
     survey: Survey,
     recipes: Sequence[Recipe],
+    choose: Callable[[Runs], list[int]],
     *,
     steps: int,
     seeds: int | None,
     seed: int,
     seconds: float,
     budget: TimeBudget,
-) -> Runs:
-    """Run every recipe for about ``seconds`` of counted work, or on exactly ``seeds`` seeds.
+) -> tuple[Runs, list[int]]:
+    """Run every recipe, choose some of them by that, and run those again on more seeds.
 
-    Blocks of seeds follow each other until the mean loss of every recipe that stays below its start
-    is known to a few per cent. At least one block of two runs, which may take longer.
+    Blocks of seeds follow each other, for about ``seconds`` of counted work, until the mean loss of
+    every recipe that stays below its start is known to a few per cent. Exactly ``seeds`` runs of
+    each where they are given. At least one block of two runs, which may take longer.
     """
     count = len(recipes)
     block = seeds
@@ -222,17 +230,20 @@ def compare(
         block = next(fits, _BLOCKS[-1])
 
     watched = watched_marks(survey, count, steps, block)
-    each = run_work(survey, count, steps, block, watched)
-    blocks = int(np.clip(seconds / each, 1, _MOST_SEEDS // block)) if seeds is None else 1
+    options: dict[str, Any] = {"steps": steps, "seeds": block, "watched": watched}
+    runs = follow(survey, recipes, seed=[seed, 0], **options)
+    kept = choose(runs)
 
     def enough(runs: Runs) -> bool:
         last = runs.excess[-1]
         # A lost run has an infinite mean, and stays out like one that ends above its start.
         return known(last[:, last.mean(axis=0) < survey.start_excess]) or budget.over
 
-    return in_blocks(
-        survey, recipes, blocks, enough, steps=steps, seeds=block, seed=[seed], watched=watched
-    )
+    seconds -= run_work(survey, count, steps, block, watched)
+    each = run_work(survey, len(kept), steps, block, watched)
+    blocks = 1 + int(np.clip(seconds / each, 0, _MOST_SEEDS // block - 1)) if seeds is None else 1
+    few = [recipes[i] for i in kept]
+    return in_blocks(survey, few, blocks, enough, runs.of(kept), seed=[seed], **options), kept
 
 
 def in_blocks(
@@ -240,12 +251,13 @@ def in_blocks(
     recipes: Sequence[Recipe],
     blocks: int,
     enough: Callable[[Runs], bool],
+    first: Runs | None = None,
     *,
     seed: list[int],
     **options: Any,
 ) -> Runs:
     """Blocks of runs on new seeds, until they are enough or as many as ``blocks``."""
-    runs = follow(survey, recipes, seed=[*seed, 0], **options)
+    runs = follow(survey, recipes, seed=[*seed, 0], **options) if first is None else first
     for number in range(1, blocks):
         if enough(runs):
             break

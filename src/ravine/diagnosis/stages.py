@@ -18,7 +18,7 @@ from ravine.arguments import (
     seed_number,
     whole,
 )
-from ravine.diagnosis.candidates import candidates
+from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
 from ravine.diagnosis.diagnosis import Diagnosis, best_of
 from ravine.diagnosis.disagreement import disagreement
@@ -35,6 +35,7 @@ from ravine.engine.kernels.blas import one_blas_thread
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, as_table
+from ravine.theory.finite_sums.epochs import Growths
 
 USUAL_EPOCHS = 30
 """Epochs of a run unless told otherwise: what people train a linear model for."""
@@ -45,8 +46,8 @@ _ALWAYS_SHOWN = ("certified", "safe", "iid")
 _SURVEY = 0.15
 _RACE = 0.02
 _RUNS = 0.03
-_GROWTHS = 0.05
-_FLOORS = 0.03
+_GROWTHS = 0.02
+_FLOORS = 0.02
 _CURVES = 0.03
 _REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
@@ -210,20 +211,21 @@ def _diagnose(
 
     budget.begin("tuning by theory", 0.1)
     judged = candidates(seen, result, yours=yours)
-    share = budget.begin("computing growth rates", _GROWTHS) / len(judged)
-    growth = [growths(seen, c.method, seed=seed, seconds=share) for c in judged]
-
-    runs = compare(
-        seen, [c.recipe for c in judged], steps=steps, seeds=seeds, seed=seed,
-        seconds=budget.begin("running on the data", _RUNS), budget=budget,
+    budget.begin("running on the data", _RUNS)
+    known = _Growths(seen, judged, seed, _GROWTHS * budget.seconds)
+    runs, kept = compare(
+        seen, [c.recipe for c in judged], known.finalists, steps=steps, seeds=seeds, seed=seed,
+        seconds=budget.allowed(_RUNS), budget=budget,
     )  # fmt: skip
+    judged = [judged[i] for i in kept]
+    growth = [known.of(i) for i in kept]
     share = budget.begin("following runs to their noise floors", _FLOORS)
     left = floors(seen, judged, growth, seed=seed, seconds=share, budget=budget)
     every = predict(
         seen, judged, growth, left, runs, runs.steps_to(NEAR * seen.start_excess),
         _held_out(setup, runs), seconds=_CURVES * budget.seconds, budget=budget,
     )  # fmt: skip
-    predictions = _chosen(every)
+    predictions = _shown(every)
 
     budget.begin("looking for the cause", 0.05)
     cause = disagreement(seen, predictions[0].candidate.method, setup.columns)
@@ -297,27 +299,57 @@ def _held_out(setup: Setup, runs: Runs) -> FloatArray | None:
     return np.asarray(losses.reshape(seeds, recipes).mean(axis=0))
 
 
-def _chosen(predictions: list[Prediction]) -> list[Prediction]:
-    """Of the finalists of each kind the better one; ravine's own only where they converge.
+class _Growths:
+    """Growth of the methods that are judged, each computed when it is first asked for."""
 
-    The fast choice stays only where no other row gets to 1 % sooner.
-    """
-    kept: dict[str, Prediction] = {}
-    for p in predictions:
-        key = p.candidate.key
-        tuned = p.candidate.recommended and key not in _ALWAYS_SHOWN
-        if tuned and p.outcome is not Outcome.CONVERGES:
-            continue
+    def __init__(self, seen: Survey, judged: list[Candidate], seed: int, seconds: float) -> None:
+        self._seen = seen
+        self._judged = judged
+        self._seed = seed
+        self._seconds = seconds / len({c.key for c in judged})
+        self._known: dict[int, Growths] = {}
 
-        twin = kept.setdefault(key, p)
-        if (p.to_near < twin.to_near) if key == "quick" else (p.loss < twin.loss):
-            kept[key] = p
+    def of(self, i: int) -> Growths:
+        """Growth of one method."""
+        if i not in self._known:
+            method = self._judged[i].method
+            self._known[i] = growths(self._seen, method, seed=self._seed, seconds=self._seconds)
 
-    fastest = min((p.to_near for p in kept.values() if p.safe), default=math.inf)
-    if "quick" in kept and kept["quick"].to_near > fastest:
-        del kept["quick"]
+        return self._known[i]
 
-    return list(kept.values())
+    def finalists(self, runs: Runs) -> list[int]:
+        """Of each kind the recipe with the least loss; of ravine's own, of those that converge."""
+        loss = runs.excess[-1].mean(axis=0)
+        near = runs.steps_to(NEAR * self._seen.start_excess)
+        kinds: dict[str, list[int]] = {}
+        for i, candidate in enumerate(self._judged):
+            kinds.setdefault(candidate.key, []).append(i)
+
+        kept = []
+        for key, group in kinds.items():
+            rank = near if key == "quick" else loss
+            for i in sorted(group, key=lambda i: (float(rank[i]), i)):
+                if not _only_if_safe(self._judged[i]) or self.of(i).mean_square.diverges is False:
+                    kept.append(i)
+                    break
+
+        return kept
+
+
+def _only_if_safe(candidate: Candidate) -> bool:
+    """Whether a method is shown only where it converges: ravine's own, except for guarantees."""
+    return candidate.recommended and candidate.key not in _ALWAYS_SHOWN
+
+
+def _shown(predictions: list[Prediction]) -> list[Prediction]:
+    """Without ravine's own that do not converge, and a fast choice that is not the fastest."""
+    fastest = min((p.to_near for p in predictions if p.safe), default=math.inf)
+    return [
+        p
+        for p in predictions
+        if (p.outcome is Outcome.CONVERGES or not _only_if_safe(p.candidate))
+        and (p.candidate.key != "quick" or p.to_near <= fastest)
+    ]
 
 
 def _scaling(
