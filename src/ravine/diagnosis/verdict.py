@@ -74,45 +74,41 @@ def what_is_wrong(result: Diagnosis) -> str:
             f"{growth(subject.spectral_radius)}: lr times the largest curvature is {product:.3g}."
         )
 
-    if subject.outcome is Outcome.DIVERGES:
-        return f"{text} diverges{near}{_growing(subject.almost_sure.value)}. {_cause(result)}"
-    if subject.outcome is Outcome.ERRATIC:
-        grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
-        return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
-    if subject.outcome is Outcome.UNDECIDED:
-        low = digits(math.sqrt(subject.mean_square.low))
-        high = digits(math.sqrt(subject.mean_square.high))
-        return (
-            f"{text} is at the edge of stability (rate between {low} and {high} per step). "
-            f"{_cause(result)}"
-        )
-    if subject.outcome is Outcome.STALLS:
-        return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
+    match subject.outcome:
+        case Outcome.DIVERGES:
+            sure = subject.almost_sure.value
+            grows = f": almost every run grows by {growth(sure)}" if sure > 1.0 else ""
+            return f"{text} diverges{near}{grows}. {_cause(result)}"
+        case Outcome.ERRATIC:
+            grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
+            return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
+        case Outcome.UNDECIDED:
+            low, high = (
+                digits(math.sqrt(g)) for g in (subject.mean_square.low, subject.mean_square.high)
+            )
+            edge = f"at the edge of stability (rate between {low} and {high} per step)"
+            return f"{text} is {edge}. {_cause(result)}"
+        case Outcome.STALLS:
+            return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
 
     return f"{text} converges{near}: {_settles(result)}."
 
 
 def what_is_certain(result: Diagnosis) -> str:
     """The third line: what is guaranteed, and for which order of the batches."""
-    by_key = {p.candidate.key: p for p in result.predictions}
-    proven = by_key.get("certified")
-    if proven is not None and proven is result.recommendation:
-        return "Certain: this setting converges in every order of the batches (certificate)."
-    if proven is not None:
-        return (
-            f"Certain in every order of the batches: {parameters(proven.candidate.method)} "
-            f"({pace(proven.rate)})."
-        )
+    for p in result.predictions:
+        setting = parameters(p.candidate.method)
+        if p.candidate.key == "certified" and p is result.recommendation:
+            return "Certain: this setting converges in every order of the batches (certificate)."
+        if p.candidate.key == "certified":
+            return f"Certain in every order of the batches: {setting} ({pace(p.rate)})."
+        if p.candidate.key == "iid":
+            size = result.survey.cut.batch_size
+            return f"Certain in mean square for independent batches of {size} rows: {setting}."
+        if p.candidate.key == "safe" and result.survey.cut.fixed:
+            return f"Certain to stay bounded in every order of the batches: {setting}."
 
-    if "iid" in by_key:
-        safe = parameters(by_key["iid"].candidate.method)
-        size = result.survey.cut.batch_size
-        return f"Certain in mean square for independent batches of {size} rows: {safe}."
-    if "safe" in by_key:
-        safe = parameters(by_key["safe"].candidate.method)
-        return f"Certain to stay bounded in every order of the batches: {safe}."
-
-    return f"Nothing is certain: the {result.survey.model.loss.name} loss has unbounded curvature."
+    return f"Nothing is certain: the {result.setup.loss} loss has unbounded curvature."
 
 
 def notes(result: Diagnosis) -> tuple[str, ...]:
@@ -218,10 +214,6 @@ def _scale_first(result: Diagnosis) -> str:
         f"Standardise the columns first: {percent(scaled.share_after)} of the excess loss would "
         "remain. As they are: "
     )
-
-
-def _growing(rate: float) -> str:
-    return f": almost every run grows by {growth(rate)}" if rate > 1.0 else ""
 
 
 def _useless(result: Diagnosis) -> str:
