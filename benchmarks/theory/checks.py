@@ -20,15 +20,19 @@ from ravine import (
     LinearMethod,
     Method,
     adam_limit,
+    circle_rate,
     iid_noise_floor,
     iid_rate,
     largest_step,
     recommend,
+    safe_step,
     smallest_stable_batch,
     spectral_radius,
+    worst_case_rate,
 )
 from ravine.arguments import FloatArray
 from ravine.theory.blocks import block, noise_gain_vector
+from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.tuning.budget import moment_after
@@ -163,68 +167,134 @@ def memory(cases: int = 10_000) -> None:
         )
 
 
-def recommended(cases: int = 60) -> None:
-    rng = np.random.default_rng(500)
-    losses = []
-    for _ in range(8 * cases):
-        Q = 10.0 ** rng.uniform(0.01, 4.0) if rng.random() < 0.7 else rng.uniform(1.05, 4.0)
-        known = {
-            "L_max": Q * 10.0 ** rng.uniform(0.0, 3.0),
-            "batch_size": float(np.floor(10.0 ** rng.uniform(0.0, 5.0))),
-        }
-        curvature = Curvature(1.0, Q)
-        advice = recommend(curvature, **known)
-        steps = 4.0 / Q * np.geomspace(1e-5, 1.0, 300)[:, None]
-        plane = Method(steps, np.tanh(np.linspace(-1.5, 0.5 * np.log(8 * np.sqrt(Q)) + 0.5, 300)))
-        best = float(iid_rate(curvature, plane, **known).min())
-        losses.append(np.log(best) / np.log(advice.value) - 1.0)
-    print(
-        f"mini-batches: {len(losses)} calls; a grid of 90,000 points needs at best "
-        f"{max(losses):.2e} fewer steps (share); {(np.array(losses) > 1e-3).sum()} above 0.1 %"
-    )
+def recommended(kind: str = "all", cases: int = 500) -> None:
+    """Random calls against brute force; a running total after every hundred."""
+    kinds = {
+        "any-sampling": any_sampling, "batches": batches, "finite-sum": given_sum,
+        "batch-budget": budget, "noise-budget": budget,
+    }  # fmt: skip
+    for name, check in kinds.items():
+        if kind not in ("all", name):
+            continue
+        rng = np.random.default_rng(500)
+        over, lost = [], []
+        for k in range(cases):
+            more, less = check(rng, name)
+            over.append(more)
+            lost.append(less)
+            if (k + 1) % 100 == 0 or k + 1 == cases:
+                print(
+                    f"{name}: {k + 1} calls; above the promise by {max(over):+.1e} (share), "
+                    f"{(np.array(over) > 1e-9).sum()} times; brute force better by {max(lost):+.1e}"
+                    f", {(np.array(lost) > 1e-3).sum()} times by more than 0.1 %",
+                    flush=True,
+                )
 
-    for kind in ("mini-batches", "additive-noise"):
-        over, gained = [], []
-        for _ in range(cases):
-            Q = 10.0 ** rng.uniform(0.1, 4.0)
-            curvature = Curvature(1.0 / Q, 1.0)
-            budget = {
-                "sigma2": float(rng.choice([0.0, 10.0 ** rng.uniform(-6, 1)])),
-                "steps": int(10.0 ** rng.uniform(0.5, 2.7)),
-                "quantity": str(rng.choice(["distance", "objective"])),
-            }
-            noise = None
-            if kind == "mini-batches":
-                known = {
-                    "L_max": 10.0 ** rng.uniform(0, 2),
-                    "batch_size": 10.0 ** rng.uniform(0, 4),
-                }
-                budget |= known
-                noise = batch_noise(curvature, **known)
-            advice = recommend(curvature, setting=kind, **budget)
-            lam = np.concatenate(
-                [np.geomspace(1.0 / Q, 1.0, 1500), np.linspace(1.0 / Q, 1.0, 1500)]
+
+def any_sampling(rng: np.random.Generator, _: str) -> tuple[float, float]:
+    """The step with the least worst-case rate at a momentum, against 4,000 steps."""
+    Q = 1.0 + 10.0 ** rng.uniform(-1.0, 4.0)
+    curvature = Curvature(1.0, Q)
+    beta = float(rng.uniform(-0.9, 0.95))
+    every = bool(rng.random() < 0.3)
+    advice = recommend(curvature, beta=beta, for_every_mu=every)
+    proven = circle_rate(curvature, advice.method)
+    steps = np.geomspace(1e-6, 4.0, 4000) / Q
+    if every:
+        steps = steps[steps < float(safe_step(Q, beta))]
+    best = float(worst_case_rate(curvature, Method(steps, beta)).min())
+    return float(proven.lower) / advice.value - 1.0, fewer(best, advice.value)
+
+
+def fewer(best: float, rate: float) -> float:
+    """The share of steps that a better rate saves."""
+    return float(np.log(best) / np.log(rate)) - 1.0
+
+
+def batches(rng: np.random.Generator, _: str) -> tuple[float, float]:
+    """The best guaranteed rate for random batches, against a grid of 200 x 200."""
+    Q = 10.0 ** rng.uniform(0.01, 4.0) if rng.random() < 0.7 else rng.uniform(1.05, 4.0)
+    known = {
+        "L_max": Q * 10.0 ** rng.uniform(0.0, 3.0),
+        "batch_size": float(np.floor(10.0 ** rng.uniform(0.0, 5.0))),
+    }
+    curvature = Curvature(1.0, Q)
+    advice = recommend(curvature, **known)
+    loop = Loop(curvature, LinearMethod.of(advice.method), batch_noise(curvature, **known))
+    steps = 4.0 / Q * np.geomspace(1e-5, 1.0, 200)[:, None]
+    plane = Method(steps, np.tanh(np.linspace(-1.5, 0.5 * np.log(8 * np.sqrt(Q)) + 0.5, 200)))
+    best = float(iid_rate(curvature, plane, **known).min())
+    return loop.growth() / advice.value - 1.0, fewer(best, advice.value)
+
+
+def given_sum(rng: np.random.Generator, _: str) -> tuple[float, float]:
+    """The best mean-square rate of a small random sum, against a grid of 40 x 40 and a cloud."""
+    n, d = rng.integers(2, 6), rng.integers(1, 3)
+    roots = rng.standard_normal((n, d, d + 1)) * np.sqrt(10.0 ** rng.uniform(-1.5, 1.0, (n, 1, 1)))
+    H = roots @ roots.transpose(0, 2, 1) + 0.05 * np.eye(d)
+    extremes = np.linalg.eigvalsh(H)
+    curvature = Curvature(extremes.min(), extremes.max())
+    advice = recommend(curvature, setting="finite-sum", hessians=H)
+
+    def rate(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        total = 0.0
+        eye = np.eye(d)
+        for one in H:
+            top = eye - alpha[:, None, None] * (1.0 + beta)[:, None, None] * one
+            right = (beta**2)[:, None, None] * eye
+            low = -alpha[:, None, None] * one
+            A = np.concatenate(
+                [
+                    np.concatenate([top, right], axis=2),
+                    np.concatenate([low, beta[:, None, None] * eye], axis=2),
+                ],
+                axis=1,
             )
-            weight = 0.5 * lam if budget["quantity"] == "objective" else 1.0
-            spent = {"sigma2": budget["sigma2"], "steps": budget["steps"]}
-            errors = weight * moment_after(lam, advice.method, noise, **spent)
-            over.append(errors.max() / advice.value - 1.0)
-            # 60 neighbours, near and far.
-            size = np.repeat([1e-3, 0.02, 0.5], 20)
-            cloud = Method(
-                float(advice.method.alpha) * np.exp(size * rng.standard_normal(60))[:, None],
-                np.clip(
-                    float(advice.method.beta) + 0.4 * size * rng.standard_normal(60), -0.99, 0.9999
-                )[:, None],
-            )
-            # All curvatures: a sample of them would miss the narrow peaks of the neighbours.
-            others = (weight * moment_after(lam, cloud, noise, **spent)).max(axis=-1)
-            gained.append(1.0 - others.min() / advice.value)
-        print(
-            f"budget, {kind}: {cases} calls; largest error over promise {max(over):+.1e} (share); "
-            f"best neighbour lower by {max(gained):.1e}; "
-            f"{(np.array(gained) > 1e-3).sum()} above 0.1 %"
-        )
+            total = total + np.einsum("pij,pkl->pikjl", A, A).reshape(-1, 4 * d * d, 4 * d * d) / n
+        return np.sqrt(np.abs(np.linalg.eigvals(total)).max(axis=-1))
+
+    alpha, beta = float(advice.method.alpha), float(advice.method.beta)
+    grid = np.meshgrid(np.geomspace(0.02, 6.0, 40) / extremes.max(), np.linspace(-0.9, 0.98, 40))
+    size = np.repeat([1e-3, 0.02, 0.3], 100)
+    cloud = alpha * np.exp(size * rng.standard_normal(300))
+    near = np.clip(beta + 0.4 * size * rng.standard_normal(300), -0.95, 0.9999)
+    best = rate(np.append(grid[0].ravel(), cloud), np.append(grid[1].ravel(), near)).min()
+    own = float(rate(np.array([alpha]), np.array([beta]))[0])
+    return own / advice.value - 1.0, fewer(float(best), advice.value)
+
+
+def budget(rng: np.random.Generator, kind: str) -> tuple[float, float]:
+    """The least error after a budget, at 2,000 curvatures, against 60 neighbours near and far."""
+    Q = 10.0 ** rng.uniform(0.1, 4.0)
+    curvature = Curvature(1.0 / Q, 1.0)
+    given = {
+        "sigma2": float(rng.choice([0.0, 10.0 ** rng.uniform(-6, 1)])),
+        "steps": int(10.0 ** rng.uniform(0.5, 2.7)),
+        "quantity": str(rng.choice(["distance", "objective"])),
+    }
+    noise = None
+    setting = "additive-noise"
+    if kind == "batch-budget":
+        known = {"L_max": 10.0 ** rng.uniform(0, 2), "batch_size": 10.0 ** rng.uniform(0, 4)}
+        given |= known
+        noise = batch_noise(curvature, **known)
+        setting = "mini-batches"
+
+    advice = recommend(curvature, setting=setting, **given)
+    lam = np.concatenate([np.geomspace(1.0 / Q, 1.0, 1000), np.linspace(1.0 / Q, 1.0, 1000)])
+    weight = 0.5 * lam if given["quantity"] == "objective" else 1.0
+    spent = {"sigma2": given["sigma2"], "steps": given["steps"]}
+    errors = weight * moment_after(lam, advice.method, noise, **spent)
+    size = np.repeat([1e-3, 0.02, 0.5], 20)
+    cloud = Method(
+        float(advice.method.alpha) * np.exp(size * rng.standard_normal(60))[:, None],
+        np.clip(float(advice.method.beta) + 0.4 * size * rng.standard_normal(60), -0.99, 0.9999)[
+            :, None
+        ],
+    )
+    # All curvatures: a sample of them would miss the narrow peaks of the neighbours.
+    others = (weight * moment_after(lam, cloud, noise, **spent)).max(axis=-1)
+    return errors.max() / advice.value - 1.0, 1.0 - others.min() / advice.value
 
 
 def speed() -> None:
@@ -244,5 +314,5 @@ def speed() -> None:
 
 if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else "limits"
-    count = [int(v) for v in sys.argv[2:3]]
-    {"limits": limits, "memory": memory, "recommend": recommended, "speed": speed}[name](*count)
+    given = [int(v) if v.isdigit() else v for v in sys.argv[2:]]
+    {"limits": limits, "memory": memory, "recommend": recommended, "speed": speed}[name](*given)

@@ -35,7 +35,7 @@ def test_closed_forms(data):
 
 
 def test_points_are_drawn_for_every_method(data):
-    left, right = draw_noise_floor_slopes(data["measured"]).axes
+    left, right = draw_noise_floor_slopes(data).axes
     assert len(right.lines) == len(CHOSEN)
     labels = [text.get_text() for text in left.get_legend().get_texts()]
     assert "standard Nesterov: slope 1.4" in " ".join(labels)

@@ -10,6 +10,7 @@ from ravine import Curvature, Method, commuting_rate, nesterov, sgd
 from ravine.figures import plane as planes
 from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
 from ravine.figures.style import METHODS, OUTSIDE
+from ravine.theory.ladder.batches import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
 STEPS = np.linspace(0.0025, 2.5, 48)
@@ -56,6 +57,15 @@ def test_a_bisected_border_lies_where_the_rate_is_one(Q):
         methods = Method(np.maximum(around[..., 0], 1e-6) / Q, np.clip(around[..., 1], -1, 1))
         inside = np.asarray(rung.rate(curvature, methods).upper) < 1.0
         assert (inside.any(axis=1) & ~inside.all(axis=1)).mean() > 0.97
+
+
+def test_a_region_may_be_empty_or_lie_on_the_frame_alone():
+    hard = ladder_plane(
+        Curvature(1, 32), STEPS, MOMENTA, quick=True, batches=Batches(L_max=32e3, batch_size=1)
+    )
+    assert any(len(hard.contour(region)) == 0 for region in hard.regions)
+    easy = ladder_plane(Curvature(1, 2), STEPS[:8], MOMENTA[20:28], quick=True)
+    assert all(len(easy.borders(region)) == 1 for region in easy.regions)
 
 
 def test_rings_close_and_contours_leave_the_frame_out(both):
@@ -125,3 +135,10 @@ def test_a_new_rung_is_a_new_region(monkeypatch):
     plane = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
     assert [region.words for region in plane.regions] == [rung.region for rung in more]
     assert "#123456" in {label.ground for label in plane.labels()}
+
+
+def test_a_plane_inside_one_region_has_the_frame_as_its_border():
+    steps, momenta = np.linspace(0.2, 0.4, 8), np.linspace(0.0, 0.1, 8)
+    plane = ladder_plane(Curvature(1, 2), steps, momenta, quick=True)
+    assert (plane.counts == len(RUNGS)).all()
+    assert all(not plane.contour(region) for region in plane.regions)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import numpy as np
+
+from ravine.arguments import FloatArray
 from ravine.cli.options import (
     METHOD,
+    PROBLEM,
     Condition,
     Json,
     LargestTerm,
@@ -27,6 +31,18 @@ def rescale_command(
     ] = 0.0,
     nesterov: Annotated[bool, option(METHOD, "--nesterov", "SGD with nesterov=True.")] = False,
     optimizer: Annotated[str, option(METHOD, "--optimizer", "sgd or adamw.", "NAME")] = "sgd",
+    steps: Annotated[
+        int | None, option(METHOD, "--steps", "Steps of the run at the new batch size.", "N")
+    ] = None,
+    data: Annotated[
+        str | None, option(PROBLEM, "--data", "Table that the model is trained on.", "FILE")
+    ] = None,
+    target: Annotated[
+        str | None, option(PROBLEM, "--target", "Its column to predict; numbers.", "NAME")
+    ] = None,
+    standardise: Annotated[
+        bool, option(PROBLEM, "--standardise", "Columns are standardised for training.")
+    ] = False,
     mu: Mu = None,
     L: Smoothness = None,
     Q: Condition = None,
@@ -35,12 +51,16 @@ def rescale_command(
 ) -> None:
     """Say which lr and momentum to use when the batch size changes.
 
-    With the curvature of the objective (--mu and --L) and of single samples (--L-max) momentum is
-    kept, and lr keeps its share of the largest stable lr. Without them lr and momentum both change.
+    The progress per sample, lr/((1 - momentum) batch size), stays the same; for a larger batch
+    momentum is raised to at most 0.9. With the curvature of the objective (--mu and --L) and of
+    single samples (--L-max), lr stays below the largest stable one. With a table (--data and
+    --steps), lr is the one with the least expected loss of least squares on it.
 
     For example:
 
     - `ravine rescale --lr 0.1 --momentum 0.9 --from-batch 64 --to-batch 512`
+
+    - `ravine rescale --lr 0.1 --from-batch 8 --to-batch 64 --data train.csv --steps 300`
 
     - `ravine rescale --lr 0.1 --from-batch 64 --to-batch 512 --mu 0.01 --L 1 --L-max 100`
 
@@ -55,6 +75,8 @@ def rescale_command(
         from_batch=from_batch,
         to_batch=to_batch,
         optimizer=kind,
+        steps=steps,
+        data=None if data is None else _table(data, target, standardise),
         curvature=curvature_from(mu, L, Q) if known else None,
         L_max=L_max,
     )
@@ -64,7 +86,7 @@ def rescale_command(
             {
                 "lr": new.lr,
                 "momentum": new.momentum,
-                "kept": new.rule,
+                "rule": new.rule,
                 "share_of_limit": new.share,
                 "linear_rule": new.linear,
                 "square_root_rule": new.square_root,
@@ -73,7 +95,7 @@ def rescale_command(
         return
 
     say(f"lr = {digits(new.lr)}, momentum = {new.momentum:.4g}", style="bold green")
-    say(f"This keeps {new.rule}.")
+    say(f"Rule: {new.rule}.")
     if new.share is not None:
         say(f"lr is {new.share:.0%} of the largest one that is stable in mean square.")
     rows = [
@@ -84,3 +106,16 @@ def rescale_command(
     ]
     say()
     table(("", "lr", "momentum"), rows)
+
+
+def _table(file: str, target: str | None, standardise: bool) -> tuple[FloatArray, FloatArray]:
+    """The columns with an intercept, and the target."""
+    from ravine.tables import read_table
+
+    table = read_table(file, target=target)
+    X = np.asarray(table.X, dtype=float)
+    if standardise:
+        scale = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
+
+    return np.column_stack([X, np.ones(len(X))]), np.asarray(table.y)

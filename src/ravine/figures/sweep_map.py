@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
 from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
-from ravine.figures.style import NOTHING, legend_below, styled
+from ravine.figures.style import draw_map, finish, panels, styled
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 _OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")
@@ -116,67 +115,47 @@ def _fine_grid(plane: xr.Dataset) -> tuple[FloatArray, FloatArray, FloatArray | 
 @styled
 def draw_sweep_map(data: xr.Dataset) -> Figure:
     """Draw a :func:`sweep_map`."""
-    from matplotlib.figure import Figure
+    from matplotlib.colors import ListedColormap, Normalize
 
-    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_facecolor(NOTHING)
-    rates = {rung.key: data[rung.key].values.T for rung in RUNGS}
-    plane = Plane(
-        data["alpha_L_fine"].values,
-        data["beta_fine"].values,
-        rung_regions(rates),
-        standard_marks(Curvature(1.0, data.attrs["Q"])),
-    )
-    handles = _draw_measured(axes, data) + draw_plane(axes, plane, filled=False)
-    steps = data.attrs["steps"]
-    axes.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
-    legend_below(figure, handles, 2)
-    return figure
-
-
-def _draw_measured(axes: Axes, data: xr.Dataset) -> list[Artist]:
-    """Colours for what was measured; a legend where it has names instead of numbers."""
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
+    figure, axes = panels(1, 1, height=6.2)
+    axis = axes[0, 0]
+    measure = data.attrs["measure"]
     shown = data["measured"]
-    look: dict[str, Any] = {"norm": _scale(data.attrs["measure"], shown), "cmap": "cividis_r"}
-    if data.attrs["measure"] == "outcome":
+    if measure == "outcome":
         # Each whole number in the middle of its colour.
-        look = {"cmap": ListedColormap(_OUTCOMES), "vmin": -0.5, "vmax": 3.5}
-    elif data.attrs["measure"] == "diverged_at":
-        shown = shown.where(shown > 0)
+        mesh = draw_map(axis, data["alpha_L"], data["beta"], shown, Normalize(-0.5, 3.5))
+        mesh.set_cmap(ListedColormap(_OUTCOMES))
+        for colour, words in zip(_OUTCOMES, shown.attrs["flag_meanings"].split(), strict=True):
+            look = {"facecolor": colour, "edgecolor": "black", "linewidth": 0.5}
+            axis.fill([], [], label=words.replace("_", " "), **look)
+    else:
+        if measure == "diverged_at":
+            shown = shown.where(shown > 0)
+        norm = _scale(measure, shown.values)
+        mesh = draw_map(axis, data["alpha_L"], data["beta"], shown, norm)
+        figure.colorbar(mesh, ax=axis, label=shown.attrs["long_name"])
 
-    mesh = axes.pcolormesh(
-        data["alpha_L"], data["beta"], np.ma.masked_invalid(shown.values.T), rasterized=True, **look
-    )
-    if data.attrs["measure"] == "outcome":
-        labels = str(shown.attrs["flag_meanings"]).split()
-        return [
-            Patch(facecolor=colour, edgecolor="black", linewidth=0.5, label=label.replace("_", " "))
-            for colour, label in zip(_OUTCOMES, labels, strict=True)
-        ]
-
-    axes.figure.colorbar(mesh, ax=axes, label=shown.attrs["long_name"])
-    return []
+    regions = rung_regions({rung.key: data[rung.key].values.T for rung in RUNGS})
+    marks = standard_marks(Curvature(1.0, data.attrs["Q"]))
+    ends = data["alpha_L_fine"].values, data["beta_fine"].values
+    draw_plane(axis, Plane(*ends, regions, marks), filled=False)
+    steps = data.attrs["steps"]
+    axis.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
+    return finish(figure, axes, 2)
 
 
-def _scale(measure: str, shown: xr.DataArray) -> Any:
+def _scale(measure: str, values: FloatArray) -> Normalize:
     """A logarithmic scale for what spans many powers of ten, up to where runs diverge."""
     from matplotlib.colors import LogNorm, Normalize
 
-    values = shown.values[np.isfinite(shown.values)]
-    if measure in _LOGARITHMIC:
-        values = values[values > 0.0]
-        if values.size and values.min() < values.max():
-            low = float(values.min())
-            return LogNorm(low, min(float(values.max()), _DECADES * low))
-
-    if measure == "rate" and values.size and values.min() < 1.0:
-        return Normalize(float(values.min()), min(1.0, float(values.max())))
-
-    if not values.size:
+    logarithmic = measure in _LOGARITHMIC
+    known = values[np.isfinite(values) & ((values > 0.0) | (not logarithmic))]
+    if known.size == 0:
         return Normalize(0.0, 1.0)
 
-    return Normalize(float(values.min()), float(values.max()))
+    low = float(known.min())
+    high = float(known.max())
+    if logarithmic and low < high:
+        return LogNorm(low, min(high, _DECADES * low))
+
+    return Normalize(low, min(high, 1.0) if measure == "rate" and low < 1.0 else high)

@@ -48,7 +48,7 @@ def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
         raise ValueError(f"there is no figure {name!r}")
 
     entry = FIGURES[name]
-    options = dict(entry.quick) | ({"resolution": _RESOLUTION} if entry.mapped else {})
+    options = entry.arguments(resolution=_RESOLUTION, quick=True, seed=0, device="auto")
     say(progress=f"running {entry.title}", share=0.1)
     data = entry.compute(**options)
     say(progress="drawing", share=0.7)

@@ -198,7 +198,7 @@ def test_the_search_finds_the_radius_written_out(dense, method, monkeypatch):
 def test_the_loop_has_the_radius_of_its_matrix(adjoint, dense, monkeypatch):
     monkeypatch.setattr(growth_search, "_DENSE", dense)
     _, _, moments = a_sum(5, 5, seed=0)
-    kappa = growth_search.MeanBlocks(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
+    kappa = growth_search.MeanProblem(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
     loop = growth_search.noise_loop(moments.deviations, kappa, adjoint)
     radius, M = growth_search.loop_radius(
         moments.deviations, kappa, np.eye(5), 1e-9, adjoint=adjoint

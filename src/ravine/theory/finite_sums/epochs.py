@@ -265,7 +265,7 @@ def _root(apply: Operator, start: FloatArray) -> tuple[float, FloatArray, float]
 
     By ARPACK even where the map is small: it is the quickest for the many maps of a diagnosis.
     """
-    pair = arnoldi(apply, start, _TOLERANCE)
+    pair = arnoldi(apply, start, _TOLERANCE, kept=24)
     if pair is not None:
         return *pair, 0.0
 

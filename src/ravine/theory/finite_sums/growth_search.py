@@ -8,15 +8,14 @@ Let r(λ) be the spectral radius of M ↦ N(κ(λ)∘M). It falls with λ, and t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.methods import Method
 from ravine.theory.finite_sums.deviations import Deviations
 from ravine.theory.finite_sums.limits import Deadline, Root, settled
-from ravine.theory.finite_sums.mean_problem import MeanBlocks
+from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.positive_map import (
     Operator,
     arnoldi,
@@ -108,7 +107,7 @@ def loop_radius(
         if steady == 2:
             return radius, M
 
-    pair = arnoldi(move, M, max(tolerance, _SHARPEST))
+    pair = arnoldi(move, M, max(tolerance, _SHARPEST), kept=12)
     return pair if pair is not None else (float(np.trace(move(M))), M)
 
 
@@ -134,8 +133,9 @@ def _plane_radii(
 class _Secant:
     """Guesses of the growth λ = λ₀(1 + eᵗ) of P methods: log r is nearly a straight line in t."""
 
-    def __init__(self, mean_values: FloatArray, size: FloatArray, highest: float) -> None:
-        self.base = np.maximum(mean_values, _FLOOR)
+    def __init__(self, mean: MeanProblem, largest: float, highest: float) -> None:
+        self.base = np.maximum(np.atleast_1d(mean.rate) ** 2, _FLOOR)
+        size = largest * np.abs(mean.alpha[..., 0])
         # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
         self.t = np.log(np.maximum(np.maximum(size, 1e-6), size**2 / self.base))
         self.low = np.full(self.t.shape, _LOWEST)
@@ -170,55 +170,26 @@ class _Secant:
         self.t = np.where(outside, middle, ahead)
 
 
-@dataclass(frozen=True, eq=False)
-class GrowthSolution:
-    """Where the search for the growth ended.
-
-    Attributes
-    ----------
-    value, settled
-        The growth, and whether it is as sharp as was asked.
-    mean_value
-        The growth of the mean problem alone.
-    response
-        κ at the last guess, shape (d, d).
-    M
-        The matrix with M = N(κ∘M), up to the error of the growth.
-    tolerance
-        What was asked for, as a share of 1 - growth.
-    """
+class GrowthSolution(NamedTuple):
+    """Where the search for the growth ended."""
 
     value: float
+    """The growth."""
     settled: bool
-    mean_value: float
+    """Whether it is as sharp as was asked."""
     response: FloatArray
+    """κ at the last guess, shape (d, d)."""
     M: FloatArray
+    """The matrix with M = N(κ∘M), up to the error of the growth."""
     tolerance: float
+    """What was asked for, as a share of 1 - growth."""
 
 
 def search_growth(
-    blocks: MeanBlocks,
-    deviations: Deviations,
-    *,
-    mean_value: float,
-    tolerance: float,
-    deadline: Deadline,
+    mean: MeanProblem, deviations: Deviations, *, tolerance: float, deadline: Deadline
 ) -> GrowthSolution:
-    """Solve r(λ) = 1 for one method.
-
-    Parameters
-    ----------
-    blocks, deviations
-        The mean problem, and what the terms add to it.
-    mean_value
-        λ₀, the squared spectral radius of the mean problem.
-    tolerance
-        Of the growth, as a share of its distance from 1.
-    deadline
-        When to stop guessing.
-    """
-    size = deviations.largest * np.abs(np.asarray(blocks.method.alpha))
-    secant = _Secant(np.array([mean_value]), size, math.inf)
+    """Solve r(λ) = 1 for one method, to a share of the distance of λ from 1."""
+    secant = _Secant(mean, deviations.largest, math.inf)
     base = float(secant.base[0])
     M = np.eye(deviations.dimension)
     done = False
@@ -226,7 +197,7 @@ def search_growth(
 
     for _ in range(_GUESSES):
         value = float(secant.value[0])
-        kappa = blocks.noise_response(value)
+        kappa = mean.noise_response(value)
         margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
 
         # A guess that is far off need not be judged sharply.
@@ -243,15 +214,15 @@ def search_growth(
         if done or deadline.passed:
             break
 
-    return GrowthSolution(float(secant.value[0]), done, mean_value, kappa, M, tolerance)
+    return GrowthSolution(float(secant.value[0]), done, kappa, M, tolerance)
 
 
-def growth_limits(blocks: MeanBlocks, deviations: Deviations, solution: GrowthSolution) -> Root:
+def growth_limits(mean: MeanProblem, deviations: Deviations, solution: GrowthSolution) -> Root:
     """Limits of the growth by those of Collatz and Wielandt for r, which is 1 at the growth."""
     if solution.settled:
         return settled(solution.value)
 
-    base = max(solution.mean_value, _FLOOR)
+    base = max(float(mean.rate) ** 2, _FLOOR)
     t = math.log(max(solution.value / base - 1.0, 1e-300))
     low = base
     high = math.inf
@@ -261,7 +232,7 @@ def growth_limits(blocks: MeanBlocks, deviations: Deviations, solution: GrowthSo
         for side in (-1.0, 1.0):
             guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST)))
             limits = collatz_wielandt(
-                noise_loop(deviations, blocks.noise_response(guess)), solution.M
+                noise_loop(deviations, mean.noise_response(guess)), solution.M
             )
             if limits[0] > 1.0:
                 low = max(low, guess)
@@ -274,17 +245,13 @@ def growth_limits(blocks: MeanBlocks, deviations: Deviations, solution: GrowthSo
     return Root(float(np.clip(solution.value, low, high)), low, high, False)
 
 
-def search_growths(
-    eigenvalues: FloatArray, deviations: Deviations, method: Method, mean_values: FloatArray
-) -> FloatArray:
+def search_growths(mean: MeanProblem, deviations: Deviations) -> FloatArray:
     """Solve r(λ) = 1 for P methods at once, with so many guesses and products for all."""
-    d = eigenvalues.size
-    blocks = MeanBlocks(eigenvalues, method)
-    size = deviations.largest * np.asarray(method.alpha)
-    secant = _Secant(mean_values, size, _HIGHEST)
-    M = np.broadcast_to(np.eye(d) / d, (mean_values.size, d, d))
+    d = deviations.dimension
+    secant = _Secant(mean, deviations.largest, _HIGHEST)
+    M = np.broadcast_to(np.eye(d) / d, (secant.t.size, d, d))
     for _ in range(_PLANE_ROUNDS):
-        radius, M = _plane_radii(deviations, blocks.noise_response(secant.value), M)
+        radius, M = _plane_radii(deviations, mean.noise_response(secant.value), M)
         secant.move(radius)
 
-    return np.where(secant.t > _LOWEST + 1.0, secant.value, mean_values)
+    return np.where(secant.t > _LOWEST + 1.0, secant.value, mean.rate**2)

@@ -35,7 +35,7 @@ _INDEFINITE = 1e-6
 _AT_ONCE = 64
 """Columns of the matrix that are computed together."""
 _SUBSPACE = 40
-"""Vectors that ARPACK keeps: eigenvalues close to each other need twice its default of 20."""
+"""Vectors that ARPACK keeps where eigenvalues may be close to each other: twice its default."""
 _RESTARTS = 100
 """Restarts after which ARPACK gives up: some 2500 products."""
 _ROUGH = 1e-5
@@ -170,7 +170,12 @@ def leading_pair(matrix: FloatArray, shape: tuple[int, ...]) -> tuple[float, Flo
 
 
 def arnoldi(
-    apply: Operator, start: FloatArray, tolerance: float, *, deadline: Deadline = NEVER
+    apply: Operator,
+    start: FloatArray,
+    tolerance: float,
+    *,
+    kept: int = _SUBSPACE,
+    deadline: Deadline = NEVER,
 ) -> tuple[float, FloatArray] | None:
     """Largest real eigenvalue and eigenvector, of trace 1, by ARPACK; None if not settled."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
@@ -188,7 +193,7 @@ def arnoldi(
     try:
         values, vectors = eigs(
             operator, k=1, which="LR", v0=first, tol=tolerance, maxiter=_RESTARTS,
-            ncv=min(_SUBSPACE, free),
+            ncv=min(kept, free),
         )  # fmt: skip
     except (ArpackError, _TimeUp):
         return None

@@ -22,30 +22,30 @@ Indices = npt.NDArray[np.intp]
 
 
 class Draws:
-    """The next term of many independent walkers under one sampling rule.
+    """The next term of many independent paths under one sampling rule.
 
     Parameters
     ----------
     n
         Number of terms.
     sampling
-        The rule. In the fixed order every walker visits 0, 1, ..., n - 1.
-    walkers
+        The rule. In the fixed order every path visits 0, 1, ..., n - 1.
+    paths
         How many.
     rng
         Source of the draws.
     """
 
-    def __init__(self, n: int, sampling: Sampling, walkers: int, rng: np.random.Generator) -> None:
+    def __init__(self, n: int, sampling: Sampling, paths: int, rng: np.random.Generator) -> None:
         self.n = n
         self.traits = sampling.traits
         self.rng = rng
-        self.last = np.full(walkers, -1, dtype=np.intp)
+        self.last = np.full(paths, -1, dtype=np.intp)
         self.position = 0
-        self.orders = np.tile(np.arange(n, dtype=np.intp), (walkers, 1))
+        self.orders = np.tile(np.arange(n, dtype=np.intp), (paths, 1))
 
     def next(self) -> Indices:
-        """Draw one term for every walker."""
+        """Draw one term for every path."""
         if self.traits.by_epoch:
             if self.position == 0:
                 self._begin_epoch()
@@ -70,7 +70,7 @@ class Draws:
                 self.orders[again] = self.rng.permuted(self.orders[again], axis=1)
 
     def keep(self, parents: Indices) -> None:
-        """Replace walkers by copies of ``parents``, each free to go on in its own way."""
+        """Replace paths by copies of ``parents``, each free to go on in its own way."""
         self.last = self.last[parents]
         if not (self.traits.by_epoch and self.traits.random):
             return

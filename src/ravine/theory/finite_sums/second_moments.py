@@ -28,14 +28,13 @@ from ravine.theory.finite_sums.growth_search import (
 )
 from ravine.theory.finite_sums.limits import NEVER, Deadline, Root
 from ravine.theory.finite_sums.mean_problem import (
-    MeanBlocks,
+    MeanProblem,
     Step,
     advance_moments,
     constant_step,
 )
 from ravine.theory.finite_sums.positive_map import Operator, fixed_point, symmetric
 from ravine.theory.finite_sums.terms import Scalars, one_method
-from ravine.theory.ladder.rates import block_radius
 
 TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
@@ -175,8 +174,7 @@ class SecondMoments:
 
     def mean_rate(self, method: Method) -> float:
         """Spectral radius with exact gradients, in closed form: eigenvalues may be double."""
-        parameters = (np.float64(v) for v in one_method(method))
-        return float(np.max(block_radius(self.eigenvalues, *parameters)))
+        return float(self._mean(method).rate)
 
     def growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
         """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ.
@@ -191,7 +189,7 @@ class SecondMoments:
     ) -> Root:
         """The growth with limits that hold, also where the search was ended early."""
         solution = self._solved(method, tolerance, deadline)
-        return growth_limits(self._blocks(method), self.deviations, solution)
+        return growth_limits(self._mean(method), self.deviations, solution)
 
     def is_stable(self, method: Method) -> bool:
         """Whether the growth is below 1, by one look at λ = 1."""
@@ -202,7 +200,7 @@ class SecondMoments:
 
         It scales with the disagreement; known more sharply the closer it is to 1.
         """
-        kappa = self._blocks(method).noise_response(1.0)
+        kappa = self._mean(method).noise_response(1.0)
         return loop_radius(self.deviations, kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
 
     def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Driven:
@@ -234,11 +232,12 @@ class SecondMoments:
         The gradients' second moment M = S + N(X) answers with E rrᵀ = κ∘M, κ at λ = 1, so that
         M = S + N(κ∘M) is left to solve.
         """
-        if self.mean_rate(method) >= 1.0:
+        mean = self._mean(method)
+        if mean.rate >= 1.0:
             return None
 
         d = self.dimension
-        response = self._blocks(method).noise_response(1.0, (0, 1))
+        response = mean.stationary_response()
         M: FloatArray | None = self.gradient_covariance
         if self.deviations.largest > 0.0 and self.gradients.any():
             M = fixed_point(noise_loop(self.deviations, response[:d, :d]), self.gradient_covariance)
@@ -248,8 +247,8 @@ class SecondMoments:
         X = symmetric(response * np.tile(M, (2, 2)))
         return None if np.diag(X)[:d].min() < 0.0 else X
 
-    def _blocks(self, method: Method) -> MeanBlocks:
-        return MeanBlocks(self.eigenvalues, Method(*one_method(method)))
+    def _mean(self, method: Method) -> MeanProblem:
+        return MeanProblem(self.eigenvalues, Method(*one_method(method)))
 
     def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> GrowthSolution:
         key = one_method(method)
@@ -258,11 +257,7 @@ class SecondMoments:
             if len(self._solutions) >= _REMEMBERED:
                 self._solutions.clear()
             known = self._solutions[key] = search_growth(
-                self._blocks(method),
-                self.deviations,
-                mean_value=self.mean_rate(method) ** 2,
-                tolerance=tolerance,
-                deadline=deadline,
+                self._mean(method), self.deviations, tolerance=tolerance, deadline=deadline
             )
 
         return known
@@ -286,11 +281,8 @@ def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
     step = max(1, _PLANE_PAIRS // moments.dimension**2)
     for first in range(0, alpha.size, step):
         part = slice(first, first + step)
-        a, b, g = (values.ravel()[part] for values in (alpha, beta, gamma))
-        rates = block_radius(moments.eigenvalues, a[:, None], b[:, None], g[:, None])
-        mean_values = np.max(rates, axis=1) ** 2
-        out[part] = search_growths(
-            moments.eigenvalues, moments.deviations, Method(a, b, g), mean_values
-        )
+        some = Method(*(values.ravel()[part] for values in (alpha, beta, gamma)))
+        mean = MeanProblem(moments.eigenvalues, some)
+        out[part] = search_growths(mean, moments.deviations)
 
     return out.reshape(alpha.shape)

@@ -11,7 +11,7 @@ from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
-from ravine.theory.finite_sums.mean_problem import MeanBlocks
+from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.mean_square import last_term_map, mean_square_growth
 from ravine.theory.finite_sums.positive_map import fixed_point, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
@@ -179,7 +179,7 @@ def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
     away = terms.hessians - first
     C = away.T @ away / terms.n
     S = z.T @ z / terms.n
-    response = MeanBlocks(first, method).noise_response(1.0, (0, 1))
+    response = MeanProblem(first, method).stationary_response()
     d = first.size
     M = S / (1.0 - C * response[:d, :d])
     return symmetric(response * np.tile(M, (2, 2)))
@@ -189,6 +189,8 @@ def _no_repeat(
     terms: Terms, z: FloatArray, method: Scalars
 ) -> tuple[FloatArray | None, FloatArray]:
     """Moments and mean under iid sampling without repeat, by the lift over the last term."""
+    from scipy.linalg import solve_discrete_lyapunov
+
     n, d = z.shape
     if terms.shared:
         terms = replace(terms, hessians=terms.hessians[:, :, None] * np.eye(d))
@@ -200,15 +202,10 @@ def _no_repeat(
     cross = drift[:, :, None] * Gz[:, None, :]
     right = Gz[:, :, None] * Gz[:, None, :] / n - cross - np.swapaxes(cross, 1, 2)
 
-    values, turn = np.linalg.eigh(terms.hessians.mean(axis=0))
-    blocks = MeanBlocks(values, Method(*method))
-    turn = np.kron(np.eye(2), turn)
-
     def guide(B: FloatArray) -> FloatArray:
         """Roughly the solution: the sum over the terms moves by the mean Hessian."""
         together = B.sum(axis=0)
-        solved = turn @ blocks.solve(1.0, turn.T @ together @ turn) @ turn.T
-        return np.asarray(B + (solved - together) / n)
+        return np.asarray(B + (solve_discrete_lyapunov(A.mean(axis=0), together) - together) / n)
 
     mean = (drift - Gz / n).sum(axis=0)
     try:
