@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -211,14 +213,15 @@ def _diagnose(
 
     budget.begin("tuning by theory", 0.1)
     judged = candidates(seen, result, yours=yours)
-    budget.begin("running on the data", _RUNS)
-    known = _Growths(seen, judged, seed, _GROWTHS * budget.seconds)
+    each = _GROWTHS * budget.seconds / len({c.key for c in judged})
+    growth_of = cache(lambda method: growths(seen, method, seed=seed, seconds=each))
     runs, kept = compare(
-        seen, [c.recipe for c in judged], known.finalists, steps=steps, seeds=seeds, seed=seed,
-        seconds=budget.allowed(_RUNS), budget=budget,
+        seen, [c.recipe for c in judged], lambda runs: _finalists(seen, judged, runs, growth_of),
+        steps=steps, seeds=seeds, seed=seed, seconds=budget.begin("running on the data", _RUNS),
+        budget=budget,
     )  # fmt: skip
     judged = [judged[i] for i in kept]
-    growth = [known.of(i) for i in kept]
+    growth = [growth_of(c.method) for c in judged]
     share = budget.begin("following runs to their noise floors", _FLOORS)
     left = floors(seen, judged, growth, seed=seed, seconds=share, budget=budget)
     every = predict(
@@ -299,41 +302,25 @@ def _held_out(setup: Setup, runs: Runs) -> FloatArray | None:
     return np.asarray(losses.reshape(seeds, recipes).mean(axis=0))
 
 
-class _Growths:
-    """Growth of the methods that are judged, each computed when it is first asked for."""
+def _finalists(
+    seen: Survey, judged: list[Candidate], runs: Runs, growth_of: Callable[[Method], Growths]
+) -> list[int]:
+    """Of each kind the recipe with the least loss; of ravine's own, of those that converge."""
+    loss = runs.excess[-1].mean(axis=0)
+    near = runs.steps_to(NEAR * seen.start_excess)
+    kept: dict[str, int] = {}
+    for i in sorted(range(len(judged)), key=lambda i: float(loss[i])):
+        candidate = judged[i]
+        first = candidate.key not in kept or (
+            candidate.key == "quick" and near[i] < near[kept["quick"]]
+        )
+        if first and not (
+            _only_if_safe(candidate)
+            and growth_of(candidate.method).mean_square.diverges is not False
+        ):
+            kept[candidate.key] = i
 
-    def __init__(self, seen: Survey, judged: list[Candidate], seed: int, seconds: float) -> None:
-        self._seen = seen
-        self._judged = judged
-        self._seed = seed
-        self._seconds = seconds / len({c.key for c in judged})
-        self._known: dict[int, Growths] = {}
-
-    def of(self, i: int) -> Growths:
-        """Growth of one method."""
-        if i not in self._known:
-            method = self._judged[i].method
-            self._known[i] = growths(self._seen, method, seed=self._seed, seconds=self._seconds)
-
-        return self._known[i]
-
-    def finalists(self, runs: Runs) -> list[int]:
-        """Of each kind the recipe with the least loss; of ravine's own, of those that converge."""
-        loss = runs.excess[-1].mean(axis=0)
-        near = runs.steps_to(NEAR * self._seen.start_excess)
-        kinds: dict[str, list[int]] = {}
-        for i, candidate in enumerate(self._judged):
-            kinds.setdefault(candidate.key, []).append(i)
-
-        kept = []
-        for key, group in kinds.items():
-            rank = near if key == "quick" else loss
-            for i in sorted(group, key=lambda i: (float(rank[i]), i)):
-                if not _only_if_safe(self._judged[i]) or self.of(i).mean_square.diverges is False:
-                    kept.append(i)
-                    break
-
-        return kept
+    return sorted(kept.values())
 
 
 def _only_if_safe(candidate: Candidate) -> bool:

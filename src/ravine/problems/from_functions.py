@@ -23,31 +23,12 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 class FunctionSum(Problem):
     """A mean of functions that are known by their gradients; made by ``from_functions``."""
 
-    def __init__(
-        self,
-        gradient: Indexed,
-        *,
-        dimension: int,
-        terms: int,
-        curvature: Curvature,
-        objective: Indexed | None,
-        minimiser: FloatArray | None,
-        start: FloatArray | None,
-        name: str,
-    ) -> None:
-        super().__init__(name, {"dimension": dimension, "terms": terms}, dimension, terms)
-        self._gradient_of = gradient
-        self._objective_of = objective
-        self._curvature = curvature
-        self._given_minimiser = minimiser
-        self._start = start
+    _gradient_of: Indexed
+    _objective_of: Indexed | None = None
 
     @cached_property
     def minimiser(self) -> FloatArray:
         """x* as given, or found from the start by Newton's method on the gradient."""
-        if self._given_minimiser is not None:
-            return self._given_minimiser
-
         place = newton(self.start, self.gradient, self._solve)
         left = float(np.linalg.norm(self.gradient(place)))
         scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(place)))
@@ -165,16 +146,15 @@ def from_functions(
 
         _, value = _indexed(label, objective, objectives, n)
 
-    problem = FunctionSum(
-        slope,
-        dimension=d,
-        terms=n,
-        curvature=curvature,
-        objective=value,
-        minimiser=None if minimiser is None else vector("minimiser", minimiser, d),
-        start=None if start is None else vector("start", start, d),
-        name=name,
-    )
+    problem = FunctionSum(name, {"dimension": d, "terms": n}, d, n)
+    problem._gradient_of = slope
+    problem._objective_of = value
+    problem._curvature = curvature
+    if minimiser is not None:
+        problem.minimiser = vector("minimiser", minimiser, d)
+    if start is not None:
+        problem._start = vector("start", start, d)
+
     problem.batch_gradient(0, problem.start)
     return problem
 
