@@ -29,7 +29,7 @@ from ravine.engine.kernels.table import Kernel, kernel_for
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
 from ravine.engine.schedule import Schedule, Tail, momenta
-from ravine.problems.problem import Problem
+from ravine.problems import Problem
 from ravine.sampling import Sampling
 
 NOISES = ("independent", "shared")
