@@ -49,7 +49,7 @@ _SURVEY = 0.15
 _RACE = 0.02
 _RUNS = 0.03
 _GROWTHS = 0.02
-_FLOORS = 0.02
+_FLOORS = 0.03
 _CURVES = 0.03
 _REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
