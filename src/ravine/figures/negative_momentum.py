@@ -218,7 +218,7 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
 
     for axis in axes[0]:
         axis.minorticks_off()
-        axis.legend(columnspacing=0.8, ncols=2 if axis is left else 1)
+        axis.legend(fontsize=7, columnspacing=0.8, ncols=2 if axis is left else 1)
     return finish(figure, axes)
 
 
