@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ravine.arguments import known_name
+from ravine.arguments import Refusal, known_name
 from ravine.cli import options
 from ravine.cli.options import OUTPUT, PROBLEM, option
 from ravine.cli.output import print_json, say, suggest, table, wrote
