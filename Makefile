@@ -28,6 +28,7 @@ lint: $(VENV)/installed-dev  ## style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs src tests benchmarks attack examples
 
 format: $(VENV)/installed-dev  ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .

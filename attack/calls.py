@@ -65,6 +65,8 @@ def public() -> dict[str, Callable[..., Any]]:
     names: dict[str, Any] = {}
     for home, members in ravine._HOMES.items():
         names |= {name: getattr(import_module(home), name) for name in members}
+    for home in ravine._OPEN:
+        names |= {name: getattr(import_module(home), name) for name in import_module(home).__all__}
     for subject, home in ravine._SUBJECTS.items():
         module = import_module(home)
         for name in getattr(module, "__all__", ()):

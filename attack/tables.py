@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks.reading import hostile
+from benchmarks.diagnose.reading import hostile
 
 
 def main() -> int:

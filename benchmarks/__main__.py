@@ -11,16 +11,10 @@ import shutil
 import sys
 import time
 
-from benchmarks import (
-    closed_forms,
-    commuting_map,
-    finite_sum,
-    installed,
-    linear_model_sweep,
-    page,
-    quadratic_sweep,
-)
 from benchmarks.contest import Workload, contest, markdown, show
+from benchmarks.page import latency
+from benchmarks.sweeps import finite_sum, installed, linear_model, quadratic
+from benchmarks.theory import closed_forms, commuting_map
 
 
 def main() -> None:
@@ -28,9 +22,9 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     began = time.perf_counter()
     workloads = [
-        lambda: quadratic_sweep.workload(shared=False),
-        lambda: quadratic_sweep.workload(shared=True),
-        linear_model_sweep.workload,
+        lambda: quadratic.workload(shared=False),
+        lambda: quadratic.workload(shared=True),
+        linear_model.workload,
         lambda: finite_sum.workload("iid"),
         lambda: finite_sum.workload("reshuffle"),
     ]
@@ -47,7 +41,7 @@ def main() -> None:
         print(f"{name:40} {value:.6g}")
     if shutil.which("chromedriver"):
         print("\nthe page of ravine explore")
-        page.report(count=20, people=20, seconds=60.0)
+        latency.report(count=20, readers=20, seconds=60.0)
     else:
         print("\nno chromedriver: the page of ravine explore is left out")
     print(f"\n{markdown(results)}")

@@ -1,4 +1,4 @@
-"""Run every peer in an environment of its own, and write the tables of docs/peers.md.
+"""Run every peer in an environment of its own, and write the tables of docs/measured/peers.md.
 
     python -m benchmarks.peers [MODULE ...]
 
@@ -23,7 +23,7 @@ from benchmarks.results import write_rows
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = ROOT / "docs" / "peers.md"
+PAGE = ROOT / "docs" / "measured" / "peers.md"
 COMMAND = "make bench-peers"
 
 SOLVERS = ["cvxpy==1.9.3", "clarabel==0.11.1"]

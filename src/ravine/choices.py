@@ -11,23 +11,22 @@ from ravine.arguments import Refusal, in_words
 class Choice(StrEnum):
     """One of a few names, each with what it means in words.
 
-    A member is written as ``NAME = "value", "the sentence"``. Functions that take a choice accept
-    a member or its value, and hand it to ``parse``.
+    A member is written as ``NAME = "value", "the sentence"``, and may have traits as a third part.
+    Functions that take a choice accept a member or its value, and hand it to ``parse``.
     """
 
     sentence: str
     """What the choice means, in words."""
+    traits: Any
+    """What else the class has to say of each."""
 
-    def __new__(cls, value: str, sentence: str = "", *traits: Any) -> Self:
-        """Make a member; ``traits`` are for the classes that have more to say of each."""
+    def __new__(cls, value: str, sentence: str = "", traits: Any = None) -> Self:
+        """Make a member."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.sentence = sentence
-        member._take(*traits)
+        member.traits = traits
         return member
-
-    def _take(self, *traits: Any) -> None:
-        """Keep what a class knows of each member besides its sentence."""
 
     @classmethod
     def parse(cls, value: Self | str, name: str | None = None) -> Self:

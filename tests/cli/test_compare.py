@@ -1,5 +1,7 @@
 import json
 
+import numpy as np
+
 from ravine.catalogue import CATALOGUE
 
 
@@ -16,8 +18,24 @@ def test_the_league_table_and_its_picture(ravine, tmp_path):
 
 def test_rescale(ravine):
     shown = ravine("rescale", "--lr", 0.1, "--momentum", 0.9, "--from-batch", 64, "--to-batch", 512)
-    assert "lr = 0.105, momentum = 0.9869" in shown.out
+    assert "lr = 0.8, momentum = 0.9" in shown.out
     data = json.loads(
         ravine("rescale", "--lr", 0.1, "--from-batch", 1, "--to-batch", 2, "--json").out
     )
     assert data["linear_rule"] == 0.2
+    assert data["momentum"] > 0.0
+
+
+def test_rescale_on_a_table(ravine, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3)) * [1.0, 20.0, 0.1]
+    file = tmp_path / "train.csv"
+    rows = np.column_stack([X, X.sum(axis=1) + rng.standard_normal(200)])
+    np.savetxt(file, rows, delimiter=",", header="a,b,c,price", comments="")
+    given = ["rescale", "--lr", 0.1, "--from-batch", 8, "--to-batch", 32, "--data", file]
+    given += ["--target", "price", "--steps", 50]
+    plain, scaled = (
+        json.loads(ravine(*given, *more, "--json").out)["lr"] for more in ([], ["--standardise"])
+    )
+    assert plain < 0.01 < 0.1 < scaled
+    assert "least expected loss after 50 steps" in ravine(*given).out

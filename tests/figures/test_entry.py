@@ -6,30 +6,50 @@ import xarray as xr
 from ravine.figures.entry import FigureEntry, at_each_ratio
 
 
-def entry(**changes):
+def mapped(*, seed, resolution, repeats=5):
+    return xr.Dataset()
+
+
+def swept(*, seed, device, repeats=5):
+    return xr.Dataset()
+
+
+def seeded(*, seed, repeats=5):
+    return xr.Dataset()
+
+
+def fixed(*, repeats=5):
+    return xr.Dataset()
+
+
+def anything(**options):
+    return xr.Dataset()
+
+
+def entry(compute=seeded):
     parts = {"name": "a", "title": "A", "caption": "", "quick": {"repeats": 2}}
-    parts |= {"compute": xr.Dataset, "draw": None, "findings": lambda data: []}
-    return FigureEntry(**{**parts, **changes})
+    return FigureEntry(**parts, compute=compute, draw=None, findings=lambda data: [])
 
 
 @pytest.mark.parametrize(
-    ("changes", "quick", "expected"),
+    ("compute", "quick", "expected"),
     [
-        ({}, False, {"seed": 3}),
-        ({}, True, {"seed": 3, "repeats": 2}),
-        ({"seeded": False}, False, {}),
-        ({"mapped": True}, False, {"seed": 3, "resolution": 50}),
-        ({"mapped": True}, True, {"seed": 3, "resolution": 24, "repeats": 2}),
-        ({"swept": True}, False, {"seed": 3, "device": "cpu"}),
+        (seeded, False, {"seed": 3}),
+        (seeded, True, {"seed": 3, "repeats": 2}),
+        (fixed, False, {}),
+        (mapped, False, {"seed": 3, "resolution": 50}),
+        (mapped, True, {"seed": 3, "resolution": 24, "repeats": 2}),
+        (swept, False, {"seed": 3, "device": "cpu"}),
+        (anything, False, {"seed": 3, "device": "cpu", "resolution": 50}),
     ],
 )
-def test_arguments(changes, quick, expected):
-    arguments = entry(**changes).arguments(resolution=50, quick=quick, seed=3, device="cpu")
+def test_arguments_are_those_that_it_takes(compute, quick, expected):
+    arguments = entry(compute).arguments(resolution=50, quick=quick, seed=3, device="cpu")
     assert arguments == expected
 
 
 def test_quick_maps_are_no_larger_than_asked_for():
-    small = entry(mapped=True).arguments(resolution=8, quick=True, seed=0, device="cpu")
+    small = entry(mapped).arguments(resolution=8, quick=True, seed=0, device="cpu")
     assert small["resolution"] == 8
 
 

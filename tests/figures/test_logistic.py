@@ -47,7 +47,7 @@ def test_rates_are_drawn_with_the_speed_up(data):
     axes = draw_noisy_logistic(data).axes[:3]
     for axis, speed, rate in zip(axes, advantage(data)["speed_up"], data["rate"], strict=True):
         assert f"{speed:.2f} × SGD" in axis.get_title()
-        np.testing.assert_array_equal(np.isnan(rate.T), axis.images[0].get_array().mask)
+        np.testing.assert_array_equal(np.isnan(rate.T), axis.collections[0].get_array().mask)
 
 
 def test_findings_are_made_from_the_map(data):

@@ -18,7 +18,7 @@ def data():
 
 
 def test_noise_floors_have_the_slopes_three_halves_and_one(data):
-    fitted = slopes(data)
+    fitted = slopes(data["measured"])
     # The exact slope over this range is 1.47; the measured variances err by one per cent.
     assert fitted["nesterov"] == pytest.approx(1.47, abs=0.03)
     assert fitted["sgd"] == pytest.approx(1.0, abs=0.03)

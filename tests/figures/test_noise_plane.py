@@ -73,7 +73,7 @@ def test_exact_coefficients_nest(plane):
 
 def test_same_scales_in_every_panel(small):
     figure = draw_noise_plane(small)
-    maps = [axis.images[0] for axis in figure.axes[:12]]
+    maps = [axis.collections[0] for axis in figure.axes[:12]]
     assert len({(image.norm.vmin, image.norm.vmax) for image in maps}) == 2
     assert len(figure.axes) == 12 + 2
 
@@ -82,9 +82,9 @@ def test_what_is_unstable_is_left_empty(small):
     figure = draw_noise_plane(small)
     unstable = small["spectral_radius"].values[0].T >= 1.0
     for axis in figure.axes[:5]:
-        assert (axis.images[0].get_array().mask == unstable).all()
+        assert (axis.collections[0].get_array().mask == unstable).all()
     diverged = small["diverged"].values[0].T > 0.0
-    assert figure.axes[5].images[0].get_array().mask[diverged].all()
+    assert figure.axes[5].collections[0].get_array().mask[diverged].all()
 
 
 def test_rows_are_named_by_their_ratio(small):

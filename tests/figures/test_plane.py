@@ -1,12 +1,16 @@
 """The one plane of step size and momentum, as data and as drawn by matplotlib."""
 
+from dataclasses import replace
+from functools import wraps
+
 import numpy as np
 import pytest
 
-from ravine import Curvature, Method, nesterov, sgd
+from ravine import Curvature, Method, commuting_rate, nesterov, sgd
 from ravine.figures import plane as planes
 from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
 from ravine.figures.style import METHODS, OUTSIDE
+from ravine.theory.ladder.batches import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
 STEPS = np.linspace(0.0025, 2.5, 48)
@@ -25,15 +29,17 @@ def test_a_quick_plane_has_the_same_regions(both):
     assert (full.counts == quick.counts).all()
 
 
-def test_the_costly_rate_is_computed_near_its_border_alone(monkeypatch):
+def test_the_costly_rate_is_computed_where_its_neighbours_leave_it_open(monkeypatch):
     asked = []
-    near = planes._rate_near_one
 
-    def counted(rate, *rest):
-        return near(lambda methods: (asked.append(np.size(methods.alpha)), rate(methods))[1], *rest)
+    @wraps(commuting_rate)
+    def counted(curvature, method):
+        asked.append(np.size(method.alpha))
+        return commuting_rate(curvature, method)
 
-    monkeypatch.setattr(planes, "_rate_near_one", counted)
-    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
+    rungs = tuple(replace(one, function=counted) if one.bracketed else one for one in RUNGS)
+    monkeypatch.setattr(planes, "RUNGS", rungs)
+    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True, costly_sections=2)
     assert 0 < sum(asked) < 0.15 * STEPS.size * MOMENTA.size
 
 
@@ -51,6 +57,15 @@ def test_a_bisected_border_lies_where_the_rate_is_one(Q):
         methods = Method(np.maximum(around[..., 0], 1e-6) / Q, np.clip(around[..., 1], -1, 1))
         inside = np.asarray(rung.rate(curvature, methods).upper) < 1.0
         assert (inside.any(axis=1) & ~inside.all(axis=1)).mean() > 0.97
+
+
+def test_a_region_may_be_empty_or_lie_on_the_frame_alone():
+    hard = ladder_plane(
+        Curvature(1, 32), STEPS, MOMENTA, quick=True, batches=Batches(L_max=32e3, batch_size=1)
+    )
+    assert any(len(hard.contour(region)) == 0 for region in hard.regions)
+    easy = ladder_plane(Curvature(1, 2), STEPS[:8], MOMENTA[20:28], quick=True)
+    assert all(len(easy.borders(region)) == 1 for region in easy.regions)
 
 
 def test_rings_close_and_contours_leave_the_frame_out(both):
@@ -120,3 +135,10 @@ def test_a_new_rung_is_a_new_region(monkeypatch):
     plane = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
     assert [region.words for region in plane.regions] == [rung.region for rung in more]
     assert "#123456" in {label.ground for label in plane.labels()}
+
+
+def test_a_plane_inside_one_region_has_the_frame_as_its_border():
+    steps, momenta = np.linspace(0.2, 0.4, 8), np.linspace(0.0, 0.1, 8)
+    plane = ladder_plane(Curvature(1, 2), steps, momenta, quick=True)
+    assert (plane.counts == len(RUNGS)).all()
+    assert all(not plane.contour(region) for region in plane.regions)

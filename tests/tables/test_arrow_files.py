@@ -46,7 +46,7 @@ def test_bombs_are_refused_by_their_description(tmp_path, ending):
         feather.write_feather(zeros, path, compression="zstd", chunksize=10**7)
     with pytest.raises(ValueError, match="200 times its packed size"):
         read_table(path)
-    with pytest.raises(ValueError, match="at most 1000 rows"):
+    with pytest.raises(ValueError, match="at most 1,000 rows"):
         read_table(path, max_rows=1000)
 
 

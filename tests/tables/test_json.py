@@ -44,8 +44,8 @@ def test_records_and_columns(tmp_path, ending, text):
     [
         ("[" * 100_000, "readable JSON"),
         ('{"a": 1,\n"b"', "readable JSON"),
-        ('[{"a": 1}, 5]', "a int among the records"),
-        ('{"a": [1, 2], "b": [1]}', "lists of different lengths"),
+        ('[{"a": 1}, 5]', "readable JSON"),
+        ('{"a": [1, 2], "b": [1]}', "All arrays must be of the same length"),
         ('{"a": 1}', "two columns or more"),
     ],
 )

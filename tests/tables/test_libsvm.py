@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine.tables import read_table
-from ravine.tables.libsvm import looks_like_libsvm
+from ravine.tables.array_files import looks_like_libsvm
 
 TEXT = "# about\n1.5 1:2 3:-4.5e-1 # note\n\n2 qid:7 2:1\n-1\n"
 
@@ -23,11 +23,11 @@ def test_indices_from_zero(tmp_path):
     np.testing.assert_array_equal(read_table(path).X.toarray(), [[5, 6], [0, 7]])
 
 
-@pytest.mark.parametrize("index", [30_000_000, 2_000_000_000, 10**18])
+@pytest.mark.parametrize("index", [30_000_000, 2_000_000_000])
 def test_large_indices_are_refused(tmp_path, index):
     path = tmp_path / "t.svm"
     path.write_text(f"1 1:2\n2 {index}:1\n")
-    with pytest.raises(ValueError, match=f"100000 columns, got {index}: .*--max-columns"):
+    with pytest.raises(ValueError, match=f"100,000 columns, got {index:,}: .*--max-columns"):
         read_table(path)
 
 
@@ -37,17 +37,11 @@ def test_the_limit_can_be_raised(tmp_path):
     assert read_table(path, max_columns=300_000).X.shape == (2, 300_000)
 
 
-def test_broken_rows_are_refused(tmp_path):
+@pytest.mark.parametrize("row", ["1 2:3:4", "1 2:x", "1 1.5:3", f"1 {10**18}:1", "1 3:1 2:1"])
+def test_broken_rows_are_refused(tmp_path, row):
     path = tmp_path / "t.svm"
-    start = "1 1:2\n" * 60
-    path.write_text(start + "1 2:3:4\n")
-    with pytest.raises(ValueError, match="not a label and pairs"):
-        read_table(path)
-    path.write_text(start + "1 2:x\n")
-    with pytest.raises(ValueError, match="readable LIBSVM"):
-        read_table(path)
-    path.write_text(start + "1 1.5:3\n")
-    with pytest.raises(ValueError, match=r"whole indices, 0 or more, got 1\.5"):
+    path.write_text("1 1:2\n" * 60 + f"{row}\n")
+    with pytest.raises(ValueError, match="a readable LIBSVM file"):
         read_table(path)
 
 

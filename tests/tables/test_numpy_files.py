@@ -60,9 +60,9 @@ def npz_of(path, **members):
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        ((2**28, 8), r"at most 4 GiB of numbers, got 16 GiB: .*--max-bytes"),
-        ((2**24, 8), r"200 times its packed size, got 1 GiB or more from"),
-        ((4, 10**6), r"at most 100000 columns, got 1000000"),
+        ((2**28, 8), r"at most 4,294,967,296 bytes of numbers, got 17,179,869,184: .*--max-bytes"),
+        ((2**24, 8), r"200 times its packed size, got 1,073,741,824 bytes or more from"),
+        ((4, 10**6), r"at most 100,000 columns, got 1,000,000"),
         ((-1, 5), "readable"),
     ],
 )

@@ -101,14 +101,7 @@ def test_short_rows_are_read_and_named():
 
 def test_long_rows_are_refused_with_the_line():
     with pytest.raises(ValueError, match=r"equal length, got 3 fields instead of 2 in line 4"):
-        read("a,b\n1,2\n3,4\n9,9,9\n5,6\n")
-
-
-def test_long_rows_among_stray_quotes_are_refused_too():
-    with pytest.raises(
-        ValueError, match=r"a readable CSV file.*Expected 2 fields in line 4, saw 3"
-    ):
-        read('a,b\n1,2\n3"x,4\n5,6,7\n8,9\n')
+        read('a,b\n1,2\n3"x,4\n9,9,9\n5,6\n')
 
 
 def test_codes_for_missing_values_are_recognised_and_said():
@@ -134,7 +127,7 @@ def test_spellings_of_yes_and_no_are_one_answer():
 
 def test_too_many_columns_and_a_line_without_end_are_refused(monkeypatch):
     wide = ",".join(f"c{j}" for j in range(200_000)) + "\n1" + ",1" * 199_999
-    with pytest.raises(ValueError, match=r"at most 100000 columns, got 200000: .*max-columns"):
+    with pytest.raises(ValueError, match=r"at most 100,000 columns, got 200,000: .*max-columns"):
         read(wide)
     monkeypatch.setattr("ravine.tables.source.MAX_LINE", 2**21)
     with pytest.raises(ValueError, match="a longer line"):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ravine.tables import read_table
+from ravine.tables import Finding, read_table
+from ravine.tables.table import listed
 
 
 def read(tmp_path, text, **options):
@@ -97,7 +98,7 @@ def test_targets_that_are_none_are_refused(tmp_path):
     text = "a,b,c\n1,p,\n2,q,\n4,r,\n"
     with pytest.raises(ValueError, match=r"target 'b' .*3 different texts in 3 rows"):
         read(tmp_path, text, target="b")
-    with pytest.raises(ValueError, match=r"target 'c' must be filled"):
+    with pytest.raises(ValueError, match=r"target 'c' .*got no value at all"):
         read(tmp_path, text, target="c")
 
 
@@ -153,3 +154,24 @@ def test_the_most_frequent_level_is_left_out_and_rare_ones_are_one_group(tmp_pat
 def test_levels_that_no_row_has_are_forgotten(tmp_path):
     text = rows_of(["c", *"abca"], ["y", 1, 2.5, NAN, 4])
     assert read(tmp_path, text).columns == ("c=b",)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a"], "column 'a'"),
+        (["a", "b"], "columns 'a', 'b'"),
+        (list("abcdefg"), "columns 'a', 'b', 'c', 'd', 'e' and 2 more"),
+    ],
+)
+def test_names_are_listed_and_the_rest_counted(names, words):
+    assert listed(names) == words
+
+
+def test_a_long_name_does_not_break_the_line():
+    assert len(listed(["x" * 500])) < 60
+
+
+def test_a_finding_needs_no_remedy():
+    assert Finding("loss", "chosen").remedy == ""
+    assert Finding("loss", "chosen") == Finding("loss", "chosen", columns=())

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from ravine.claims import (
     additive_noise,
-    additive_noise_runs,
     conclusions,
     convergent_parameters,
     divergence,
-    divergent_example,
     exact_gradients,
-    linear_recursion,
+    runs_with_noise,
 )
-from ravine.claims.claim import Claim
+from ravine.claims.claim import Claim, statements
 
-CLAIMS: tuple[Claim, ...] = (
-    *exact_gradients.CLAIMS,
-    *linear_recursion.CLAIMS,
-    *additive_noise.CLAIMS,
-    *additive_noise_runs.CLAIMS,
-    *divergence.CLAIMS,
-    *divergent_example.CLAIMS,
-    *convergent_parameters.CLAIMS,
-    *conclusions.CLAIMS,
+_MODULES = (
+    exact_gradients,
+    additive_noise,
+    runs_with_noise,
+    divergence,
+    convergent_parameters,
+    conclusions,
 )
+
+_MEASURED = {
+    one.id: one for module in _MODULES for one in vars(module).values() if isinstance(one, Claim)
+}
+
+CLAIMS: tuple[Claim, ...] = tuple(_MEASURED[name] for name in statements())

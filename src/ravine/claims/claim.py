@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     import xarray as xr
 
 Measurements: TypeAlias = dict[str, Any]
-"""What was measured: names and numbers, or lists of numbers, that JSON can hold."""
+"""What was measured: names and numbers, or lists of numbers."""
+
+ROUNDING = 1e-9
+"""Relative excess over a bound that is put down to rounding."""
 
 
 class Judgement(StrEnum):
@@ -25,11 +30,8 @@ class Judgement(StrEnum):
     FAILS = "does not hold"
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a measurement may draw on: the data of the figures, by name."""
-
-    figures: Mapping[str, xr.Dataset] = field(default_factory=dict)
+def _never(measurements: Measurements) -> bool:
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +51,13 @@ class Claim:
     exact
         A format string over the measurements: the exact value, or what is right instead.
     measure
-        From the evidence to the measurements.
-    decide
-        From the measurements, and nothing else, to the judgement.
+        From the data of the figures in ``needs``, in that order, to the measurements.
+    holds
+        Whether the measurements, and nothing else, bear out the statement as the paper has it.
+    corrected
+        Whether they bear out what we put in its place.
     needs
-        Figures whose data ``measure`` takes.
+        Names of the figures whose data ``measure`` takes.
     """
 
     id: str
@@ -61,18 +65,36 @@ class Claim:
     statement: str
     measured: str
     exact: str
-    measure: Callable[[Evidence], Measurements]
-    decide: Callable[[Measurements], Judgement]
+    measure: Callable[..., Measurements]
+    holds: Callable[[Measurements], bool]
+    corrected: Callable[[Measurements], bool] = _never
     needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its measurements and the judgement they lead to."""
+    """A claim with its measurements, which decide on it."""
 
     claim: Claim
     measurements: Measurements
-    judgement: Judgement
+
+    @property
+    def judgement(self) -> Judgement:
+        """Holds, or else holds with a correction, or else does not hold."""
+        if self.claim.holds(self.measurements):
+            return Judgement.HOLDS
+
+        return Judgement.CORRECTED if self.claim.corrected(self.measurements) else Judgement.FAILS
+
+    @property
+    def measured(self) -> str:
+        """What was seen, with its numbers."""
+        return self.claim.measured.format(**self.measurements)
+
+    @property
+    def exact(self) -> str:
+        """The exact value, with its numbers."""
+        return self.claim.exact.format(**self.measurements)
 
     def as_json(self) -> dict[str, Any]:
         """The keys of ``claims.json``."""
@@ -86,73 +108,42 @@ class JudgedClaim:
             "data": self.measurements,
         }
 
-    @property
-    def measured(self) -> str:
-        """What was seen, with its numbers."""
-        return self.claim.measured.format(**self.measurements)
-
-    @property
-    def exact(self) -> str:
-        """The exact value, with its numbers."""
-        return self.claim.exact.format(**self.measurements)
-
 
 def stated(
-    name: str,
-    measure: Callable[[Evidence], Measurements],
-    decide: Callable[[Measurements], Judgement],
-    needs: tuple[str, ...] = (),
-) -> Claim:
-    """The claim of this name, in the words of ``statements.toml``."""
-    return Claim(id=name, **_statements()[name], measure=measure, decide=decide, needs=needs)
+    name: str, *, needs: tuple[str, ...] = (), **decisions: Callable[[Measurements], bool]
+) -> Callable[[Callable[..., Measurements]], Claim]:
+    """Decorate a function that measures: it becomes the claim of this name in the catalogue.
+
+    ``decisions`` are ``holds`` and ``corrected`` of :class:`Claim`.
+    """
+
+    def made(measure: Callable[..., Measurements]) -> Claim:
+        parts: dict[str, Any] = {**statements()[name], **decisions}
+        return Claim(id=name, measure=measure, needs=needs, **parts)
+
+    return made
 
 
 @cache
-def _statements() -> dict[str, dict[str, str]]:
+def statements() -> dict[str, dict[str, str]]:
+    """The words of every claim by its name, in the order of the paper."""
     text = Path(__file__).with_name("statements.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
-def judge(claim: Claim, evidence: Evidence) -> JudgedClaim:
-    """Measure a claim and let the measurements decide.
+def judge(claim: Claim, figures: Mapping[str, xr.Dataset] | None = None) -> JudgedClaim:
+    """Measure a claim, with the data of the figures that it needs, by name.
 
     Examples
     --------
-    >>> claim = Claim(
+    >>> two = Claim(
     ...     id="two", place="nowhere", statement="2 < 1", measured="{two:g}", exact="2",
-    ...     measure=lambda evidence: {"two": 2.0}, decide=lambda m: judgement(m["two"] < 1.0),
+    ...     measure=lambda: {"two": 2.0}, holds=lambda m: m["two"] < 1.0,
     ... )
-    >>> judge(claim, Evidence()).judgement.value
+    >>> judge(two).judgement.value
     'does not hold'
     """
-    measurements = claim.measure(evidence)
-    return JudgedClaim(claim, measurements, claim.decide(measurements))
-
-
-def judgeable(claims: Sequence[Claim], evidence: Evidence) -> list[Claim]:
-    """The claims whose figures are at hand."""
-    return [claim for claim in claims if all(name in evidence.figures for name in claim.needs)]
-
-
-def judgement(holds: bool, corrected: bool = False) -> Judgement:
-    """Holds, or else holds with a correction, or else does not hold.
-
-    Parameters
-    ----------
-    holds
-        Whether the measurements bear out the statement as the paper has it.
-    corrected
-        Whether they bear out what we put in its place.
-
-    Examples
-    --------
-    >>> judgement(False, corrected=True).value
-    'holds with a correction'
-    """
-    if holds:
-        return Judgement.HOLDS
-
-    if corrected:
-        return Judgement.CORRECTED
-
-    return Judgement.FAILS
+    measured = claim.measure(*((figures or {})[name] for name in claim.needs))
+    # Numbers and arrays of NumPy become those that JSON can hold.
+    plain = {name: np.asarray(value).tolist() for name, value in measured.items()}
+    return JudgedClaim(claim, plain)

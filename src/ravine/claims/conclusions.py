@@ -2,121 +2,98 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ravine.claims.claim import Evidence, Measurements, judgement, stated
+from ravine.claims.claim import Measurements, stated
+from ravine.figures.negative_momentum import COMPARED_RATE
 from ravine.figures.nested_regions import areas
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _SAME = 1e-6
 """Relative difference up to which a measured growth is that of the closed form."""
 
 
-def _sufficient(evidence: Evidence) -> Measurements:
+@stated(
+    "sufficient-not-necessary",
+    needs=("nested-regions",),
+    holds=lambda m: (
+        m["nested"] == 1.0
+        and all(c > g for c, g in zip(m["convergent"], m["guaranteed"], strict=True))
+    ),
+)
+def sufficient(data: xr.Dataset) -> Measurements:
     """Shares of the plane with a guarantee, and with convergence on every sum."""
-    data = evidence.figures["nested-regions"]
     shares = areas(data)
     return {
-        "Q": data["Q"].values.tolist(),
+        "Q": data["Q"].values,
         "guaranteed": shares["contraction"],
         "convergent": shares["worst_case_rate"],
-        "nested": float(min(shares["nested"])),
+        "nested": min(shares["nested"]),
     }
 
 
-def _tightest(evidence: Evidence) -> Measurements:
+@stated(
+    "joint-spectral-radius-difficult",
+    needs=("turning-quadratics",),
+    holds=lambda m: m["largest_difference"] > _SAME,
+    corrected=lambda m: m["last_convergent"] < m["threshold"] < m["first_divergent"],
+)
+def tightest(data: xr.Dataset) -> Measurements:
     """Measured growth of the turning quadratics against the closed form, and where it passes 1."""
-    data = evidence.figures["turning-quadratics"]
-    measured = data["measured"].values
-    off = np.abs(measured / data["worst_case"].values - 1.0)
-
-    ratios = data["Q"].values
-    diverging = measured > 1.0
-
+    measured = data["measured"]
     return {
-        "largest_difference": float(off.max()),
-        "last_convergent": float(ratios[~diverging].max()),
-        "first_divergent": float(ratios[diverging].min()),
-        "threshold": float(data.attrs["threshold"]),
+        "largest_difference": np.abs(measured / data["worst_case"] - 1.0).max(),
+        "last_convergent": data["Q"].where(measured <= 1.0).max(),
+        "first_divergent": data["Q"].where(measured > 1.0).min(),
+        "threshold": data.attrs["threshold"],
     }
 
 
-def _restart(evidence: Evidence) -> Measurements:
+@stated(
+    "restart",
+    needs=("restart",),
+    holds=lambda m: (
+        max(m["paper_after"], m["turning_gradient"], m["turning_sampled"], m["turning_full"]) < 1.0
+    ),
+    corrected=lambda m: m["paper_after"] < 1.0 and m["turning_full"] < 1.0,
+)
+def restart(data: xr.Dataset) -> Measurements:
     """Growth without restart and with each rule, on the paper's example and on ours."""
-    growth = evidence.figures["restart"]["growth"]
-
     # Three orders of the paper's example, then the turning quadratics.
-    paper = growth.isel(example=slice(0, 3))
-    turning = growth.isel(example=3)
-
+    paper = data["growth"].isel(example=slice(0, 3))
+    turning = data["growth"].isel(example=3)
     return {
-        "paper_before": float(paper.sel(rule="never").min()),
-        "paper_after": float(paper.sel(rule=["gradient", "sampled", "full"]).max()),
-        "turning_before": float(turning.sel(rule="never")),
-        "turning_gradient": float(turning.sel(rule="gradient")),
-        "turning_sampled": float(turning.sel(rule="sampled")),
-        "turning_full": float(turning.sel(rule="full")),
+        "paper_before": paper.sel(rule="never").min(),
+        "paper_after": paper.sel(rule=["gradient", "sampled", "full"]).max(),
+        "turning_before": turning.sel(rule="never"),
+        "turning_gradient": turning.sel(rule="gradient"),
+        "turning_sampled": turning.sel(rule="sampled"),
+        "turning_full": turning.sel(rule="full"),
     }
 
 
-def _negative(evidence: Evidence) -> Measurements:
+@stated(
+    "negative-momentum",
+    needs=("negative-momentum",),
+    holds=lambda m: m["saved"] > 0.1 and m["saved_at_equal_rate"] > 0.1,
+    corrected=lambda m: m["saved"] > 0.1,
+)
+def negative_momentum(data: xr.Dataset) -> Measurements:
     """What the longest tail leaves without momentum and with the best negative one."""
-    data = evidence.figures["negative-momentum"]
-    longest = data.isel(length=-1)
-    betas = longest["tail_beta"].values
-    left = longest["exact"].values
-    plain = float(left[betas == 0.0][0])
-    best = float(left[betas < 0.0].min())
-
-    # The rate at which methods of equal speed are compared.
-    compared = data.sel(rate=0.9)
-    off = np.abs(data["exact"] - data["measured"]) / data["measured_se"]
-
+    longest = data["exact"].isel(length=-1)
+    plain = longest.sel(tail_beta=0.0)
+    best = longest.where(longest["tail_beta"] < 0.0).min()
+    compared = data.sel(rate=COMPARED_RATE)
     return {
-        "tail": int(longest["length"]),
+        "tail": longest["length"],
         "plain": plain,
         "negative": best,
         "saved": 1.0 - best / plain,
-        "saved_at_equal_rate": 1.0 - float(compared["fixed_rate_negative"]),
-        "critical": float(compared["fixed_rate_critical"]),
-        "largest_z": float(off.max()),
+        "saved_at_equal_rate": 1.0 - compared["fixed_rate_negative"],
+        "critical": compared["fixed_rate_critical"],
+        "largest_z": (np.abs(data["exact"] - data["measured"]) / data["measured_se"]).max(),
     }
-
-
-CLAIMS = (
-    stated(
-        "sufficient-not-necessary",
-        _sufficient,
-        lambda m: judgement(
-            m["nested"] == 1.0
-            and all(c > g for c, g in zip(m["convergent"], m["guaranteed"], strict=True))
-        ),
-        needs=("nested-regions",),
-    ),
-    stated(
-        "joint-spectral-radius-difficult",
-        _tightest,
-        lambda m: judgement(
-            m["largest_difference"] > _SAME,
-            m["largest_difference"] <= _SAME
-            and m["last_convergent"] < m["threshold"] < m["first_divergent"],
-        ),
-        needs=("turning-quadratics",),
-    ),
-    stated(
-        "restart",
-        _restart,
-        lambda m: judgement(
-            max(m["paper_after"], m["turning_gradient"], m["turning_sampled"], m["turning_full"])
-            < 1.0,
-            m["paper_after"] < 1.0 and m["turning_full"] < 1.0,
-        ),
-        needs=("restart",),
-    ),
-    stated(
-        "negative-momentum",
-        _negative,
-        lambda m: judgement(m["saved"] > 0.1 and m["saved_at_equal_rate"] > 0.1, m["saved"] > 0.1),
-        needs=("negative-momentum",),
-    ),
-)
-"""In the order of the paper."""

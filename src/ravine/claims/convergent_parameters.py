@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ravine.arguments import FloatArray
-from ravine.claims.claim import Evidence, Measurements, judgement, stated
+from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
@@ -16,204 +17,157 @@ from ravine.theory import bounds
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.rates import contraction
 
-_ROUNDING = 1e-9
-"""Relative excess over a bound that is put down to rounding."""
-
-_AWAY = np.array([30.0, -10.0])
-"""From the minimiser to where the runs of two features start: far above the noise floor."""
-
-_STEPS = 300
-"""Steps of the runs that are held against a bound: into the floor at every step size tried."""
+if TYPE_CHECKING:
+    import xarray as xr
 
 
-def _largest_ratio(problem: QuadraticSum, method: Method, bound: FloatArray) -> float:
+def _largest_ratio(problem: QuadraticSum, method: Method, bound: bounds.Bound) -> float:
     """The largest mean distance of 200 runs over a bound, over all steps."""
     from ravine.engine.kernels.finite_sum import ensemble
 
+    # The start is far above the noise floor; 300 steps lead into it at every step size tried.
+    steps = 300
+    away = np.array([30.0, -10.0])
     runs = ensemble(
-        problem, method, np.arange(_STEPS + 1), trajectories=200, sampling="iid",
-        start=problem.minimiser + _AWAY,
+        problem, method, np.arange(steps + 1), trajectories=200, sampling="iid",
+        start=problem.minimiser + away,
     )  # fmt: skip
-    return float((runs.norms.mean(axis=1) / bound).max())
+    envelope = bound.envelope(
+        steps=steps, distance=float(np.linalg.norm(away)), sigma=problem.gradient_spread
+    )
+    return float((runs.norms.mean(axis=1) / envelope.values).max())
 
 
-def _theorem4(_: Evidence) -> Measurements:
+@stated("theorem-4", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
+def theorem_4() -> Measurements:
     """The bound on two sums, in random order, with parameters for which R < 1."""
-    sums = (partitioned_least_squares(2000, 2, 20, Q=8.0), turning_quadratics(1.0, 8.0))
-    distance = float(np.linalg.norm(_AWAY))
-
-    largest = 0.0
-    for problem in sums:
+    ratios = []
+    for problem in (partitioned_least_squares(2000, 2, 20, Q=8.0), turning_quadratics(1.0, 8.0)):
         for beta in (-0.3, 0.0, 0.3):
             method = Method(0.5 / float(problem.curvature.L), beta)
-            bound = bounds.contraction(problem.curvature, method).envelope(
-                steps=_STEPS, distance=distance, sigma=problem.gradient_spread
-            )
-            largest = max(largest, _largest_ratio(problem, method, bound.values))
+            bound = bounds.contraction(problem.curvature, method)
+            ratios.append(_largest_ratio(problem, method, bound))
 
-    return {"largest_ratio": largest}
+    return {"largest_ratio": max(ratios)}
 
 
-def _erratum14(_: Evidence) -> Measurements:
+@stated("lemma-3", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
+def lemma_3() -> Measurements:
+    """‖A‖ over R on random Hessians with eigenvalues between 0.1 and 1."""
+    rng = np.random.default_rng(5)
+    ratios = []
+    for _ in range(200):
+        basis = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+        H = (basis * rng.uniform(0.1, 1.0, 4)) @ basis.T
+        method = Method(rng.uniform(0.0, 2.0), rng.uniform(-1.0, 1.0))
+        norm = np.linalg.norm(system((H + H.T) / 2, method), 2)
+        ratios.append(norm / contraction(Curvature(0.1, 1.0), method))
+
+    return {"largest_ratio": max(ratios)}
+
+
+@stated(
+    "erratum-14",
+    holds=lambda m: m["distance"] <= m["appendix"],
+    corrected=lambda m: m["distance"] <= m["statement"],
+)
+def noise_of_theorem_4() -> Measurements:
     """One direction, two terms with minimisers ±1, and a sampling that keeps to its first term."""
     alpha = 0.1
-    R = float(contraction(Curvature(1.0, 1.0), Method(alpha)))
+    R = contraction(Curvature(1.0, 1.0), Method(alpha))
 
     # 0.9^400 = 5e-19: the run has reached the minimiser of its term.
     x = 0.0
-    for _step in range(400):
+    for _ in range(400):
         x -= alpha * (x - 1.0)
 
     # alpha √((1+beta)² + 1) at beta = 0, times sigma = 1.
     gain = alpha * np.sqrt(2.0)
-
-    return {
-        "distance": x,
-        "statement": float(gain / (1.0 - R)),
-        "appendix": float(gain / (1.0 - R**2)),
-    }
+    return {"distance": x, "statement": gain / (1.0 - R), "appendix": gain / (1.0 - R**2)}
 
 
-def _lemma3(_: Evidence) -> Measurements:
-    """‖A‖ over R on random Hessians with eigenvalues between 0.1 and 1."""
-    rng = np.random.default_rng(5)
-    curvature = Curvature(0.1, 1.0)
-
-    largest = 0.0
-    for _draw in range(200):
-        basis = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-        H = (basis * rng.uniform(0.1, 1.0, 4)) @ basis.T
-        symmetric = (H + H.T) / 2
-        method = Method(rng.uniform(0.0, 2.0), rng.uniform(-1.0, 1.0))
-
-        norm = float(np.linalg.norm(system(symmetric, method), 2))
-        largest = max(largest, norm / float(contraction(curvature, method)))
-
-    return {"largest_ratio": largest}
-
-
-def _erratum15(_: Evidence) -> Measurements:
+@stated(
+    "erratum-15",
+    holds=lambda m: m["sum_ratio"] <= 1.0,
+    corrected=lambda m: m["root_ratio"] <= m["R"] + ROUNDING and m["R"] < 1.0,
+)
+def falling_norm() -> Measurements:
     """One step from every state (r, v) on the circle, with parameters for which R < 1."""
-    curvature = Curvature(0.5, 1.0)
     method = Method(0.45, 0.75)
-    R = float(contraction(curvature, method))
 
     # Half a circle will do: a state and its opposite behave alike.
     angle = np.linspace(0.0, np.pi, 2001)
     state = np.stack([np.cos(angle), np.sin(angle)])
-    before = np.abs(state).sum(axis=0)
-
-    sums = []
-    roots = []
-    for lam in (0.5, 1.0):
-        after = block(lam, method) @ state
-        sums.append((np.abs(after).sum(axis=0) / before).max())
-        roots.append(np.linalg.norm(after, axis=0).max())
-
-    return {"sum_ratio": float(max(sums)), "root_ratio": float(max(roots)), "R": R}
+    after = block(np.array([0.5, 1.0]), method) @ state
+    return {
+        "sum_ratio": (np.abs(after).sum(axis=1) / np.abs(state).sum(axis=0)).max(),
+        "root_ratio": np.linalg.norm(after, axis=1).max(),
+        "R": contraction(Curvature(0.5, 1.0), method),
+    }
 
 
-def _corollary41(_: Evidence) -> Measurements:
+@stated("corollary-4.1", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
+def corollary_4_1() -> Measurements:
     """SGD at four steps below 2/L on two sums, against the bound."""
-    distance = float(np.linalg.norm(_AWAY))
-
-    largest = 0.0
+    ratios = []
     for Q in (4.0, 16.0):
         problem = partitioned_least_squares(2000, 2, 20, Q=Q)
         for scale in (0.3, 1.0, 1.6, 1.9):
             method = Method(scale / float(problem.curvature.L))
-            bound = bounds.sgd_finite_sum(problem.curvature, method).envelope(
-                steps=_STEPS, distance=distance, sigma=problem.gradient_spread
-            )
-            largest = max(largest, _largest_ratio(problem, method, bound.values))
+            bound = bounds.sgd_finite_sum(problem.curvature, method)
+            ratios.append(_largest_ratio(problem, method, bound))
 
-    return {"largest_ratio": largest}
+    return {"largest_ratio": max(ratios)}
 
 
-def _corollary42(evidence: Evidence) -> Measurements:
+@stated(
+    "corollary-4.2",
+    needs=("figure-3",),
+    holds=lambda m: m["largest_mean_ratio"] <= 1.0 + ROUNDING,
+)
+def corollary_4_2(data: xr.Dataset) -> Measurements:
     """Means, drawn runs and all runs of Figure 3 over the bound."""
-    data = evidence.figures["figure-3"]
     return {
-        "Q": data["Q"].values.tolist(),
-        "largest_mean_ratio": float((data["mean"] / data["bound"]).max()),
-        "drawn_ratio": float((data["runs"] / data["bound"]).max()),
+        "Q": data["Q"].values,
+        "largest_mean_ratio": (data["mean"] / data["bound"]).max(),
+        "drawn_ratio": (data["runs"] / data["bound"]).max(),
         "run_ratio": max(tightness(data)["largest"]),
-        "runs": int(data.attrs["trajectories"]),
+        "runs": data.attrs["trajectories"],
     }
 
 
-def _figure3(evidence: Evidence) -> Measurements:
-    """How close rate and floor of Figure 3 come to those of the bound."""
-    data = evidence.figures["figure-3"]
-    closeness = tightness(data)
-    rates = [float(ratio) for ratio in closeness["rate"]]
-
+@stated(
+    "erratum-16",
+    holds=lambda m: all(r <= k + ROUNDING for r, k in zip(m["R"], m["kappa"], strict=True)),
+    corrected=lambda m: np.allclose(m["own_proof"], m["kappa"], rtol=0.0, atol=1e-12),
+)
+def corollaries_from_theorem_4() -> Measurements:
+    """R at the step of the corollaries, against their rate and that of a proof of their own."""
+    Q = np.array([2.0, 16.0, 64.0])
+    curvature = Curvature(np.ones_like(Q), Q)
+    method = sgd(curvature)
     return {
-        "Q": data["Q"].values.tolist(),
-        "rate_ratio": rates,
-        "least_rate_ratio": min(rates),
+        "Q": Q,
+        "R": contraction(curvature, method),
+        "kappa": (Q - 1.0) / (Q + 1.0),
+        # max |1 - alpha lambda| over mu = 1 and L = Q.
+        "own_proof": np.maximum(np.abs(1.0 - method.alpha), np.abs(1.0 - method.alpha * Q)),
+    }
+
+
+@stated(
+    "figure-3",
+    needs=("figure-3",),
+    holds=lambda m: m["least_rate_ratio"] > 0.99 and m["largest_floor_ratio"] < 1.5,
+    corrected=lambda m: m["least_rate_ratio"] > 0.99,
+)
+def figure_3(data: xr.Dataset) -> Measurements:
+    """How close rate and floor of Figure 3 come to those of the bound."""
+    closeness = tightness(data)
+    return {
+        "Q": data["Q"].values,
+        "rate_ratio": closeness["rate"],
+        "least_rate_ratio": min(closeness["rate"]),
         "floor_ratio": closeness["floor"],
         "largest_floor_ratio": max(closeness["floor"]),
     }
-
-
-def _erratum16(_: Evidence) -> Measurements:
-    """R at the step of the corollaries, against their rate and that of a proof of their own."""
-    ratios = [2.0, 16.0, 64.0]
-    contractions = []
-    rates = []
-    own_proof = []
-    for Q in ratios:
-        curvature = Curvature(1.0, Q)
-        contractions.append(float(contraction(curvature, sgd(curvature))))
-        rates.append((Q - 1.0) / (Q + 1.0))
-
-        # max |1 - alpha lambda| over mu = 1 and L = Q, at alpha = 2/(1 + Q).
-        own_proof.append(max(abs(1 - 2 / (1 + Q)), abs(1 - 2 * Q / (1 + Q))))
-
-    return {"Q": ratios, "R": contractions, "kappa": rates, "own_proof": own_proof}
-
-
-CLAIMS = (
-    stated("theorem-4", _theorem4, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)),
-    stated("lemma-3", _lemma3, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)),
-    stated(
-        "erratum-14",
-        _erratum14,
-        lambda m: judgement(m["distance"] <= m["appendix"], m["distance"] <= m["statement"]),
-    ),
-    stated(
-        "erratum-15",
-        _erratum15,
-        lambda m: judgement(
-            m["sum_ratio"] <= 1.0, m["root_ratio"] <= m["R"] + _ROUNDING and m["R"] < 1.0
-        ),
-    ),
-    stated(
-        "corollary-4.1", _corollary41, lambda m: judgement(m["largest_ratio"] <= 1.0 + _ROUNDING)
-    ),
-    stated(
-        "corollary-4.2",
-        _corollary42,
-        lambda m: judgement(m["largest_mean_ratio"] <= 1.0 + _ROUNDING),
-        needs=("figure-3",),
-    ),
-    stated(
-        "erratum-16",
-        _erratum16,
-        lambda m: judgement(
-            all(r <= k + _ROUNDING for r, k in zip(m["R"], m["kappa"], strict=True)),
-            all(abs(o - k) < 1e-12 for o, k in zip(m["own_proof"], m["kappa"], strict=True)),
-        ),
-    ),
-    stated(
-        "figure-3",
-        _figure3,
-        lambda m: judgement(
-            m["least_rate_ratio"] > 0.99 and m["largest_floor_ratio"] < 1.5,
-            m["least_rate_ratio"] > 0.99,
-        ),
-        needs=("figure-3",),
-    ),
-)
-"""In the order of the paper."""

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ravine.cli.options import (
-    METHOD,
-    Condition,
-    Json,
-    LargestTerm,
-    Mu,
-    Smoothness,
-    curvature_from,
-    option,
-)
-from ravine.cli.output import digits, print_json, say, table
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.cli import options
+from ravine.cli.options import METHOD, PROBLEM, curvature_from, option
+from ravine.cli.output import digits, print_json, say, suggest, table
 from ravine.theory.tuning.rescale import rescale
 
 
@@ -27,20 +22,36 @@ def rescale_command(
     ] = 0.0,
     nesterov: Annotated[bool, option(METHOD, "--nesterov", "SGD with nesterov=True.")] = False,
     optimizer: Annotated[str, option(METHOD, "--optimizer", "sgd or adamw.", "NAME")] = "sgd",
-    mu: Mu = None,
-    L: Smoothness = None,
-    Q: Condition = None,
-    L_max: LargestTerm = None,
-    json: Json = False,
+    steps: Annotated[
+        int | None, option(METHOD, "--steps", "Steps of the run at the new batch size.", "N")
+    ] = None,
+    data: Annotated[
+        str | None, option(PROBLEM, "--data", "Table that the model is trained on.", "FILE")
+    ] = None,
+    target: Annotated[
+        str | None, option(PROBLEM, "--target", "Its column to predict; numbers.", "NAME")
+    ] = None,
+    standardise: Annotated[
+        bool, option(PROBLEM, "--standardise", "Columns are standardised for training.")
+    ] = False,
+    mu: options.Mu = None,
+    L: options.Smoothness = None,
+    Q: options.Condition = None,
+    L_max: options.LargestTerm = None,
+    json: options.Json = False,
 ) -> None:
     """Say which lr and momentum to use when the batch size changes.
 
-    With the curvature of the objective (--mu and --L) and of single samples (--L-max) momentum is
-    kept, and lr keeps its share of the largest stable lr. Without them lr and momentum both change.
+    The progress per sample, lr/((1 - momentum) batch size), stays the same; for a larger batch
+    momentum is raised to at most 0.9. With the curvature of the objective (--mu and --L) and of
+    single samples (--L-max), lr stays below the largest stable one. With a table (--data and
+    --steps), lr is the one with the least expected loss of least squares on it.
 
     For example:
 
     - `ravine rescale --lr 0.1 --momentum 0.9 --from-batch 64 --to-batch 512`
+
+    - `ravine rescale --lr 0.1 --from-batch 8 --to-batch 64 --data train.csv --steps 300`
 
     - `ravine rescale --lr 0.1 --from-batch 64 --to-batch 512 --mu 0.01 --L 1 --L-max 100`
 
@@ -49,22 +60,18 @@ def rescale_command(
     known = any(value is not None for value in (mu, L, Q))
     kind: Literal["sgd", "adamw"] = optimizer.lower()  # type: ignore[assignment]
     new = rescale(
-        lr,
-        momentum=momentum,
-        nesterov=nesterov,
-        from_batch=from_batch,
-        to_batch=to_batch,
-        optimizer=kind,
-        curvature=curvature_from(mu, L, Q) if known else None,
-        L_max=L_max,
-    )
+        lr, momentum=momentum, nesterov=nesterov, from_batch=from_batch, to_batch=to_batch,
+        optimizer=kind, steps=steps,
+        data=None if data is None else _table(data, target, standardise),
+        curvature=curvature_from(mu, L, Q) if known else None, L_max=L_max,
+    )  # fmt: skip
 
     if json:
         print_json(
             {
                 "lr": new.lr,
                 "momentum": new.momentum,
-                "kept": new.rule,
+                "rule": new.rule,
                 "share_of_limit": new.share,
                 "linear_rule": new.linear,
                 "square_root_rule": new.square_root,
@@ -73,7 +80,7 @@ def rescale_command(
         return
 
     say(f"lr = {digits(new.lr)}, momentum = {new.momentum:.4g}", style="bold green")
-    say(f"This keeps {new.rule}.")
+    say(f"Rule: {new.rule}.")
     if new.share is not None:
         say(f"lr is {new.share:.0%} of the largest one that is stable in mean square.")
     rows = [
@@ -84,3 +91,21 @@ def rescale_command(
     ]
     say()
     table(("", "lr", "momentum"), rows)
+    if kind == "sgd":
+        values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}{' --nesterov' * nesterov}"
+        suggest(f"ravine convert {values}", "these settings in the terms of the paper")
+    else:
+        suggest("ravine batch --Q 100 --L-max 1000", "what larger batches can buy")
+
+
+def _table(file: str, target: str | None, standardise: bool) -> tuple[FloatArray, FloatArray]:
+    """The columns with an intercept, and the target."""
+    from ravine.tables import read_table
+
+    table = read_table(file, target=target)
+    X = np.asarray(table.X, dtype=float)
+    if standardise:
+        scale = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
+
+    return np.column_stack([X, np.ones(len(X))]), np.asarray(table.y)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.tables.finding import Finding, listed
+from ravine.tables.table import Finding, listed
 
 _SCALES = 100.0
 """Columns whose sizes differ by more than this are worth a word."""

@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine import __version__
 from ravine.arguments import FloatArray
-from ravine.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    legend_below,
-    name_panels,
-    panels,
-    styled,
-)
+from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, finish, panels, styled
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
-    from ravine.theory.tuning.batch_gain import BatchGain
+    from ravine.theory.tuning.batch_gain import BatchGain, Tuned
     from ravine.theory.tuning.useful_batch import BatchSizes
-
-
-def batch_gain_data(result: BatchGain) -> xr.Dataset:
-    """The table of a :func:`ravine.batch_gain` over ``batch_size``.
-
-    Variables ``gain``, and for ``sgd`` and ``momentum`` the guaranteed root-mean-square rate, the
-    steps that take the error down to a tenth, and the parameters that have it.
-    """
-    import xarray as xr
-
-    columns = {"gain": ("batch_size", result.gain)}
-    for name, tuned in (("sgd", result.sgd), ("momentum", result.momentum)):
-        values = {
-            "rate": [one.rate for one in tuned],
-            "steps": [one.steps_per_digit for one in tuned],
-            "alpha": [float(one.method.alpha) for one in tuned],
-            "beta": [float(one.method.beta) for one in tuned],
-        }
-        for key, numbers in values.items():
-            columns[f"{name}_{key}"] = ("batch_size", np.array(numbers))
-
-    return xr.Dataset(
-        columns,
-        coords={"batch_size": list(result.batch_sizes)},
-        attrs={
-            "mu": float(result.curvature.mu),
-            "L": float(result.curvature.L),
-            "Q": float(result.curvature.Q),
-            "L_max": result.L_max,
-            "mu_min": result.mu_min,
-            "smallest_stable_batch": result.critical,
-            "sentence": result.sentence,
-            "ravine_version": __version__,
-        },
-    )
 
 
 def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,45 +28,38 @@ def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray,
 
 
 @styled
-def draw_batch_gain(data: xr.Dataset, three: BatchSizes) -> Figure:
-    """Draw :func:`batch_gain_data`: steps and samples against batch size, with three marks."""
+def draw_batch_gain(result: BatchGain, three: BatchSizes) -> Figure:
+    """Draw a :func:`ravine.batch_gain`: steps and samples against batch size, with three marks."""
     figure, axes = panels(1, 2, height=3.2)
-    left, right = axes[0]
-    sizes = data["batch_size"].values
-    x = 1.0 + np.geomspace(1e-3, 30.0, 200)
-    law_sizes, law_steps = tradeoff_law(data.attrs["Q"], data.attrs["L_max"] / data.attrs["L"], x)
+    sizes = np.array(result.batch_sizes)
+    Q = float(result.curvature.Q)
+    share = result.L_max / float(result.curvature.L)
+    law_sizes, law_steps = tradeoff_law(Q, share, 1.0 + np.geomspace(1e-3, 30.0, 200))
     inside = (law_sizes >= sizes[0]) & (law_sizes <= sizes[-1])
-    for axis, weight in ((left, 1.0), (right, sizes)):
-        axis.loglog(
-            sizes, weight * data["sgd_steps"], "s-", color=ORANGE, markersize=4, label="best SGD"
-        )
-        axis.loglog(
-            sizes, weight * data["momentum_steps"], "o-", color=BLUE, markersize=4,
-            label="best with momentum",
-        )  # fmt: skip
-        law_weight = 1.0 if axis is left else law_sizes
-        axis.loglog(
-            law_sizes[inside], (law_weight * law_steps)[inside], "--", color=BLACK, linewidth=0.9,
-            label="law for large Q",
-        )  # fmt: skip
-
+    curves = (
+        (sizes, _steps(result.sgd), "s-", ORANGE, "best SGD"),
+        (sizes, _steps(result.momentum), "o-", BLUE, "best with momentum"),
+        (law_sizes[inside], law_steps[inside], "--", BLACK, "law for large Q"),
+    )
     marks = (
         (three.momentum_pays, GREEN, "momentum pays from here"),
         (three.stable, RED, "textbook Nesterov is stable from here"),
         (three.useful.size, PURPLE, "half of the samples are wasted from here"),
     )
-    left.set_ylabel("steps to a tenth of the error")
-    right.set_ylabel("samples to a tenth of the error")
-    for axis in (left, right):
-        axis.set_xlabel("batch size")
-        axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
+    titles = ("guaranteed for every problem", f"Q = {Q:g}, L_max/L = {share:g}")
+    for axis, unit, title in zip(axes[0], ("steps", "samples"), titles, strict=True):
+        for b, steps, style, colour, words in curves:
+            values = steps if unit == "steps" else b * steps
+            axis.loglog(b, values, style, color=colour, markersize=4, label=words)
         for place, colour, words in marks:
             if sizes[0] <= place <= sizes[-1]:
                 axis.axvline(place, color=colour, linestyle=":", linewidth=1.4, label=words)
 
-    share = data.attrs["L_max"] / data.attrs["L"]
-    left.set_title("guaranteed for every problem")
-    right.set_title(f"Q = {data.attrs['Q']:g}, L_max/L = {share:g}")
-    name_panels(axes)
-    legend_below(figure, left.get_lines(), 3)
-    return figure
+        axis.set(xlabel="batch size", ylabel=f"{unit} to a tenth of the error", title=title)
+        axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
+
+    return finish(figure, axes, 3)
+
+
+def _steps(tuned: Sequence[Tuned]) -> FloatArray:
+    return np.array([one.steps_per_digit for one in tuned])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,19 +30,13 @@ class FigureEntry:
         For people.
     compute
         Keyword arguments to data; ``resolution``, ``seed`` and ``device`` among them where they
-        apply.
+        apply, or any.
     draw
         Data to a picture.
     findings
         Data to sentences.
     quick
         Keyword arguments that make it fast.
-    mapped
-        Whether it takes a resolution.
-    seeded
-        Whether it takes a seed.
-    swept
-        Whether a device can be chosen for it.
     """
 
     name: str
@@ -51,24 +46,23 @@ class FigureEntry:
     draw: Callable[[xr.Dataset], Figure]
     findings: Callable[[xr.Dataset], list[str]]
     quick: Mapping[str, Any] = field(default_factory=dict)
-    mapped: bool = False
-    seeded: bool = True
-    swept: bool = False
 
     def arguments(self, *, resolution: int, quick: bool, seed: int, device: str) -> dict[str, Any]:
-        """The keyword arguments of ``compute``."""
-        chosen: dict[str, Any] = {}
-        if quick:
-            chosen |= self.quick
+        """The keyword arguments of ``compute``: those of these that it takes."""
+        pixels = min(resolution, QUICK_RESOLUTION) if quick else resolution
+        asked = {"resolution": pixels, "seed": seed, "device": device}
+        known = signature(self.compute).parameters
+        everything = any(one.kind is one.VAR_KEYWORD for one in known.values())
+        taken = {name: value for name, value in asked.items() if everything or name in known}
+        return {**(self.quick if quick else {}), **taken}
 
-        if self.mapped:
-            chosen["resolution"] = min(resolution, QUICK_RESOLUTION) if quick else resolution
-        if self.seeded:
-            chosen["seed"] = seed
-        if self.swept:
-            chosen["device"] = device
 
-        return chosen
+def over_ratios(rows: Sequence[xr.Dataset], Q: npt.ArrayLike, **attributes: Any) -> xr.Dataset:
+    """One data set of several, each for a condition number."""
+    import xarray as xr
+
+    together = xr.concat(rows, dim="Q", combine_attrs="drop_conflicts")
+    return together.assign_coords(Q=np.asarray(Q)).assign_attrs(attributes)
 
 
 def at_each_ratio(data: xr.Dataset, values: npt.ArrayLike, form: str = ".2%") -> str:

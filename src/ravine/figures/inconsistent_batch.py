@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ravine.arguments import FloatArray
-from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import BLUE, GREY, RED, legend_below, name_panels, panels, styled
+from ravine.figures.style import BLUE, GREY, RED, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample
 from ravine.sampling import Sampling
@@ -21,7 +17,6 @@ from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MU = 0.05
@@ -59,6 +54,9 @@ RULES = (
 
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
 """Those of them under which two visits in a row to the bad term end a trajectory."""
+
+QUANTITIES = ("almost_sure", "mean", "zero", "square")
+"""What is measured under the rules, each with its closed form and limits."""
 
 _PARTS = ("exact", "measured", "low", "high")
 
@@ -101,104 +99,82 @@ def inconsistent_batch(
 
     from ravine.engine.run import run
 
-    curvature = Curvature(MU, L)
     traces = [
-        run(counterexample(MU, L, terms), nesterov(curvature), steps,
-            sampling=DRAWN, seed=seed)
-        for terms in n
-    ]  # fmt: skip
-
-    third = np.stack([trace.y_errors[:, 2] for trace in traces])
-    drawn = np.stack(
-        [trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n, strict=True)]
-    )
-    opposed = np.stack([trace.opposed[:, 2] for trace in traces])
-
-    table: dict[str, FloatArray] = {
-        f"{name}_{part}": np.full((len(RULES), len(n)), np.nan)
-        for name in ("almost_sure", "mean", "zero", "square")
-        for part in _PARTS
-    }
-
-    # Rules with each quantity: three almost sure, three mean, two zero, two square. Bonferroni
-    # shares the 5 % among all comparisons, and each among its two sides.
-    comparisons = len(n) * (3 + 3 + 2 + 2)
-    z = NormalDist().inv_cdf(1.0 - 0.025 / comparisons)
-    for i, rule in enumerate(RULES):
-        for j, terms in enumerate(n):
-            turns = epochs or EPOCHS.get(terms, 20)
-            for name, values in _measured(terms, rule, turns, trajectories, z, seed).items():
-                for part, value in zip(_PARTS, values, strict=True):
-                    table[f"{name}_{part}"][i, j] = value
-
-    return xr.Dataset(
+        run(problem, nesterov(problem.curvature), steps, sampling=DRAWN, seed=seed)
+        for problem in (counterexample(MU, L, terms) for terms in n)
+    ]
+    hit = [trace.indices[:, 0] == terms - 1 for trace, terms in zip(traces, n, strict=True)]
+    data = xr.Dataset(
         {
-            "third": (("n", "step"), third),
-            "drawn": (("n", "draw"), drawn.astype(np.float64)),
-            "opposed": (("n", "draw"), opposed.astype(np.float64)),
-            **{name: (("sampling", "n"), values) for name, values in table.items()},
+            "third": (("n", "step"), [trace.y_errors[:, 2] for trace in traces]),
+            "drawn": (("n", "draw"), np.array(hit, dtype=np.float64)),
+            "opposed": (("n", "draw"), [trace.opposed[:, 2].astype(float) for trace in traces]),
         },
         coords={"n": list(n), "sampling": [rule.value for rule in RULES]},
         attrs={"mu": MU, "L": L, "trajectories": trajectories, "seed": seed, "horizon": HORIZON},
     )
 
+    # Rules with each quantity: three almost sure, three mean, two zero, two square. Bonferroni
+    # shares the 5 % among all comparisons, and each among its two sides.
+    tail = 0.025 / (len(n) * (3 + 3 + 2 + 2))
+    cells = [
+        [_measured(terms, rule, epochs or EPOCHS.get(terms, 20), trajectories, tail, seed)
+         for terms in n]
+        for rule in RULES
+    ]  # fmt: skip
+    for name in QUANTITIES:
+        values = np.array([[cell.get(name, [np.nan] * 4) for cell in row] for row in cells])
+        for place, part in enumerate(_PARTS):
+            data[f"{name}_{part}"] = (("sampling", "n"), values[..., place])
+
+    return data
+
 
 def _measured(
-    n: int, rule: Sampling, epochs: int, trajectories: int, z: float, seed: int
-) -> dict[str, tuple[float, float, float, float]]:
+    n: int, rule: Sampling, epochs: int, trajectories: int, tail: float, seed: int
+) -> dict[str, tuple[float, ...]]:
     """Exact value, measured value and limits of what can be measured under a rule."""
+    from scipy.stats import binomtest, norm
+
     from ravine.engine.kernels.finite_sum import ensemble
 
-    curvature = Curvature(MU, L)
     problem = counterexample(MU, L, n)
+    method = nesterov(problem.curvature)
     visits = [HORIZON, (epochs + 1) // 2 * n, epochs * n]
     runs = ensemble(
-        problem, nesterov(curvature), visits, trajectories=trajectories, sampling=rule,
-        seed=seed + 1,
-    )  # fmt: skip
+        problem, method, visits, trajectories=trajectories, sampling=rule, seed=seed + 1
+    )
     horizon, early, late = np.abs(runs.errors[:, :, 2])
     taken = visits[2] - visits[1]
+    z = -norm.ppf(tail) / np.sqrt(trajectories)
 
-    out = {}
+    def growth(sense: str, log: float, deviation: float) -> tuple[float, ...]:
+        """A growth per step from its logarithm over all steps and the deviation of that."""
+        exact = counterexample_growth(problem.curvature, n, sampling=rule, sense=sense)
+        half = z * deviation / taken + _ROUNDING
+        return float(exact), *np.exp([log / taken, log / taken - half, log / taken + half])
+
+    out: dict[str, tuple[float, ...]] = {}
     if rule in _ZERO:
-        share = float(np.mean(late == 0.0))
-        out["zero"] = (hit_zero(n, rule, visits[2]), share, *_limits(share, trajectories, z))
+        hits = int(np.sum(late == 0.0))
+        limits = binomtest(hits, trajectories).proportion_ci(1.0 - 2.0 * tail)
+        out["zero"] = hit_zero(n, rule, visits[2]), hits / trajectories, *limits
     else:
-        logs = np.log(late / early) / taken
-        half = z * float(np.std(logs)) / np.sqrt(trajectories) + _ROUNDING
-        exact = counterexample_growth(curvature, n, sampling=rule, sense="almost-sure")
-        mid = float(np.mean(logs))
-        out["almost_sure"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
+        logs = np.log(late / early)
+        out["almost_sure"] = growth("almost-sure", logs.mean(), logs.std())
 
     if rule.traits.by_epoch:
-        exact = counterexample_growth(curvature, n, sampling=rule, sense="mean")
         # The ratio of two means from the same trajectories, by linearisation.
-        ratio = late.mean() / early.mean()
-        error = np.std(late / late.mean() - early / early.mean()) / np.sqrt(trajectories)
-        half = float(z * error / taken) + _ROUNDING
-        mid = float(np.log(ratio) / taken)
-        out["mean"] = (float(exact), *np.exp([mid, mid - half, mid + half]))
+        off = late / late.mean() - early / early.mean()
+        out["mean"] = growth("mean", np.log(late.mean() / early.mean()), off.std())
     else:
         squares = horizon**2
-        exact = inconsistent_term_moment(
-            MU, L, nesterov(curvature), n=n, sampling=rule, steps=HORIZON
-        )[-1]
-        half = z * squares.std() / np.sqrt(trajectories)
+        exact = inconsistent_term_moment(MU, L, method, n=n, sampling=rule, steps=HORIZON)[-1]
         mean = squares.mean()
-        out["square"] = (float(exact), mean, mean - half, mean + half)
+        half = z * squares.std()
+        out["square"] = float(exact), mean, mean - half, mean + half
 
     return out
-
-
-def _limits(share: float, count: int, z: float) -> tuple[float, float]:
-    """Clopper and Pearson's limits of a share."""
-    from scipy.stats import beta
-
-    tail = 1.0 - NormalDist().cdf(z)
-    hits = round(share * count)
-    low = float(beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1.0 - tail, hits + 1, count - hits)) if hits < count else 1.0
-    return low, high
 
 
 def hit_zero(n: int, rule: Sampling, steps: int) -> float:
@@ -237,14 +213,11 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
     {'compared': 1.0, 'inside': 1.0}
     """
     compared = inside = 0.0
-    for name in ("almost_sure", "mean", "zero", "square"):
+    for name in QUANTITIES:
         if f"{name}_exact" in data:
-            exact = data[f"{name}_exact"].values
-            low = data[f"{name}_low"].values
-            high = data[f"{name}_high"].values
-            known = np.isfinite(exact)
-            compared += known.sum()
-            inside += ((exact >= low) & (exact <= high))[known].sum()
+            exact, _, low, high = (data[f"{name}_{part}"].values for part in _PARTS)
+            compared += np.isfinite(exact).sum()
+            inside += ((exact >= low) & (exact <= high)).sum()
 
     return {"compared": float(compared), "inside": float(inside)}
 
@@ -252,63 +225,39 @@ def growth_agreement(data: xr.Dataset) -> dict[str, float]:
 @styled
 def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     """Draw Figure 2: the third coordinate for each n, with its growth."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    count = data.sizes["n"]
-    figure, axes = panels(1, count, height=2.9, sharey=True)
+    figure, axes = panels(1, data.sizes["n"], height=2.9, sharey=True)
+    largest = 1.0
     for axis, n in zip(axes[0], data["n"].values, strict=True):
-        _draw_run(axis, data.sel(n=n), int(n))
+        one = data.sel(n=n)
 
-    ends = [_shown(data.sel(n=n), int(n)) for n in data["n"].values]
-    runs = [
-        np.abs(run[: end + 1]).max() for run, end in zip(data["third"].values, ends, strict=True)
-    ]
-    _same_scale(axes, float(max(runs)))
-    name_panels(axes)
-    handles: list[Any] = [
-        Line2D([], [], color=BLUE, label="y₃ − x*₃"),
-        Line2D([], [], color=RED, marker="o", linestyle="", markersize=4, label="fₙ was sampled"),
-        Patch(color=GREY, alpha=0.3, label="momentum and gradient oppose"),
-    ]
+        # Six epochs of few terms, 2500 steps of many, as in the paper.
+        shown = min(6 * n if n < 100 else 2500, one.sizes["draw"])
+        y = one["third"].values[: shown + 1]
+        largest = max(largest, np.abs(y).max())
+        axis.plot(np.arange(shown + 1), y, color=BLUE, linewidth=1.0, label="y₃ − x*₃")
 
-    legend_below(figure, handles, 3)
-    return figure
+        # The point before the step: where f_n was asked for its gradient.
+        hit = np.flatnonzero(one["drawn"].values[:shown])
+        axis.plot(hit, y[hit], "o", color=RED, markersize=3.0, zorder=3, label="fₙ was sampled")
+        axis.fill_between(
+            np.arange(shown), 0.0, 1.0, where=one["opposed"].values[:shown] > 0.0, step="post",
+            color=GREY, alpha=0.3, linewidth=0.0, transform=axis.get_xaxis_transform(),
+            label="momentum and gradient oppose",
+        )  # fmt: skip
+        axis.axhline(0.0, color="black", linewidth=0.5)
+        exact = float(one["almost_sure_exact"].sel(sampling=DRAWN.value))
+        axis.set_title(f"n = {n}: {exact:.5f} per step")
+        axis.set(xlabel="step k", ylabel="third coordinate of y − x*", xlim=(0, shown))
 
-
-def _draw_run(axis: Axes, one: xr.Dataset, n: int) -> None:
-    shown = _shown(one, n)
-    y = one["third"].values[: shown + 1]
-    k = np.arange(shown + 1)
-    axis.plot(k, y, color=BLUE, linewidth=1.0)
-    hit = np.flatnonzero(one["drawn"].values[:shown] > 0.0)
-    # The point before the step: where f_n was asked for its gradient.
-    axis.plot(hit, y[hit], "o", color=RED, markersize=3.0, zorder=3)
-    axis.fill_between(
-        k[:-1], 0.0, 1.0, where=one["opposed"].values[:shown] > 0.0, step="post", color=GREY,
-        alpha=0.3, linewidth=0.0, transform=axis.get_xaxis_transform(),
-    )  # fmt: skip
-    axis.axhline(0.0, color="black", linewidth=0.5)
-    exact = float(one["almost_sure_exact"].sel(sampling=DRAWN.value))
-    axis.set_title(f"n = {n}: {exact:.5f} per step")
-    axis.set(xlabel="step k", ylabel="third coordinate of y − x*")
-    axis.set_xlim(0, shown)
-
-
-def _shown(one: xr.Dataset, n: int) -> int:
-    """Steps that a panel shows: six epochs of few terms, 2500 steps of many, as in the paper."""
-    return min(6 * n if n < 100 else 2500, one.sizes["draw"])
-
-
-def _same_scale(axes: npt.NDArray[Any], top: float) -> None:
-    """Logarithmic away from zero on both sides, with the same few ticks everywhere."""
-    axes[0, 0].set_yscale("symlog", linthresh=_LINEAR, linscale=0.7)
-    limit = 10.0 ** np.ceil(np.log10(top) + 0.3)
-    axes[0, 0].set_ylim(-limit, limit)
+    # Logarithmic away from zero on both sides, with about four powers of ten on each.
+    first = axes[0, 0]
+    first.set_yscale("symlog", linthresh=_LINEAR, linscale=0.7)
+    limit = 10.0 ** np.ceil(np.log10(largest) + 0.3)
     powers = np.arange(np.log10(_LINEAR) + 1.0, np.log10(limit) + 0.5)
-    kept = 10.0 ** powers[:: max(1, int(np.ceil(len(powers) / 4)))]
-    axes[0, 0].set_yticks([*-kept[::-1], 0.0, *kept])
-    axes[0, 0].minorticks_off()
+    kept = 10.0 ** powers[:: int(np.ceil(len(powers) / 4))]
+    first.set(ylim=(-limit, limit), yticks=[*-kept[::-1], 0.0, *kept])
+    first.minorticks_off()
+    return finish(figure, axes, 3)
 
 
 def _findings(data: xr.Dataset) -> list[str]:
@@ -322,14 +271,10 @@ def _findings(data: xr.Dataset) -> list[str]:
 
     for rule in (Sampling.CYCLIC, Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT):
         one = data.sel(sampling=rule.value)
-        rows = zip(
-            data["n"].values,
-            one["almost_sure_measured"].values,
-            one["almost_sure_exact"].values,
-            strict=True,
-        )
+        rows = zip(one["n"], one["almost_sure_measured"], one["almost_sure_exact"], strict=True)
         pairs = ", ".join(
-            f"n = {int(n)}: {measured:.5f} (exact {exact:.5f})" for n, measured, exact in rows
+            f"n = {n.item()}: {measured.item():.5f} (exact {exact.item():.5f})"
+            for n, measured, exact in rows
         )
         lines.append(f"Rate per step along almost every path, {rule.value}: {pairs}.")
 

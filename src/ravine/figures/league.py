@@ -10,10 +10,9 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
-from ravine.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, panels
-from ravine.methods import nesterov
-from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
-from ravine.theory.tuning.league import fastest_of
+from ravine.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, panels, styled
+from ravine.theory.ladder.iid import iid_rate
+from ravine.theory.tuning.league import AnyMethod, fastest_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +27,8 @@ _PUBLISHED = {
     "aggmo": ("#b8860b", "-"),
 }
 """Methods that the picture shows at their published parameters, with colour and line."""
+_TUNED = {"sgd": ("best SGD", ORANGE), "nesterov": ("best Nesterov", BLUE)}
+"""Methods that it shows at their best parameters, with words and colour."""
 _SIZES = 33
 """Batch sizes of the published curves; the tuned ones take every second."""
 
@@ -44,8 +45,6 @@ class LeagueCurves:
     tuned_sizes: FloatArray
     tuned: dict[str, FloatArray]
     """Of SGD and of Nesterov's method with the best parameters at each batch size."""
-    stable: float
-    """Smallest stable batch at the standard Nesterov parameters."""
 
 
 def league_curves(
@@ -55,42 +54,37 @@ def league_curves(
     most = float(curvature.L) if L_max is None else float(L_max)
     last = 30.0 * most / float(curvature.L) * float(np.sqrt(curvature.Q))
     sizes = np.geomspace(1.0, max(last, 100.0), _SIZES)
+    few = sizes[::2]
 
     def options(size: float) -> dict[str, Any]:
         return {"L_max": L_max, "mu_min": mu_min, "batch_size": size}
 
-    def steps(rate: float) -> float:
-        return float(np.log(0.1) / np.log(rate)) if 0.0 < rate < 1.0 else float("nan")
+    def steps(methods: list[AnyMethod], sizes: FloatArray) -> FloatArray:
+        """Steps to a tenth with one method for each batch size."""
+        pairs = zip(methods, sizes, strict=True)
+        rates = np.array([iid_rate(curvature, method, **options(b)) for method, b in pairs])
+        known = np.where((rates > 0.0) & (rates < 1.0), rates, np.nan)
+        return np.asarray(np.log(0.1) / np.log(known))
 
-    published = {}
-    for name in _PUBLISHED:
-        methods = [CATALOGUE[name](curvature, L_max=L_max, batch_size=b) for b in sizes]
-        published[name] = np.array(
-            [
-                steps(float(iid_rate(curvature, method, **options(b))))
-                for method, b in zip(methods, sizes, strict=True)
-            ]
-        )
-
-    few = sizes[::2]
-    tuned = {}
-    for kind in ("sgd", "nesterov"):
-        best = [fastest_of(kind, curvature, options(b)) for b in few]
-        rates = [iid_rate(curvature, m, **options(b)) for m, b in zip(best, few, strict=True)]
-        tuned[kind] = np.array([steps(float(rate)) for rate in rates])
-
-    stable = smallest_stable_batch(curvature, nesterov(curvature), L_max=L_max, mu_min=mu_min)
-    return LeagueCurves(curvature, most, sizes, published, few, tuned, float(stable))
+    published = {
+        name: steps([CATALOGUE[name](curvature, L_max=L_max, batch_size=b) for b in sizes], sizes)
+        for name in _PUBLISHED
+    }
+    tuned = {
+        kind: steps([fastest_of(kind, curvature, options(b)) for b in few], few) for kind in _TUNED
+    }
+    return LeagueCurves(curvature, most, sizes, published, few, tuned)
 
 
+@styled
 def draw_league(curves: LeagueCurves, *, batch_size: float | None = None) -> Figure:
     """Draw :func:`league_curves`; a grey line marks ``batch_size``."""
     figure, axes = panels(1, 1, height=4.2)
-    axis = axes[0][0]
+    axis = axes[0, 0]
     ends = []
     for name, (colour, line) in _PUBLISHED.items():
         steps = curves.published[name]
-        axis.loglog(curves.sizes, steps, line, color=colour, linewidth=1.3)
+        axis.loglog(curves.sizes, steps, line, color=colour)
         known = np.flatnonzero(np.isfinite(steps))
         if known.size:
             ends.append((float(steps[known[-1]]), CATALOGUE[name].title, colour))
@@ -104,23 +98,18 @@ def draw_league(curves: LeagueCurves, *, batch_size: float | None = None) -> Fig
         lowest = max(height, 1.17 * lowest)
         axis.text(1.08 * curves.sizes[-1], lowest, title, va="center", fontsize=7.0, color=colour)
 
-    looks = {"sgd": ("best SGD", ORANGE), "nesterov": ("best Nesterov", BLUE)}
-    for kind, (words, colour) in looks.items():
-        axis.loglog(
-            curves.tuned_sizes, curves.tuned[kind], "-", color=colour, linewidth=2.6, label=words,
-            zorder=4,
-        )  # fmt: skip
+    for kind, (words, colour) in _TUNED.items():
+        steps = curves.tuned[kind]
+        axis.loglog(curves.tuned_sizes, steps, color=colour, linewidth=2.6, label=words, zorder=4)
 
     if batch_size is not None:
         axis.axvline(batch_size, color=GREY, linewidth=0.8, linestyle="--")
 
-    axis.set_xlim(curves.sizes[0], 3.5 * curves.sizes[-1])
-    axis.set_xlabel("batch size")
-    axis.set_ylabel("steps to a tenth of the error, guaranteed")
     share = curves.L_max / float(curves.curvature.L)
-    axis.set_title(
-        f"thin: published parameters; Q = {float(curves.curvature.Q):g}, L_max/L = {share:g}"
-    )
+    Q = float(curves.curvature.Q)
+    axis.set_title(f"thin: published parameters; Q = {Q:g}, L_max/L = {share:g}")
+    axis.set(xlabel="batch size", ylabel="steps to a tenth of the error, guaranteed")
+    axis.set_xlim(curves.sizes[0], 3.5 * curves.sizes[-1])
     axis.legend(frameon=False, loc="upper right")
     axis.grid(True, which="major", linewidth=0.3, alpha=0.5)
     return figure

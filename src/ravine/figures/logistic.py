@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.figures.entry import FigureEntry, at_each_ratio
+from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
 from ravine.figures.style import (
     CONTOUR,
-    NOTHING,
     cell_centres,
-    cell_edges,
-    legend_below,
-    name_panels,
+    draw_limit,
+    draw_map,
+    finish,
     panels,
     styled,
 )
@@ -48,9 +48,7 @@ _CLOSE = 1e-3
 """Share of the first distance below which a run with a large step has come closer than a cycle."""
 
 
-def noisy_logistic(
-    *, resolution: int = 100, steps: int = 500, seed: int = 0, **options: Any
-) -> xr.Dataset:
+def noisy_logistic(*, resolution: int = 100, steps: int = 500, seed: int = 0) -> xr.Dataset:
     """Data of the figure: fitted rates over (alpha L, beta) at Q near 30, 45 and 60.
 
     5 classes, 100 samples of 10 features, 5 of them informative. The objective is not quadratic:
@@ -64,8 +62,6 @@ def noisy_logistic(
         Steps of a run.
     seed
         Of the data and of the noise.
-    options
-        Passed on to ``ravine.engine.sweep.sweep``.
 
     Returns
     -------
@@ -75,56 +71,52 @@ def noisy_logistic(
         mu and L; ``mu``, ``L`` (Q), and ``local_Q``, the condition number at the
         minimiser, which sets the final rate.
     """
+    alphas = cell_centres(*ALPHA_RANGE, resolution)
+    betas = cell_centres(*BETA_RANGE, resolution)
+    problems = [multinomial_logistic(separation=s, l2=l2, seed=seed) for _, s, l2 in PROBLEMS]
+    rows = [_row(problem, alphas, betas, steps, seed) for problem in problems]
+    ratios = [float(row["L"] / row["mu"]) for row in rows]
+    return over_ratios(rows, ratios, steps=steps, sigma2=SIGMA2, seed=seed)
+
+
+def _row(
+    problem: Problem, alphas: FloatArray, betas: FloatArray, steps: int, seed: int
+) -> xr.Dataset:
+    """The data of one problem."""
     import xarray as xr
 
     from ravine.engine.sweep import sweep
 
-    alphas = cell_centres(*ALPHA_RANGE, resolution)
-    betas = cell_centres(*BETA_RANGE, resolution)
-    rows: list[dict[str, Any]] = []
-    for _, separation, l2 in PROBLEMS:
-        problem = multinomial_logistic(separation=separation, l2=l2, seed=seed)
-        met = _curvature_met(problem, seed)
-        L = float(met.L)
-        step = alphas / L
-        settings: dict[str, Any] = {
-            "steps": steps,
-            "sigma2": SIGMA2,
-            "measure": ("rate", "outcome", "final_error"),
-            "seed": seed,
-            "start": _random_weights(problem, seed),
-        }
-        plane = sweep(problem, step, betas, **settings, **options)
-        line = sweep(problem, step, [0.0], **settings, **options)
-        distance = float(np.linalg.norm(settings["start"] - problem.minimiser))
+    start = _random_weights(problem, seed)
+    met = _curvature_met(problem, seed)
+    step = alphas / float(met.L)
 
-        method = Method(step[:, None], betas[None, :])
-        local = np.linalg.eigvalsh(problem.hessian())
-        rows.append(
-            {
-                "rate": _settled(plane, distance, L, steps),
-                "sgd_rate": _settled(line, distance, L, steps)[:, 0],
-                "spectral_radius": np.asarray(spectral_radius(met, method)),
-                "mu": float(met.mu),
-                "L": L,
-                "local_Q": float(local[-1] / local[0]),
-            }
-        )
+    def rates(momenta: npt.ArrayLike) -> FloatArray:
+        swept = sweep(
+            problem, step, momenta, steps=steps, sigma2=SIGMA2, seed=seed, start=start,
+            measure=("rate", "outcome", "final_error"),
+        )  # fmt: skip
+        away = swept["final_error"].values / np.linalg.norm(start - problem.minimiser)
+        return _settled(swept, away, (alphas < 1.0)[:, None], steps)
 
-    dims = {"sgd_rate": ("Q", "alpha_L"), "mu": ("Q",), "L": ("Q",), "local_Q": ("Q",)}
-    ratios = [row["L"] / row["mu"] for row in rows]
-
+    plane = ("alpha_L", "beta")
+    local = np.linalg.eigvalsh(problem.hessian())
     return xr.Dataset(
         {
-            name: (dims.get(name, ("Q", "alpha_L", "beta")), np.stack([row[name] for row in rows]))
-            for name in rows[0]
+            "rate": (plane, rates(betas)),
+            "sgd_rate": ("alpha_L", rates([0.0])[:, 0]),
+            "spectral_radius": (plane, spectral_radius(met, Method(step[:, None], betas))),
+            "mu": met.mu,
+            "L": met.L,
+            "local_Q": local[-1] / local[0],
         },
-        coords={"Q": ratios, "alpha_L": alphas, "beta": betas},
-        attrs={"steps": steps, "sigma2": SIGMA2, "seed": seed},
+        coords={"alpha_L": alphas, "beta": betas},
     )
 
 
-def _settled(swept: xr.Dataset, distance: float, L: float, steps: int) -> FloatArray:
+def _settled(
+    swept: xr.Dataset, final: FloatArray, small: npt.NDArray[np.bool_], steps: int
+) -> FloatArray:
     """The rates of the runs that converge; NaN for the others.
 
     The fitted rate, where it explains how close the run came. It need not: gradients of the loss
@@ -135,8 +127,6 @@ def _settled(swept: xr.Dataset, distance: float, L: float, steps: int) -> FloatA
     from ravine.engine.measures import Outcome
 
     rate = swept["rate"].values
-    final = swept["final_error"].values / distance
-    small = (swept["alpha"].values * L < 1.0)[:, None]
     converged = swept["outcome"].values == int(Outcome.CONVERGED)
 
     # Rates that were not fitted are NaN, and compare as False.
@@ -190,39 +180,24 @@ def _least(rates: FloatArray, window: tuple[int, ...]) -> float:
 @styled
 def draw_noisy_logistic(data: xr.Dataset) -> Figure:
     """Draw the rate maps with the line beta = 0 and the contour of the quadratic theory."""
-    from matplotlib import colormaps
     from matplotlib.colors import PowerNorm
-    from matplotlib.lines import Line2D
 
     figure, axes = panels(1, data.sizes["Q"], height=3.1, sharey=True)
-    colours = colormaps["cividis_r"].with_extremes(bad=NOTHING)
     speed = advantage(data)["speed_up"]
     for i, axis in enumerate(axes[0]):
         one = data.isel(Q=i)
-        rate = one["rate"].values
-        image = axis.imshow(
-            np.ma.masked_invalid(rate).T, norm=PowerNorm(2.0, 0.6, 1.0), cmap=colours,
-            origin="lower", aspect="auto", interpolation="nearest",
-            extent=(*cell_edges(one["alpha_L"]), *cell_edges(one["beta"])),
-        )  # fmt: skip
-        axis.contour(
-            one["alpha_L"], one["beta"], one["spectral_radius"].T, levels=[1.0],
-            colors=[CONTOUR], linewidths=1.0,
-        )  # fmt: skip
+        plane = one["alpha_L"], one["beta"]
+        mesh = draw_map(axis, *plane, one["rate"], PowerNorm(2.0, 0.6, 1.0))
+        draw_limit(axis, *plane, one["spectral_radius"])
         axis.axhline(0.0, color="white", linestyle="--", linewidth=1.0)
         axis.set_title(f"Q = {float(one['Q']):.1f}: {speed[i]:.2f} × SGD")
-        axis.set(xlabel="step size αL", ylabel="momentum β")
 
-    bar = figure.colorbar(image, ax=axes, aspect=30, pad=0.01)
-    bar.set_ticks([0.6, 0.7, 0.8, 0.9, 1.0])
-    bar.set_label("fitted rate per step")
-    name_panels(axes)
-    handles = [
-        Line2D([], [], color="#9a9a9a", linestyle="--", label="β = 0: SGD (white)"),
-        Line2D([], [], color=CONTOUR, label="ρ = 1 of a quadratic with the same μ, L"),
-    ]
-    legend_below(figure, handles, 2)
-    return figure
+    ticks = [0.6, 0.7, 0.8, 0.9, 1.0]
+    figure.colorbar(mesh, ax=axes, aspect=30, pad=0.01, ticks=ticks, label="fitted rate per step")
+    first = axes[0, 0]
+    first.plot([], [], color="#9a9a9a", linestyle="--", label="β = 0: SGD (white)")
+    first.plot([], [], color=CONTOUR, label="ρ = 1 of a quadratic with the same μ, L")
+    return finish(figure, axes, 2)
 
 
 def _findings(data: xr.Dataset) -> list[str]:
@@ -247,5 +222,4 @@ FIGURE = FigureEntry(
     draw=draw_noisy_logistic,
     findings=_findings,
     quick={"steps": 400},
-    mapped=True,
 )

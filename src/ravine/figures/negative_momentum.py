@@ -9,20 +9,12 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    name_panels,
-    panels,
-    styled,
-)
+from ravine.figures.noise_plane import stationary_moments
+from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, finish, panels, styled
 from ravine.methods import Method, nesterov, sgd
+from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
-from ravine.theory.blocks import block, noise_gain_vector
+from ravine.theory.blocks import moment_block
 from ravine.theory.noise.moments import stationary_variance
 
 if TYPE_CHECKING:
@@ -91,15 +83,15 @@ def negative_momentum(
 
     problem = worst_case_quadratic(Q, DIMENSION)
     standard = nesterov(problem.curvature)
+    eigenvalues = problem.eigenvalues
 
-    def after(tail: Method) -> list[FloatArray]:
+    def after(tail: Method) -> list[float]:
         """Exact mean squares for every length of a tail."""
-        return [_after(problem.eigenvalues, standard, tail, steps, length) for length in lengths]
+        return [_after(eigenvalues, standard, tail, steps, length) for length in lengths]
 
-    without = float(_after(problem.eigenvalues, standard, standard, steps, 0))
-    exact = np.array([after(Method(standard.alpha, beta)) for beta in betas])
-    sgd_step = np.array(after(sgd(problem.curvature)))
-    measured, errors = _measured(betas, lengths, steps, trajectories, seed)
+    without = _after(eigenvalues, standard, standard, steps, 0)
+    squares = _squares(problem, betas, lengths, steps, trajectories, seed) / without
+    tails = ("tail_beta", "length")
 
     # A hundredth apart, clear of the ends -1 and 1 where the variance is unbounded.
     momenta = np.linspace(-0.98, 0.9, 189)
@@ -108,10 +100,10 @@ def negative_momentum(
 
     return xr.Dataset(
         {
-            "exact": (("tail_beta", "length"), exact / without),
-            "sgd_step": ("length", sgd_step / without),
-            "measured": (("tail_beta", "length"), measured / without),
-            "measured_se": (("tail_beta", "length"), errors / without),
+            "exact": (tails, np.array([after(Method(standard.alpha, b)) for b in betas]) / without),
+            "sgd_step": ("length", np.array(after(sgd(problem.curvature))) / without),
+            "measured": (tails, squares.mean(axis=-1)),
+            "measured_se": (tails, squares.std(axis=-1, ddof=1) / np.sqrt(trajectories)),
             "variance_mu": ("beta", _relative(1.0 / Q, momenta)),
             "variance_L": ("beta", _relative(1.0, momenta)),
             "fixed_rate_negative": ("rate", negative),
@@ -129,61 +121,40 @@ def negative_momentum(
 
 def _after(
     eigenvalues: FloatArray, standard: Method, tail: Method, steps: int, length: int
-) -> FloatArray:
+) -> float:
     """Exact E‖y - x*‖² after steps, the last ``length`` of them with ``tail``, from rest at x*."""
-    state = np.zeros((len(eigenvalues), 2, 2))
-    for method, count in ((standard, steps - length), (tail, length)):
-        if method is tail and count:
-            # y of the last step before the tail looked ahead with the standard momentum.
-            shift = np.array([[1.0, float(tail.gamma) - float(standard.gamma)], [0.0, 1.0]])
-            state = shift @ state @ shift.T
+    T, X = stationary_moments(eigenvalues, standard)
+    moments = X - np.linalg.matrix_power(T, steps - length) @ X
+    if length:
+        # y of the last step before the tail looked ahead with the standard momentum.
+        shift = np.array([[1.0, float(tail.gamma) - float(standard.gamma)], [0.0, 1.0]])
+        T, X = stationary_moments(eigenvalues, tail)
+        moments = X + np.linalg.matrix_power(T, length) @ (moment_block(shift) @ moments - X)
 
-        state = _steps(eigenvalues, method, state, count)
-
-    return np.asarray(state[:, 0, 0].sum())
-
-
-def _steps(eigenvalues: FloatArray, method: Method, state: FloatArray, count: int) -> FloatArray:
-    """Covariances of (r, v) after some steps, by doubling: count = Σ 2^i over its bits."""
-    # power = B^m, and added = what the noise of m steps leaves: m doubles from bit to bit.
-    power = block(eigenvalues, method)
-    g = noise_gain_vector(method)
-    added = np.broadcast_to(float(method.alpha) ** 2 * np.outer(g, g), state.shape)
-
-    while count:
-        if count % 2:
-            state = power @ state @ np.swapaxes(power, 1, 2) + added
-        added = power @ added @ np.swapaxes(power, 1, 2) + added
-        power = power @ power
-        count //= 2
-
-    return state
+    return float(moments[:, 0].sum())
 
 
-def _measured(
-    betas: Sequence[float], lengths: Sequence[int], steps: int, trajectories: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Mean squares and their standard errors, over (beta, length)."""
+def _squares(
+    problem: Quadratic,
+    betas: Sequence[float],
+    lengths: Sequence[int],
+    steps: int,
+    trajectories: int,
+    seed: int,
+) -> FloatArray:
+    """‖y - x*‖² of every run at its end, over (beta, length, run)."""
     from ravine.engine.kernels.finite_sum import ensemble
     from ravine.engine.schedule import Tail
 
-    problem = worst_case_quadratic(Q, DIMENSION)
-    standard = nesterov(problem.curvature)
+    def last(beta: float, length: int) -> FloatArray:
+        runs = ensemble(
+            problem, nesterov(problem.curvature), [steps], trajectories=trajectories,
+            sampling=None, sigma2=1.0, schedule=Tail(length, beta) if length else None, seed=seed,
+            start=problem.minimiser,
+        )  # fmt: skip
+        return np.asarray(runs.norms[0] ** 2)
 
-    mean = np.empty((len(betas), len(lengths)))
-    error = np.empty((len(betas), len(lengths)))
-    for i, beta in enumerate(betas):
-        for j, length in enumerate(lengths):
-            runs = ensemble(
-                problem, standard, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
-                schedule=Tail(length, beta) if length else None, seed=seed,
-                start=problem.minimiser,
-            )  # fmt: skip
-            squares = runs.norms[0] ** 2
-            mean[i, j] = squares.mean()
-            error[i, j] = squares.std(ddof=1) / np.sqrt(trajectories)
-
-    return mean, error
+    return np.array([[last(beta, length) for length in lengths] for beta in betas])
 
 
 def _relative(h: float, betas: FloatArray) -> FloatArray:
@@ -220,13 +191,36 @@ def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
 @styled
 def draw_negative_momentum(data: xr.Dataset) -> Figure:
     """Draw what a tail leaves of the error, the stationary variances, and the cost in rate."""
-    figure, axes = panels(1, 3, height=2.9)
+    figure, axes = panels(1, 3, height=2.9, width_ratios=[1.4, 1.0, 1.0])
     left, middle, right = axes[0]
     _draw_tails(left, data)
-    _draw_variances(middle, data)
-    _draw_equal_rates(right, data)
-    name_panels(axes)
-    return figure
+
+    for name, colour, words, h in (
+        ("variance_mu", RED, "λ = μ = L/32", 1.0 / Q),
+        ("variance_L", BLUE, "λ = L", 1.0),
+    ):
+        middle.semilogy(data["beta"], data[name], color=colour, label=words)
+        # Where Var y of one direction is least at a fixed h = alpha lambda.
+        best = -1.0 / (1.0 + np.sqrt(h))
+        middle.plot(best, float(data[name].interp(beta=best)), "v", color=colour, markersize=5)
+
+    middle.axhline(1.0, color="grey", linewidth=0.5)
+    middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
+    middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
+    middle.set_title("one direction; ▼ least")
+
+    for name, style, colour, words in (
+        ("fixed_rate_negative", "o-", RED, "negative momentum, best"),
+        ("fixed_rate_critical", "s-", GREEN, "critical damping, β > 0"),
+    ):
+        right.plot(data["rate"], data[name], style, color=colour, markersize=3, label=words)
+    right.set(xlabel="rate ρ, the same for all", ylabel="Var y / SGD's", ylim=(0.0, 1.1))
+    right.set_title("at equal speed")
+
+    for axis in axes[0]:
+        axis.minorticks_off()
+        axis.legend(columnspacing=0.8, ncols=2 if axis is left else 1)
+    return finish(figure, axes)
 
 
 def _draw_tails(left: Axes, data: xr.Dataset) -> None:
@@ -243,42 +237,9 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
 
     left.plot(place, data["sgd_step"], color=ORANGE, linestyle="--", label="SGD, α = 2/(μ+L)")
     left.set_xscale("log", base=2)
-    ticks = [0.5, 2, 8, 32, 128]
-    left.set_xticks(ticks, ["0", "2", "8", "32", "128"])
-    left.minorticks_off()
+    left.set_xticks([0.5, 2, 8, 32, 128], ["0", "2", "8", "32", "128"])
     left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2))
     left.set_title("tail after standard Nesterov, Q = 32")
-    left.legend(loc="upper right", ncols=2, columnspacing=0.8)
-
-
-def _draw_variances(middle: Axes, data: xr.Dataset) -> None:
-    """Stationary variance over momentum, at both ends of the spectrum."""
-    for name, colour, words, h in (
-        ("variance_mu", RED, "λ = μ = L/32", 1.0 / Q),
-        ("variance_L", BLUE, "λ = L", 1.0),
-    ):
-        middle.semilogy(data["beta"], data[name], color=colour, label=words)
-        # Where Var y of one direction is least at a fixed h = alpha lambda.
-        best = -1.0 / (1.0 + np.sqrt(h))
-        middle.plot(best, float(data[name].interp(beta=best)), "v", color=colour, markersize=5)
-
-    middle.axhline(1.0, color="grey", linewidth=0.5)
-    middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
-    middle.minorticks_off()
-    middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
-    middle.set_title("one direction; ▼ least")
-    middle.legend()
-
-
-def _draw_equal_rates(right: Axes, data: xr.Dataset) -> None:
-    """The least variance at a given rate, over that of SGD."""
-    right.plot(data["rate"], data["fixed_rate_negative"], "o-", color=RED, markersize=3,
-               label="negative momentum, best")  # fmt: skip
-    right.plot(data["rate"], data["fixed_rate_critical"], "s-", color=GREEN, markersize=3,
-               label="critical damping, β > 0")  # fmt: skip
-    right.set(xlabel="rate ρ, the same for all", ylabel="Var y / SGD's", ylim=(0.0, 1.1))
-    right.set_title("at equal speed")
-    right.legend()
 
 
 def _findings(data: xr.Dataset) -> list[str]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.figures.entry import FigureEntry, at_each_ratio
+from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
 from ravine.figures.parameter_map import draw_safe_step, map_plane, parameter_map
 from ravine.figures.plane import draw_plane
-from ravine.figures.style import legend_below, name_panels, panels, styled
+from ravine.figures.style import finish, panels, styled
 from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
@@ -39,12 +39,8 @@ def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMB
     Q
         Condition numbers.
     """
-    import xarray as xr
-
     maps = [parameter_map(ratio, resolution=resolution, alpha_range=ALPHA_RANGE) for ratio in Q]
-    data = xr.concat(maps, dim="Q", combine_attrs="drop_conflicts").assign_coords(Q=list(Q))
-    data.attrs["seed"] = 0
-    return data
+    return over_ratios(maps, Q, seed=0)
 
 
 def areas(data: xr.Dataset) -> dict[str, list[float]]:
@@ -65,13 +61,11 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
     """Draw the nested regions, a panel for each Q."""
     figure, axes = panels(1, data.sizes["Q"], height=3.2, sharey=True)
     for axis, Q in zip(axes[0], data["Q"].values, strict=True):
-        handles = draw_plane(axis, map_plane(data.sel(Q=Q)), labels=False)
-        handles += draw_safe_step(axis)
+        draw_plane(axis, map_plane(data.sel(Q=Q), Q), labels=False)
+        draw_safe_step(axis)
         axis.set_title(f"Q = {Q:g}")
 
-    name_panels(axes)
-    legend_below(figure, handles, 2)
-    return figure
+    return finish(figure, axes, 2)
 
 
 def _findings(data: xr.Dataset) -> list[str]:
@@ -94,6 +88,4 @@ FIGURE = FigureEntry(
     compute=nested_regions,
     draw=draw_nested_regions,
     findings=_findings,
-    mapped=True,
-    seeded=False,
 )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import METHODS, RED, name_panels, panels, styled
+from ravine.figures.style import METHODS, RED, finish, panels, styled
 from ravine.methods import Method, gradient_descent, nesterov, sgd
 from ravine.problems.quadratic import Quadratic
 from ravine.theory.noise.moments import (
@@ -64,8 +63,20 @@ def noise_floor_slopes(
     rows = []
     for i, choose in enumerate(CHOSEN.values()):
         method = choose(curvature)
-        measured, errors = _measured(ratios, method, repeats, seed + i)
-        rows.append({**_exact(curvature, method), "measured": measured, "measured_se": errors})
+        flat = stationary_variance(curvature.mu, method)
+        measured, errors = np.transpose(
+            [_measure(ratio, choose, repeats, seed + i) for ratio in ratios]
+        )
+        rows.append(
+            {
+                "variance": exact_noise_coefficient(curvature, method),
+                "variance_at_mu": flat.y,
+                "objective": exact_noise_coefficient(curvature, method, quantity="objective"),
+                "paper": paper_noise_coefficient(curvature, method, c_epsilon=True),
+                "measured": measured,
+                "measured_se": errors,
+            }
+        )
 
     return xr.Dataset(
         {name: (("algorithm", "Q"), np.stack([row[name] for row in rows])) for name in rows[0]},
@@ -74,62 +85,36 @@ def noise_floor_slopes(
     )
 
 
-def _exact(curvature: Curvature, method: Method) -> dict[str, FloatArray]:
-    """The closed forms of one method over all Q, by name."""
-    flat = np.asarray(stationary_variance(curvature.mu, method).y)
-    steep = np.asarray(stationary_variance(curvature.L, method).y)
-    return {
-        "variance": np.asarray(exact_noise_coefficient(curvature, method)),
-        "variance_at_mu": flat,
-        # f - f* = lambda/2 times the squared error; the worst direction is at an end.
-        "objective": 0.5 * np.maximum(curvature.mu * flat, curvature.L * steep),
-        "paper": np.asarray(paper_noise_coefficient(curvature, method, c_epsilon=True)),
-    }
-
-
-def _measured(
-    ratios: FloatArray, method: Method, repeats: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """L² Var y / sigma² in the direction mu over all Q, and its standard errors."""
-    alphas = np.broadcast_to(method.alpha, ratios.shape)
-    betas = np.broadcast_to(method.beta, ratios.shape)
-    pairs = [
-        _measure(float(ratio), Method(float(alpha), float(beta)), repeats, seed)
-        for ratio, alpha, beta in zip(ratios, alphas, betas, strict=True)
-    ]
-    variances, errors = np.array(pairs).T
-    return variances, errors
-
-
-def _measure(ratio: float, method: Method, repeats: int, seed: int) -> tuple[float, float]:
+def _measure(
+    ratio: float, choose: Callable[[Curvature], Method], repeats: int, seed: int
+) -> tuple[float, float]:
     """L² Var y / sigma² in the direction mu, and its standard error."""
     from ravine.engine.sweep import sweep
 
-    problem = Quadratic(
-        np.eye(COPIES) / ratio, curvature=Curvature(1.0 / ratio, 1.0), name="flat direction"
-    )
+    curvature = Curvature(1.0 / ratio, 1.0)
+    method = choose(curvature)
+    problem = Quadratic(np.eye(COPIES) / ratio, curvature=curvature, name="flat direction")
+
     # Long enough for the slowest, SGD, to forget its start forty times over.
     time = 20.0 * ratio if method.beta == 0.0 else 200.0 * ratio**0.5
-    steps = int(2000 + time)
-
     floors = sweep(
-        problem, method.alpha, method.beta, steps=steps, sigma2=1.0, start=0.0, repeats=repeats,
-        measure=("floor",), seed=seed,
+        problem, method.alpha, method.beta, steps=int(2000 + time), sigma2=1.0, start=0.0,
+        repeats=repeats, measure=("floor",), seed=seed,
     )  # fmt: skip
-    floor = float(floors["floor"].item())
-    error = float(floors["floor_se"].item())
+    floor = floors["floor"].item()
+    error = floors["floor_se"].item()
 
     # Var y is the square of the floor, hence twice the floor in its error; a mean over the copies.
     return floor**2 / COPIES, 2.0 * floor * error / COPIES
 
 
-def slopes(data: xr.Dataset, above: float = 100.0) -> dict[str, float]:
-    """Slope of ln(measured variance at mu) against ln Q for each method, over Q >= ``above``."""
-    large = data["Q"].values >= above
-    x = np.log(data["Q"].values[large])
+def slopes(values: xr.DataArray, above: float = 100.0) -> dict[str, float]:
+    """Slope of ln(values) against ln Q for each algorithm, over Q >= ``above``."""
+    large = values.sel(Q=values["Q"] >= above)
+    x = np.log(large["Q"].values)
     return {
-        str(name): float(np.polyfit(x, np.log(row[large]), 1)[0])
-        for name, row in zip(data["algorithm"].values, data["measured"].values, strict=True)
+        str(row["algorithm"].item()): float(np.polyfit(x, np.log(row.values), 1)[0])
+        for row in large
     }
 
 
@@ -139,37 +124,34 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
     figure, axes = panels(1, 2, height=3.0)
     left, right = axes[0]
     ratios = data["Q"].values
-    fitted = slopes(data)
+    fitted = slopes(data["measured"])
     for name, (words, colour, marker) in _LOOKS.items():
         one = data.sel(algorithm=name)
-        label = f"{words}: slope {fitted[name]:.2f}"
+        look: Any = {"color": colour, "marker": marker, "markersize": 3.5}
         left.loglog(ratios, one["variance_at_mu"], color=colour)
         left.errorbar(
-            ratios, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
-            marker=marker, markersize=3.5, label=label, elinewidth=0.8,
+            ratios, one["measured"], 2.0 * one["measured_se"], linestyle="", elinewidth=0.8,
+            label=f"{words}: slope {fitted[name]:.2f}", **look,
         )  # fmt: skip
-        right.loglog(ratios, one["objective"], color=colour, marker=marker, markersize=3.5,
-                     label=words)  # fmt: skip
+        right.loglog(ratios, one["objective"], label=words, **look)
 
-    left.loglog(
-        ratios, data["paper"].sel(algorithm="nesterov"), color=RED, linestyle="--", linewidth=0.9,
-        label="standard Nesterov by Theorem 1",
-    )  # fmt: skip
+    paper = data["paper"].sel(algorithm="nesterov")
+    words = "standard Nesterov by Theorem 1"
+    left.loglog(ratios, paper, color=RED, linestyle="--", linewidth=0.9, label=words)
     left.set(xlabel="condition number Q", ylabel="L² Var y / σ²  in direction μ")
     left.set_title("iterate: lines exact, points measured")
-    right.set(xlabel="condition number Q", ylabel="L (E f − f*) / σ²  in the worst direction")
+    right.set(xlabel="condition number Q", ylabel="L (E f − f*) / σ², worst direction")
     right.set_title("objective, exact")
-
     for axis in axes[0]:
+        axis.margins(y=0.35)
         axis.legend(loc="upper left")
 
-    name_panels(axes)
-    return figure
+    return finish(figure, axes)
 
 
 def _findings(data: xr.Dataset) -> list[str]:
     """Slopes of the noise floors."""
-    fitted = slopes(data)
+    fitted = slopes(data["measured"])
     off = np.abs(data["measured"] - data["variance_at_mu"]) / data["measured_se"]
 
     largest = data.isel(Q=-1)

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.figures.entry import FigureEntry, at_each_ratio
+from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
 from ravine.figures.style import (
     CONTOUR,
-    NOTHING,
     cell_centres,
-    cell_edges,
-    legend_below,
+    draw_limit,
+    draw_map,
     panels,
     styled,
 )
@@ -30,17 +29,16 @@ from ravine.methods import Method
 from ravine.problems.least_squares import least_squares
 from ravine.problems.quadratic import Quadratic
 from ravine.problems.worst_case import worst_case_quadratic
-from ravine.theory.blocks import block, moment_block
+from ravine.theory.blocks import block, moment_block, moment_gain
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
+    noise_floor,
     paper_noise_coefficient,
-    stationary_variance,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0)
@@ -78,19 +76,15 @@ _LONG_NAMES = {
     "diverged": "1 where the run diverged",
 }
 
-
-_COLUMNS = (
-    ("paper_coefficient", "Theorem 1"),
-    ("worst_coefficient", "exact, worst case"),
-    ("exact_coefficient", "exact, here"),
-    ("measured_coefficient", "measured"),
-    ("spectral_radius", "theory, ρ(α, β)"),
-    ("measured_rate", "measured"),
-)
-"""What each column shows, and its words."""
-
-_COEFFICIENTS = 4
-"""How many columns, from the left, are noise coefficients."""
+_COLUMNS = {
+    "paper_coefficient": "Theorem 1",
+    "worst_coefficient": "exact, worst case",
+    "exact_coefficient": "exact, here",
+    "measured_coefficient": "measured",
+    "spectral_radius": "theory, ρ(α, β)",
+    "measured_rate": "measured",
+}
+"""What each column shows, and its words; the coefficients come first."""
 
 
 def stochastic_approximation(
@@ -161,38 +155,35 @@ def noise_plane(
         unit = float(problem.curvature.L) ** 2 / (problem.dimension * sigma2)
         floor = rest["floor"].values
         diverged = decay["outcome"].values == int(Outcome.DIVERGED)
+        row = {
+            "measured_rate": decay["rate"].values,
+            "diverged": diverged.astype(np.float64),
+            "measured_coefficient": unit * floor**2,
+            "measured_coefficient_se": unit * 2.0 * floor * rest["floor_se"].values,
+            **_theory(problem, alphas, betas, floor_steps),
+        }
         rows.append(
-            {
-                "measured_rate": decay["rate"].values,
-                "diverged": diverged.astype(np.float64),
-                "measured_coefficient": unit * floor**2,
-                "measured_coefficient_se": unit * 2.0 * floor * rest["floor_se"].values,
-                **_theory(problem, alphas, betas, floor_steps),
-            }
+            xr.Dataset(
+                {
+                    name: (("alpha_L", "beta"), row[name], {"long_name": words})
+                    for name, words in _LONG_NAMES.items()
+                },
+                coords={"alpha_L": alphas, "beta": betas},
+            )
         )
 
-    dims = ("Q", "alpha_L", "beta")
-    return xr.Dataset(
-        {
-            key: (dims, np.stack([row[key] for row in rows]), {"long_name": words})
-            for key, words in _LONG_NAMES.items()
-        },
-        coords={
-            "Q": [float(problem.curvature.Q) for problem in problems],
-            "alpha_L": alphas,
-            "beta": betas,
-        },
-        attrs={
-            "problem": problems[0].name,
-            "dimension": problems[0].dimension,
-            "sigma2": sigma2,
-            "rate_steps": rate_steps,
-            "floor_steps": floor_steps,
-            "repeats": repeats,
-            "seed": seed,
-            "start": FAR,
-            "device": str(rest.attrs["device"]),
-        },
+    return over_ratios(
+        rows,
+        [float(problem.curvature.Q) for problem in problems],
+        problem=problems[0].name,
+        dimension=problems[0].dimension,
+        sigma2=sigma2,
+        rate_steps=rate_steps,
+        floor_steps=floor_steps,
+        repeats=repeats,
+        seed=seed,
+        start=FAR,
+        device=str(rest.attrs["device"]),
     )
 
 
@@ -203,10 +194,9 @@ def _theory(
     from ravine.engine.measures import bin_edges
 
     L = float(problem.curvature.L)
-    method = Method(alphas[:, None] / L, betas[None, :])
+    alpha, beta = np.meshgrid(alphas / L, betas, indexing="ij")
+    method = Method(alpha, beta)
     rho = np.asarray(spectral_radius(problem.curvature, method))
-    paper = np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True))
-    worst = np.asarray(exact_noise_coefficient(problem.curvature, method))
 
     # The floor is measured from the first bin that starts in the second half.
     edges = bin_edges(steps)
@@ -214,21 +204,31 @@ def _theory(
 
     # Elsewhere there is no stationary law.
     stable = rho < 1.0
-    chosen = Method(
-        *(np.broadcast_to(one, rho.shape)[stable] for one in (method.alpha, method.beta))
-    )
-    eigenvalues = problem.eigenvalues
-    law = np.full(rho.shape, np.inf)
-    law[stable] = sum(np.asarray(stationary_variance(lam, chosen).y) for lam in eigenvalues)
     window = np.full(rho.shape, np.inf)
-    window[stable] = mean_square_from_rest(eigenvalues, chosen, first, steps)
+    window[stable] = mean_square_from_rest(
+        problem.eigenvalues, Method(alpha[stable], beta[stable]), first, steps
+    )
+    law = np.asarray(noise_floor(problem.eigenvalues, method))
+    paper = np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True))
+    worst = np.asarray(exact_noise_coefficient(problem.curvature, method))
     return {
         "spectral_radius": rho,
         "paper_coefficient": L**2 * paper,
         "worst_coefficient": L**2 * worst,
-        "exact_coefficient": L**2 * (law / len(eigenvalues)),
-        "expected_coefficient": L**2 * (window / len(eigenvalues)),
+        "exact_coefficient": L**2 * np.where(stable, law, np.inf) / problem.dimension,
+        "expected_coefficient": L**2 * window / problem.dimension,
     }
+
+
+def stationary_moments(eigenvalues: Any, method: Method) -> tuple[FloatArray, FloatArray]:
+    """T, the map of (E r², E rv, E v²) by a step, and their stationary values X, noise variance 1.
+
+    Shapes (..., 3, 3) and (..., 3, 1); eigenvalues broadcast against the method, which is stable.
+    From any moments m, those after k steps are X + T^k (m - X).
+    """
+    T = moment_block(block(eigenvalues, method))
+    gain = np.broadcast_to(moment_gain(method), T.shape[:-1])
+    return T, np.asarray(np.linalg.solve(np.eye(3) - T, gain[..., None]))
 
 
 def mean_square_from_rest(
@@ -236,9 +236,7 @@ def mean_square_from_rest(
 ) -> FloatArray:
     """Mean over k = first, ..., last of E‖y_{k+1} - x*‖², started at x*, noise of variance 1.
 
-    From rest the covariance of (r, v) after k steps is X - B^k X Bᵏᵀ with X the stationary one, so
-    that the sum over a window needs two powers of B and one linear system,
-    S = B S Bᵀ + (B^first X B^firstᵀ - B^(last+1) X B^(last+1)ᵀ).
+    From rest the moments after k steps are X - T^k X, and the powers are a geometric series.
 
     Examples
     --------
@@ -250,25 +248,12 @@ def mean_square_from_rest(
     """
     total = np.zeros(np.shape(method.alpha))
     for lam in eigenvalues:
-        B = block(lam, method)
-        law = stationary_variance(lam, method)
-
-        # E r v with r = x + beta v, from the moments of (x, x_last).
-        shared = np.asarray(law.x - law.covariance + method.beta * law.velocity)
-        X = np.stack([np.stack([law.y, shared], -1), np.stack([shared, law.velocity], -1)], axis=-2)
-
-        ends = _carried(B, first, X) - _carried(B, last + 1, X)
-        right = np.stack([ends[..., 0, 0], ends[..., 0, 1], ends[..., 1, 1]], axis=-1)
-        solution = np.linalg.solve(np.eye(3) - moment_block(B), right[..., None])
-        total += np.asarray(law.y) - solution[..., 0, 0] / (last + 1 - first)
+        T, X = stationary_moments(lam, method)
+        ends = np.linalg.matrix_power(T, first) - np.linalg.matrix_power(T, last + 1)
+        transient = np.linalg.solve(np.eye(3) - T, ends @ X) / (last + 1 - first)
+        total += (X - transient)[..., 0, 0]
 
     return total
-
-
-def _carried(B: FloatArray, k: int, X: FloatArray) -> FloatArray:
-    """B^k X B^kᵀ."""
-    power = np.linalg.matrix_power(B, k)
-    return np.asarray(power @ X @ np.swapaxes(power, -1, -2))
 
 
 def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
@@ -284,28 +269,22 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
         exact one. ``below_paper``: share of them where the exact coefficient of the worst
         direction exceeds the paper's.
     """
-    shares: dict[str, list[float]] = {"outcome": [], "rate": [], "floor": [], "below_paper": []}
-    for Q in data["Q"].values:
-        one = {str(name): array.values for name, array in data.sel(Q=Q).items()}
-        rho = one["spectral_radius"]
-        stable = rho < 1.0
+    rho = data["spectral_radius"]
+    stable = data.where(rho < 1.0)
+    floor_off = abs(stable["measured_coefficient"] - stable["expected_coefficient"])
 
-        far = np.abs(rho - 1.0) > NEAR_CONTOUR
-        as_predicted = (rho >= 1.0) == (one["diverged"] > 0)
-        shares["outcome"].append(as_predicted[far].mean())
+    def share(good: xr.DataArray, among: xr.DataArray) -> FloatArray:
+        return good.where(among).mean(("alpha_L", "beta")).values
 
-        rate_off = np.abs(one["measured_rate"] - rho)[stable]
-        shares["rate"].append((rate_off <= NEAR_RATE).mean())
-
-        floor_off = np.abs(one["measured_coefficient"] - one["expected_coefficient"])[stable]
-        floor_se = one["measured_coefficient_se"][stable]
-        shares["floor"].append((floor_off <= NEAR_FLOOR * floor_se).mean())
-
+    return {
+        "outcome": share((rho >= 1.0) == (data["diverged"] > 0), abs(rho - 1.0) > NEAR_CONTOUR),
+        "rate": share(abs(stable["measured_rate"] - rho) <= NEAR_RATE, rho < 1.0),
+        "floor": share(floor_off <= NEAR_FLOOR * stable["measured_coefficient_se"], rho < 1.0),
         # Equal coefficients differ by rounding.
-        under = one["worst_coefficient"] > one["paper_coefficient"] * (1.0 + 1e-12)
-        shares["below_paper"].append(under[stable].mean())
-
-    return {name: np.array(values) for name, values in shares.items()}
+        "below_paper": share(
+            stable["worst_coefficient"] > stable["paper_coefficient"] * (1.0 + 1e-12), rho < 1.0
+        ),
+    }
 
 
 def plane_findings(data: xr.Dataset) -> list[str]:
@@ -326,9 +305,7 @@ def plane_findings(data: xr.Dataset) -> list[str]:
 @styled
 def draw_noise_plane(data: xr.Dataset) -> Figure:
     """Draw a :func:`noise_plane`: one row per condition number; coefficients, then rates."""
-    from matplotlib import colormaps
     from matplotlib.colors import LogNorm, PowerNorm
-    from matplotlib.lines import Line2D
 
     # Inches: a row of panels, then the two colour bars and the legend.
     count = data.sizes["Q"]
@@ -336,81 +313,42 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
     figure, axes = panels(count, len(_COLUMNS), **shape)
 
     # Four decades from near the least coefficient; those at the rim of stability are unbounded.
+    # Most rates are slow: the third power leaves them more of the colours.
     exact = data["exact_coefficient"].values
     low = float(np.quantile(exact[np.isfinite(exact)], 0.02))
-    coefficients = LogNorm(low, 1e4 * low)
-
-    # Most of the plane is slow: the third power leaves it more of the colours.
-    rates = PowerNorm(3.0, 0.0, 1.0)
-
-    scales = {"coefficient": coefficients, "rate": rates}
-    colours = colormaps["cividis_r"].with_extremes(bad=NOTHING)
-    images: dict[str, Any] = {}
-    extent = (*cell_edges(data["alpha_L"]), *cell_edges(data["beta"]))
-    for row, Q in enumerate(data["Q"].values):
+    scales = {True: LogNorm(low, 1e4 * low), False: PowerNorm(3.0, 0.0, 1.0)}
+    images = {}
+    for axis, words in zip(axes[0], _COLUMNS.values(), strict=True):
+        axis.set_title(words)
+    for row, Q in zip(axes, data["Q"].values, strict=True):
         one = data.sel(Q=Q)
-        for axis, (name, words) in zip(axes[row], _COLUMNS, strict=True):
-            kind = "coefficient" if "coefficient" in name else "rate"
-            images[kind] = axis.imshow(
-                _shown(one, name).T, norm=scales[kind], cmap=colours, origin="lower",
-                aspect="auto", extent=extent, interpolation="nearest",
-            )  # fmt: skip
-            _contours(axis, one, name)
-            if row == 0:
-                axis.set_title(words)
-            axis.set_xticks([0, 1, 2, 3])
-            axis.set_yticks([-1, -0.5, 0, 0.5, 1])
+        plane = one["alpha_L"], one["beta"]
+        stable = one["spectral_radius"] < 1.0
+        for axis, name in zip(row, _COLUMNS, strict=True):
+            kept = one["diverged"] == 0.0 if name == "measured_rate" else stable
+            noise = "coefficient" in name
+            images[noise] = draw_map(axis, *plane, one[name].where(kept), scales[noise])
+            draw_limit(axis, *plane, one["spectral_radius"])
+            axis.set(xticks=[0, 1, 2, 3], yticks=[-1, -0.5, 0, 0.5, 1])
+            axis.label_outer()
 
-        axes[row, 0].set_ylabel(f"Q = {Q:g}\nmomentum β")
+        row[0].set_ylabel(f"Q = {Q:g}\nmomentum β")
+        above = one["worst_coefficient"].where(stable) / one["paper_coefficient"].where(stable)
+        look: Any = {"levels": [1.0], "colors": ["black"], "linewidths": 0.9, "linestyles": "--"}
+        row[1].contour(*plane, above.T, **look)
 
-    for axis in axes[-1]:
-        axis.set_xlabel("step size αL")
+    bars: Any = {"location": "bottom", "shrink": 0.8, "aspect": 40, "pad": 0.02}
+    words = "noise coefficient, L² E‖y − x*‖² / (d σ²)"
+    figure.colorbar(images[True], ax=axes[:, :4], extend="both", label=words, **bars)
+    ticks = [0.4, 0.6, 0.8, 0.9, 1.0]
+    figure.colorbar(images[False], ax=axes[:, 4:], ticks=ticks, label="rate per step", **bars)
 
-    for kind, span, label in (
-        ("coefficient", axes[:, :_COEFFICIENTS], "noise coefficient, L² E‖y − x*‖² / (d σ²)"),
-        ("rate", axes[:, _COEFFICIENTS:], "rate per step"),
-    ):
-        bar = figure.colorbar(
-            images[kind], ax=span, location="bottom", shrink=0.8, aspect=40, pad=0.02,
-            extend="both" if kind == "coefficient" else "neither",
-        )  # fmt: skip
-        bar.set_label(label)
-        if kind == "rate":
-            bar.set_ticks([0.4, 0.6, 0.8, 0.9, 1.0])
-
-    handles = [
-        Line2D([], [], color=CONTOUR, label="ρ(α, β) = 1; grey: diverges"),
-        Line2D([], [], color="black", linestyle="--", linewidth=0.9,
-               label="up and left of it: above Theorem 1's coefficient"),
-    ]  # fmt: skip
-
-    legend_below(figure, handles, 2, loc="outside upper right")
+    first = axes[0, 0]
+    first.plot([], [], color=CONTOUR, label="ρ(α, β) = 1; grey: diverges")
+    words = "up and left of it: above Theorem 1's coefficient"
+    first.plot([], [], color="black", linestyle="--", linewidth=0.9, label=words)
+    figure.legend(ncols=2, loc="outside upper right")
     return figure
-
-
-def _shown(one: xr.Dataset, name: str) -> np.ma.MaskedArray[Any, Any]:
-    """The values of a panel; masked where the runs, or the theory, diverge."""
-    values = one[name].values
-    measured = name == "measured_rate"
-    kept = one["diverged"].values == 0.0 if measured else one["spectral_radius"].values < 1.0
-    return np.ma.masked_where(~kept | ~np.isfinite(values), values)
-
-
-def _contours(axis: Axes, one: xr.Dataset, name: str) -> None:
-    """The rim of stability, and where the exact worst case exceeds the paper's coefficient."""
-    alphas = one["alpha_L"].values
-    betas = one["beta"].values
-    rho = one["spectral_radius"].values
-    axis.contour(alphas, betas, rho.T, levels=[1.0], colors=[CONTOUR], linewidths=1.0)
-    if name == "worst_coefficient":
-        # Both are infinite outside: one over one there, and masked.
-        stable = rho < 1.0
-        paper = np.where(stable, one["paper_coefficient"].values, 1.0)
-        exact = np.where(stable, one[name].values, 1.0)
-        ratio = np.ma.masked_where(~stable, exact / paper)
-        axis.contour(
-            alphas, betas, ratio.T, levels=[1.0], colors=["black"], linewidths=0.9, linestyles="--"
-        )
 
 
 _CAPTION = (
@@ -430,8 +368,6 @@ FIGURE = FigureEntry(
     draw=draw_noise_plane,
     findings=plane_findings,
     quick={"Q": (2.0, 32.0), **_QUICK},
-    mapped=True,
-    swept=True,
 )
 LEAST_SQUARES = FigureEntry(
     name="least-squares",
@@ -441,6 +377,4 @@ LEAST_SQUARES = FigureEntry(
     draw=draw_noise_plane,
     findings=plane_findings,
     quick={"Q": (8.0,), **_QUICK},
-    mapped=True,
-    swept=True,
 )

@@ -10,7 +10,7 @@ from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
-from ravine.figures.style import NOTHING, ORANGE, cell_centres, cell_edges, legend_below, styled
+from ravine.figures.style import ORANGE, cell_centres, draw_map, finish, panels, styled
 from ravine.methods import Method
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
@@ -19,10 +19,9 @@ from ravine.theory.noise.moments import exact_noise_coefficient
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _AXES = ("alpha_L", "beta")
 _NOISE = "noise_floor"
@@ -118,67 +117,55 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
     return cell_centres(low, high, pixels)
 
 
-def map_plane(data: xr.Dataset, *keys: str) -> Plane:
-    """The plane of a :func:`parameter_map` at one Q, with all rungs or those with these keys."""
+def map_plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
+    """The plane of a :func:`parameter_map` at Q, with all rungs or those with these keys."""
     rates = {key: data[key].values.T for key in keys or [rung.key for rung in RUNGS]}
-    marks = standard_marks(Curvature(1.0 / float(data["Q"]), 1.0))
+    marks = standard_marks(Curvature(1.0 / Q, 1.0))
     return Plane(data["alpha_L"].values, data["beta"].values, rung_regions(rates), marks)
 
 
 @styled
 def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
     """Draw a :func:`parameter_map`: the nested regions, or one of ``QUANTITIES`` in colour."""
-    from matplotlib.figure import Figure
-
     if quantity not in QUANTITIES:
         rule = f"one of {', '.join(QUANTITIES)}"
         raise Refusal("quantity", rule, repr(quantity), "pick one of these names")
 
-    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
-    axes = figure.add_subplot()
-    one = data.assign_coords(Q=data.attrs["Q"])
+    figure, axes = panels(1, 1, height=6.2)
+    axis = axes[0, 0]
+    Q = data.attrs["Q"]
     if quantity == "regions":
-        axes.set_title(f"Where Nesterov's method is safe, Q = {data.attrs['Q']:g}")
-        handles = draw_plane(axes, map_plane(one))
+        axis.set_title(f"Where Nesterov's method is safe, Q = {Q:g}")
+        draw_plane(axis, map_plane(data, Q))
     else:
-        handles = _draw_quantity(axes, one, quantity.replace("-", "_"))
+        shown, norm, edge = _in_colour(data[quantity.replace("-", "_")])
+        label = shown.attrs["long_name"]
+        mesh = draw_map(axis, data["alpha_L"], data["beta"], shown, norm)
+        figure.colorbar(mesh, ax=axis, label=label, extend="max")
+        axis.set_title(f"{label}, Q = {Q:g}")
+        draw_plane(axis, map_plane(data, Q, edge), filled=False)
 
-    handles += draw_safe_step(axes)
-    legend_below(figure, handles, 2)
-    return figure
+    draw_safe_step(axis)
+    return finish(figure, axes, 2)
 
 
-def _draw_quantity(axes: Axes, data: xr.Dataset, name: str) -> list[Artist]:
-    """One quantity in colour, and the line on which its rate is 1."""
+def _in_colour(values: xr.DataArray) -> tuple[xr.DataArray, Normalize, str]:
+    """What is shown of a quantity, its scale, and the rung around which a line is drawn."""
     from matplotlib.colors import LogNorm, Normalize
 
-    values = data[name]
     finite = values.where(np.isfinite(values))
-    label = values.attrs["long_name"]
-    norm: Normalize
-    if name == _NOISE:
+    if values.name == _NOISE:
         # Four decades from the quietest twentieth: beyond them lies the edge of stability alone.
         low = float(finite.quantile(0.05))
-        norm = LogNorm(low, 1e4 * low)
-        edge = "spectral_radius"
-    else:
-        # A map that is slow everywhere still shows a range of colours.
-        norm = Normalize(min(float(finite.min()), 0.99), 1.0)
-        finite = finite.where(values < 1.0)
-        edge = name
+        return finite, LogNorm(low, 1e4 * low), "spectral_radius"
 
-    axes.set_facecolor(NOTHING)
-    extent = (*cell_edges(data["alpha_L"]), *cell_edges(data["beta"]))
-    image = axes.imshow(
-        finite.T, norm=norm, cmap="cividis_r", origin="lower", aspect="auto", extent=extent
-    )
-    axes.figure.colorbar(image, ax=axes, label=label, extend="max")
-    axes.set_title(f"{label}, Q = {data.attrs['Q']:g}")
-    return draw_plane(axes, map_plane(data, edge), filled=False)
+    # A map that is slow everywhere still shows a range of colours.
+    norm = Normalize(min(float(finite.min()), 0.99), 1.0)
+    return finite.where(values < 1.0), norm, str(values.name)
 
 
-def draw_safe_step(axes: Axes) -> list[Line2D]:
+def draw_safe_step(axes: Axes) -> None:
     """Draw the largest step that is safe for every mu, over all momenta."""
     betas = np.linspace(-0.999, 0.999, 800)
     label = "largest step safe for every μ"
-    return axes.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, label=label)
+    axes.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, label=label)

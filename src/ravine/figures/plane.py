@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.plane_labels import Ground, Label, place_labels
-from ravine.figures.style import METHODS, OUTSIDE, ink_on
+from ravine.figures.style import BLACK, METHODS, OUTSIDE, ink_on
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-_HALVINGS = 4
-"""Bisections of a border between two grid points: to a thirtieth of their distance."""
+_SECTIONS = 16
+"""Parts of an edge of the grid, in the middle of one of which a border is put."""
 _FAR = 0.5
 """Rates farther than this from 1 are clipped: contours are interpolated linearly."""
 
@@ -49,7 +49,7 @@ class Region:
     contour_label: str
     rate: FloatArray
     """Rate per step over (momenta, steps)."""
-    rings: tuple[FloatArray, ...] | None = None
+    rings: list[FloatArray] | None = None
     """Its border as closed rings of (step, momentum); interpolated from the rate if left out."""
 
 
@@ -77,16 +77,15 @@ class Plane:
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
         """How many of the nested regions hold each grid point."""
-        shape = (len(self.momenta), len(self.steps))
-        inside = (region.rate < 1.0 for region in self.regions)
-        return sum((one.astype(np.int64) for one in inside), np.zeros(shape, dtype=np.int64))
+        inside = [region.rate < 1.0 for region in self.regions]
+        return np.asarray(np.sum(inside, axis=0, dtype=np.int64))
 
-    def borders(self, region: Region) -> tuple[FloatArray, ...]:
+    def borders(self, region: Region) -> list[FloatArray]:
         """The region as closed rings of (step, momentum), outer ones counterclockwise."""
-        if region.rings is not None:
-            return region.rings
+        if region.rings is None:
+            return _rings(self.steps, self.momenta, region.rate)
 
-        return _rings(self.steps, self.momenta, region.rate)
+        return region.rings
 
     def contour(self, region: Region) -> list[FloatArray]:
         """The region's border inside the plane: its rings without what lies on the frame."""
@@ -118,7 +117,7 @@ def ladder_plane(
     batches: Batches = SINGLE_TERMS,
     log: bool = False,
     quick: bool = False,
-    costly_halvings: int = _HALVINGS,
+    costly_sections: int = _SECTIONS,
 ) -> Plane:
     """Every rung of the ladder over a grid, with standard Nesterov and SGD marked.
 
@@ -129,17 +128,18 @@ def ladder_plane(
     steps, momenta
         Ascending alpha L and beta. Rates have the shape (momenta, steps).
     gamma
-        Look-ahead, one number or an array of the rates' shape; Nesterov's unless given.
+        Look-ahead, one number or, unless ``quick``, an array of the rates' shape; Nesterov's unless
+        given.
     batches
         Curvature of single terms, and size of the batches.
     log
         Whether the step sizes are to be shown on a logarithmic axis.
     quick
-        For borders alone. Rates that are costly are computed near the border of their region;
-        elsewhere they are replaced by a number on the same side of 1. Borders are bisected between
-        the points of the grid, so that a coarse one is enough.
-    costly_halvings
-        How often the borders of costly rates are bisected.
+        For borders alone. Rates that are costly are computed only where their neighbours on the
+        ladder leave open on which side of 1 they are. Borders are looked for between the points of
+        the grid, so that a coarse one is enough.
+    costly_sections
+        Into how many parts the edges of the grid are cut for the borders of costly rates.
 
     Examples
     --------
@@ -147,55 +147,47 @@ def ladder_plane(
     >>> [mark.key for mark in plane.marks], len(plane.regions) == len(RUNGS)
     (['nesterov', 'sgd'], True)
     """
-    L = float(curvature.L)
-    grid = Method(steps[None, :] / L, momenta[:, None], gamma)
+    alpha_L, beta = np.meshgrid(steps, momenta)
     rates: dict[int, FloatArray] = {}
 
-    def rate_of(rung: Rung, methods: Method) -> FloatArray:
-        return np.asarray(rung.rate(curvature, methods, batches).upper)
+    def rate_at(rung: Rung, step: FloatArray, momentum: FloatArray) -> FloatArray:
+        if step.size == 0:
+            return step
+
+        method = Method(step / curvature.L, momentum, gamma)
+        return np.asarray(rung.rate(curvature, method, batches).upper)
 
     # Costly rungs last: they are nested between their neighbours, which say on which side of 1
     # they are for most methods.
     for place, rung in sorted(enumerate(RUNGS), key=lambda one: one[1].bracketed):
+        below = rates.get(place - 1, np.zeros(alpha_L.shape))
+        above = rates.get(place + 1, np.full(alpha_L.shape, np.inf))
         if quick and rung.bracketed:
-            below = rates.get(place - 1, np.zeros_like(rates[0]))
-            above = rates.get(place + 1, np.full_like(rates[0], np.inf))
-            rates[place] = _rate_near_one(partial(rate_of, rung), grid, below, above)
+            unknown = (below < 1.0) & (above >= 1.0)
+            rates[place] = np.where(above < 1.0, above, below)
+            rates[place][unknown] = rate_at(rung, alpha_L[unknown], beta[unknown])
         else:
-            rates[place] = rate_of(rung, grid)
+            rates[place] = rate_at(rung, alpha_L, beta)
 
-    rings = {}
+    regions = []
     for place, rung in enumerate(RUNGS):
-        rate = rates[place]
-        rings[rung.key] = _rings(steps, momenta, rate)
-        if quick and not isinstance(gamma, np.ndarray):
+        rings = _rings(steps, momenta, rates[place])
+        if quick and rings:
+            sections = costly_sections if rung.bracketed else _SECTIONS
+            rings = _refined(rings, steps, momenta, rates[place], partial(rate_at, rung), sections)
+        regions.append(_region(rung, rates[place], rings))
 
-            def at(points: FloatArray, rung: Rung = rung) -> FloatArray:
-                methods = Method(points[:, 0] / L, points[:, 1], gamma)
-                return rate_of(rung, methods)
-
-            count = costly_halvings if rung.bracketed else _HALVINGS
-            rings[rung.key] = tuple(
-                _bisected(ring, steps, momenta, rate, at, count) for ring in rings[rung.key]
-            )
-
-    known = {rung.key: rates[place] for place, rung in enumerate(RUNGS)}
-    regions = rung_regions(known, rings)
-    return Plane(steps, momenta, regions, standard_marks(curvature), log)
+    return Plane(steps, momenta, tuple(regions), standard_marks(curvature), log)
 
 
-def rung_regions(
-    rates: Mapping[str, FloatArray], rings: Mapping[str, tuple[FloatArray, ...]] | None = None
-) -> tuple[Region, ...]:
+def rung_regions(rates: Mapping[str, FloatArray]) -> tuple[Region, ...]:
     """The rungs of the ladder as regions, from their rates over (momenta, steps) by key."""
-    return tuple(
-        Region(
-            rung.key, rung.region, rung.region_label, rung.colour, rung.contour,
-            rung.contour_label, rates[rung.key], rings[rung.key] if rings else None,
-        )
-        for rung in RUNGS
-        if rung.key in rates
-    )  # fmt: skip
+    return tuple(_region(rung, rates[rung.key]) for rung in RUNGS if rung.key in rates)
+
+
+def _region(rung: Rung, rate: FloatArray, rings: list[FloatArray] | None = None) -> Region:
+    labels = rung.region, rung.region_label, rung.colour, rung.contour, rung.contour_label
+    return Region(rung.key, *labels, rate, rings)
 
 
 def standard_marks(curvature: Curvature) -> tuple[Mark, ...]:
@@ -225,18 +217,16 @@ def draw_plane(
     labels
         Write the words of the regions into them.
     """
-    handles = _fill_regions(axes, plane) if filled else _draw_borders(axes, plane)
+    if filled:
+        _fill_regions(axes, plane)
+    else:
+        _draw_borders(axes, plane)
     for label in plane.labels() if filled and labels else ():
-        line = {"arrowstyle": "-", "lw": 0.7, "color": ink_on(label.ground)}
-        axes.annotate(
-            "\n".join(label.lines), label.points_at or label.at, label.at, fontsize=7.5,
-            color=ink_on(label.ground), ha="center", va="center",
-            arrowprops=None if label.points_at is None else line,
-        )  # fmt: skip
+        _write(axes, label)
 
     for mark in plane.marks:
         look = METHODS[mark.key]
-        handles += axes.plot(
+        axes.plot(
             mark.step, mark.momentum, look.marker, color=look.colour, markersize=7,
             markeredgecolor="black", label=mark.words, zorder=5,
         )  # fmt: skip
@@ -247,31 +237,39 @@ def draw_plane(
         xlabel="step size αL", ylabel="momentum β",
         xlim=(plane.steps[0], plane.steps[-1]), ylim=(plane.momenta[0], plane.momenta[-1]),
     )  # fmt: skip
-    return handles
+    return axes.get_legend_handles_labels()[0]
 
 
-def _fill_regions(axes: Axes, plane: Plane) -> list[Artist]:
-    from matplotlib.patches import Patch, PathPatch
+def _write(axes: Axes, label: Label) -> None:
+    """Words in a region, or beside it with a line that shows on light and dark colours."""
+    from matplotlib.patheffects import withStroke
+
+    ink = ink_on(label.ground)
+    rim = withStroke(linewidth=1.8, foreground="#ffffff80" if ink == BLACK else "#00000080")
+    line = {"arrowstyle": "-", "linewidth": 0.8, "color": ink, "path_effects": [rim]}
+    axes.annotate(
+        "\n".join(label.lines), label.points_at or label.at, label.at, fontsize=7.5, color=ink,
+        ha="center", va="center", arrowprops=line if label.points_at else None,
+    )  # fmt: skip
+
+
+def _fill_regions(axes: Axes, plane: Plane) -> None:
+    from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     axes.set_facecolor(OUTSIDE)
-    handles: list[Artist] = [Patch(color=OUTSIDE, label=OUTSIDE_WORDS)]
+    axes.fill([], [], color=OUTSIDE, label=OUTSIDE_WORDS)
     for region in plane.regions:
         rings = [Path(ring, closed=True) for ring in plane.borders(region)]
-        if rings:
-            look: dict[str, Any] = {"facecolor": region.colour, "edgecolor": "white"}
-            axes.add_patch(PathPatch(Path.make_compound_path(*rings), linewidth=0.8, **look))
-        handles.append(Patch(color=region.colour, label=region.label))
-
-    return handles
+        whole = Path.make_compound_path(*rings)
+        look: dict[str, Any] = {"facecolor": region.colour, "edgecolor": "white", "linewidth": 0.8}
+        axes.add_patch(PathPatch(whole, label=region.label, **look))
 
 
-def _draw_borders(axes: Axes, plane: Plane) -> list[Artist]:
+def _draw_borders(axes: Axes, plane: Plane) -> None:
     """Lines on which each rate is 1, with a dark rim: they show on every colour."""
-    from matplotlib.lines import Line2D
     from matplotlib.patheffects import withStroke
 
-    handles: list[Artist] = []
     for region in plane.regions:
         look: dict[str, Any] = {
             "color": region.contour[0],
@@ -279,109 +277,56 @@ def _draw_borders(axes: Axes, plane: Plane) -> list[Artist]:
             "linewidth": 1.4,
             "path_effects": [withStroke(linewidth=2.6, foreground="#000000b0")],
         }
+        axes.plot([], [], label=region.contour_label, **look)
         for line in plane.contour(region):
             axes.plot(line[:, 0], line[:, 1], **look)
-        handles.append(Line2D([], [], label=region.contour_label, **look))
-
-    return handles
 
 
-def _near_one(rate: FloatArray) -> FloatArray:
-    """The rate as contours need it: far values would only bend the line through 1."""
-    return np.clip(np.nan_to_num(rate, nan=np.inf), 1.0 - _FAR, 1.0 + _FAR)
-
-
-def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> tuple[FloatArray, ...]:
+def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[FloatArray]:
     """Closed rings around where a rate is below 1, by linear interpolation."""
     from contourpy import FillType, contour_generator
 
-    tracer = contour_generator(steps, momenta, _near_one(rate), fill_type=FillType.OuterOffset)
+    # Far values would only bend the line through 1.
+    near = np.clip(np.nan_to_num(rate, nan=np.inf), 1.0 - _FAR, 1.0 + _FAR)
+    tracer = contour_generator(steps, momenta, near, fill_type=FillType.OuterOffset)
     points, offsets = tracer.filled(-np.inf, 1.0)
-    return tuple(
+    return [
         ring
         for outer, cuts in zip(points, offsets, strict=True)
         for ring in np.split(np.asarray(outer), np.asarray(cuts[1:-1], dtype=np.intp))
-    )
+    ]
 
 
-def _bisected(
-    ring: FloatArray,
+def _refined(
+    rings: list[FloatArray],
     steps: FloatArray,
     momenta: FloatArray,
     rate: FloatArray,
-    at: Callable[[FloatArray], FloatArray],
-    halvings: int,
-) -> FloatArray:
-    """Move the points of a ring along the edges of the grid to where the rate is 1.
+    at: Callable[[FloatArray, FloatArray], FloatArray],
+    sections: int,
+) -> list[FloatArray]:
+    """Move the points of rings along the edges of the grid to where the rate is 1.
 
     Inside a region rates are often flat and close to 1, outside they are steep: interpolation
     then draws a staircase.
     """
-    column = np.clip(np.searchsorted(steps, ring[:, 0]), 1, len(steps) - 1)
-    row = np.clip(np.searchsorted(momenta, ring[:, 1]), 1, len(momenta) - 1)
-    # A point lies on an edge of the grid: the ends differ in one coordinate.
-    first = np.where(ring[:, 0] == steps[column], column, column - 1)
-    first = np.where(ring[:, 0] == steps[column - 1], column - 1, first)
-    last = np.where(ring[:, 0] == steps[first], first, column)
-    bottom = np.where(ring[:, 1] == momenta[row], row, row - 1)
-    top = np.where(ring[:, 1] == momenta[bottom], bottom, row)
-    crossing = (rate[bottom, first] < 1.0) != (rate[top, last] < 1.0)
-    if not crossing.any():
-        return ring
+    # The grid points on both sides of each coordinate, the same twice where it is on the grid. A
+    # point lies on an edge of the grid: the ends of the edge differ in one coordinate.
+    points = np.concatenate(rings)
+    left = np.searchsorted(steps, points[:, 0], "right") - 1
+    bottom = np.searchsorted(momenta, points[:, 1], "right") - 1
+    right = np.searchsorted(steps, points[:, 0])
+    top = np.searchsorted(momenta, points[:, 1])
+    starts_inside = rate[bottom, left] < 1.0
+    crossing = starts_inside != (rate[top, right] < 1.0)
+    one = np.stack([steps[left], momenta[bottom]], axis=1)[crossing]
+    other = np.stack([steps[right], momenta[top]], axis=1)[crossing]
+    inside = np.where(starts_inside[crossing, None], one, other)
+    across = one + other - 2.0 * inside
 
-    one = np.stack([steps[first], momenta[bottom]], axis=1)[crossing]
-    other = np.stack([steps[last], momenta[top]], axis=1)[crossing]
-    starts_inside = (rate[bottom, first] < 1.0)[crossing, None]
-    inside = np.where(starts_inside, one, other)
-    outside = np.where(starts_inside, other, one)
-    for _ in range(halvings):
-        middle = 0.5 * (inside + outside)
-        below = (at(middle) < 1.0)[:, None]
-        inside = np.where(below, middle, inside)
-        outside = np.where(below, outside, middle)
-
-    moved = ring.copy()
-    moved[crossing] = 0.5 * (inside + outside)
-    return moved
-
-
-def _rate_near_one(
-    rate: Callable[[Method], Any], grid: Method, below: FloatArray, above: FloatArray
-) -> FloatArray:
-    """A rate between two known ones, computed only where the line through 1 may pass.
-
-    From a coarse lattice of the grid to a fine one: a point is computed where its surroundings
-    are not all on one side of 1. What is left out takes a value of that side.
-    """
-    from scipy.ndimage import binary_dilation, maximum_filter, minimum_filter
-
-    alpha, beta, gamma = np.broadcast_arrays(grid.alpha, grid.beta, grid.gamma)
-    unknown = (below < 1.0) & (above >= 1.0)
-    wanted = binary_dilation(unknown, np.ones((3, 3), dtype=bool))  # borders are interpolated
-    values = np.where(above < 1.0, above, below)
-    known = ~wanted
-    # Cut into squares of this side, no region of the ladder is lost between lattice points.
-    stride = 4 if len(values) <= 100 else 8
-    edge = np.ones_like(known)
-    while stride >= 1:
-        lattice = np.zeros_like(known)
-        for rows in (slice(None, None, stride), -1):  # the frame is part of every lattice
-            lattice[rows, ::stride] = lattice[rows, -1] = True
-        now = wanted & lattice & edge & ~known
-        if now.any():
-            values[now] = rate(Method(alpha[now], beta[now], gamma[now]))
-        known |= now
-        side = _nearest(values < 1.0, known).astype(np.uint8)
-        reach = 2 * stride - 1 if stride > 1 else 3
-        edge = maximum_filter(side, reach) != minimum_filter(side, reach)
-        stride = stride // 2 if stride > 1 else int(bool((wanted & edge & ~known).any()))
-
-    return np.where(known, values, np.where(side == 1, 1.0 - _FAR, 1.0 + _FAR))
-
-
-def _nearest(values: npt.NDArray[Any], known: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Every point's value, taken from the nearest known one."""
-    from scipy.ndimage import distance_transform_edt
-
-    places: Any = distance_transform_edt(~known, return_distances=False, return_indices=True)
-    return np.asarray(values[tuple(places)])
+    shares = np.arange(1, sections)[:, None] / sections
+    tried = inside[:, None] + shares * across[:, None]
+    below = at(tried[..., 0], tried[..., 1]) < 1.0
+    reached = np.logical_and.accumulate(below, axis=1).sum(axis=1)
+    points[crossing] = inside + ((reached + 0.5) / sections)[:, None] * across
+    return np.split(points, np.cumsum([len(ring) for ring in rings])[:-1])

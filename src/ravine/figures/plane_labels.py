@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,16 @@ LETTER = (0.0125, 0.042)
 BESIDE = 0.7
 """Share of the width beyond which the words of a mark stand to its left."""
 
-_POINTS = 60
-"""Grid points along an axis that are looked at: labels need no finer ones."""
+_POINTS = 100
+"""Points along an axis that are looked at, of grids that are finer or coarser."""
 _LEAST = 0.004
 """Share of the plane that a part must have to be named."""
-_FITS = 1.25
-"""Radius of an ellipse, in units of the words' half extents, that about holds their box."""
 _LONGEST = 0.45
 """Longest line from words to their region, as a share of the plane."""
-_TRIES = 200
-"""Places that are tried for words with a line."""
 
 Mask = npt.NDArray[np.bool_]
+Place = tuple[int, int]
+"""Row and column."""
 
 
 class Ground(NamedTuple):
@@ -69,124 +67,125 @@ def place_labels(
     marks
         Words, step and momentum of what must not be written over.
     """
-    rows, columns = (_some(len(axis)) for axis in (momenta, steps))
+    rows, columns = (
+        np.linspace(0, len(axis) - 1, _POINTS).round().astype(np.intp) for axis in (momenta, steps)
+    )
     part = counts[np.ix_(rows, columns)]
     xs = steps[columns]
     ys = momenta[rows]
     taken = np.zeros(part.shape, dtype=bool)
     for words, step, momentum in marks:
         # The words of a mark stand to its right, or to its left at the edge of the plane.
+        row = int(np.searchsorted(ys, momentum))
         column = int(np.searchsorted(xs, step))
-        half = int(np.ceil(1.3 * _extent((words,), part.shape)[1])) + 1
-        column += half if column <= BESIDE * len(xs) else -half
-        _cover(taken, (words,), column, int(np.searchsorted(ys, momentum)))
+        _cover(taken, ("mark",), (row, column))
+        half = int(1.3 * _extent((words,), part.shape)[1]) + 1
+        _cover(taken, (words,), (row, column + (half if column <= BESIDE * len(xs) else -half)))
 
     labels = []
-    beside = []
-    for index, ground in enumerate(grounds):
-        own = part == index
-        if own.mean() < _LEAST:
-            continue
-        found = _fitting(ground.words, own & ~taken)
-        if found is None:
-            beside.append((index, ground))
-            continue
-        lines, row, column = found
-        _cover(taken, lines, column, row)
-        labels.append(Label(lines, (float(xs[column]), float(ys[row])), ground.colour))
+    named = [index for index in range(len(grounds)) if (part == index).mean() >= _LEAST]
+    outside = []
+    for index in named:
+        words, colour = grounds[index]
+        inside = _inside(words, (part == index) & ~taken)
+        if inside is None:
+            outside.append(index)
+        else:
+            lines, (row, column) = inside
+            _cover(taken, *inside)
+            labels.append(Label(lines, (float(xs[column]), float(ys[row])), colour))
 
-    for index, ground in beside:
-        placed = _beside(ground.words, part, part == index, taken)
-        if placed is not None:
-            lines, row, column, anchor = placed
-            _cover(taken, lines, column, row)
-            points_at = float(xs[anchor[1]]), float(ys[anchor[0]])
+    for index in outside:
+        beside = _beside(grounds[index].words, part, part == index, taken)
+        if beside is not None:
+            lines, (row, column), (top, left) = beside
+            _cover(taken, lines, (row, column))
+            taken[_between((row, column), (top, left))] = True
+            at = float(xs[column]), float(ys[row])
             colour = grounds[part[row, column]].colour
-            labels.append(Label(lines, (float(xs[column]), float(ys[row])), colour, points_at))
+            labels.append(Label(lines, at, colour, (float(xs[left]), float(ys[top]))))
 
     return labels
-
-
-def _some(length: int) -> npt.NDArray[np.intp]:
-    """Evenly spaced indices of an axis, at most ``_POINTS``."""
-    return np.unique(np.linspace(0, length - 1, _POINTS).round().astype(np.intp))
 
 
 def _wrapped(words: str) -> Iterator[tuple[str, ...]]:
     """The words in one line, in two and in three, as even as possible."""
     for count in (1, 2, 3):
         width = -(-len(words) // count)
-        while len(wrap(words, width)) > count:
+        while len(wrap(words, width, break_long_words=False)) > count:
             width += 1
-        yield tuple(wrap(words, width))
+        yield tuple(wrap(words, width, break_long_words=False))
 
 
-def _extent(lines: Sequence[str], shape: tuple[int, ...]) -> tuple[float, float]:
-    """Half the height and half the width of the words, in grid points."""
+def _extent(lines: Sequence[str], shape: tuple[int, ...]) -> Place:
+    """Half the height and half the width of the words, in whole grid points."""
     height = 0.5 * LETTER[1] * len(lines) * shape[0]
-    return height, 0.5 * LETTER[0] * max(map(len, lines)) * shape[1]
+    width = 0.5 * LETTER[0] * max(map(len, lines)) * shape[1]
+    return int(np.ceil(height)), int(np.ceil(width))
 
 
-def _room(lines: Sequence[str], free: Mask) -> FloatArray:
-    """How much room there is around every point, in units of the words' half extents."""
-    from scipy.ndimage import distance_transform_edt
+def _fits(lines: Sequence[str], free: Mask) -> Mask:
+    """Where the box of the words can stand on free points alone."""
+    from scipy.ndimage import minimum_filter
 
     up, across = _extent(lines, free.shape)
-    far = distance_transform_edt(np.pad(free, 1), sampling=(1.0 / up, 1.0 / across))
-    return np.asarray(far[1:-1, 1:-1])
+    box = (2 * up + 1, 2 * across + 1)
+    return np.asarray(minimum_filter(free, box, mode="constant"))
 
 
-def _fitting(words: str, free: Mask) -> tuple[tuple[str, ...], int, int] | None:
-    """Lines, row and column of the words in the middle of where they fit."""
+def _depth(mask: Mask) -> FloatArray:
+    """Distance of every point to what is not in the mask, or is off the plane."""
+    from scipy.ndimage import distance_transform_edt
+
+    return np.asarray(distance_transform_edt(np.pad(mask, 1)))[1:-1, 1:-1]
+
+
+def _inside(words: str, free: Mask) -> tuple[tuple[str, ...], Place] | None:
+    """Lines and place of the words in the middle of where they fit."""
     for lines in _wrapped(words):
-        room = _room(lines, free)
-        if room.max() >= _FITS:
-            rows, columns = np.nonzero(room >= max(_FITS, 0.8 * min(float(room.max()), 2.5)))
-            away = (rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2
-            middle = int(np.argmin(away))
-            return lines, int(rows[middle]), int(columns[middle])
+        depth = _depth(_fits(lines, free))
+        if depth.any():
+            row, column = np.unravel_index(depth.argmax(), depth.shape)
+            return lines, (int(row), int(column))
 
     return None
 
 
 def _beside(
     words: str, part: npt.NDArray[np.int64], own: Mask, taken: Mask
-) -> tuple[tuple[str, ...], int, int, tuple[int, int]] | None:
-    """Lines, row and column of the words in another part, and the nearest point of their own."""
-    from scipy.ndimage import distance_transform_edt
+) -> tuple[tuple[str, ...], Place, Place] | None:
+    """Lines and place of the words in another part, and the nearest point of their own."""
+    from scipy.ndimage import distance_transform_edt, maximum_filter, minimum_filter
 
-    depth = distance_transform_edt(np.pad(own, 1))[1:-1, 1:-1]
-    goal = depth >= 0.6 * float(depth.max())
-    far, nearest = distance_transform_edt(~goal, return_indices=True)
+    depth = _depth(own)
+    goal = depth >= 0.85 * depth.max()
+    found: Any = distance_transform_edt(~goal, return_indices=True)
+    far, nearest = found
+    # All of the words stand in one part: no border runs through them.
+    interior = maximum_filter(part, 3) == minimum_filter(part, 3)
     for lines in _wrapped(words):
-        fits = _room(lines, _interior(part) & ~taken) >= _FITS
-        for place in np.argsort(np.where(fits, far, np.inf), axis=None)[:_TRIES]:
+        reach = np.where(_fits(lines, interior & ~taken), far, np.inf)
+        for place in np.argsort(reach, axis=None, kind="stable"):
             row, column = (int(index) for index in np.unravel_index(place, far.shape))
             anchor = int(nearest[0, row, column]), int(nearest[1, row, column])
-            if not fits[row, column] or far[row, column] > _LONGEST * _POINTS:
+            if reach[row, column] > _LONGEST * _POINTS:
                 break
-            if not _crosses(taken, (row, column), anchor):
-                return lines, row, column, anchor
+            if not taken[_between((row, column), anchor)].any():
+                return lines, (row, column), anchor
 
     return None
 
 
-def _crosses(taken: Mask, start: tuple[int, int], end: tuple[int, int]) -> bool:
-    """Whether a line between two points runs through what is taken."""
-    share = np.linspace(0.0, 1.0, _POINTS)
-    rows = np.round(start[0] + share * (end[0] - start[0])).astype(np.intp)
-    columns = np.round(start[1] + share * (end[1] - start[1])).astype(np.intp)
-    return bool(taken[rows, columns].any())
+def _between(start: Place, end: Place) -> tuple[npt.NDArray[np.intp], ...]:
+    """Rows and columns of the points of a line."""
+    return tuple(
+        np.linspace(first, last, _POINTS).round().astype(np.intp)
+        for first, last in zip(start, end, strict=True)
+    )
 
 
-def _cover(taken: Mask, lines: Sequence[str], column: int, row: int) -> None:
+def _cover(taken: Mask, lines: Sequence[str], place: Place) -> None:
     """Mark the box of some words as taken."""
-    up, across = (int(np.ceil(half)) for half in _extent(lines, taken.shape))
+    up, across = _extent(lines, taken.shape)
+    row, column = place
     taken[max(row - up, 0) : row + up + 1, max(column - across, 0) : column + across + 1] = True
-
-
-def _interior(part: npt.NDArray[np.int64]) -> Mask:
-    """Points whose neighbours all belong to the same part."""
-    from scipy.ndimage import maximum_filter, minimum_filter
-
-    return np.asarray(maximum_filter(part, 3) == minimum_filter(part, 3))

@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.arguments import FloatArray
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    legend_below,
-    name_panels,
-    panels,
-    styled,
-)
+from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems.counterexample import counterexample, turning_quadratics
 from ravine.problems.quadratic_sum import QuadraticSum
@@ -72,72 +62,54 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
 
     visits = np.unique(np.linspace(0, steps, 101).astype(np.int64))
     middle = int(np.searchsorted(visits, steps // 2))
-    examples = _examples()
-    shape = (len(examples), len(RULES))
-    growth = np.empty(shape)
-    half = np.empty(shape)
-    typical = np.empty((*shape, len(visits)))
-    for i, (problem, sampling) in enumerate(examples.values()):
+
+    def measured(problem: QuadraticSum, sampling: Sampling, rule: str | None) -> xr.Dataset:
+        """The data of one example under one rule."""
         count = 1 if sampling is Sampling.CYCLIC else trajectories
-        for j, (rule, *_) in enumerate(RULES.values()):
-            # The turning quadratics without restart grow by 1.16 per step.
-            runs = ensemble(
-                problem, nesterov(problem.curvature), visits, trajectories=count,
-                sampling=sampling, restart=rule, seed=seed,
-            )  # fmt: skip
-            logs = _logs(runs.norms)
-            a_step = (logs[-1] - logs[middle]) / (visits[-1] - visits[middle])
-            growth[i, j] = np.exp(a_step.mean())
-            # Limits of the mean logarithm, carried over to the growth.
-            half[i, j] = 1.96 * a_step.std() / np.sqrt(count) * growth[i, j]
-            typical[i, j] = logs.mean(axis=1)
+        runs = ensemble(
+            problem, nesterov(problem.curvature), visits, trajectories=count,
+            sampling=sampling, restart=rule, seed=seed,
+        )  # fmt: skip
+        # A distance that has come down to zero counts as 1e-300.
+        logs = np.log(np.maximum(runs.norms, 1e-300))
+        per_step = (logs[-1] - logs[middle]) / (visits[-1] - visits[middle])
+        growth = np.exp(per_step.mean())
+        # Limits of the mean logarithm, carried over to the growth.
+        half = 1.96 * per_step.std() / np.sqrt(count) * growth
+        typical = ("step", logs.mean(axis=1))
+        return xr.Dataset({"growth": growth, "growth_half": half, "log_typical": typical})
 
-    return xr.Dataset(
-        {
-            "growth": (("example", "rule"), growth),
-            "growth_half": (("example", "rule"), half),
-            "log_typical": (("example", "rule", "step"), typical),
-        },
-        coords={"example": list(examples), "rule": list(RULES), "step": visits},
-        attrs={"steps": steps, "trajectories": trajectories, "seed": seed},
-    )
-
-
-def _logs(norms: FloatArray) -> FloatArray:
-    """Logarithms of distances; one that has come down to zero counts as 1e-300."""
-    return np.log(np.maximum(norms, 1e-300))
+    examples = _examples()
+    rows = [
+        xr.concat([measured(*example, rule) for rule, *_ in RULES.values()], dim="rule")
+        for example in examples.values()
+    ]
+    names = {"example": list(examples), "rule": list(RULES), "step": visits}
+    attributes = {"steps": steps, "trajectories": trajectories, "seed": seed}
+    return xr.concat(rows, dim="example").assign_coords(names).assign_attrs(attributes)
 
 
 @styled
 def draw_restart(data: xr.Dataset) -> Figure:
     """Draw the typical distance over the steps, a panel for each example."""
-    from matplotlib.lines import Line2D
-
     # The reshuffled paper's example looks as the cyclic one does.
     shown = [0, 1, 3]
-    figure, axes = panels(1, len(shown), height=3.0)
+    figure, axes = panels(1, len(shown), height=4.0)
     for axis, i in zip(axes[0], shown, strict=True):
         one = data.isel(example=i)
-        for name, (_, _, colour, line) in RULES.items():
-            curve = one["log_typical"].sel(rule=name).values / np.log(10.0)
-            rate = float(one["growth"].sel(rule=name))
-            axis.plot(
-                data["step"], curve, color=colour, linestyle=line, linewidth=1.2,
-                label=f"{rate:.4f} per step",
-            )  # fmt: skip
+        rates = []
+        for name, (_, words, colour, line) in RULES.items():
+            curve = one["log_typical"].sel(rule=name) / np.log(10.0)
+            axis.plot(data["step"], curve, color=colour, linestyle=line, label=words)
+            rates.append(f"{float(one['growth'].sel(rule=name)):.4f} per step")
 
         axis.set_title(str(one["example"].item()))
         axis.set(xlabel="step k", ylabel="log₁₀ of the typical ‖y − x*‖")
-        axis.legend(loc="best")
+        axis.margins(y=0.5)
+        axis.legend(axis.get_lines(), rates)
         axis.axhline(0.0, color="grey", linewidth=0.5)
 
-    name_panels(axes)
-    handles = [
-        Line2D([], [], color=colour, linestyle=line, label=words)
-        for _, words, colour, line in RULES.values()
-    ]
-    legend_below(figure, handles, 2, title="restart")
-    return figure
+    return finish(figure, axes, 2, title="restart")
 
 
 def _findings(data: xr.Dataset) -> list[str]:

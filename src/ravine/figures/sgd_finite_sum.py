@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.figures.entry import FigureEntry, at_each_ratio
-from ravine.figures.style import BLUE, GREEN, RED, SKY, legend_below, name_panels, panels, styled
+from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
+from ravine.figures.style import BLUE, GREEN, RED, SKY, finish, panels, styled
 from ravine.methods import sgd
 from ravine.problems.least_squares import partitioned_least_squares
 from ravine.sampling import Sampling
@@ -78,31 +78,25 @@ def sgd_finite_sum(
             sampling=Sampling.IID, seed=seed, start=start,
         )  # fmt: skip
 
-        sigma = problem.gradient_spread
         promise = best_sgd_finite_sum(problem.curvature)
-        bound = promise.envelope(steps=steps, distance=DISTANCE, sigma=sigma)
+        bound = promise.envelope(steps=steps, distance=DISTANCE, sigma=problem.gradient_spread)
         law = stationary_covariance(problem.batch_hessians(), problem.batch_gradients(), method)
         rows.append(
-            {
-                "bound": bound.values,
-                "mean": runs.norms.mean(axis=1),
-                "largest": runs.norms.max(axis=1),
-                "runs": runs.norms[:, :DRAWN].T,
-                "rms_floor": np.sqrt(law.error),
-                "bound_floor": bound.floor,
-            }
+            xr.Dataset(
+                {
+                    "bound": ("step", bound.values),
+                    "mean": ("step", runs.norms.mean(axis=1)),
+                    "largest": ("step", runs.norms.max(axis=1)),
+                    "runs": (("run", "step"), runs.norms[:, :DRAWN].T),
+                    "rms_floor": np.sqrt(law.error),
+                    "bound_floor": bound.floor,
+                },
+                coords={"step": np.arange(steps + 1)},
+            )
         )
 
-    dims = {"rms_floor": ("Q",), "bound_floor": ("Q",), "runs": ("Q", "run", "step")}
-
-    return xr.Dataset(
-        {
-            name: (dims.get(name, ("Q", "step")), np.stack([row[name] for row in rows]))
-            for name in rows[0]
-        },
-        coords={"Q": list(Q), "step": np.arange(steps + 1)},
-        attrs={"trajectories": trajectories, "samples": samples, "batches": batches, "seed": seed},
-    )
+    made = {"trajectories": trajectories, "samples": samples, "batches": batches, "seed": seed}
+    return over_ratios(rows, Q, **made)
 
 
 def tightness(data: xr.Dataset) -> dict[str, list[float]]:
@@ -115,21 +109,17 @@ def tightness(data: xr.Dataset) -> dict[str, list[float]]:
         fitted factor per step of the mean over the bound's (Q-1)/(Q+1), in the transient.
         ``floor``: the bound's floor over the measured mean error in the last quarter.
     """
-    steps = data["step"].values
     out: dict[str, list[float]] = {"largest": [], "rate": [], "floor": []}
     for Q in data["Q"].values:
         one = data.sel(Q=Q)
-        out["largest"].append(float((one["largest"] / one["bound"]).max()))
-
         mean = one["mean"].values
         floor = float(one["bound_floor"])
         early = np.flatnonzero(mean > _TRANSIENT * floor)
         last = int(early[-1]) if len(early) > 1 else 1
-        rate = float((mean[last] / mean[0]) ** (1.0 / last))
-        out["rate"].append(rate / ((Q - 1.0) / (Q + 1.0)))
-
-        at_the_end = mean[-(len(steps) // 4) :]
-        out["floor"].append(floor / float(at_the_end.mean()))
+        rate = (mean[last] / mean[0]) ** (1.0 / last)
+        out["largest"].append(float((one["largest"] / one["bound"]).max()))
+        out["rate"].append(float(rate * (Q + 1.0) / (Q - 1.0)))
+        out["floor"].append(float(floor / mean[-(len(mean) // 4) :].mean()))
 
     return out
 
@@ -137,30 +127,21 @@ def tightness(data: xr.Dataset) -> dict[str, list[float]]:
 @styled
 def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
     """Draw Figure 3: the bound dashed, runs and their mean solid."""
-    from matplotlib.lines import Line2D
-
     figure, axes = panels(1, data.sizes["Q"], height=2.8, sharey=True)
     steps = data["step"].values
+    average = f"mean of {data.attrs['trajectories']} runs"
     for axis, Q in zip(axes[0], data["Q"].values, strict=True):
         one = data.sel(Q=Q)
-        for run in one["runs"].values:
-            axis.semilogy(steps, run, color=SKY, linewidth=0.4, alpha=0.7)
-        axis.semilogy(steps, one["mean"], color=BLUE, linewidth=1.4)
-        axis.semilogy(steps, one["bound"], color=RED, linestyle="--", linewidth=1.4)
-        axis.axhline(float(one["rms_floor"]), color=GREEN, linestyle=":", linewidth=1.2)
+        axis.semilogy(steps, one["runs"].T, color=SKY, linewidth=0.4, alpha=0.7)
+        axis.semilogy(steps, one["mean"], color=BLUE, linewidth=1.4, label=average)
+        label = "bound of the corollary"
+        axis.semilogy(steps, one["bound"], "--", color=RED, linewidth=1.4, label=label)
+        axis.axhline(one["rms_floor"], color=GREEN, linestyle=":", label="exact stationary rms")
         axis.set_title(f"Q = {Q:g}")
         axis.set(xlabel="step k", ylabel="distance ‖y − x*‖", xlim=(0, steps[-1]))
 
-    name_panels(axes)
-    handles = [
-        Line2D([], [], color=RED, linestyle="--", label="bound of the corollary"),
-        Line2D([], [], color=BLUE, label=f"mean of {data.attrs['trajectories']} runs"),
-        Line2D([], [], color=SKY, linewidth=0.8, label="ten of the runs"),
-        Line2D([], [], color=GREEN, linestyle=":", label="exact stationary rms"),
-    ]
-
-    legend_below(figure, handles, 4)
-    return figure
+    axes[0, 0].plot([], [], color=SKY, linewidth=0.8, label="ten of the runs")
+    return finish(figure, axes, 4)
 
 
 def _findings(data: xr.Dataset) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, cast
 
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
 
 DPI = 200
@@ -127,24 +128,56 @@ def panels(
     return figure, np.asarray(figure.subplots(rows, columns, squeeze=False, **options))
 
 
-def name_panels(axes: npt.NDArray[Any]) -> None:
-    """Put (a), (b), ... in front of the titles."""
-    for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", axes.flat, strict=False):
-        title = axis.get_title()
-        axis.set_title(f"({letter}) {title}")
+def finish(figure: Figure, axes: npt.NDArray[Any], columns: int = 0, **options: Any) -> Figure:
+    """Put (a), (b), ... in front of the titles of the panels, and their legend below.
+
+    Parameters
+    ----------
+    figure, axes
+        What :func:`panels` returned, drawn.
+    columns
+        Columns of one legend for all panels, with what is labelled in the first; none if 0.
+    options
+        Of the legend.
+
+    Returns
+    -------
+    Figure
+        The same.
+    """
+    if axes.size > 1:
+        for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", axes.flat, strict=False):
+            axis.set_title(f"({letter}) {axis.get_title()}")
+
+    if columns:
+        handles, _ = axes.flat[0].get_legend_handles_labels()
+        figure.legend(handles=handles, ncols=columns, **{"loc": "outside lower center"} | options)
+
+    return figure
 
 
-def legend_below(figure: Figure, handles: Sequence[Artist], columns: int, **options: Any) -> None:
-    """Put one legend for all panels below them."""
-    options = {"loc": "outside lower center"} | options
-    figure.legend(handles=handles, ncols=columns, **options)
+def draw_map(
+    axes: Axes, steps: npt.ArrayLike, momenta: npt.ArrayLike, values: npt.ArrayLike, norm: Any
+) -> QuadMesh:
+    """Draw values over (steps, momenta) in colour, and the ground where they are not finite.
+
+    Returns
+    -------
+    QuadMesh
+        For a colour bar.
+    """
+    axes.set_facecolor(NOTHING)
+    axes.set(xlabel="step size αL", ylabel="momentum β")
+    shown = np.ma.masked_invalid(np.asarray(values).T)
+    return axes.pcolormesh(steps, momenta, shown, norm=norm, cmap="cividis_r", rasterized=True)
 
 
-def cell_edges(centres: npt.ArrayLike) -> tuple[float, float]:
-    """The outer edges of equal cells with these centres."""
-    axis = np.asarray(centres, dtype=np.float64)
-    half = 0.5 * float(axis[1] - axis[0]) if len(axis) > 1 else 0.5
-    return float(axis[0]) - half, float(axis[-1]) + half
+def draw_limit(
+    axes: Axes, steps: npt.ArrayLike, momenta: npt.ArrayLike, rho: npt.ArrayLike
+) -> None:
+    """Draw the line rho = 1 of a spectral radius over (steps, momenta)."""
+    look: Any = {"levels": [1.0], "colors": [CONTOUR], "linewidths": 1.0}
+    axes.contour(steps, momenta, np.asarray(rho).T, **look)
 
 
 def cell_centres(low: float, high: float, cells: int) -> npt.NDArray[np.float64]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
-from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
-from ravine.figures.style import NOTHING, legend_below, styled
-from ravine.methods import Method
-from ravine.theory.ladder.rungs import RUNGS
+from ravine.figures.plane import Plane, draw_plane, ladder_plane
+from ravine.figures.style import draw_map, finish, panels, styled
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 _OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")
@@ -32,8 +29,8 @@ _DECADES = 1e12
 """Largest value that a logarithmic scale shows, over the least: runs that diverge go beyond."""
 
 
-def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
-    """One measure of a sweep, and the rungs of the ladder for its curvature on a finer grid.
+def shown_measure(data: xr.Dataset, measure: str | None = None) -> xr.DataArray:
+    """The measure of a sweep that is drawn, by name or the first one, over ascending axes.
 
     Parameters
     ----------
@@ -42,23 +39,14 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
     measure
         A variable of it; the first one unless given.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``measured`` over (``alpha_L``, ``beta``), with missing pixels as NaN, and each rung over
-        (``alpha_L_fine``, ``beta_fine``): over the plane of the sweep where it has a look-ahead of
-        its own, else evenly between the ends of the axes. Axes are in ascending order.
-
     Examples
     --------
     >>> from ravine.engine.sweep import sweep
     >>> from ravine.problems import worst_case_quadratic
-    >>> swept = sweep(worst_case_quadratic(8, 5), [0.1, 0.2], [0.0, 0.5], steps=50, threads=1)
-    >>> dict(sweep_map(swept, "rate")["measured"].sizes)
-    {'alpha_L': 2, 'beta': 2}
+    >>> swept = sweep(worst_case_quadratic(8, 5), [0.2, 0.1], [0.0, 0.5], steps=50, threads=1)
+    >>> shown_measure(swept, "rate")["alpha"].values.tolist()
+    [0.1, 0.2]
     """
-    import xarray as xr
-
     if "pair" in data.sizes or min(data.sizes.values()) < 2:
         sizes = " x ".join(str(n) for n in data.sizes.values())
         rule = "a plane of at least 2 x 2 pixels"
@@ -69,114 +57,71 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
         rule = f"one of {', '.join(str(n) for n in data.data_vars)}"
         raise Refusal("measure", rule, name, "or sweep with that measure")
 
+    return data[name].sortby(["alpha", "beta"])
+
+
+def sweep_plane(data: xr.Dataset) -> Plane:
+    """The rungs of the ladder for the curvature of a sweep, evenly between the ends of its axes.
+
+    A sweep with a look-ahead of its own knows that at its own pixels only: some of these are used.
+    """
+    curvature = Curvature(data.attrs["mu"], data.attrs["L"])
     plane = data.sortby(["alpha", "beta"])
-    curvature = Curvature(plane.attrs["mu"], plane.attrs["L"])
-    alphas, betas, gammas = _fine_grid(plane)
-    method = Method(alphas[:, None], betas[None, :], gammas)
-    values = {rung.key: rung.rate(curvature, method).upper for rung in RUNGS}
-    smoothness = float(curvature.L)
-    measured = plane[name]
-
-    return xr.Dataset(
-        {
-            "measured": (("alpha_L", "beta"), measured.values.astype(np.float64), measured.attrs),
-            **{key: (("alpha_L_fine", "beta_fine"), value) for key, value in values.items()},
-        },
-        coords={
-            "alpha_L": plane["alpha"].values * smoothness,
-            "beta": plane["beta"].values,
-            "alpha_L_fine": alphas * smoothness,
-            "beta_fine": betas,
-        },
-        attrs={
-            "measure": name,
-            "problem": plane.attrs["problem"],
-            "Q": float(curvature.Q),
-            "steps": plane.attrs["steps"],
-        },
-    )
-
-
-def _fine_grid(plane: xr.Dataset) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Where the rungs are computed: step sizes, momenta, and look-aheads if they are given."""
-    alphas = plane["alpha"].values
-    betas = plane["beta"].values
+    steps = plane["alpha"].values * data.attrs["L"]
+    momenta = plane["beta"].values
     if "gamma" not in plane.coords:
-        fine_alphas = np.linspace(alphas[0], alphas[-1], _FINE)
-        fine_betas = np.linspace(betas[0], betas[-1], _FINE)
-        return fine_alphas, fine_betas, None
+        ends = (np.linspace(axis[0], axis[-1], _FINE) for axis in (steps, momenta))
+        return ladder_plane(curvature, *ends)
 
     i, j = (
         np.unique(np.linspace(0, len(axis) - 1, _FINE).round().astype(int))
-        for axis in (alphas, betas)
+        for axis in (steps, momenta)
     )
-    return alphas[i], betas[j], plane["gamma"].values[np.ix_(i, j)]
+    gamma = plane["gamma"].values[np.ix_(i, j)].T
+    return ladder_plane(curvature, steps[i], momenta[j], gamma=gamma)
 
 
 @styled
-def draw_sweep_map(data: xr.Dataset) -> Figure:
-    """Draw a :func:`sweep_map`."""
-    from matplotlib.figure import Figure
+def draw_sweep_map(data: xr.Dataset, measure: str | None = None) -> Figure:
+    """Draw one measure of a sweep, as in :func:`shown_measure`, with the ladder on top."""
+    from matplotlib.colors import ListedColormap, Normalize
 
-    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_facecolor(NOTHING)
-    rates = {rung.key: data[rung.key].values.T for rung in RUNGS}
-    plane = Plane(
-        data["alpha_L_fine"].values,
-        data["beta_fine"].values,
-        rung_regions(rates),
-        standard_marks(Curvature(1.0, data.attrs["Q"])),
-    )
-    handles = _draw_measured(axes, data) + draw_plane(axes, plane, filled=False)
-    steps = data.attrs["steps"]
-    axes.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
-    legend_below(figure, handles, 2)
-    return figure
-
-
-def _draw_measured(axes: Axes, data: xr.Dataset) -> list[Artist]:
-    """Colours for what was measured; a legend where it has names instead of numbers."""
-    from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
-
-    shown = data["measured"]
-    look: dict[str, Any] = {"norm": _scale(data.attrs["measure"], shown), "cmap": "cividis_r"}
-    if data.attrs["measure"] == "outcome":
+    shown = shown_measure(data, measure)
+    steps = shown["alpha"] * data.attrs["L"]
+    figure, axes = panels(1, 1, height=6.2)
+    axis = axes[0, 0]
+    if shown.name == "outcome":
         # Each whole number in the middle of its colour.
-        look = {"cmap": ListedColormap(_OUTCOMES), "vmin": -0.5, "vmax": 3.5}
-    elif data.attrs["measure"] == "diverged_at":
-        shown = shown.where(shown > 0)
+        mesh = draw_map(axis, steps, shown["beta"], shown, Normalize(-0.5, 3.5))
+        mesh.set_cmap(ListedColormap(_OUTCOMES))
+        for colour, words in zip(_OUTCOMES, shown.attrs["flag_meanings"].split(), strict=True):
+            look = {"facecolor": colour, "edgecolor": "black", "linewidth": 0.5}
+            axis.fill([], [], label=words.replace("_", " "), **look)
+    else:
+        if shown.name == "diverged_at":
+            shown = shown.where(shown > 0)
+        norm = _scale(str(shown.name), shown.values)
+        mesh = draw_map(axis, steps, shown["beta"], shown, norm)
+        figure.colorbar(mesh, ax=axis, label=shown.attrs["long_name"])
 
-    mesh = axes.pcolormesh(
-        data["alpha_L"], data["beta"], np.ma.masked_invalid(shown.values.T), rasterized=True, **look
-    )
-    if data.attrs["measure"] == "outcome":
-        labels = str(shown.attrs["flag_meanings"]).split()
-        return [
-            Patch(facecolor=colour, edgecolor="black", linewidth=0.5, label=label.replace("_", " "))
-            for colour, label in zip(_OUTCOMES, labels, strict=True)
-        ]
-
-    axes.figure.colorbar(mesh, ax=axes, label=shown.attrs["long_name"])
-    return []
+    draw_plane(axis, sweep_plane(data), filled=False)
+    Q = data.attrs["L"] / data.attrs["mu"]
+    axis.set_title(f"{data.attrs['problem']}, Q = {Q:g}, {data.attrs['steps']} steps")
+    return finish(figure, axes, 2)
 
 
-def _scale(measure: str, shown: xr.DataArray) -> Any:
+def _scale(measure: str, values: FloatArray) -> Normalize:
     """A logarithmic scale for what spans many powers of ten, up to where runs diverge."""
     from matplotlib.colors import LogNorm, Normalize
 
-    values = shown.values[np.isfinite(shown.values)]
-    if measure in _LOGARITHMIC:
-        values = values[values > 0.0]
-        if values.size and values.min() < values.max():
-            low = float(values.min())
-            return LogNorm(low, min(float(values.max()), _DECADES * low))
-
-    if measure == "rate" and values.size and values.min() < 1.0:
-        return Normalize(float(values.min()), min(1.0, float(values.max())))
-
-    if not values.size:
+    logarithmic = measure in _LOGARITHMIC
+    known = values[np.isfinite(values) & ((values > 0.0) | (not logarithmic))]
+    if known.size == 0:
         return Normalize(0.0, 1.0)
 
-    return Normalize(float(values.min()), float(values.max()))
+    low = float(known.min())
+    high = float(known.max())
+    if logarithmic and low < high:
+        return LogNorm(low, min(high, _DECADES * low))
+
+    return Normalize(low, min(high, 1.0) if measure == "rate" and low < 1.0 else high)

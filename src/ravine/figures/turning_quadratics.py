@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
-from ravine.figures.style import (
-    BLACK,
-    BLUE,
-    CONTOUR,
-    GREEN,
-    ORANGE,
-    RED,
-    name_panels,
-    panels,
-    styled,
-)
+from ravine.figures.style import BLACK, BLUE, CONTOUR, GREEN, ORANGE, RED, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems.counterexample import turning_quadratics
 from ravine.sampling import Sampling
@@ -71,36 +60,38 @@ def turning(
     ratios = np.asarray(Q, dtype=np.float64)
     curvature = Curvature(np.ones_like(ratios), ratios)
     standard = nesterov(curvature)
+    cyclic = [_distances(ratio, steps, Sampling.CYCLIC) for ratio in shown]
+    whole = [_distances(ratio, steps, None) for ratio in shown]
 
     return xr.Dataset(
         {
-            "measured": ("Q", np.array([_measured(ratio, steps) for ratio in ratios])),
-            "worst_case": ("Q", np.asarray(worst_case_rate(curvature, standard))),
-            "commuting": ("Q", np.asarray(commuting_rate(curvature, standard).lower)),
-            "iid": ("Q", np.array([_iid(ratio) for ratio in ratios])),
-            "cyclic": (("shown", "step"), np.stack([_run(r, steps, True) for r in shown])),
-            "full_gradient": (("shown", "step"), np.stack([_run(r, steps, False) for r in shown])),
+            "measured": ("Q", [_measured(ratio, steps) for ratio in ratios]),
+            "worst_case": ("Q", worst_case_rate(curvature, standard)),
+            "commuting": ("Q", commuting_rate(curvature, standard).lower),
+            "iid": ("Q", [_iid(ratio) for ratio in ratios]),
+            "cyclic": (("shown", "step"), cyclic),
+            "full_gradient": (("shown", "step"), whole),
         },
         coords={"Q": ratios, "shown": list(shown), "step": np.arange(steps + 1)},
         attrs={"steps": steps, "seed": 0, "threshold": THRESHOLD},
     )
 
 
-def _distances(ratio: float, visits: npt.ArrayLike, cyclic: bool) -> FloatArray:
-    """‖y - x*‖ after some steps: one term per step in turn, or the whole gradient."""
+def _distances(ratio: float, steps: int, sampling: Sampling | None) -> FloatArray:
+    """‖y - x*‖ after every step: one term per step in turn, or the whole gradient."""
     from ravine.engine.kernels.finite_sum import ensemble
 
     problem = turning_quadratics(1.0, ratio)
-    order = Sampling.CYCLIC if cyclic else None
-    runs = ensemble(problem, nesterov(problem.curvature), visits, trajectories=1, sampling=order)
-    return runs.norms[:, 0]
+    visits = np.arange(steps + 1)
+    method = nesterov(problem.curvature)
+    return ensemble(problem, method, visits, trajectories=1, sampling=sampling).norms[:, 0]
 
 
 def _measured(ratio: float, steps: int) -> float:
     """Rate per step over the second half of a run, whole rounds of the four terms."""
     middle = steps // 8 * 4
-    early, late = _distances(ratio, np.array([middle, steps]), True)
-    return float((late / early) ** (1.0 / (steps - middle)))
+    distances = _distances(ratio, steps, Sampling.CYCLIC)
+    return float((distances[-1] / distances[middle]) ** (1.0 / (steps - middle)))
 
 
 def _iid(ratio: float) -> float:
@@ -109,29 +100,24 @@ def _iid(ratio: float) -> float:
     return growth(problem.batch_hessians(), nesterov(problem.curvature), sampling="iid").rate
 
 
-def _run(ratio: float, steps: int, cyclic: bool) -> FloatArray:
-    return _distances(ratio, np.arange(steps + 1), cyclic)
-
-
 @styled
 def draw_turning(data: xr.Dataset) -> Figure:
     """Draw the growth over Q, and a run on either side of the threshold."""
     figure, axes = panels(1, 2, height=3.0)
     left, right = axes[0]
-    ratios = data["Q"].values
-    left.plot(ratios, data["worst_case"], color=BLACK, label="exact worst case, √2 (1 − 1/√Q)")
-    left.plot(
-        ratios, data["measured"], "o", color=RED, markersize=3.5, label="four quadratics, cyclic"
-    )
-    left.plot(ratios, data["commuting"], color=BLUE, linestyle="-.", label="worst with shared axes")
-    left.plot(ratios, data["iid"], color=GREEN, linestyle="--", label="the four, iid (rms)")
+    for name, style, colour, words in (
+        ("worst_case", "-", BLACK, "exact worst case, √2 (1 − 1/√Q)"),
+        ("measured", "o", RED, "four quadratics, cyclic"),
+        ("commuting", "-.", BLUE, "worst with shared axes"),
+        ("iid", "--", GREEN, "the four, iid (rms)"),
+    ):
+        left.plot(data["Q"], data[name], style, color=colour, markersize=3.5, label=words)
     left.axhline(1.0, color="grey", linewidth=0.6)
     left.axvline(THRESHOLD, color=CONTOUR, linestyle=":", label="Q = 6 + 4√2 = 11.657")
     left.set_xscale("log", base=2)
-    ticks = [4, 8, 16, 32, 64]
-    left.set_xticks(ticks, [str(tick) for tick in ticks])
+    left.set_xticks([4, 8, 16, 32, 64], ["4", "8", "16", "32", "64"])
     left.minorticks_off()
-    left.set(xlabel="condition number Q", ylabel="rate per step")
+    left.set(xlabel="condition number Q", ylabel="rate per step", ylim=(0.3, 1.3))
     left.set_title("standard Nesterov")
     left.legend(loc="lower right")
 
@@ -141,18 +127,12 @@ def draw_turning(data: xr.Dataset) -> Figure:
         right.semilogy(steps, one["cyclic"], color=colour, label=f"Q = {ratio:g}, cyclic")
 
     # With full gradients the run reaches the rounding of x* = 0 within a few steps.
-    last = data.isel(shown=-1)
-    distance = last["full_gradient"].values
-    above = distance > 1e-16
-    right.semilogy(
-        steps[above], distance[above], color=BLUE, linestyle="--",
-        label=f"Q = {float(last['shown']):g}, full gradient",
-    )  # fmt: skip
+    whole = one["full_gradient"].where(one["full_gradient"] > 1e-16)
+    right.semilogy(steps, whole, "--", color=BLUE, label=f"Q = {ratio:g}, full gradient")
     right.set(xlabel="step k", ylabel="distance ‖y − x*‖", xlim=(0, steps[-1]))
     right.set_title("either side of the threshold")
     right.legend()
-    name_panels(axes)
-    return figure
+    return finish(figure, axes)
 
 
 def _findings(data: xr.Dataset) -> list[str]:
@@ -176,5 +156,4 @@ FIGURE = FigureEntry(
     compute=turning,
     draw=draw_turning,
     findings=_findings,
-    seeded=False,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import multimode
+from typing import Any
 
-from ravine.arguments import Refusal
 from ravine.tables.words import MISSING, number
 
 BLANKS = " "
@@ -26,6 +26,7 @@ _PREAMBLE = 40
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_SINGLE_QUOTES = re.compile(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)")
 _DECLARED = re.compile(r'"?sep=(.)"?')
 """The first line in which Excel writes the separator."""
 
@@ -36,66 +37,48 @@ class Dialect:
 
     Attributes
     ----------
-    encoding, separator, quote, decimal
-        Names and characters; the separator ``" "`` means any number of blanks.
+    separator, quote, decimal
+        Characters; the separator ``" "`` means any number of blanks.
     comment
         The start of comment lines, or nothing.
     names
         Names of the columns.
     skip
         Lines before the first row of the table, comment lines not counted.
-    headed
-        Whether the names come from the file.
-    form
-        "text", or "ARFF" if the file starts with a header in that format.
+    names_line
+        The line with the names, 0 if they are in a header of their own, None if nowhere.
     """
 
-    encoding: str
     separator: str
     quote: str
     decimal: str
     comment: str
     names: tuple[str, ...]
     skip: int
-    headed: bool
-    form: str = "text"
+    names_line: int | None
 
 
-def guess_encoding(head: bytes, name: str) -> str:
-    """The encoding of the first bytes: by a mark, UTF-8 if they are valid, else Windows-1252."""
-    for mark, word in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if head.startswith(mark):
-            return word
-
-    if b"\0" in head:
-        # Plain letters in UTF-16 have a zero in every other byte.
-        for first, word in ((1, "utf-16-le"), (0, "utf-16-be")):
-            if head[first:2000:2].count(0) > 0.9 * len(head[first:2000:2]):
-                return word
-
-        raise Refusal("DATA", "a table of text", f"zero bytes in {name}", "write it again as CSV")
+def guess_encoding(head: bytes) -> str:
+    """The encoding of the first bytes: UTF-16 by its mark, UTF-8 if valid, else Windows-1252."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
 
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return "cp1252"
 
-    return "utf-8"
+    # With or without a mark.
+    return "utf-8-sig"
 
 
-def guess_dialect(
-    text: str, *, sep: str | None, decimal: str | None, encoding: str, hint: str = ""
-) -> Dialect:
+def guess_dialect(text: str, *, sep: str | None, decimal: str | None, hint: str = "") -> Dialect:
     """The dialect of a text from its first lines; ``hint`` is the separator of the file's ending.
 
     A separator fits if it splits the lines into equal numbers of fields. The first line has names
     if it has words above numbers, or words that do not occur again below.
     """
-    arff = _guess_arff(text, encoding)
+    arff = _guess_arff(text)
     if arff is not None:
         return arff
 
@@ -106,21 +89,22 @@ def guess_dialect(
         lines = lines[1:]
 
     comment = next((mark for mark in _COMMENTS if any(is_comment(x, mark) for x in lines)), "")
-    remarks = [line for line in lines if comment and is_comment(line, comment)]
-    body = [line for line in lines if not (comment and is_comment(line, comment))]
-    quote = _guess_quote(body)
+    remarks = [line for line in lines if is_comment(line, comment)]
+    body = [line for line in lines if not is_comment(line, comment)]
+    joined = "\n".join(body)
+    quote = "'" if '"' not in joined and _SINGLE_QUOTES.search(joined) else '"'
     separator = sep or _guess_separator(body, quote, hint)
-    rows = split(body, separator, quote)
+    rows = list(split(body, separator, quote))
     width = _usual_width(rows)
-    first = next((k for k, row in enumerate(rows) if _starts_table(rows, k, width)), 0)
+    first = next((k for k in range(len(rows)) if _starts_table(rows, k, width)), 0)
     mark = decimal or _guess_decimal(rows[first:], separator)
-    names: list[str] = []
     headed = _has_names(rows[first:], mark == ",")
-
+    names: list[str] = []
     if headed:
         names = [cell.strip() for cell in rows[first]]
     elif remarks:
-        words = split([remarks[-1].lstrip()[len(comment) :]], separator, quote)[0]
+        said = remarks[-1].lstrip().removeprefix(comment)
+        (words,) = split([said], separator, quote)
         names = [word.strip() for word in words] if len(words) == width else []
 
     if len(names) == width - 1:
@@ -129,65 +113,44 @@ def guess_dialect(
         names = [f"column {j}" for j in range(width)]
 
     skip = first + headed + bool(declared)
-    return Dialect(encoding, separator, quote, mark, comment, tuple(names), skip, headed)
+    where = skip if headed else None
+    return Dialect(separator, quote, mark, comment, tuple(names), skip, where)
 
 
-def _guess_arff(text: str, encoding: str) -> Dialect | None:
+def _guess_arff(text: str) -> Dialect | None:
     """Weka's format: names in its own header, then plain commas."""
+    if not re.search(r"(?im)^@relation", text[:20_000]):
+        return None
     data = re.search(r"(?im)^@data[ \t]*$", text)
-    if data is None or not re.search(r"(?im)^@relation", text[:20_000]):
+    if data is None:
         return None
 
-    header = [line for line in text[: data.end()].splitlines() if not is_comment(line, "%")]
-    names = re.findall(r"(?im)^@attribute\s+('[^']+'|\"[^\"]+\"|\S+)", text[: data.end()])
+    header = text[: data.end()]
+    names = re.findall(r"(?im)^@attribute\s+('[^']+'|\"[^\"]+\"|\S+)", header)
+    skip = sum(not is_comment(line, "%") for line in header.splitlines())
     plain = tuple(name.strip("'\"") for name in names)
-    if not plain:
-        return None
 
-    return Dialect(encoding, ",", "'", ".", "%", plain, len(header), True, form="ARFF")
+    return Dialect(",", "'", ".", "%", plain, skip, 0) if plain else None
 
 
 def is_comment(line: str, mark: str) -> bool:
     """Whether a line is a comment; a mark that stands alone in its field is a name."""
     start = line.lstrip()
-    return start.startswith(mark) and start[len(mark) : len(mark) + 1] not in (",", ";", "\t", "|")
+    alone = start[len(mark) : len(mark) + 1] in (",", ";", "\t", "|")
+    return mark != "" and start.startswith(mark) and not alone
 
 
-def _guess_quote(lines: Sequence[str]) -> str:
-    joined = "\n".join(lines)
-    if '"' in joined:
-        return '"'
-
-    single = re.search(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)", joined)
-    return "'" if single else '"'
-
-
-def split(lines: Sequence[str], separator: str, quote: str) -> list[list[str]]:
-    """Split lines into fields; empty lines give none."""
-    quoted = any(quote in line for line in lines)
+def split(lines: Iterable[str], separator: str, quote: str) -> Any:
+    """A reader of the fields of each line; empty lines have none."""
     if separator == BLANKS:
-        word = re.compile(rf"{quote}[^{quote}]*{quote}|\S+")
-        return [
-            [cell.strip(quote) for cell in word.findall(line)] if quoted else line.split()
-            for line in lines
-        ]
+        lines = (" ".join(line.split()) for line in lines)
 
-    if quoted:
-        try:
-            reader = csv.reader(
-                [f"{line}\n" for line in lines],
-                delimiter=separator, quotechar=quote, skipinitialspace=True,
-            )  # fmt: skip
-            return list(reader)
-        except csv.Error:
-            pass
-
-    return [line.split(separator) if line.strip() else [] for line in lines]
+    plain = (line if line.strip() else "" for line in lines)
+    return csv.reader(plain, delimiter=separator, quotechar=quote, skipinitialspace=True)
 
 
-def _usual_width(rows: Sequence[Sequence[str]]) -> int:
-    counts = Counter(len(row) for row in rows if row)
-    return max(counts, key=lambda width: (counts[width], width), default=1)
+def _usual_width(rows: Iterable[Sequence[str]]) -> int:
+    return max(multimode(len(row) for row in rows if row), default=1)
 
 
 def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
@@ -201,8 +164,7 @@ def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
 
         equal = sum(len(row) == width for row in rows) / len(rows)
         # The separator of the file's ending wins against one that fits equally well.
-        if separator == hint:
-            equal += 0.01
+        equal += 0.01 * (separator == hint)
         if equal > score + 1e-9:
             best = separator
             score = equal
@@ -220,41 +182,35 @@ def _starts_table(rows: Sequence[Sequence[str]], k: int, width: int) -> bool:
 
 
 def _guess_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
-    if separator == ",":
-        return "."
-
     cells = [cell.strip() for row in rows for cell in row]
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
     grouped = all(_THOUSANDS.fullmatch(cell) for cell in commas)
 
-    return "," if commas and not points and not grouped else "."
+    return "," if separator != "," and commas and not points and not grouped else "."
 
 
 def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
-    def is_number(cell: str) -> bool:
-        return number(cell, comma=comma) is not None
-
-    if len(rows) < 2:
-        return bool(rows) and not any(is_number(cell) for cell in rows[0])
-
-    first = [cell.strip() for cell in rows[0]]
-    below = [[cell.strip() for cell in row] for row in rows[1:] if row]
-    if below and len(first) == len(below[0]) - 1:
+    """Whether the first row has names."""
+    first, *others = [[cell.strip() for cell in row] for row in rows if row] or [[]]
+    numbers = [value for cell in first if (value := number(cell, comma=comma)) is not None]
+    if not others:
+        return bool(first) and not numbers
+    if len(first) == len(others[0]) - 1:
         return True
 
     for j, cell in enumerate(first):
-        filled = [row[j] for row in below if len(row) > j and row[j] not in MISSING]
+        filled = [row[j] for row in others if len(row) > j and row[j] not in MISSING]
+        numeric = sum(number(other, comma=comma) is not None for other in filled)
+        is_word = cell not in MISSING and number(cell, comma=comma) is None
         # Eight of ten: a few words for missing values may stand among the numbers.
-        numeric = sum(is_number(other) for other in filled) > 0.8 * len(filled)
-        if filled and numeric and cell not in MISSING and not is_number(cell):
+        if is_word and numeric > 0.8 * len(filled):
             return True
 
-    numbers = [value for cell in first if (value := number(cell, comma=comma)) is not None]
     # Years are names too: 1990, 1991, 1992 beside a word.
     years = len(numbers) > 2 and all(b - a == 1 for a, b in pairwise(numbers))
     if numbers and not (years and len(numbers) < len(first)):
         return False
 
-    words = [j for j, cell in enumerate(first) if cell and not is_number(cell)]
-    return not any(first[j] in {row[j] for row in below if len(row) > j} for j in words)
+    words = [j for j, cell in enumerate(first) if cell and number(cell, comma=comma) is None]
+    return not any(first[j] in {row[j] for row in others if len(row) > j} for j in words)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, ParamSpec, TypeVar
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, whole
+from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, overflow_allowed, whole
 from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.tables.finding import Finding
-from ravine.tables.libsvm import looks_like_libsvm, read_libsvm
-from ravine.tables.limits import Limits
-from ravine.tables.numpy_files import read_npy, read_npz
+from ravine.tables.array_files import (
+    load_sklearn,
+    looks_like_libsvm,
+    read_libsvm,
+    read_npy,
+    read_npz,
+)
 from ravine.tables.record_files import (
     FEATHER,
     PARQUET,
@@ -27,36 +28,19 @@ from ravine.tables.record_files import (
     read_arrow,
     read_json,
 )
-from ravine.tables.source import Source, broken, find_source
-from ravine.tables.table import Table
+from ravine.tables.source import Limits, Source, broken, find_source
+from ravine.tables.table import Finding, Table
 from ravine.tables.text_files import read_text
-from ravine.tables.tidy import Missing, Options, make_table
+from ravine.tables.tidy import Options, make_table
 
 NAMED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 """Data sets that ship with scikit-learn."""
 _ENDINGS = {".npz": "NPZ", ".npy": "NPY", ".parquet": "Parquet", ".pq": "Parquet",
             ".feather": "Feather", ".arrow": "Feather"}  # fmt: skip
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_MISSING = ("drop-rows", "fill", "refuse")
 
 
-def _quiet(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Suppress the warnings of NumPy and pandas; refuse what does not fit into the memory."""
-
-    @functools.wraps(function)
-    def quiet(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                return function(*args, **kwargs)
-            except MemoryError:
-                remedy = "read a part of it, or use a machine with more memory"
-                raise Refusal("DATA", "small enough for the memory", "more", remedy) from None
-
-    return quiet
-
-
-@_quiet
+@overflow_allowed
 def read_table(
     source: str | Path | bytes | IO[bytes],
     *,
@@ -118,31 +102,28 @@ def read_table(
     left_out = (drop,) if isinstance(drop, str | int) else drop
     if not isinstance(left_out, list | tuple):
         raise WrongType("drop", "a list of columns", kind_in_words(drop), "e.g. ['a', 'b']")
-
-    options = _options(
-        target, left_out, weights, missing, levels,
-        Limits.of(max_rows=max_rows, max_columns=max_columns, max_classes=max_classes,
-                  max_bytes=max_bytes),
-    )  # fmt: skip
     if sep is not None and (len(sep) != 1 or sep in "\r\n\"'"):
         raise Refusal("sep", "one character", repr(sep), "e.g. ';', or ' ' for any blanks")
     if decimal not in (None, ".", ","):
         raise Refusal("decimal", "a point or a comma", repr(decimal), "e.g. ','")
 
+    limits = Limits.of(
+        max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes
+    )
+    options = _options(target, left_out, weights, missing, levels, limits)
     if not isinstance(source, str | Path):
         content = source if isinstance(source, bytes) else source.read()
         label = Path(str(getattr(source, "name", "data"))).name
-        file = find_source(content, options.limits, label)
+        file = find_source(content, limits, label)
+    elif Path(source).is_symlink() or Path(source).exists():
+        file = find_source(Path(source), limits, Path(source).name)
+    elif str(source) in NAMED:
+        data = getattr(load_sklearn(), f"load_{source}")()
+        y = pd.Series(data.target, name="target")
+        return _of_arrays(data.data, y, options, str(source), [str(c) for c in data.feature_names])
     else:
-        path = Path(source)
-        if not path.exists() and not path.is_symlink():
-            if str(source) in NAMED:
-                return _named(str(source), options)
-
-            rule = f"a file or one of {', '.join(NAMED)}"
-            raise Refusal("DATA", rule, f"{str(source)!r:.80}", "check the name")
-
-        file = find_source(path, options.limits, path.name)
+        rule = f"a file or one of {', '.join(NAMED)}"
+        raise Refusal("DATA", rule, f"{str(source)!r:.80}", "check the name")
 
     return _read(file, options, sep=sep, encoding=encoding, decimal=decimal)
 
@@ -150,81 +131,55 @@ def read_table(
 def _options(
     target: Any, drop: Sequence[str | int], weights: Any, missing: str, levels: int, limits: Limits
 ) -> Options:
-    try:
-        chosen = Missing(missing)
-    except ValueError:
-        rule = f"one of {', '.join(Missing)}"
-        raise Refusal("missing", rule, repr(missing), "choose one") from None
+    if missing not in _MISSING:
+        raise Refusal("missing", f"one of {', '.join(_MISSING)}", repr(missing), "choose one")
 
     count = whole("levels", levels, 2, remedy="give a count, e.g. 20")
-    return Options(target, tuple(drop), weights, chosen, count, limits)
+    return Options(target, tuple(drop), weights, missing, count, limits)
 
 
 def _read(file: Source, options: Options, **text: str | None) -> Table:
     """Read a file by the reader for its first bytes."""
-    limits, name = options.limits, file.label
-    if file.packing == "npz" or file.head.startswith(b"\x93NUMPY"):
-        X, y, target = (read_npz if file.packing == "npz" else read_npy)(file, limits)
-        if y is not None:
-            return _with_target(X, y, options, name, target, "NPZ")
-
-        columns = X.dtype.names or [f"column {j}" for j in range(X.shape[1])]
-        return make_table(_array_frame(X, columns), options, name=name)
+    name = file.label
+    if file.packing == "npz":
+        return _with_target(*read_npz(file), options, name, "NPZ")
+    if file.head.startswith(b"\x93NUMPY"):
+        return _with_target(*read_npy(file), options, name, "NPY")
     if file.head.startswith((PARQUET, FEATHER)):
-        frame, levels = read_arrow(file, limits)
-        return make_table(frame, options, name=name, levels=levels)
+        return make_table(read_arrow(file), options, name=name)
 
     kind = _ENDINGS.get(Path(file.name).suffix.lower())
     if kind is not None:
         raise broken(file.name, kind, "it begins differently")
     if looks_like_json(file.head):
-        return make_table(read_json(file, limits), options, name=name)
+        return make_table(read_json(file), options, name=name)
     if looks_like_libsvm(file.head) and text["sep"] is None:
-        X, y = read_libsvm(file, limits)
-        names = [f"x{j + 1}" for j in range(X.shape[1])]
-        return _with_target(X, y, options, name, "target", "LIBSVM", names)
+        return _with_target(*read_libsvm(file), options, name, "LIBSVM")
 
-    frame, comma, notes = read_text(file, limits, **text)
+    frame, comma, notes = read_text(file, **text)
     return make_table(frame, options, name=name, comma=comma, findings=notes)
 
 
 def _with_target(
-    X: Any,
-    y: npt.NDArray[Any],
-    options: Options,
-    name: str,
-    target: str,
-    kind: str,
-    columns: Sequence[str] | None = None,
+    X: Any, y: npt.NDArray[Any] | None, target: str, options: Options, name: str, kind: str
 ) -> Table:
-    """A table of a file that holds the target apart."""
-    for option, given in (("target", options.target), ("weights", options.weights)):
-        if given is not None:
-            remedy = (
-                f"the file itself says that it is {target}" if option == "target" else "use CSV"
-            )
-            raise Refusal(option, f"left out for {kind} files", in_words(given), remedy)
+    """A table of a file of arrays, which may hold the target apart."""
+    if y is None:
+        names = X.dtype.names or [f"column {j}" for j in range(X.shape[1])]
+        return make_table(_array_frame(X, names), options, name=name)
+    if options.target is not None:
+        value = in_words(options.target)
+        remedy = f"the file itself says that it is {target}"
+        raise Refusal("target", f"left out for {kind} files", value, remedy)
+    if options.weights is not None:
+        value = in_words(options.weights)
+        raise Refusal("weights", f"left out for {kind} files", value, "use CSV")
 
-    rows = X.shape[0] if X.ndim else 0
-    return _of_arrays(X, _values(y, target, rows), options, name=name, columns=columns)
-
-
-def _named(name: str, options: Options) -> Table:
-    try:
-        import sklearn.datasets as datasets
-    except ImportError:
-        raise ImportError(
-            "this data needs scikit-learn, which is not installed: pip install 'ravine[data]'"
-        ) from None
-
-    data = getattr(datasets, f"load_{name}")()
-    columns = [str(c) for c in data.feature_names]
-    X = np.asarray(data.data, dtype=np.float64)
-    y = pd.Series(data.target, name="target")
-    return _of_arrays(X, y, options, name=name, columns=columns)
+    columns = [f"x{j + 1}" for j in range(X.shape[1])] if kind == "LIBSVM" else None
+    return _of_arrays(X, _values(y, target, X.shape[:1]), options, name, columns)
 
 
-@_quiet
+@overflow_allowed
 def as_table(
     X: Any,
     y: Any = None,
@@ -283,31 +238,28 @@ def as_table(
     limits = Limits.of(
         max_rows=max_rows, max_columns=max_columns, max_classes=max_classes, max_bytes=max_bytes
     )
-    by_name = isinstance(y, str | int)
-    weighted_by_name = isinstance(weights, str | int)
-    options = _options(
-        y if by_name else None, drop, weights if weighted_by_name else None, missing, levels, limits
-    )
+    target = y if isinstance(y, str | int) else None
+    weighted_by = weights if isinstance(weights, str | int) else None
+    options = _options(target, drop, weighted_by, missing, levels, limits)
     is_frame = hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_records")
-    if not is_frame and (y is None or by_name):
+    if not is_frame and (y is None or target is not None):
         raise Refusal("y", "given with an array", repr(y), "pass the target, one for each row")
 
-    frame, declared = _frame_of(X) if is_frame else (X, None)
-    data = frame if is_frame or is_sparse(X) else _array(X)
-    rows = data.shape[0] if data.ndim else 0
-    goal = None if by_name or y is None else _values(y, "y", rows)
-    weight = None if weighted_by_name or weights is None else _values(weights, "weights", rows)
-    if goal is None or is_frame:
+    data = _frame(X) if is_frame else X if is_sparse(X) else _array(X)
+    rows = data.shape[:1]
+    goal = None if y is None or target is not None else _values(y, "y", rows)
+    weight = None if weights is None or weighted_by else _values(weights, "weights", rows)
+    if is_frame:
         limits.check_shape(*data.shape)
-        return make_table(data, options, name=name, y=goal, weights=weight, levels=declared)
+        return make_table(data, options, name=name, y=goal, weights=weight)
 
-    return _of_arrays(data, goal, options, name=name, columns=columns, weights=weight)
+    return _of_arrays(data, goal, options, name, columns, weight)
 
 
-def _frame_of(X: Any) -> tuple[pd.DataFrame, set[str] | None]:
-    """A frame of any library as a pandas frame, and the columns declared to be levels."""
+def _frame(X: Any) -> pd.DataFrame:
+    """A frame of any library as a pandas frame."""
     if isinstance(X, pd.DataFrame):
-        return X, None
+        return X
 
     import pyarrow as pa
 
@@ -323,13 +275,11 @@ def _array(values: Any) -> npt.NDArray[Any]:
         raise WrongType("X", "a table with rows of one length", value, "correct it") from None
 
 
-def _values(values: Any, name: str, rows: int) -> pd.Series:
-    """A target or weights, of any shape, as a Series with its own name if it has one."""
+def _values(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
+    """A target or weights, of any kind, as a Series with its own name if it has one."""
     if isinstance(values, pd.DataFrame) and values.shape[1] == 1:
         values = values.iloc[:, 0]
-
-    series = values if isinstance(values, pd.Series) else None
-    if series is None:
+    if not isinstance(values, pd.Series):
         array = _array(values.to_pandas() if hasattr(values, "to_pandas") else values)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
@@ -338,23 +288,18 @@ def _values(values: Any, name: str, rows: int) -> pd.Series:
             one_hot = ((array == 0) | (array == 1)).all() and (array.sum(axis=1) == 1).all()
             array = array.argmax(axis=1) if one_hot else array
 
-        if array.shape != (rows,):
-            value = f"an array of shape {array.shape}"
-            raise Refusal(name, f"of shape ({rows},)", value, "one value for each row")
+        values = pd.Series(array) if array.ndim == 1 else array
+    if values.shape != shape:
+        value = f"an array of shape {values.shape}"
+        raise Refusal(name, f"of shape {shape}", value, "one value for each row")
 
-        series = pd.Series(array)
-    elif len(series) != rows:
-        value = f"a series of length {len(series)}"
-        raise Refusal(name, f"of shape ({rows},)", value, "one value for each row")
-
-    return series.rename(name if series.name is None else series.name)
+    return values.rename(name if values.name is None else values.name)
 
 
 def _of_arrays(
     X: Any,
     y: pd.Series,
     options: Options,
-    *,
     name: str,
     columns: Sequence[str] | None = None,
     weights: pd.Series | None = None,
@@ -367,45 +312,41 @@ def _of_arrays(
         X = X.reshape(len(X), -1)
         notes.append(Finding("shape", f"each row of shape {shape} was flattened"))
 
-    if X.ndim != 2 or 0 in X.shape:
+    if X.ndim != 2 or X.shape[1] == 0 or X.shape[0] < 2:
         value = f"an array of shape {X.shape}"
-        raise Refusal("X", "a table with rows and columns", value, "one row for each sample")
-    if X.shape[0] < 2:
-        raise Refusal("X", "two rows or more", X.shape[0], "one row is not enough")
+        raise Refusal("X", "a table with two rows or more", value, "one row for each sample")
 
-    names = tuple(columns) if columns else tuple(f"x{j}" for j in range(X.shape[1]))
+    names = tuple(columns or (f"x{j}" for j in range(X.shape[1])))
     if len(names) != X.shape[1]:
         raise Refusal("columns", f"{X.shape[1]} names", len(names), "one for each column of X")
 
     options.limits.check_shape(0, X.shape[1])
     entries = X.data if is_sparse(X) else X
-    finite = entries.dtype.kind in "iub" or (entries.dtype.kind == "f" and _all_finite(entries))
+    # The sum shows most bad values without an array as large as the data.
+    finite = entries.dtype.kind in "iubf" and (
+        np.isfinite(entries.sum()) or np.isfinite(entries).all()
+    )
     if not is_sparse(X) and (not finite or options.drop):
         frame = _array_frame(X, names)
         return make_table(frame, options, name=name, y=y, weights=weights, findings=notes)
 
     # The rules for target and weights are those of columns; one column stands for all of X.
-    data = X.tocsr().astype(np.float64, copy=False) if is_sparse(X) else X
     marker = np.arange(float(X.shape[0]))
-    if not finite:
-        bad = np.flatnonzero(~np.isfinite(data.data))
-        marker[np.searchsorted(data.indptr, bad, side="right") - 1] = np.nan
-        if options.missing is Missing.FILL:
+    if is_sparse(X):
+        X = X.tocsr().astype(np.float64, copy=False)
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        marker[np.searchsorted(X.indptr, bad, side="right") - 1] = np.nan
+        if bad.size and options.missing == "fill":
             remedy = "fill them in: what is not stored is zero"
             raise Refusal("X", "finite", "values that are not", remedy)
 
     frame = pd.DataFrame({"row": marker})
     small = make_table(frame, options, name=name, y=y, weights=weights, findings=notes)
-    data = data if small.rows is None else data[small.rows]
+    data = X if small.rows is None else X[small.rows]
     if not is_sparse(data):
         data = np.ascontiguousarray(data, dtype=np.float64)
 
     return replace(small, X=data, columns=names)
-
-
-def _all_finite(values: npt.NDArray[Any]) -> bool:
-    # The sum shows most bad values without an array as large as the data.
-    return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
 
 
 def _array_frame(array: npt.NDArray[Any], names: Sequence[str]) -> pd.DataFrame:
@@ -413,6 +354,4 @@ def _array_frame(array: npt.NDArray[Any], names: Sequence[str]) -> pd.DataFrame:
     if array.dtype.names:
         return pd.DataFrame({name: array[name] for name in names})
 
-    frame = pd.DataFrame(array)
-    frame.columns = list(names)
-    return frame
+    return pd.DataFrame(array).set_axis(list(names), axis=1)

@@ -1,7 +1,8 @@
-"""A table of numbers with a target."""
+"""A table of numbers with a target, and what the user should know about it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +10,42 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.tables.finding import Finding
-from ravine.tables.limits import Limits
+from ravine.tables.source import Limits
 from ravine.values import Value
+
+_SHOWN = 5
+"""Names that a message lists before it counts the others: more do not fit on a line."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the data that the user should know.
+
+    Attributes
+    ----------
+    kind
+        One word: ``"scale"``, ``"constant"``, ``"duplicate"``, ``"encoded"``, ``"singular"``, ...
+    message
+        What was found, in words.
+    remedy
+        What to do about it; empty when nothing has to be done.
+    columns
+        Names of the columns it is about.
+    """
+
+    kind: str
+    message: str
+    remedy: str = ""
+    columns: tuple[str, ...] = ()
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name columns in a sentence: ``column 'a'``, or ``columns 'a', 'b' and 7 more``."""
+    shown = ", ".join(f"{name!r:.40}" for name in names[:_SHOWN])
+    if len(names) > _SHOWN:
+        shown += f" and {len(names) - _SHOWN} more"
+
+    return f"column {shown}" if len(names) == 1 else f"columns {shown}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

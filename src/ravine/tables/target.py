@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from pandas.api import types
 
 from ravine.arguments import Refusal, in_words
-from ravine.tables.columns import Column, ColumnKind, is_row_number, names_rows
-from ravine.tables.finding import Finding
+from ravine.tables.columns import counts, is_number, is_row_number, is_text, names_rows
+from ravine.tables.table import Finding
 
 _PLAIN_NAMES = ("target", "y", "label", "labels", "class")
 """Names that can mean nothing else."""
@@ -85,66 +87,56 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
     return TargetKind.NUMBERS
 
 
-def pick(names: Sequence[str], wanted: str | int, option: str) -> int:
-    """The position of the column with a name, or with a number counted from 0 or backwards."""
+def pick(names: Sequence[str], wanted: str | int, option: str) -> str:
+    """The column with a name, or with a number counted from 0 or backwards."""
     text = str(wanted)
+    same = [name for name in names if name.lower() == text.lower()]
     if text in names:
-        return names.index(text)
-
-    folded = [name.lower() for name in names]
-    if folded.count(text.lower()) == 1:
-        return folded.index(text.lower())
+        return text
+    if len(same) == 1:
+        return same[0]
     if text.lstrip("-").isdigit() and -len(names) <= int(text) < len(names):
-        return int(text) % len(names)
+        return names[int(text)]
 
     shown = ", ".join(f"{name:.40}" for name in names[:8]) + (", ..." if len(names) > 8 else "")
     raise Refusal(option, f"one of the columns {shown}", in_words(wanted), "choose one")
 
 
-def infer_target(
-    columns: Sequence[Column], taken: set[int], most_classes: int
-) -> tuple[int, Finding]:
+def infer_target(columns: Mapping[str, pd.Series], most_classes: int) -> tuple[str, Finding]:
     """The target if none was given: a column with a common name, else the last that can be one."""
-    free = [k for k in range(len(columns)) if k not in taken]
-    if not free:
-        raise Refusal("DATA", "two columns or more", len(columns), "a target is needed")
+    if not columns:
+        raise Refusal("DATA", "two columns or more", 1, "a target is needed")
 
-    # If no column can be a target, the last one is taken, and checked later.
-    possible = [k for k in free if _can_be_target(columns[k], k, most_classes)] or free[-1:]
-    folded = {columns[k].name.strip().lower(): k for k in reversed(free)}
+    names = list(columns)
+    folded = {name.strip().lower(): name for name in reversed(names)}
     if {"x", "y", "z"} <= folded.keys():
         # Here y is a coordinate.
         del folded["y"]
 
-    for name in NAMES:
-        # What is called a target is meant, whatever is wrong with it: that is said later.
-        if name in folded and (folded[name] in possible or name in _PLAIN_NAMES):
-            return folded[name], _finding(columns[folded[name]].name, "guessed from its name")
+    # If no column can be a target, the last one is taken, and checked later.
+    likely = [
+        name
+        for k, (name, column) in enumerate(columns.items())
+        if _can_be_target(name, column, k, most_classes)
+    ] or names[-1:]
+    # What is called a target is meant, whatever is wrong with it: that is said later.
+    meant = [folded[x] for x in NAMES if x in folded and (x in _PLAIN_NAMES or folded[x] in likely)]
+    if meant:
+        target, why = meant[0], "guessed from its name"
+    else:
+        target = ([name for name in likely if name.strip().lower() not in _ASIDE] or likely)[-1]
+        why = "the last column" if target == names[-1] else "the last column that can be one"
 
-    meant = [k for k in possible if columns[k].name.strip().lower() not in _ASIDE] or possible
-    last = meant[-1] == free[-1]
-    why = "the last column" if last else "the last column that can be one"
-
-    return meant[-1], _finding(columns[meant[-1]].name, why)
+    what = f"the target is {target!r:.60} ({why})"
+    return target, Finding("target", what, "use --target to change it", (target,))
 
 
-def _finding(name: str, why: str) -> Finding:
-    return Finding(
-        "target", f"the target is {name!r:.60} ({why})", "use --target to change it", (name,)
-    )
-
-
-def _can_be_target(column: Column, position: int, most_classes: int) -> bool:
-    if column.kind in (ColumnKind.NESTED, ColumnKind.DATES):
+def _can_be_target(name: str, column: pd.Series, position: int, most_classes: int) -> bool:
+    if not (is_text(column) or is_number(column) or types.is_bool_dtype(column.dtype)):
         return False
-
-    missing = column.missing
-    if missing.sum() > 0.5 * column.rows:
+    if column.isna().mean() > 0.5 or names_rows(column) or is_row_number(name, column, position):
         return False
-    if column.is_text:
-        used = np.count_nonzero(column.counts)
-        return bool(2 <= used <= most_classes) and not names_rows(column)
+    if is_text(column):
+        return bool(2 <= np.count_nonzero(counts(column)) <= most_classes)
 
-    present = column.values[~missing]
-    varied = present.size > 0 and (present != present[0]).any()
-    return bool(varied) and not is_row_number(column, position)
+    return bool(column.min() < column.max())

@@ -1,37 +1,45 @@
-"""From columns to a table of numbers and a target."""
+"""From a frame to a table of numbers and a target."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.tables.columns import Column, ColumnKind, is_row_number, names_rows, read_column
-from ravine.tables.finding import Finding, listed
-from ravine.tables.limits import Limits
-from ravine.tables.table import Table
+from ravine.tables.columns import (
+    counts,
+    is_nested,
+    is_number,
+    is_row_number,
+    is_text,
+    names_rows,
+    plain,
+    read_column,
+)
+from ravine.tables.record_files import TEXTS
+from ravine.tables.source import Limits
+from ravine.tables.table import Finding, Table, listed
 from ravine.tables.target import TargetKind, infer_target, pick, target_kind
 
 OTHER = "other"
 """Name of the group of levels that are too rare for their own column."""
 _MOSTLY_MISSING = 0.5
 """Share of missing values at which a column is left out, and of rows that may be lost."""
-_BLOCK = 4096
-"""Rows that are written at a time: their columns fit into the processor's cache."""
+_REASONS = {
+    "index": "it only numbers the rows",
+    "names": "nearly every row has its own text",
+    "nested": "it holds lists or records",
+    "missing": "more than half of the values are missing",
+    "constant": "all rows have the same value",
+}
+"""Why a column is left out, by the kind of the finding."""
 
-
-class Missing(StrEnum):
-    """What is done with missing values."""
-
-    DROP_ROWS = "drop-rows"
-    FILL = "fill"
-    REFUSE = "refuse"
+Columns: TypeAlias = dict[str, pd.Series]
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Options:
     target, drop, weights
         Columns by name or number.
     missing
-        What is done with missing values.
+        What is done with missing values: "drop-rows", "fill" or "refuse".
     levels
         Levels of a text column that get their own column.
     limits
@@ -55,7 +63,7 @@ class Options:
     target: str | int | None = None
     drop: tuple[str | int, ...] = ()
     weights: str | int | None = None
-    missing: Missing = Missing.DROP_ROWS
+    missing: str = "drop-rows"
     levels: int = 20
     limits: Limits = field(default_factory=Limits)
     tidy: bool = True
@@ -69,68 +77,67 @@ def make_table(
     y: pd.Series | None = None,
     weights: pd.Series | None = None,
     comma: bool = False,
-    levels: set[str] | None = None,
     findings: Sequence[Finding] = (),
 ) -> Table:
     """A table of numbers from a frame; ``y`` and ``weights`` if they are not among its columns.
 
-    ``comma`` for decimal commas in texts. ``levels`` are the columns whose texts are levels even
-    if they spell numbers; all categorical ones if None.
+    ``comma`` for decimal commas in texts.
     """
     notes = list(findings)
+    _check_size(len(frame), frame.shape[1], y is None)
+    undeclared = frame.attrs.get(TEXTS, ())
 
-    def read(series: pd.Series, label: str) -> Column:
-        declared = isinstance(series.dtype, pd.CategoricalDtype)
-        declared = declared and (levels is None or label in levels)
-        column, said = read_column(series, label, comma=comma, levels=declared, codes=options.tidy)
+    def read(series: pd.Series, label: str) -> pd.Series:
+        levels = isinstance(series.dtype, pd.CategoricalDtype) and label not in undeclared
+        column, said = read_column(
+            series.reset_index(drop=True), label, comma=comma, levels=levels, codes=options.tidy
+        )
         notes.extend(said)
         return column
 
-    _check_size(len(frame), frame.shape[1], y is None)
-    names = _distinct([_joined(name) for name in frame.columns])
+    names = _distinct(frame.columns)
     dropped = {pick(names, wanted, "drop") for wanted in options.drop}
-    left = [k for k in range(len(names)) if k not in dropped]
-    columns = [read(frame.iloc[:, k], names[k]) for k in left]
-    target = None if y is None else read(y, str(y.name))
+    columns = {
+        label: read(frame.iloc[:, k], label)
+        for k, label in enumerate(names)
+        if label not in dropped
+    }
+    target, goal = "", None
+    if y is not None:
+        target, goal = str(y.name), read(y, str(y.name))
+
     weight = None if weights is None else read(weights, str(weights.name))
-
-    names = [column.name for column in columns]
-    taken: set[int] = set()
+    names = list(columns)
     if options.weights is not None:
-        taken.add(pick(names, options.weights, "weights"))
-        weight = columns[min(taken)]
+        weight = columns.pop(pick(names, options.weights, "weights"))
+    if goal is None:
+        target = _chosen_target(columns, names, options, notes)
+        goal = columns.pop(target)
 
-    if target is None and options.target is not None:
-        at = pick(names, options.target, "target")
-        if at in taken:
-            value = repr(options.target)
-            raise Refusal("target", "another column than the weights", value, "choose one")
-        target = columns[at]
-        taken.add(at)
-    elif target is None:
-        at, why = infer_target(columns, taken, options.limits.classes)
-        target = columns[at]
-        taken.add(at)
-        notes.append(why)
+    _check_target(target, goal)
+    inputs = _useful(columns, options.tidy, notes)
+    present = goal.notna() if weight is None else goal.notna() & weight.notna()
+    inputs, keep = _complete_rows(inputs, present.to_numpy(), goal, options.missing, notes)
+    rows = None if keep.all() else np.flatnonzero(keep)
+    if rows is not None:
+        inputs = {label: column.iloc[rows] for label, column in inputs.items()}
+        goal = goal.iloc[rows]
+        weight = None if weight is None else weight.iloc[rows]
 
-    inputs = [column for k, column in enumerate(columns) if k not in taken]
-    inputs = _useful(inputs, options.tidy, notes)
-    return _finish(inputs, target, weight, options, name, notes)
+    if len(goal) < 2:
+        rule = "two rows or more without missing values"
+        raise Refusal("DATA", rule, len(goal), "one row is not enough")
+    if options.tidy:
+        inputs = _varying(inputs, notes)
+    if not inputs:
+        why = "; ".join(note.message for note in notes if note.kind in _REASONS)
+        remedy = "a target and at least one other column are needed"
+        raise Refusal("DATA", "a table with a useful column", why or "none", remedy)
 
-
-def _joined(name: Any) -> str:
-    return " ".join(str(part) for part in name) if isinstance(name, tuple) else str(name)
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, repeated ones numbered."""
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        times = seen[name] = seen.get(name, 0) + 1
-        result.append(name if times == 1 else f"{name} ({times})")
-
-    return result
+    values = _target_values(goal, options.limits, notes)
+    checked = None if weight is None else _checked_weights(weight)
+    X, encoded = _encoded(inputs, options, notes)
+    return Table(X, values, encoded, target, name, tuple(notes), checked, rows, options.limits)
 
 
 def _check_size(rows: int, columns: int, with_target: bool) -> None:
@@ -146,227 +153,183 @@ def _check_size(rows: int, columns: int, with_target: bool) -> None:
         raise Refusal("DATA", "two rows or more", rows, "one row is not enough")
 
 
-def _finish(
-    inputs: list[Column],
-    target: Column,
-    weight: Column | None,
-    options: Options,
-    name: str,
-    notes: list[Finding],
-) -> Table:
-    """Leave out what is missing, encode, write."""
-    _check_target(target)
-    if not inputs:
-        raise _nothing_left(notes)
-
-    needed = [column.missing for column in (target, weight) if column is not None]
-    inputs, keep = _complete_rows(inputs, np.any(needed, axis=0), options.missing, target, notes)
-    if keep is not None:
-        target = target.take(keep)
-        weight = None if weight is None else weight.take(keep)
-
-    if target.rows < 2:
-        rule = "two rows or more without missing values"
-        raise Refusal("DATA", rule, target.rows, "one row is not enough")
-    if options.tidy:
-        inputs = _varying(inputs, notes)
-    if not inputs:
-        raise _nothing_left(notes)
-
-    y = _target_values(target, options.limits, notes)
-    X, names = _written(inputs, options, notes)
-    return Table(
-        X, y, names, target.name, name, tuple(notes),
-        weights=None if weight is None else _checked_weights(weight),
-        rows=None if keep is None else np.flatnonzero(keep), limits=options.limits,
-    )  # fmt: skip
+def _distinct(names: Sequence[Any]) -> list[str]:
+    """The names as texts, repeated ones numbered."""
+    texts = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in names]
+    times = pd.Series(texts, dtype=object).groupby(texts).cumcount() + 1
+    return [text if n == 1 else f"{text} ({n})" for text, n in zip(texts, times, strict=True)]
 
 
-def _useful(columns: list[Column], tidy: bool, notes: list[Finding]) -> list[Column]:
-    """The columns that carry information: no row numbers, names, lists or mostly empty ones."""
-    reasons: dict[str, list[str]] = {"index": [], "names": [], "nested": [], "missing": []}
-    kept: list[Column] = []
-    for k, column in enumerate(columns):
-        if column.kind is ColumnKind.NESTED:
-            reasons["nested"].append(column.name)
-        elif column.is_text and names_rows(column):
-            reasons["names"].append(column.name)
-        elif tidy and is_row_number(column, k):
-            reasons["index"].append(column.name)
-        # The sum shows that no number is missing, without an array of marks.
-        elif (column.is_text or np.isnan(column.values.sum())) and (
-            np.count_nonzero(column.missing) > _MOSTLY_MISSING * column.rows
-        ):
-            reasons["missing"].append(column.name)
-        else:
-            kept.append(column)
+def _chosen_target(
+    columns: Columns, names: Sequence[str], options: Options, notes: list[Finding]
+) -> str:
+    """The name of the target: the one that was given, or the likeliest."""
+    if options.target is None:
+        target, why = infer_target(columns, options.limits.classes)
+        notes.append(why)
+        return target
+
+    target = pick(names, options.target, "target")
+    if target not in columns:
+        value = repr(options.target)
+        raise Refusal("target", "another column than the weights", value, "choose one")
+
+    return target
+
+
+def _check_target(name: str, target: pd.Series) -> None:
+    value = ""
+    if is_nested(target):
+        value = "lists or records"
+    elif names_rows(target):
+        value = f"{np.count_nonzero(counts(target))} different texts in {len(target)} rows"
+    elif target.isna().all():
+        value = "no value at all"
+    if value:
+        remedy = "choose another with --target"
+        raise Refusal(f"target {name!r:.60}", "numbers or a few labels", value, remedy)
+
+
+def _useful(columns: Columns, tidy: bool, notes: list[Finding]) -> Columns:
+    """The columns that carry information, as numbers or texts."""
+    reasons: dict[str, list[str]] = {kind: [] for kind in _REASONS}
+    for k, (name, column) in enumerate(columns.items()):
+        if is_nested(column):
+            reasons["nested"].append(name)
+        elif names_rows(column):
+            reasons["names"].append(name)
+        elif tidy and is_row_number(name, column, k):
+            reasons["index"].append(name)
+        elif column.isna().mean() > _MOSTLY_MISSING:
+            reasons["missing"].append(name)
 
     numbering = reasons["index"]
-    if not kept and numbering:
+    if numbering and sum(map(len, reasons.values())) == len(columns):
         # A series of one variable: its row numbers are the time.
-        kept = [column for column in columns if column.name in numbering]
         what = f"{listed(numbering)}: kept, because no other column is left"
         notes.append(Finding("index", f"{what}; it only numbers the rows", "", tuple(numbering)))
         reasons["index"] = []
 
-    for kind, why in (
-        ("index", "it only numbers the rows"),
-        ("names", "nearly every row has its own text"),
-        ("nested", "it holds lists or records"),
-        ("missing", "more than half of the values are missing"),
-    ):
-        if reasons[kind]:
-            what = f"{listed(reasons[kind])}: left out, because {why}"
-            notes.append(Finding(kind, what, "", tuple(reasons[kind])))
+    for kind, names in reasons.items():
+        columns = _leave_out(columns, names, kind, notes)
 
-    return kept
+    return {
+        name: column if is_text(column) else pd.Series(plain(column), copy=False)
+        for name, column in columns.items()
+    }
+
+
+def _varying(columns: Columns, notes: list[Finding]) -> Columns:
+    """The columns that vary, and the first column of ones, which serves as an intercept."""
+    fixed = [name for name, column in columns.items() if not _varies(column)]
+    ones = [name for name in fixed if columns[name].iloc[0] == 1.0]
+    return _leave_out(columns, [name for name in fixed if name not in ones[:1]], "constant", notes)
+
+
+def _leave_out(columns: Columns, names: list[str], kind: str, notes: list[Finding]) -> Columns:
+    if names:
+        what = f"{listed(names)}: left out, because {_REASONS[kind]}"
+        notes.append(Finding(kind, what, "", tuple(names)))
+
+    return {name: column for name, column in columns.items() if name not in names}
 
 
 def _complete_rows(
-    columns: list[Column],
-    absent: npt.NDArray[np.bool_],
-    missing: Missing,
-    target: Column,
+    columns: Columns,
+    keep: npt.NDArray[np.bool_],
+    target: pd.Series,
+    missing: str,
     notes: list[Finding],
-) -> tuple[list[Column], npt.NDArray[np.bool_] | None]:
-    """The columns without missing values, and which rows were kept (None: all).
+) -> tuple[Columns, npt.NDArray[np.bool_]]:
+    """Fill missing values or choose columns and rows without; ``keep`` are the rows with a target.
 
-    Rows without target or weight (``absent``) are always left out. With ``drop-rows``, so are
-    those with any missing value; if that would cost more than half of the rows, or leave a single
-    value of the target, the columns with the most missing values are left out first.
+    With ``drop-rows``, rows with any missing value are left out; if that would cost more than half
+    of the rows, or leave a single value of the target, the columns with the most missing values
+    are left out first.
     """
-    keep = ~absent
-    marks = {column.name: column.missing for column in columns}
-    marks = {name: mark for name, mark in marks.items() if mark.any()}
-    if missing is Missing.REFUSE and marks:
-        name, mark = next(iter(marks.items()))
-        value = f"{mark.sum()} missing, the first in row {mark.argmax()}"
+    gaps = {name: column.isna().to_numpy() for name, column in columns.items()}
+    gaps = {name: gap for name, gap in gaps.items() if gap.any()}
+    if missing == "refuse" and gaps:
+        name, gap = next(iter(gaps.items()))
+        value = f"{gap.sum()} missing, the first in row {gap.argmax()}"
         remedy = "fill them in, or use --missing drop-rows or fill"
         raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
 
-    if missing is Missing.FILL and marks:
-        columns = [_filled(column, marks.get(column.name)) for column in columns]
-        count = sum(int(mark.sum()) for mark in marks.values())
-        what = f"{listed(tuple(marks))}: {count} missing values were replaced by the median"
-        notes.append(Finding("imputed", f"{what} or the most frequent text", "", tuple(marks)))
-        marks = {}
+    if missing == "fill" and gaps:
+        columns = {n: _filled(column) if n in gaps else column for n, column in columns.items()}
+        count = sum(int(gap.sum()) for gap in gaps.values())
+        what = f"{listed(tuple(gaps))}: {count} missing values were replaced by the median"
+        notes.append(Finding("imputed", f"{what} or the most frequent text", "", tuple(gaps)))
+        gaps = {}
 
     dropped: list[str] = []
-    while marks:
-        left = keep & ~np.any(list(marks.values()), axis=0)
-        enough = np.count_nonzero(left) >= (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
-        if enough and _varies(target.plain[left]):
-            keep = left
+    enough = (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
+    whole = keep
+    while gaps:
+        whole = keep & ~np.any(list(gaps.values()), axis=0)
+        if np.count_nonzero(whole) >= enough and _varies(target[whole]):
             break
 
-        worst = max(marks, key=lambda name: int(marks[name].sum()))
-        del marks[worst]
-        dropped.append(worst)
+        dropped.append(max(gaps, key=lambda name: np.count_nonzero(gaps[name])))
+        del gaps[dropped[-1]]
+        whole = keep
 
     if dropped:
         what = f"{listed(dropped)}: left out, because its missing values would cost too many rows"
         notes.append(Finding("missing", what, "--missing fill keeps them", tuple(dropped)))
-        columns = [column for column in columns if column.name not in dropped]
+    if not whole.all():
+        where = listed(tuple(gaps)) if gaps else "the target or the weights"
+        lost = np.count_nonzero(~whole)
+        what = f"{lost} of {len(whole)} rows were left out because of missing values in {where}"
+        remedy = "--missing fill keeps them" if gaps else ""
+        notes.append(Finding("missing", what, remedy, tuple(gaps)))
 
-    if keep.all():
-        return columns, None
-
-    where = listed(tuple(marks)) if marks else "the target or the weights"
-    lost = len(keep) - np.count_nonzero(keep)
-    what = f"{lost} of {len(keep)} rows were left out because of missing values in {where}"
-    remedy = "--missing fill keeps them" if marks else ""
-    notes.append(Finding("missing", what, remedy, tuple(marks)))
-
-    return [column.take(keep) for column in columns], keep
+    return {name: column for name, column in columns.items() if name not in dropped}, whole
 
 
-def _varies(values: npt.NDArray[Any]) -> bool:
-    # Most columns show in their first rows that they vary.
-    return any((part != part[:1]).any() for part in (values[:100], values))
+def _varies(column: pd.Series) -> bool:
+    """Whether a column without missing values has two different ones."""
+    values = plain(column)
+    return bool(values.size and values.min() < values.max())
 
 
-def _filled(column: Column, mark: npt.NDArray[np.bool_] | None) -> Column:
+def _filled(column: pd.Series) -> pd.Series:
     """The median for missing numbers, the most frequent text for missing texts."""
-    if mark is None:
-        return column
-    if not column.is_text:
-        return replace(column, values=np.where(mark, np.nanmedian(column.values), column.values))
+    if is_text(column):
+        return column.fillna(column.cat.categories[counts(column).argmax()])
 
-    codes = np.where(mark, column.counts.argmax(), column.plain)
-    return replace(
-        column, values=pd.Categorical.from_codes(codes, categories=column.values.categories)
-    )
+    return column.fillna(column.median())
 
 
-def _varying(columns: list[Column], notes: list[Finding]) -> list[Column]:
-    """The columns that vary, and the first column of ones, which serves as an intercept."""
-    fixed = {column.name for column in columns if not _varies(column.plain)}
-    ones = [
-        column.name
-        for column in columns
-        if column.name in fixed and not column.is_text and column.values[0] == 1.0
-    ]
-    fixed -= set(ones[:1])
-    if fixed:
-        names = tuple(column.name for column in columns if column.name in fixed)
-        what = f"{listed(names)}: left out, because all rows have the same value"
-        notes.append(Finding("constant", what, "", names))
+def _target_values(target: pd.Series, limits: Limits, notes: list[Finding]) -> npt.NDArray[Any]:
+    values = plain(target)
+    if not _varies(target):
+        value = f"{target.tolist()[0]!r:.40} in every row"
+        remedy = "choose another with --target"
+        raise Refusal("the target", "more than one value", value, remedy)
 
-    return [column for column in columns if column.name not in fixed]
-
-
-def _nothing_left(notes: Sequence[Finding]) -> Refusal:
-    kinds = ("index", "names", "nested", "missing", "constant")
-    why = "; ".join(note.message for note in notes if note.kind in kinds)
-    remedy = "a target and at least one other column are needed"
-
-    return Refusal("DATA", "a table with a useful column", why or "none", remedy)
-
-
-def _check_target(target: Column) -> None:
-    name = f"target {target.name!r:.60}"
-    remedy = "choose another with --target"
-    if target.kind is ColumnKind.NESTED:
-        raise Refusal(name, "numbers or labels", "lists or records", remedy)
-
-    if target.is_text and names_rows(target):
-        value = f"{np.count_nonzero(target.counts)} different texts in {target.rows} rows"
-        raise Refusal(name, "numbers or a few labels", value, remedy)
-
-    if target.missing.all():
-        raise Refusal(name, "filled", "no value at all", remedy)
-
-
-def _target_values(target: Column, limits: Limits, notes: list[Finding]) -> npt.NDArray[Any]:
-    if not _varies(target.plain):
-        value = f"{target.values.tolist()[0]!r:.40} in every row"
-        raise Refusal("the target", "more than one value", value, "choose another with --target")
-
-    if target.is_text:
-        used = np.count_nonzero(target.counts)
-        limits.check_classes(int(used))
-        longest = max(len(text) for text in target.values.categories)
+    if is_text(target):
+        limits.check_classes(int(np.count_nonzero(counts(target))))
         # NumPy keeps 4 bytes for each character of the longest text.
-        limits.check_bytes(4 * longest * target.rows, what="of labels")
-        return np.asarray(np.array(target.values.categories, dtype=str)[target.plain])
+        texts = np.array(target.cat.categories, dtype=str)
+        limits.check_bytes(texts.itemsize * len(target), what="of labels")
+        return np.asarray(texts[values])
 
-    count = len(np.unique(target.values))
-    whole = bool((target.values == np.floor(target.values)).all())
-    if whole and target.kind is ColumnKind.NUMBERS and count <= limits.classes:
-        kind = target_kind(target.values)
+    count = len(np.unique(values))
+    if is_number(target) and count <= limits.classes and (values == np.floor(values)).all():
+        kind = target_kind(values)
         loss = "squared" if kind is TargetKind.LABELS else "multinomial"
         what = f"the target has {count} whole numbers, read as {kind.value}"
         notes.append(Finding("labels", what, f"use --loss {loss} if they are not"))
 
-    return np.asarray(target.values)
+    return values
 
 
-def _checked_weights(column: Column) -> FloatArray:
-    if column.is_text or column.kind is ColumnKind.NESTED:
-        value = f"text in {column.name!r:.60}"
-        raise Refusal("weights", "a column of numbers", value, "choose another")
+def _checked_weights(column: pd.Series) -> FloatArray:
+    if is_text(column) or is_nested(column):
+        raise Refusal("weights", "a column of numbers", "texts or lists", "choose another column")
 
-    values = np.asarray(column.values, dtype=np.float64)
+    values = np.asarray(plain(column), dtype=np.float64)
     if (values < 0).any():
         value = f"{values[values < 0][0]:g} in row {np.flatnonzero(values < 0)[0]}"
         raise Refusal("weights", "zero or more", value, "correct that row")
@@ -376,8 +339,8 @@ def _checked_weights(column: Column) -> FloatArray:
     return values
 
 
-def _encoded(
-    column: Column, most: int, notes: list[Finding]
+def _levels(
+    name: str, column: pd.Series, most: int, notes: list[Finding]
 ) -> tuple[npt.NDArray[np.intp], list[str]]:
     """For each row the column that has its one, -1 for none; and the names of the columns.
 
@@ -385,15 +348,14 @@ def _encoded(
     on an intercept. The most frequent level is left out: the others are relative to it. The
     rarest beyond ``most`` levels are one group.
     """
-    counts = column.counts
+    often = counts(column)
     # The most frequent first; of equals the one that was met first.
-    order = np.argsort(-counts, kind="stable")
-    order = order[counts[order] > 0]
+    order = np.argsort(-often, kind="stable")[: np.count_nonzero(often)]
     kept = order if len(order) <= most else order[: most - 1]
-    table = np.full(len(counts), len(kept) - 1)
+    table = np.full(len(often), len(kept) - 1)
     table[kept] = np.arange(-1, len(kept) - 1)
-    texts = [f"{column.values.categories[k]:.60}" for k in kept]
-    what = f"column {column.name!r:.60} is text with {len(order)} levels: "
+    texts = [f"{column.cat.categories[k]:.60}" for k in kept]
+    what = f"column {name!r:.60} is text with {len(order)} levels: "
     remedy = ""
 
     if len(kept) < len(order):
@@ -405,35 +367,29 @@ def _encoded(
         plural = "s" if len(kept) > 2 else ""
         what += f"encoded as {len(kept) - 1} column{plural} relative to {texts[0]!r:.40}"
 
-    notes.append(Finding("encoded", what, remedy, (column.name,)))
-    return table[column.plain], [f"{column.name:.60}={text}" for text in texts[1:]]
+    notes.append(Finding("encoded", what, remedy, (name,)))
+    return table[plain(column)], [f"{name:.60}={text}" for text in texts[1:]]
 
 
-def _written(
-    columns: list[Column], options: Options, notes: list[Finding]
+def _encoded(
+    columns: Columns, options: Options, notes: list[Finding]
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """The columns side by side; texts as zeros and ones."""
-    parts: list[tuple[int, bool, npt.NDArray[Any]]] = []
-    names: list[str] = []
-    for column in columns:
-        values, added = column.values, [column.name]
-        if column.is_text:
-            values, added = _encoded(column, options.levels, notes)
-
-        parts.append((len(names), column.is_text, values))
-        names.extend(added)
-
-    rows = columns[0].rows
+    parts: list[tuple[npt.NDArray[Any], list[str]]] = [
+        _levels(name, column, options.levels, notes) if is_text(column) else (plain(column), [name])
+        for name, column in columns.items()
+    ]
+    names = tuple(label for _, added in parts for label in added)
+    rows = len(parts[0][0])
     options.limits.check_shape(rows, len(names))
     X = np.zeros((rows, len(names)))
-    for start in range(0, rows, _BLOCK):
-        block = X[start : start + _BLOCK]
-        for at, is_text, values in parts:
-            part = values[start : start + _BLOCK]
-            if is_text:
-                ones = np.flatnonzero(part >= 0)
-                block[ones, at + part[ones]] = 1.0
-            else:
-                block[:, at] = part
+    at = 0
+    for column, (values, added) in zip(columns.values(), parts, strict=True):
+        if is_text(column):
+            ones = np.flatnonzero(values >= 0)
+            X[ones, at + values[ones]] = 1.0
+        else:
+            X[:, at] = values
+        at += len(added)
 
-    return X, tuple(names)
+    return X, names

@@ -11,7 +11,9 @@ import pandas as pd
 
 from ravine.arguments import FloatArray
 
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "?", "#N/A", "<NA>")
+MISSING = frozenset(
+    {"", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "?", "#N/A", "<NA>"}
+)
 """Words for a missing value in every column."""
 
 MISSING_AMONG_NUMBERS = frozenset(
@@ -39,12 +41,11 @@ _DATES = (
 )  # fmt: skip
 """Formats of dates, after everything between their parts has become a blank."""
 _TIMES = ("", " %H:%M:%S", " %H:%M", " %H:%M:%S %f")
-_PARTS = {"%Y": "year", "%y": "year", "%m": "month", "%b": "month", "%B": "month", "%d": "day",
-          "%H:%M:%S": "time", "%H:%M": "time", " %f": ""}  # fmt: skip
+_PARTS = {"ISO8601": "year month day", "%Y": "year", "%y": "year", "%m": "month", "%b": "month",
+          "%B": "month", "%d": "day", "%H:%M:%S": "time", "%H:%M": "time", " %f": ""}  # fmt: skip
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
-"""The start of dates that pandas parses without a format, and fast."""
-_QUARTER = re.compile(r"(\d{4}) ?[qQ]([1-4])")
-_MONTH = re.compile(r"(\d{4}) ?[mM](\d{1,2})")
+_BETWEEN = re.compile(r"(?<=\d)T(?=\d)|[-/.,\s]+")
+_QUARTER_OR_MONTH = re.compile(r"(\d{4}) ?([qQ](?=[1-4]$)|[mM])(\d{1,2})")
 _FIRST_DATE = 17_000_101
 _LAST_DATE = 22_001_231
 """Whole numbers between these may be dates as yyyymmdd."""
@@ -106,59 +107,68 @@ def numbers_in(texts: Sequence[str], *, comma: bool = False) -> FloatArray:
     return values
 
 
-def dates_in(texts: Sequence[str]) -> tuple[FloatArray, str] | None:
-    """Days since 1970 of texts that are all dates of one format, and the format in words.
+def dates_in(texts: Sequence[str]) -> tuple[pd.Series, str] | None:
+    """The moments of texts that are all dates of one format, and the format in words.
 
     None if they are not. If two formats fit, month before day comes first.
 
     Examples
     --------
-    >>> days, form = dates_in(["31/12/1999", "01/01/2000"])
-    >>> days[1] - days[0], form
-    (np.float64(1.0), 'day month year')
+    >>> moments, form = dates_in(["31/12/1999", "01/01/2000"])
+    >>> (moments[1] - moments[0]).days, form
+    (1, 'day month year')
     """
-    if texts and _ISO.match(texts[0]):
-        try:
-            moments = pd.to_datetime(pd.Series(texts), format="ISO8601", utc=True)
-            return days_of(moments.dt.tz_localize(None)), "year month day"
-        except ValueError:
-            pass
+    if not texts:
+        return None
 
-    plain = [_date_text(text) for text in texts]
-    for form in (date + time for date in _DATES for time in _TIMES):
+    # pandas parses ISO dates without a format, and fast.
+    first = _date_text(texts[0])
+    forms = [date + time for date in _DATES for time in _TIMES if _fits(first, date + time)]
+    if _ISO.match(texts[0]):
+        forms = ["ISO8601", *forms]
+
+    for form in forms:
+        plain = texts if form == "ISO8601" else [_date_text(text) for text in texts]
         try:
-            # The first one is cheap to try, and decides in most cases.
-            datetime.strptime(plain[0], form)
-            moments = pd.to_datetime(pd.Series(plain), format=form)
-        except (ValueError, IndexError):
+            moments = pd.to_datetime(pd.Series(plain), format=form, utc=True)
+        except ValueError:
             continue
 
         for part, word in _PARTS.items():
             form = form.replace(part, word)
 
-        return days_of(moments), form
+        return moments.dt.tz_localize(None), form
 
     return None
 
 
+def _fits(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+
+    return True
+
+
 def _date_text(text: str) -> str:
     """A date with blanks between its parts, quarters as their first months."""
-    body = re.sub(r"(?<=\d)T(?=\d)|[-/.,\s]+", " ", text.removesuffix("Z")).strip()
-    quarter = _QUARTER.fullmatch(body)
-    if quarter:
-        return f"{quarter.group(1)} {3 * int(quarter.group(2)) - 2}"
+    body = _BETWEEN.sub(" ", text.removesuffix("Z")).strip()
+    match = _QUARTER_OR_MONTH.fullmatch(body)
+    if match is None:
+        return body
 
-    month = _MONTH.fullmatch(body)
-    return f"{month.group(1)} {month.group(2)}" if month else body
+    year, letter, count = match.groups()
+    return f"{year} {3 * int(count) - 2 if letter in 'qQ' else int(count)}"
 
 
-def packed_dates(values: FloatArray) -> FloatArray | None:
-    """Days since 1970 of numbers that are all dates as yyyymmdd, NaN kept; None otherwise.
+def packed_dates(values: FloatArray) -> pd.Series | None:
+    """The moments of numbers that are all dates as yyyymmdd, NaN kept; None otherwise.
 
     Examples
     --------
-    >>> packed_dates(np.array([19991231.0, 20000101.0]))
-    array([10956., 10957.])
+    >>> packed_dates(np.array([19991231.0, 20000101.0])).dt.year.tolist()
+    [1999, 2000]
     """
     present = values[~np.isnan(values)]
     inside = (present >= _FIRST_DATE) & (present <= _LAST_DATE) & (present == np.floor(present))
@@ -166,19 +176,9 @@ def packed_dates(values: FloatArray) -> FloatArray | None:
         return None
 
     try:
-        moments = pd.to_datetime(pd.Series(present.astype(np.int64).astype(str)), format="%Y%m%d")
+        return pd.to_datetime(pd.Series(values).astype("Int64").astype(str), format="%Y%m%d")
     except ValueError:
         return None
-
-    days = np.full(len(values), np.nan)
-    days[~np.isnan(values)] = days_of(moments)
-    return days
-
-
-def days_of(moments: pd.Series) -> FloatArray:
-    """Days since 1970 of moments, NaN where one is missing."""
-    days: FloatArray = ((moments - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy()
-    return days
 
 
 def missing_code(values: FloatArray) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -41,3 +42,16 @@ def by_chunks(
                 target[...] = value
 
     return tuple(outputs)
+
+
+def on_threads(work: Callable[[slice], object], size: int, chunk: int) -> None:
+    """Call ``work`` for slices of ``chunk`` entries that make up ``size``, on all cores."""
+    slices = [slice(first, first + chunk) for first in range(0, size, chunk)]
+    if len(slices) == 1:  # a thread takes longer to start than a small piece takes
+        work(slices[0])
+        return
+
+    from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(work, slices))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -28,12 +29,15 @@ def claim_list() -> dict[str, Any]:
         {
             "place": with_formulas(claim.place),
             "statement": with_formulas(claim.statement),
-            **typeset(JudgedClaim(claim, known[claim.id], claim.decide(known[claim.id]))),
+            **typeset(JudgedClaim(claim, known[claim.id])),
         }
         for claim in CLAIMS
     ]
     order = list(TONES.values())
+    counts = Counter(claim["tone"] for claim in claims)
     return {
+        "counts": f"Of {len(claims)} claims {counts['good']} hold, {counts['unsure']} hold with a "
+        f"correction, {counts['bad']} do not hold.",
         "claims": sorted(claims, key=lambda claim: order.index(claim["tone"])),
         "figures": [[name, entry.title] for name, entry in FIGURES.items()],
     }

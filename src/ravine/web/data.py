@@ -33,10 +33,7 @@ def in_page_words(text: str) -> str:
     >>> in_page_words("use --missing fill")
     'use ravine diagnose --missing fill'
     """
-    text = re.sub(r"--target\b", '"column to predict"', text)
-    text = text.replace('use "column', 'use the field "column').replace(
-        'with "', 'with the field "'
-    )
+    text = re.sub(r"(use|with) --target\b", r'\1 the field "column to predict"', text)
     return re.sub(r"(?<!diagnose )(?<![\w-])--(?=[a-z])", "ravine diagnose --", text)
 
 

@@ -13,7 +13,6 @@ from ravine.theory.finite_sums.counterexample_growth import counterexample_growt
 from ravine.theory.finite_sums.growth import Growth, consistent, growth
 from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.paths import almost_sure_growth, moment_growth
-from ravine.theory.finite_sums.positive_map import perron_root
 from ravine.theory.finite_sums.terms import Sense, finite_sum, one_method
 
 Q2000 = Curvature(mu=0.05, L=100)
@@ -120,10 +119,24 @@ def test_krylov_iteration_agrees_with_the_matrix(sampling, monkeypatch):
     H, method = rotated(4, 3, seed=8), Method(0.06, 0.6)
     by_matrix = growth(H, method, sampling=sampling)
     monkeypatch.setattr("ravine.theory.finite_sums.positive_map.DENSE", 0)
-    monkeypatch.setattr("ravine.theory.finite_sums.mean_square.DENSE", 0)
     by_iteration = growth(H, method, sampling=sampling)
     assert by_iteration.exact
     assert by_iteration.value == pytest.approx(by_matrix.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("sampling", RANDOM)
+def test_a_direction_that_grows_unseen_by_the_mean_is_found(sampling):
+    # The paper's example in a turned basis: the mean decays like its slowest direction, which is an
+    # eigenvector of its own, while the direction of the one inconsistent term grows.
+    n = 20 if sampling in ("iid", "iid-no-repeat") else 6
+    lam = np.full((n, 12), 0.05)
+    lam[:, 0] = lam[-1, 2] = 1.0
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
+    method = nesterov(Curvature(0.05, 1))
+    turned = growth(Q @ (lam[:, :, None] * Q.T), method, sampling=sampling)
+    assert turned.exact
+    expected = growth(lam, method, sampling=sampling).value
+    assert turned.value == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_product_that_vanishes_is_no_obstacle_to_krylov_iteration():
@@ -131,7 +144,6 @@ def test_a_product_that_vanishes_is_no_obstacle_to_krylov_iteration():
     found = growth(np.stack([np.eye(8), np.eye(8)]) * 4.0, Method(0.25))
     assert found.value == 0.0
     assert found.exact
-    assert perron_root(np.zeros_like, (24, 24)).value == 0.0
 
 
 @pytest.mark.parametrize("sampling", RANDOM)
@@ -312,13 +324,12 @@ def test_statements_about_one_sum_cannot_contradict(square, sure):
     *limits, exact = square
     one = a_growth(*limits, Sense.MEAN_SQUARE, exact=exact)
     two = a_growth(*sure, Sense.ALMOST_SURE)
-    raised, lowered = consistent(one, two, mean_rate=0.93)
+    raised, lowered = consistent(one, two)
     assert lowered.value <= raised.rate * (1 + 1e-12)
     assert lowered.high <= np.sqrt(raised.high) * (1 + 1e-12)
-    assert raised.rate >= 0.93 * (1 - 1e-12)
     for found in (raised, lowered):
         assert found.low <= found.value <= found.high
-    if exact and one.value >= 0.93**2:
+    if exact:
         assert raised == one
     changed = lowered.value != two.value or raised.value != one.value
     assert changed == bool(raised.note or lowered.note)

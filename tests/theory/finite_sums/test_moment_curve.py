@@ -30,23 +30,25 @@ def two_terms(seed=0, d=3):
 def as_written(H, z, schedule, draws):
     """Iterates y of the method as it is written down."""
     x = before = START
-    last = schedule.steps - 1
-    for k in range(schedule.steps + 1):
-        y = x + schedule.gamma[min(k, last)] * (x - before)
+    alpha, beta, gamma = (values[0] for values in schedule.parameters)
+    last = len(alpha) - 1
+    for k in range(len(alpha) + 1):
+        y = x + gamma[min(k, last)] * (x - before)
         yield y
         if k <= last:
             slope = H[draws[k]] @ y + z[draws[k]]
-            x, before = x + schedule.beta[k] * (x - before) - schedule.alpha[k] * slope, x
+            x, before = x + beta[k] * (x - before) - alpha[k] * slope, x
 
 
 def as_pytorch(H, z, schedule, draws):
     """Iterates of torch.optim.SGD(nesterov=True), the learning rate outside the buffer."""
     y, buffer = START, 0.0
+    alpha, beta, _ = (values[0] for values in schedule.parameters)
     yield y
-    for k in range(schedule.steps):
+    for k in range(len(alpha)):
         slope = H[draws[k]] @ y + z[draws[k]]
-        buffer = schedule.beta[k] * buffer + slope
-        y = y - schedule.alpha[k] * (slope + schedule.beta[k] * buffer)
+        buffer = beta[k] * buffer + slope
+        y = y - alpha[k] * (slope + beta[k] * buffer)
         yield y
 
 
@@ -107,8 +109,3 @@ def test_computation_ends_where_told():
     at_once = moment_curve(moments, constant(Method(0.1), 30), START, deadline=Deadline(0.0))
     assert np.isfinite(at_once.distance[0])
     assert np.isnan(at_once.distance[1:]).all()
-
-
-def test_a_schedule_needs_one_number_per_step():
-    with pytest.raises(ValueError, match="alpha must be one number per step"):
-        Schedule(0.1, 0.9)

@@ -6,15 +6,15 @@ import pytest
 from ravine.curvature import Curvature
 from ravine.methods import Method, heavy_ball, nesterov
 from ravine.theory.blocks import block, moment_block, moment_step, system
-from ravine.theory.finite_sums.mean_problem import MeanBlocks, mean_resolvent
-from ravine.theory.finite_sums.moments import (
+from ravine.theory.finite_sums.mean_problem import (
+    MeanProblem,
     Step,
-    add_gradient_noise,
     advance,
-    carry,
+    advance_moments,
     constant_step,
 )
 from ravine.theory.finite_sums.terms import Scalars
+from ravine.theory.noise.moments import stationary_variance
 
 LAM = np.array([1.0, 2.5, 4.0, 9.0])
 METHODS = [
@@ -31,30 +31,23 @@ def positive(d, seed):
     return root @ root.T
 
 
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_a_step_is_its_block_on_both_sides(diagonal):
-    H = np.diag([0.4, 2.0]) if diagonal else positive(2, seed=4)
-    X = positive(4, seed=5)
-    A = system(H, Method(0.1, 0.8, 0.5))
+def test_a_step_is_its_block_on_both_sides():
+    lam, X, S = np.array([0.4, 2.0]), positive(4, seed=5), positive(2, seed=6)
+    A = system(np.diag(lam), Method(0.1, 0.8, 0.5))
     step = constant_step(Scalars(0.1, 0.8, 0.5))
-    given = np.diag(H) if diagonal else H
-    np.testing.assert_allclose(advance(X, given, step), A @ X, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(carry(X, given, step), A @ X @ A.T, rtol=1e-12, atol=1e-12)
-
-
-def test_gradient_noise_enters_by_its_gain():
-    S = positive(2, seed=6)
-    step = constant_step(Scalars(0.1, 0.8, 0.5))
-    X = np.zeros((4, 4))
-    add_gradient_noise(X, S, step)
-    np.testing.assert_allclose(X, 0.01 * np.kron([[1.5**2, 1.5], [1.5, 1.0]], S), rtol=1e-12)
+    np.testing.assert_allclose(advance(X, lam, step), A @ X, rtol=1e-12, atol=1e-12)
+    entering = 0.01 * np.kron([[1.5**2, 1.5], [1.5, 1.0]], S)
+    np.testing.assert_allclose(
+        advance_moments(X, lam, step, S), A @ X @ A.T + entering, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_schedules_broadcast():
-    X = positive(4, seed=7)
+    X, S = positive(4, seed=7), positive(2, seed=6)
     many = Step(*(np.array([first, 0.0])[:, None, None] for first in (1.0, 0.5, 0.1, 0.1)))
-    both = carry(np.stack([X, X]), LAM[:2], many)
-    np.testing.assert_allclose(both[0], carry(X, LAM[:2], Step(1.0, 0.5, 0.1, 0.1)), rtol=1e-13)
+    both = advance_moments(np.stack([X, X]), LAM[:2], many, np.stack([S, S]))
+    one = advance_moments(X, LAM[:2], Step(1.0, 0.5, 0.1, 0.1), S)
+    np.testing.assert_allclose(both[0], one, rtol=1e-13)
     np.testing.assert_array_equal(both[1][:2, :2], X[:2, :2])
     assert not both[1][2:].any()
 
@@ -76,17 +69,36 @@ def test_maps_of_a_direction_broadcast():
     np.testing.assert_allclose(T[1, 2], moment_step(LAM[2], 1.0, Method(0.2, 0.5)), rtol=1e-13)
 
 
+def response_written_out(B, i, j, value, method):
+    """The 4x4 system of a pair of directions."""
+    g = np.array([1 + float(method.gamma), 1.0])
+    system = value * np.eye(4) - np.kron(B[i], B[j])
+    return np.linalg.solve(system, float(method.alpha) ** 2 * np.kron(g, g))
+
+
 @pytest.mark.parametrize("method", METHODS, ids=str)
-def test_response_solves_the_system_of_each_pair(method):
+def test_responses_solve_the_system_of_each_pair(method):
     B = block(LAM, method)
     value = 1.2 * max(np.abs(np.linalg.eigvals(b)).max() for b in B) ** 2
-    kappa = MeanBlocks(LAM, method).noise_response(value, (0, 1))
-    kappa = kappa.reshape(2, 4, 2, 4).transpose(0, 2, 1, 3).reshape(4, 4, 4)
-    g = np.array([1 + float(method.gamma), 1.0])
+    mean = MeanProblem(LAM, method)
+    kappa = mean.noise_response(value)
+    full = mean.stationary_response().reshape(2, 4, 2, 4).transpose(0, 2, 1, 3).reshape(4, 4, 4)
     for i, j in np.ndindex(4, 4):
-        system = value * np.eye(4) - np.kron(B[i], B[j])
-        expected = np.linalg.solve(system, float(method.alpha) ** 2 * np.kron(g, g))
-        np.testing.assert_allclose(kappa[:, i, j], expected, rtol=1e-9, atol=1e-14)
+        expected = response_written_out(B, i, j, value, method)
+        assert kappa[i, j] == pytest.approx(expected[0], rel=1e-9)
+        expected = response_written_out(B, i, j, 1.0, method)
+        np.testing.assert_allclose(full[:, i, j], expected, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "method", [Method(1e-8, 0.9), Method(1e-8), Method(1e-4, 0.9999, 0.0), Method(1.0, 0.9998)]
+)
+def test_slow_methods_keep_their_digits(method):
+    lam = 1e-8 if method.alpha == 1.0 else 1.0
+    full = MeanProblem(np.array([lam]), method).stationary_response()
+    law = stationary_variance(lam, method)
+    assert full[0, 0] == pytest.approx(float(law.y), rel=1e-13)
+    assert full[1, 1] == pytest.approx(float(law.velocity), rel=1e-13)
 
 
 def test_critical_damping_keeps_its_digits_next_to_the_pole():
@@ -101,7 +113,7 @@ def test_critical_damping_keeps_its_digits_next_to_the_pole():
     for _ in range(20000):
         total += weight * state[0] ** 2
         state = B @ state / np.sqrt(value)
-    one = MeanBlocks(np.array([1.0]), method)
+    one = MeanProblem(np.array([1.0]), method)
     assert one.noise_response(value)[0, 0] == pytest.approx(total, rel=1e-9)
     near = one.noise_response(rho2 * (1 + 1e-9))[0, 0]
     # The pole is of third order: (λ - ρ²)^-3 between 1e-2 and 1e-9, to the next order.
@@ -110,28 +122,13 @@ def test_critical_damping_keeps_its_digits_next_to_the_pole():
 
 def test_arrays_of_methods_are_each_by_itself():
     method = Method(np.array([0.05, 0.1]), np.array([0.3, 0.8]))
-    both = MeanBlocks(LAM, method).noise_response(np.array([1.1, 1.2]))
-    one = MeanBlocks(LAM, Method(0.1, 0.8)).noise_response(1.2)
+    both = MeanProblem(LAM, method).noise_response(np.array([1.1, 1.2]))
+    one = MeanProblem(LAM, Method(0.1, 0.8)).noise_response(1.2)
     np.testing.assert_allclose(both[1], one, rtol=1e-13)
 
 
-@pytest.mark.parametrize("steps", [1, 3])
-def test_the_resolvent_inverts_the_moments_of_the_mean(steps):
-    method = Method(0.1, 0.6)
-    resolvent = mean_resolvent(LAM, method, steps=steps)
-    G = positive(8, seed=0)
-    A = np.zeros((8, 8))
-    B = block(LAM, method)
-    for i in range(4):
-        A[np.ix_([i, 4 + i], [i, 4 + i])] = B[i]
-    P = np.linalg.matrix_power(A, steps)
-    right = 1.3 * G - P @ G @ P.T
-    np.testing.assert_allclose(resolvent.apply(1.3, right), G, rtol=1e-9, atol=1e-9)
-    radius = max(np.abs(np.linalg.eigvals(b)).max() for b in B)
-    assert resolvent.radius == pytest.approx(radius ** (2 * steps), rel=1e-9)
-
-
-def test_a_block_that_is_a_multiple_of_the_identity_is_fine():
-    # alpha = 0: B = [[1, beta²], [0, beta]], and beta = 1 makes it triangular with a double 1.
-    blocks = MeanBlocks(np.array([1.0]), Method(0.0, 1.0, 0.0))
-    assert np.isfinite(blocks.Q).all()
+def test_no_step_and_full_momentum_is_fine():
+    # alpha = 0 and beta = 1: the block is triangular with a double 1.
+    mean = MeanProblem(np.array([1.0]), Method(0.0, 1.0, 0.0))
+    assert mean.rate == 1.0
+    assert not mean.noise_response(1.5).any()

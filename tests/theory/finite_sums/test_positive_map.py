@@ -5,18 +5,30 @@ import pytest
 
 from ravine.methods import Method
 from ravine.sampling import Sampling
+from ravine.theory.blocks import systems
 from ravine.theory.finite_sums import positive_map
 from ravine.theory.finite_sums.limits import Deadline
-from ravine.theory.finite_sums.positive_map import collatz_wielandt, fixed_point, perron_root
-from ravine.theory.finite_sums.rules import moment_map
+from ravine.theory.finite_sums.mean_square import epoch_map, last_term_map
+from ravine.theory.finite_sums.positive_map import collatz_wielandt, fixed_point, perron
+from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import finite_sum, one_method
 
 
 def a_map(sampling, n=4, d=3, method=None, seed=0):
+    """The map of second moments under a sampling rule, and the identity to start from."""
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
     H = np.einsum("bij,bj,bkj->bik", Q, rng.uniform(0.2, 8, (n, d)), Q)
-    return moment_map(finite_sum(H), one_method(method or Method(0.05, 0.7)), sampling)
+    terms, scalars = finite_sum(H), one_method(method or Method(0.05, 0.7))
+    A, start = systems(terms.hessians, *scalars), np.eye(2 * d)
+    traits = sampling.traits
+    if traits.independent:
+        return SecondMoments.of(H).operator(scalars), start
+    if not traits.may_repeat:
+        start = np.stack([start] * n)
+    if traits.by_epoch:
+        return epoch_map(A, terms, lifted=not traits.may_repeat), start
+    return last_term_map(A, terms), start
 
 
 RANDOM = [s for s in Sampling if s.traits.random]
@@ -25,46 +37,64 @@ RANDOM = [s for s in Sampling if s.traits.random]
 @pytest.mark.parametrize("sampling", RANDOM)
 @pytest.mark.parametrize("method", [Method(0.05, 0.7), Method(1e-4, 0.9), Method(0.5, 0.9)])
 def test_the_iteration_finds_the_radius_of_the_matrix(sampling, method, monkeypatch):
-    moved = a_map(sampling, method=method)
-    by_matrix = perron_root(moved.apply, moved.shape)
+    apply, start = a_map(sampling, method=method)
+    by_matrix, _ = perron(apply, start)
     monkeypatch.setattr(positive_map, "DENSE", 0)
     monkeypatch.setattr(positive_map, "_LAST_DENSE", 0)
-    by_iteration = perron_root(moved.apply, moved.shape, resolvent=moved.resolvent)
+    by_iteration, X = perron(apply, start)
     assert by_iteration.settled
     assert by_iteration.value == pytest.approx(by_matrix.value, rel=1e-10)
+    np.testing.assert_allclose(apply(X), by_matrix.value * X, atol=1e-8 * np.abs(X).max())
 
 
 @pytest.mark.parametrize("sampling", RANDOM)
-@pytest.mark.parametrize("products", [3, 9, 30])
-def test_limits_hold_when_the_iteration_is_cut_short(sampling, products, monkeypatch):
-    moved = a_map(sampling)
-    exact = perron_root(moved.apply, moved.shape).value
+@pytest.mark.parametrize("powers", [0, 3, 30])
+def test_limits_hold_where_the_iteration_does_not_settle(sampling, powers, monkeypatch):
+    apply, start = a_map(sampling)
+    exact = perron(apply, start)[0].value
     monkeypatch.setattr(positive_map, "DENSE", 0)
     monkeypatch.setattr(positive_map, "_LAST_DENSE", 0)
-    root = perron_root(
-        moved.apply, moved.shape, resolvent=moved.resolvent, products=products, tolerance=1e-15
-    )
+    monkeypatch.setattr(positive_map, "arnoldi", lambda *_, **__: None)
+    monkeypatch.setattr(positive_map, "_POWERS", powers)
+    root, _ = perron(apply, start)
+    assert not root.settled
     assert root.low * (1 - 1e-12) <= exact <= root.high * (1 + 1e-12)
     assert root.low <= root.value <= root.high
 
 
-def test_a_deadline_ends_the_iteration_with_a_bracket(monkeypatch):
-    moved = a_map(Sampling.RESHUFFLE)
-    exact = perron_root(moved.apply, moved.shape).value
+def test_a_rough_eigenvector_gives_close_limits(monkeypatch):
+    apply, start = a_map(Sampling.IID)
+    exact = perron(apply, start)[0].value
+    found = positive_map.arnoldi
+
+    def only_rough(apply, start, tolerance, *, deadline):
+        return None if tolerance < 1e-6 else found(apply, start, tolerance)
+
     monkeypatch.setattr(positive_map, "DENSE", 0)
-    root = perron_root(moved.apply, moved.shape, resolvent=moved.resolvent, deadline=Deadline(0.0))
+    monkeypatch.setattr(positive_map, "_LAST_DENSE", 0)
+    monkeypatch.setattr(positive_map, "arnoldi", only_rough)
+    root, _ = perron(apply, start)
+    assert not root.settled
+    assert root.low <= exact <= root.high
+    assert root.high - root.low < 1e-2
+
+
+def test_a_deadline_ends_the_iteration_with_a_bracket(monkeypatch):
+    apply, start = a_map(Sampling.RESHUFFLE)
+    exact = perron(apply, start)[0].value
+    monkeypatch.setattr(positive_map, "DENSE", 0)
+    root, _ = perron(apply, start, deadline=Deadline(0.0))
     assert not root.settled
     assert root.low <= exact <= root.high
 
 
 def test_the_limits_are_tight_at_the_eigenvector():
-    moved = a_map(Sampling.IID)
-    X = np.eye(moved.shape[-1])
+    apply, X = a_map(Sampling.IID)
+    exact = perron(apply, X)[0].value
     for _ in range(3000):
-        X = moved.apply(X)
+        X = apply(X)
         X = X / np.abs(X).max()
-    low, high = collatz_wielandt(moved.apply, X)
-    exact = perron_root(moved.apply, moved.shape).value
+    low, high = collatz_wielandt(apply, X)
     assert low == pytest.approx(exact, rel=1e-6)
     assert high == pytest.approx(exact, rel=1e-6)
 
@@ -78,21 +108,21 @@ def test_limits_of_a_map_on_plain_matrices():
 
 
 def test_a_map_to_zero_has_radius_zero():
-    assert perron_root(np.zeros_like, (24, 24)).value == 0.0
-    assert perron_root(np.zeros_like, (4, 4)).value == 0.0
+    assert perron(np.zeros_like, np.eye(24))[0].value == 0.0
+    assert perron(np.zeros_like, np.eye(4))[0].value == 0.0
 
 
 @pytest.mark.parametrize("dense", [0, 400])
 @pytest.mark.parametrize("sampling", [Sampling.IID, Sampling.IID_NO_REPEAT])
 def test_a_fixed_point_is_the_sum_of_all_powers(sampling, dense, monkeypatch):
     monkeypatch.setattr(positive_map, "_DENSE_SOLVE", dense)
-    moved = a_map(sampling)
+    apply, start = a_map(sampling)
     rng = np.random.default_rng(2)
-    right = rng.standard_normal(moved.shape)
+    right = rng.standard_normal(start.shape)
     right = right @ np.swapaxes(right, -1, -2)
     total = power = right
     for _ in range(3000):
-        power = moved.apply(power)
+        power = apply(power)
         total = total + power
-    solved = fixed_point(moved.apply, right, lambda B: moved.resolvent.apply(1.0, B))
+    solved = fixed_point(apply, right)
     np.testing.assert_allclose(solved, total, rtol=1e-9, atol=1e-9 * np.abs(total).max())

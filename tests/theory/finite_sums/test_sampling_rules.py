@@ -8,14 +8,15 @@ import pytest
 
 import ravine
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.rules import RULES, Draws, epoch_is_small
+from ravine.theory.finite_sums.mean_square import epoch_is_small
+from ravine.theory.finite_sums.rules import RULES, Draws
 from ravine.theory.finite_sums.terms import finite_sum
 
 SOURCE = Path(ravine.__file__).parent
 
 
-def drawn(sampling, n=5, walkers=400, steps=40, seed=0):
-    draws = Draws(n, sampling, walkers, np.random.default_rng(seed))
+def drawn(sampling, n=5, paths=400, steps=40, seed=0):
+    draws = Draws(n, sampling, paths, np.random.default_rng(seed))
     return np.stack([draws.next() for _ in range(steps)])
 
 
@@ -32,7 +33,7 @@ def test_draws_have_the_traits_of_their_rule(sampling):
 
 
 def test_the_fixed_order_is_the_order_of_the_terms():
-    np.testing.assert_array_equal(drawn(Sampling.CYCLIC, walkers=2)[:7, 1], [0, 1, 2, 3, 4, 0, 1])
+    np.testing.assert_array_equal(drawn(Sampling.CYCLIC, paths=2)[:7, 1], [0, 1, 2, 3, 4, 0, 1])
 
 
 @pytest.mark.parametrize("sampling", [s for s in Sampling if s.traits.random])
@@ -43,7 +44,7 @@ def test_terms_are_drawn_evenly(sampling):
 
 
 @pytest.mark.parametrize("sampling", list(Sampling))
-def test_copies_of_walkers_go_on_by_the_rule(sampling):
+def test_copies_of_paths_go_on_by_the_rule(sampling):
     draws = Draws(4, sampling, 6, np.random.default_rng(1))
     first = [draws.next() for _ in range(2)]
     draws.keep(np.array([0, 0, 0, 3, 3, 3]))
@@ -88,7 +89,7 @@ def test_a_rule_is_known_in_three_files():
 def test_places_of_a_round_are_those_of_the_draws(rule, n):
     """Where the last term comes, given whether it ended the round before."""
     length = n if rule.traits.by_epoch else 1
-    order = drawn(rule, n=n, walkers=4000, steps=8 * length)
+    order = drawn(rule, n=n, paths=4000, steps=8 * length)
     came = (order == n - 1).reshape(8, length, -1)
     for places, before in zip(RULES[rule].places(n), (False, True), strict=True):
         chosen = came[:-1, -1] == before

@@ -96,21 +96,6 @@ def test_shares_add_up_and_name_the_inconsistent_term():
     assert np.argmax(shares) == 4
 
 
-def test_slope_tells_what_more_disagreement_adds():
-    _, _, moments = a_sum(6, 3, seed=13)
-    method = Method(0.3, 0.6)
-    found = moments.perron(method)
-    more = SecondMoments(
-        moments.eigenvalues,
-        np.sqrt(1.02) * moments.deviations.matrices,
-        moments.weights,
-        moments.gradients,
-    )
-    change = np.log(more.growth(method) / found.value) / np.log(1.02)
-    # A one-sided difference over a tenth of the distance: a few per cent.
-    assert found.slope == pytest.approx(change, rel=0.1)
-
-
 def test_restricting_to_directions_keeps_their_blocks():
     H, _, moments = a_sum(4, 5, seed=17)
     part = moments.restricted(np.array([0, 3]))
@@ -213,15 +198,15 @@ def test_the_search_finds_the_radius_written_out(dense, method, monkeypatch):
 def test_the_loop_has_the_radius_of_its_matrix(adjoint, dense, monkeypatch):
     monkeypatch.setattr(growth_search, "_DENSE", dense)
     _, _, moments = a_sum(5, 5, seed=0)
-    loop = growth_search.NoiseLoop(moments.deviations)
-    kappa = growth_search.MeanBlocks(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
-    radius, M = loop.radius(kappa, np.eye(5), 1e-9, adjoint=adjoint)
-    units = 0.5 * (np.eye(25).reshape(25, 5, 5) + np.eye(25).reshape(25, 5, 5).swapaxes(1, 2))
-    written_out = loop.map(kappa, adjoint)(units).reshape(25, 25)
-    assert radius == pytest.approx(np.linalg.eigvals(written_out).real.max(), rel=1e-7)
-    np.testing.assert_allclose(
-        loop.map(kappa, adjoint)(M), radius * M, atol=1e-4 * np.abs(M).max() * radius
+    kappa = growth_search.MeanProblem(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
+    loop = growth_search.noise_loop(moments.deviations, kappa, adjoint)
+    radius, M = growth_search.loop_radius(
+        moments.deviations, kappa, np.eye(5), 1e-9, adjoint=adjoint
     )
+    units = 0.5 * (np.eye(25).reshape(25, 5, 5) + np.eye(25).reshape(25, 5, 5).swapaxes(1, 2))
+    written_out = loop(units).reshape(25, 25)
+    assert radius == pytest.approx(np.linalg.eigvals(written_out).real.max(), rel=1e-7)
+    np.testing.assert_allclose(loop(M), radius * M, atol=1e-4 * np.abs(M).max() * radius)
 
 
 def test_terms_that_agree_grow_as_their_mean():

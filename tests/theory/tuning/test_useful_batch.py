@@ -5,6 +5,7 @@ import pytest
 
 from ravine import Curvature, batch_sizes, useful_batch_size
 from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
+from ravine.theory.tuning.table_moments import TableMoments
 
 
 @pytest.mark.parametrize("efficiency", [0.25, 0.5, 0.9])
@@ -38,8 +39,53 @@ def test_the_three_sizes_scale_differently():
     assert sizes.useful_sgd.size == pytest.approx(1 + (3 + 2 * np.sqrt(2)) * 10, rel=0.01)
 
 
+@pytest.mark.parametrize("momenta", [(0.0,), (0.8,)])
+def test_steps_on_a_table_are_those_of_runs(momenta):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 3)) * [2.0, 1.0, 0.7]
+    y = X @ [1.0, 1.0, 1.0] + 0.3 * rng.standard_normal(300)
+    table = TableMoments(X, y)
+    best = table.fewest_steps(momenta, 0.05, 8.0)
+    alphas = np.geomspace(0.01, 1.0, 25)
+    runs = min(run_until(X, y, alpha, momenta[0], 8, 0.05) for alpha in alphas)
+    assert best == pytest.approx(runs, rel=0.25)
+
+
+def run_until(X, y, lr, beta, batch, share, most=200, seeds=400):
+    """Steps of Nesterov's method until the mean excess over many runs is this share."""
+    rng = np.random.default_rng(0)
+    minimiser = np.linalg.lstsq(X, y)[0]
+    H = X.T @ X / len(X)
+    first = minimiser @ H @ minimiser
+    w = np.zeros((seeds, X.shape[1]))
+    v = np.zeros_like(w)
+    for k in range(most):
+        rows = rng.integers(len(X), size=(seeds, batch))
+        error = (X[rows] @ w[:, :, None])[..., 0] - y[rows]
+        g = (X[rows] * error[..., None]).mean(axis=1)
+        v = beta * v + g
+        w = w - lr * (g + beta * v)
+        if np.einsum("si,ij,sj->s", w - minimiser, H, w - minimiser).mean() < share * first:
+            return k + 1
+    return np.inf
+
+
+def test_on_a_table_noise_makes_larger_batches_useful():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((500, 4))
+    sizes = [
+        useful_batch_size(data=(X, X.sum(axis=1) + noise * rng.standard_normal(500)), method="sgd")
+        for noise in (0.0, 0.3, 3.0)
+    ]
+    assert 3 < sizes[0].size < 15  # 1 + 5.8 K with K about 2.2, and exact at once
+    assert sizes[0].size < sizes[1].size < sizes[2].size <= 500
+    assert sizes[0].law is None
+
+
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="efficiency must be below 1"):
         useful_batch_size(Curvature(1, 8), efficiency=1.0)
     with pytest.raises(ValueError, match="method must be sgd or nesterov"):
         useful_batch_size(Curvature(1, 8), method="adam")
+    with pytest.raises(ValueError, match="curvature must be given, or data"):
+        useful_batch_size()

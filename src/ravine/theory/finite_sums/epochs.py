@@ -20,12 +20,9 @@ from ravine.theory.finite_sums.limits import Interval, interval
 from ravine.theory.finite_sums.positive_map import (
     Operator,
     arnoldi,
-    collatz_wielandt,
-    from_upper,
-    leading_pair,
-    matrix_of,
+    by_table,
+    perron,
     sandwich_table,
-    to_upper,
 )
 from ravine.theory.finite_sums.terms import Sense
 
@@ -33,10 +30,6 @@ TABLE = 48
 """Rows of P up to which the map is kept as a table of P ⊗ P, whose size is their fourth power."""
 _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
-_DENSE = 320
-"""Unknowns up to which all eigenvalues are computed where the search has not settled: 0.1 s."""
-_POWERS = 72
-"""Steps of the power method where there are more."""
 _ROUNDING = 1e-7
 """How far the logarithm of a double eigenvalue may be too large by rounding."""
 _LARGEST = 700.0
@@ -205,11 +198,10 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
     """Growth of E‖s‖² per step, with limits from the variance over the drawn epochs."""
     top = float(products.scales.max())
     P = products.matrices * np.exp(products.scales - top)[:, None, None]
-    halves = [_MeanMap.of(P[part::2]) for part in (0, 1)]
-    whole = _MeanMap.joined(*halves)
+    halves, whole, adjoint = _mean_maps(P)
     start = np.eye(P.shape[1])
-    root, X, doubt = _root(whole.apply, start)
-    V = _root(whole.adjoint, start)[1]
+    root, X, doubt = _root(whole, start)
+    V = _root(adjoint, start)[1]
     parts = np.einsum("sij,ji->s", P @ X @ np.swapaxes(P, 1, 2), V)
     mean = float(parts.mean())
     error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
@@ -217,7 +209,7 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
 
     # The root of a mean over few epochs is too large, by an amount that falls like one over their
     # number: half of them show it twice. It is taken out, and added to the limits.
-    apart = [_root(half.apply, start)[0] for half in halves]
+    apart = [_root(half, start)[0] for half in halves]
     excess = 0.0
     if root > 0.0 and min(apart) > 0.0:
         excess = 0.5 * math.log(apart[0] * apart[1] / root**2)
@@ -234,79 +226,50 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
     return Interval(*(math.exp(min(limit / steps, _LARGEST)) for limit in limits))
 
 
-class _MeanMap(NamedTuple):
-    """X ↦ E[P X Pᵀ] over some epochs: their products, and a table of it where that pays."""
+def _mean_maps(P: FloatArray) -> tuple[list[Operator], Operator, Operator]:
+    """X ↦ E[P X Pᵀ] over each half of the epochs and over all, and V ↦ E[Pᵀ V P] over all."""
+    count, size, _ = P.shape
+    parts = [P[0::2], P[1::2]]
+    if not _tabulated(count, size):
+        adjoint = _mean_sandwich(np.swapaxes(P, 1, 2))
+        return [_mean_sandwich(part) for part in parts], _mean_sandwich(P), adjoint
 
-    P: FloatArray
-    table: FloatArray | None
+    flat = [part.reshape(len(part), size * size) for part in parts]
+    tables = [sandwich_table((one.T @ one / len(one)).reshape((size,) * 4)) for one in flat]
+    table = (len(parts[0]) * tables[0] + len(parts[1]) * tables[1]) / count
 
-    @classmethod
-    def of(cls, P: FloatArray) -> _MeanMap:
-        size = P.shape[1]
-        if not _tabulated(len(P), size):
-            return cls(P, None)
-
-        flat = P.reshape(len(P), size * size)
-        return cls(P, sandwich_table((flat.T @ flat / len(P)).reshape((size,) * 4)))
-
-    @classmethod
-    def joined(cls, a: _MeanMap, b: _MeanMap) -> _MeanMap:
-        """The map of all epochs of both."""
-        P = np.concatenate([a.P, b.P])
-        if a.table is None or b.table is None:
-            return cls(P, None)
-
-        share = len(a.P) / len(P)
-        return cls(P, share * a.table + (1.0 - share) * b.table)
-
-    def apply(self, X: FloatArray) -> FloatArray:
-        """X ↦ E[P X Pᵀ] of (..., s, s)."""
-        if self.table is None:
-            return _each(lambda one: self.P @ one @ np.swapaxes(self.P, 1, 2), X)
-
-        shape = self.P.shape[1:]
-        every = X.reshape(-1, *shape)
-        return from_upper(to_upper(every, shape) @ self.table, shape).reshape(X.shape)
-
-    def adjoint(self, V: FloatArray) -> FloatArray:
-        """V ↦ E[Pᵀ V P]."""
-        if self.table is None:
-            return _each(lambda one: np.swapaxes(self.P, 1, 2) @ one @ self.P, V)
-
-        # In the inner product of matrices each number beside the diagonal counts twice.
-        shape = self.P.shape[1:]
-        counts = to_upper(2.0 - np.eye(shape[0])[None], shape)
-        moved = (counts * to_upper(V.reshape(-1, *shape), shape)) @ self.table.T / counts
-        return from_upper(moved, shape).reshape(V.shape)
+    # In the inner product of matrices each number beside the diagonal counts twice.
+    counts = (2.0 - np.eye(size))[np.triu_indices(size)]
+    adjoint = _by_table(counts[:, None] * table.T / counts)
+    return [_by_table(one) for one in tables], _by_table(table), adjoint
 
 
-def _each(products: Operator, X: FloatArray) -> FloatArray:
-    """Means over all epochs, for one matrix after another."""
-    every = [products(one).mean(axis=0) for one in X.reshape(-1, *X.shape[-2:])]
-    return np.stack(every).reshape(X.shape)
+def _by_table(table: FloatArray) -> Operator:
+    return lambda X: by_table(X, table)
+
+
+def _mean_sandwich(P: FloatArray) -> Operator:
+    """X ↦ E[P X Pᵀ] of (..., s, s), product by product."""
+
+    def apply(X: FloatArray) -> FloatArray:
+        every = X.reshape(-1, *X.shape[-2:])
+        return np.stack([(P @ one @ np.swapaxes(P, 1, 2)).mean(axis=0) for one in every]).reshape(
+            X.shape
+        )
+
+    return apply
 
 
 def _root(apply: Operator, start: FloatArray) -> tuple[float, FloatArray, float]:
     """The spectral radius, its eigenvector, and how far the logarithm may be off.
 
-    By Arnoldi's method from a positive definite matrix: the standard parameters make a double
-    eigenvalue, from which the power method is still 1 % away after two hundred steps. Where it does
-    not settle, by all eigenvalues of a small map, or by powers with Collatz and Wielandt's limits.
+    By ARPACK even where the map is small: it is the quickest for the many maps of a diagnosis.
     """
-    size = len(start)
-    pair = arnoldi(apply, start, _TOLERANCE, kept=24, restarts=60)
-    if pair is None and size * (size + 1) // 2 <= _DENSE:
-        pair = leading_pair(matrix_of(apply, (size, size)), (size, size))
+    pair = arnoldi(apply, start, _TOLERANCE, kept=24)
     if pair is not None:
         return *pair, 0.0
 
-    X = start
-    for _ in range(_POWERS):
-        X = apply(X)
-        X = X / np.trace(X)
-
-    value = float(np.trace(apply(X)))
-    low, high = collatz_wielandt(apply, X)
+    (value, low, high, _), X = perron(apply, start)
     if low <= 0.0:
         return value, X, math.inf
 

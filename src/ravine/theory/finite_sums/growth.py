@@ -13,10 +13,10 @@ from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.limits import Deadline
+from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
 from ravine.theory.finite_sums.paths import PathGrowth, almost_sure_growth, moment_growth
-from ravine.theory.finite_sums.terms import Scalars, Sense, Terms, finite_sum, one_method
-from ravine.theory.ladder.rates import block_radius
+from ravine.theory.finite_sums.terms import Sense, Terms, finite_sum, one_method
 
 __all__ = ["Growth", "Sense", "consistent", "growth"]
 
@@ -104,9 +104,9 @@ def growth(
     lift X_j ↦ A_j (Σ_{i≠j} X_i) A_jᵀ / (n - 1) without immediate repeat, and of the mean over the
     orders of an epoch for reshuffling. Independent draws are solved in the eigenvectors of the mean
     Hessian, whose slow part is inverted exactly: how close to 1 the growth is makes no difference.
-    The others are matrix-free, 3 n d³ multiplications a product without repeat. An epoch is
-    averaged over the multisets of visited terms, 2^n of them when all terms differ: exact up to
-    4096 of these (n = 12, or more when terms are equal), estimated as the mean is beyond.
+    The others are found by ARPACK, small ones from their matrix. An epoch is averaged over the
+    multisets of visited terms, 2^n of them when all terms differ: exact up to 4096 of these
+    (n = 12, or more when terms are equal), estimated as the mean is beyond.
 
     Almost sure: the exponential of the top Lyapunov exponent, estimated from independent paths.
 
@@ -171,12 +171,12 @@ def growth(
         value = cyclic_growth(terms, scalars) ** kind.power
         return Growth(value, value, value, True, kind, rule)
 
-    mean_rate = _mean_rate(terms, scalars)
+    mean_rate = _mean_rate(terms, method)
     if kind is Sense.ALMOST_SURE:
         path = almost_sure_growth(
             terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
         )
-        return from_paths(path, kind, rule, mean_rate)
+        return _from_paths(path, kind, rule, mean_rate)
 
     if kind is Sense.MEAN_SQUARE:
         root = mean_square_growth(terms, scalars, rule, deadline)
@@ -188,69 +188,57 @@ def growth(
         terms, scalars, rule, kind.power, steps=steps, replicas=replicas, population=population,
         seed=seed, deadline=deadline,
     )  # fmt: skip
-    estimate = from_paths(path, kind, rule, mean_rate)
-    return at_least_the_mean(estimate, mean_rate)
+    return _from_paths(path, kind, rule, mean_rate)
 
 
-def _mean_rate(terms: Terms, method: Scalars) -> float:
+def _mean_rate(terms: Terms, method: Method) -> float:
     """Spectral radius with exact gradients."""
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
     eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
-    return float(np.max(block_radius(eigenvalues, *(np.float64(value) for value in method))))
+    return float(MeanProblem(eigenvalues, method).rate)
 
 
-def from_paths(path: PathGrowth, sense: Sense, sampling: Sampling, mean_rate: float) -> Growth:
+def _from_paths(path: PathGrowth, sense: Sense, sampling: Sampling, mean_rate: float) -> Growth:
     """A growth estimated along paths, undecided where they are shorter than the memory.
 
     A method with rate ρ forgets where it began within 1/|1 - ρ| steps; up to then transients,
     which grow even where the method converges, are all that a path shows. Both the rate with exact
     gradients and the rate that was seen have to fit.
     """
-    rate = path.value ** (1.0 / sense.power)
-    distance = min(abs(1.0 - mean_rate), abs(1.0 - rate))
-    decided = path.steps * distance >= 1.0
+    value, low, high, steps = path
+    distance = min(abs(1.0 - mean_rate), abs(1.0 - value ** (1.0 / sense.power)))
+    decided = steps * distance >= 1.0
     note = ""
     if not decided:
         memory = 1.0 / distance if distance > 0.0 else math.inf
-        note = f"undecided: {path.steps} steps are fewer than the memory of {memory:.3g}"
+        note = f"undecided: {steps} steps are fewer than the memory of {memory:.3g}"
 
-    return Growth(path.value, path.low, path.high, False, sense, sampling, decided, note)
+    estimate = Growth(value, low, high, False, sense, sampling, decided, note)
+    if sampling.traits.independent and sense is not Sense.ALMOST_SURE:
+        # E s of independent draws moves by the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
+        least = mean_rate**sense.power
+        return _raised(estimate, least, least, least, "raised to the rate with exact gradients")
+
+    return estimate
 
 
-def at_least_the_mean(growth: Growth, mean_rate: float) -> Growth:
-    """Raise a mean, or mean-square, growth to that with exact gradients, for independent draws.
-
-    E s of independent draws moves by the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
-    """
-    if not growth.sampling.traits.independent or growth.sense is Sense.ALMOST_SURE:
-        return growth
-
-    least = mean_rate**growth.sense.power
-    if growth.low >= least:
-        return growth
-
-    note = growth.note
-    if growth.value < least:
-        note = _and(note, "raised to the rate with exact gradients")
-
+def _raised(growth: Growth, value: float, low: float, high: float, note: str) -> Growth:
+    """A growth that is known to be at least so much, with a note where its value changes."""
     return replace(
         growth,
-        value=max(growth.value, least),
-        low=least,
-        high=max(growth.high, least),
-        note=note,
+        value=max(growth.value, value),
+        low=max(growth.low, low),
+        high=max(growth.high, high),
+        note=_and(growth.note, note) if growth.value < value else growth.note,
     )
 
 
-def consistent(
-    square: Growth, sure: Growth, mean_rate: float | None = None
-) -> tuple[Growth, Growth]:
+def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
     """Growth in mean square and along paths, made to agree with what holds between them.
 
-    Along almost every path growth is at most the root of the mean-square growth (Jensen), and for
-    independent draws that is at least the rate ``mean_rate`` with exact gradients. An exact number
-    is kept, an estimate moves to its limit; of two estimates the mean square is raised to what the
-    paths show. What was changed is in ``note``.
+    Along almost every path growth is at most the root of the mean-square growth (Jensen). An exact
+    number is kept, an estimate moves to its limit; of two estimates the mean square is raised to
+    what the paths show. What was changed is in ``note``.
 
     Examples
     --------
@@ -260,43 +248,28 @@ def consistent(
     >>> consistent(square, paths)[1].high
     0.9
     """
-    if mean_rate is not None:
-        square = at_least_the_mean(square, mean_rate)
-
     if sure.decided and not square.exact:
         # Paths show growth that the estimate of the mean square may have missed.
-        note = square.note
-        if sure.value**2 > square.value:
-            note = _and(note, "raised to what paths show")
-        square = replace(
-            square,
-            value=max(square.value, sure.value**2),
-            low=max(square.low, sure.low**2),
-            high=max(square.high, sure.high**2),
-            note=note,
-        )
+        limits = sure.value**2, sure.low**2, sure.high**2
+        square = _raised(square, *limits, "raised to what paths show")
 
-    top = math.sqrt(square.high)
-    if square.decided and sure.high > top:
-        note = sure.note
-        if sure.value > top:
-            note = _and(note, "lowered to the root of the mean-square growth")
-        sure = replace(
-            sure,
-            value=min(sure.value, top),
-            low=min(sure.low, top),
-            high=top,
-            # Where the mean square falls so does almost every path, however short the runs were.
-            decided=sure.decided or top <= 1.0,
-            note=note,
-        )
+    top = math.sqrt(square.high) if square.decided else math.inf
+    # Undecided paths beside an estimate: the estimate is the better guess.
+    value = min(sure.value, top, square.rate)
+    note = sure.note
+    if value < sure.value:
+        note = _and(note, "lowered to the root of the mean-square growth")
 
-    if sure.value > square.rate:
-        # Undecided paths beside an estimate: the estimate is the better guess.
-        note = _and(sure.note, "lowered to the root of the mean-square growth")
-        sure = replace(sure, value=square.rate, low=min(sure.low, square.rate), note=note)
-
-    return square, sure
+    lowered = replace(
+        sure,
+        value=value,
+        low=min(sure.low, value),
+        high=min(sure.high, top),
+        # Where the mean square falls so does almost every path, however short the runs were.
+        decided=sure.decided or top <= 1.0,
+        note=note,
+    )
+    return square, lowered
 
 
 def _and(note: str, more: str) -> str:

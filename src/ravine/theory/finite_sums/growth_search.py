@@ -8,22 +8,19 @@ Let r(λ) be the spectral radius of M ↦ N(κ(λ)∘M). It falls with λ, and t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.methods import Method
 from ravine.theory.finite_sums.deviations import Deviations
 from ravine.theory.finite_sums.limits import Deadline, Root, settled
-from ravine.theory.finite_sums.mean_problem import MeanBlocks
+from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.positive_map import (
+    Operator,
     arnoldi,
     collatz_wielandt,
     leading_pair,
-    matrix_of,
 )
 
 _GUESSES = 60
@@ -56,104 +53,89 @@ _PLANE_POWERS = 10
 """For many methods at once: the same, for a matrix of 10 x 10; guesses; products for each."""
 
 
-class NoiseLoop:
-    """The map M ↦ N(κ∘M) for one sum and any κ.
+def noise_loop(deviations: Deviations, kappa: FloatArray, adjoint: bool = False) -> Operator:
+    """The map M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V).
 
     κ, from the mean problem, turns the second moment M of the gradients into that of the iterates,
     and the sandwich N turns it back. Both keep positive semidefinite matrices so.
     """
+    if adjoint:
+        return lambda V: np.asarray(kappa * deviations.sandwich(V))
 
-    def __init__(self, deviations: Deviations) -> None:
-        self.deviations = deviations
+    return lambda M: deviations.sandwich(kappa * M)
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether radii are those of a matrix, and so as sharp as rounding allows."""
-        return self.deviations.dimension <= _DENSE
 
-    @cached_property
-    def table(self) -> FloatArray:
-        """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
-        d = self.deviations.dimension
-        return matrix_of(self.deviations.sandwich, (d, d))
+def loop_radius(
+    deviations: Deviations,
+    kappa: FloatArray,
+    M: FloatArray,
+    tolerance: float,
+    *,
+    adjoint: bool = False,
+    share: float = 0.0,
+) -> tuple[float, FloatArray]:
+    """Spectral radius and eigenvector of M ↦ N(κ∘M), or of its adjoint, from a guess M.
 
-    def map(self, kappa: FloatArray, adjoint: bool = False) -> Callable[[FloatArray], FloatArray]:
-        """M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V)."""
-        if adjoint:
-            return lambda V: np.asarray(kappa * self.deviations.sandwich(V))
+    To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
+    """
+    d = len(M)
+    if deviations.largest == 0.0:
+        return 0.0, M
+    if d <= _DENSE:
+        scale = kappa[np.triu_indices(d)]
+        return leading_pair(deviations.table * (scale if adjoint else scale[:, None]), (d, d))
 
-        return lambda M: self.deviations.sandwich(kappa * M)
-
-    def radius(
-        self,
-        kappa: FloatArray,
-        M: FloatArray,
-        tolerance: float,
-        *,
-        adjoint: bool = False,
-        share: float = 0.0,
-    ) -> tuple[float, FloatArray]:
-        """Spectral radius and eigenvector of the positive map M ↦ N(κ∘M), or of its adjoint.
-
-        To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
-        """
-        d = len(M)
-        if self.deviations.largest == 0.0:
+    move = noise_loop(deviations, kappa, adjoint)
+    M = M / max(float(np.trace(M)), 1e-300)
+    radius = 0.0
+    change = math.inf
+    steady = 0
+    for _ in range(_POWERS):
+        moved = move(M)
+        before, change_before = radius, change
+        radius = float(np.trace(moved))
+        if radius <= 1e-300:
             return 0.0, M
-        if self.is_dense:
-            scale = kappa[np.triu_indices(d)]
-            return leading_pair(self.table * (scale if adjoint else scale[:, None]), (d, d))
+        M = moved / radius
 
-        move = self.map(kappa, adjoint)
-        M = M / max(float(np.trace(M)), 1e-300)
-        radius = 0.0
-        change = math.inf
-        steady = 0
-        for _ in range(_POWERS):
-            moved = move(M)
-            before, change_before = radius, change
-            radius = float(np.trace(moved))
-            if radius <= 1e-300:
-                return 0.0, M
-            M = moved / radius
+        # Changes that shrink by a factor q add up to q/(1 - q) times the last one.
+        change = abs(radius - before)
+        shrink = change / change_before if change_before > 0.0 else 0.0
+        left = change * shrink / (1.0 - shrink) if shrink < 1.0 else math.inf
+        sharp = max(tolerance * radius, share * abs(radius - 1.0))
+        steady = steady + 1 if max(change, left) <= sharp else 0
+        if steady == 2:
+            return radius, M
 
-            # Changes that shrink by a factor q add up to q/(1 - q) times the last one.
-            change = abs(radius - before)
-            shrink = change / change_before if change_before > 0.0 else 0.0
-            left = change * shrink / (1.0 - shrink) if shrink < 1.0 else math.inf
-            sharp = max(tolerance * radius, share * abs(radius - 1.0))
-            steady = steady + 1 if max(change, left) <= sharp else 0
-            if steady == 2:
-                return radius, M
+    pair = arnoldi(move, M, max(tolerance, _SHARPEST), kept=12)
+    return pair if pair is not None else (float(np.trace(move(M))), M)
 
-        pair = arnoldi(move, M, max(tolerance, _SHARPEST), kept=12, restarts=40)
-        return pair if pair is not None else (float(np.trace(move(M))), M)
 
-    def radii(self, kappas: FloatArray, M: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Roughly the radii for many κ, (P, d, d), and their eigenvectors, from those before."""
-        d = kappas.shape[-1]
-        if d <= _PLANE_DENSE:
-            rows, columns = np.triu_indices(d)
-            scaled = kappas[:, rows, columns][:, :, None] * self.table
-            return np.asarray(np.linalg.eigvals(scaled).real.max(axis=-1)), M
+def _plane_radii(
+    deviations: Deviations, kappas: FloatArray, M: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Roughly the radii for many κ, (P, d, d), and their eigenvectors, from those before."""
+    d = kappas.shape[-1]
+    if d <= _PLANE_DENSE:
+        rows, columns = np.triu_indices(d)
+        scaled = kappas[:, rows, columns][:, :, None] * deviations.table
+        return np.asarray(np.linalg.eigvals(scaled).real.max(axis=-1)), M
 
-        radius = np.zeros(len(M))
-        for _ in range(_PLANE_POWERS):
-            moved = self.deviations.sandwich(kappas * M)
-            radius = np.einsum("pii->p", moved)
-            M = moved / np.maximum(radius, 1e-300)[:, None, None]
+    radius = np.zeros(len(M))
+    for _ in range(_PLANE_POWERS):
+        moved = deviations.sandwich(kappas * M)
+        radius = np.einsum("pii->p", moved)
+        M = moved / np.maximum(radius, 1e-300)[:, None, None]
 
-        return radius, M
+    return radius, M
 
 
 class _Secant:
     """Guesses of the growth λ = λ₀(1 + eᵗ) of P methods: log r is nearly a straight line in t."""
 
-    def __init__(
-        self, blocks: MeanBlocks, mean_values: FloatArray, size: FloatArray, highest: float
-    ) -> None:
-        self.blocks = blocks
-        self.base = np.maximum(mean_values, _FLOOR)
+    def __init__(self, mean: MeanProblem, largest: float, highest: float) -> None:
+        self.base = np.maximum(np.atleast_1d(mean.rate) ** 2, _FLOOR)
+        size = largest * np.abs(mean.alpha[..., 0])
         # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
         self.t = np.log(np.maximum(np.maximum(size, 1e-6), size**2 / self.base))
         self.low = np.full(self.t.shape, _LOWEST)
@@ -188,58 +170,34 @@ class _Secant:
         self.t = np.where(outside, middle, ahead)
 
 
-@dataclass(frozen=True, eq=False)
-class GrowthSolution:
-    """Where the search for the growth ended.
-
-    Attributes
-    ----------
-    value, settled
-        The growth, and whether it is as sharp as was asked.
-    mean_value
-        The growth of the mean problem alone.
-    response
-        κ at the last guess, shape (d, d).
-    M
-        The matrix with M = N(κ∘M), up to the error of the growth.
-    tolerance
-        What was asked for, as a share of 1 - growth.
-    """
+class GrowthSolution(NamedTuple):
+    """Where the search for the growth ended."""
 
     value: float
+    """The growth."""
     settled: bool
-    mean_value: float
+    """Whether it is as sharp as was asked."""
     response: FloatArray
+    """κ at the last guess, shape (d, d)."""
     M: FloatArray
+    """The matrix with M = N(κ∘M), up to the error of the growth."""
     tolerance: float
+    """What was asked for, as a share of 1 - growth."""
 
 
 def search_growth(
-    blocks: MeanBlocks, loop: NoiseLoop, *, mean_value: float, tolerance: float, deadline: Deadline
+    mean: MeanProblem, deviations: Deviations, *, tolerance: float, deadline: Deadline
 ) -> GrowthSolution:
-    """Solve r(λ) = 1 for one method.
-
-    Parameters
-    ----------
-    blocks, loop
-        The mean problem, and the sandwich of the deviations.
-    mean_value
-        λ₀, the squared spectral radius of the mean problem.
-    tolerance
-        Of the growth, as a share of its distance from 1.
-    deadline
-        When to stop guessing.
-    """
-    size = loop.deviations.largest * np.abs(np.asarray(blocks.method.alpha))
-    secant = _Secant(blocks, np.array([mean_value]), size, math.inf)
+    """Solve r(λ) = 1 for one method, to a share of the distance of λ from 1."""
+    secant = _Secant(mean, deviations.largest, math.inf)
     base = float(secant.base[0])
-    M = np.eye(loop.deviations.dimension)
+    M = np.eye(deviations.dimension)
     done = False
     sought = False  # close enough to judge as sharply as was asked
 
     for _ in range(_GUESSES):
         value = float(secant.value[0])
-        kappa = blocks.noise_response(value)
+        kappa = mean.noise_response(value)
         margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
 
         # A guess that is far off need not be judged sharply.
@@ -247,8 +205,8 @@ def search_growth(
         sharpest = max(margin / (value - base), _SHARPEST)
         sharpness = min(_COARSEST, max(doubt, sharpest))
 
-        radius, M = loop.radius(kappa, M, sharpness)
-        secant.move(np.array([radius]), _SHARPEST if loop.is_dense else sharpness)
+        radius, M = loop_radius(deviations, kappa, M, sharpness)
+        secant.move(np.array([radius]), _SHARPEST if deviations.dimension <= _DENSE else sharpness)
         change = abs(float(secant.value[0]) - value)
         sought = change <= 1e3 * margin
         judged = sharpness <= 1.01 * sharpest
@@ -256,15 +214,15 @@ def search_growth(
         if done or deadline.passed:
             break
 
-    return GrowthSolution(float(secant.value[0]), done, mean_value, kappa, M, tolerance)
+    return GrowthSolution(float(secant.value[0]), done, kappa, M, tolerance)
 
 
-def growth_limits(blocks: MeanBlocks, loop: NoiseLoop, solution: GrowthSolution) -> Root:
+def growth_limits(mean: MeanProblem, deviations: Deviations, solution: GrowthSolution) -> Root:
     """Limits of the growth by those of Collatz and Wielandt for r, which is 1 at the growth."""
     if solution.settled:
         return settled(solution.value)
 
-    base = max(solution.mean_value, _FLOOR)
+    base = max(float(mean.rate) ** 2, _FLOOR)
     t = math.log(max(solution.value / base - 1.0, 1e-300))
     low = base
     high = math.inf
@@ -273,7 +231,9 @@ def growth_limits(blocks: MeanBlocks, loop: NoiseLoop, solution: GrowthSolution)
     for reach in 2.0 ** np.arange(-20.0, 6.0, 2.0):
         for side in (-1.0, 1.0):
             guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST)))
-            limits = collatz_wielandt(loop.map(blocks.noise_response(guess)), solution.M)
+            limits = collatz_wielandt(
+                noise_loop(deviations, mean.noise_response(guess)), solution.M
+            )
             if limits[0] > 1.0:
                 low = max(low, guess)
             if limits[1] < 1.0:
@@ -285,17 +245,13 @@ def growth_limits(blocks: MeanBlocks, loop: NoiseLoop, solution: GrowthSolution)
     return Root(float(np.clip(solution.value, low, high)), low, high, False)
 
 
-def search_growths(
-    eigenvalues: FloatArray, loop: NoiseLoop, method: Method, mean_values: FloatArray
-) -> FloatArray:
+def search_growths(mean: MeanProblem, deviations: Deviations) -> FloatArray:
     """Solve r(λ) = 1 for P methods at once, with so many guesses and products for all."""
-    d = eigenvalues.size
-    blocks = MeanBlocks(eigenvalues, method)
-    size = loop.deviations.largest * np.asarray(method.alpha)
-    secant = _Secant(blocks, mean_values, size, _HIGHEST)
-    M = np.broadcast_to(np.eye(d) / d, (mean_values.size, d, d))
+    d = deviations.dimension
+    secant = _Secant(mean, deviations.largest, _HIGHEST)
+    M = np.broadcast_to(np.eye(d) / d, (secant.t.size, d, d))
     for _ in range(_PLANE_ROUNDS):
-        radius, M = loop.radii(blocks.noise_response(secant.value), M)
+        radius, M = _plane_radii(deviations, mean.noise_response(secant.value), M)
         secant.move(radius)
 
-    return np.where(secant.t > _LOWEST + 1.0, secant.value, mean_values)
+    return np.where(secant.t > _LOWEST + 1.0, secant.value, mean.rate**2)

@@ -1,34 +1,76 @@
-"""Second moments of the mean problem: four numbers for every pair of eigenvectors.
+"""Second moments of the mean problem: every pair of its eigenvectors by itself.
 
-In the eigenvectors of the mean Hessian the mean block is B_i = B(λ_i) in direction i. The moments
-Y = [[E r_i r_j, E r_i v_j], [E v_i r_j, E v_i v_j]] of a pair then move to B_i Y B_jᵀ, whatever the
-other pairs do. So the slow part of second moments, which lies in the mean, can be inverted exactly.
+A step with the gradient g takes the state s = (r, v) = (y - x*, x - x₋) to::
 
-Each block is made triangular by a unitary Q (Schur), B = Q T Qᴴ with its eigenvalues p, q on the
-diagonal of T. The equation λ Y - B_i Y B_jᵀ = R turns into four of one unknown each, solved one
-after the other, with divisors λ - p_i p_j and so on. They keep their digits at critical damping
-too, where p = q, and a general solver would lose all of them near λ = p².
+    r⁺ = r + a v - c q g,     v⁺ = b v - q g
+
+In the eigenvectors of the mean Hessian, λ_i, a gradient error of one step is answered k steps later
+by r = -alpha ((1 + gamma) h_k - gamma h_{k-1}) and v = -alpha (h_k - h_{k-1}), where h_k is the sum
+of all products of k of the two eigenvalues p, q of the block B(λ_i). With the traces t, t' and the
+determinants d, d' of two directions, the sums over all steps are known (Cauchy)::
+
+    Σ_k z^k h_k h'_k     = (1 - z² d d')/D,     Σ_k z^k h_{k+1} h'_k = (t - z d t')/D
+    D = (1 - z p p') (1 - z p q') (1 - z q p') (1 - z q q')
+
+So the slow part of second moments, which lies in the mean, is inverted exactly. The factors of D
+keep their digits at critical damping too, where p = q, and a general solver would lose all of them.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.blocks import block
-from ravine.theory.finite_sums.positive_map import Resolvent
+from ravine.theory.finite_sums.terms import Scalars
 from ravine.theory.ladder.rates import block_radius
 
-_TINY = 1e-12
-"""Growth of a mean problem that is solved in one step: a positive number instead of zero."""
 
-ComplexArray = npt.NDArray[np.complex128]
+class Step(NamedTuple):
+    """Coefficients of a step: numbers, or arrays that broadcast against the matrices."""
+
+    a: Any
+    """What the velocity adds to y: beta (1 + gamma) - gamma."""
+    b: Any
+    """What is kept of the velocity: beta."""
+    c: Any
+    """How much more the gradient takes from y than from the velocity: 1 + gamma."""
+    q: Any
+    """What the gradient takes from the velocity: alpha."""
 
 
-class MeanBlocks:
-    """Triangular forms of the mean blocks, of one method or of an array of them.
+def constant_step(method: Scalars) -> Step:
+    """The step of a method with constant parameters."""
+    return Step(method.c, method.beta, 1.0 + method.gamma, method.alpha)
+
+
+def advance(states: FloatArray, eigenvalues: FloatArray, step: Step) -> FloatArray:
+    """Columns of states, shape (..., 2d, w), after a step with the mean Hessian."""
+    d = eigenvalues.size
+    r = states[..., :d, :]
+    v = states[..., d:, :]
+    g = step.q * (eigenvalues[:, None] * r)
+    return np.concatenate([r + step.a * v - step.c * g, step.b * v - g], axis=-2)
+
+
+def advance_moments(
+    X: FloatArray, eigenvalues: FloatArray, step: Step, noise: FloatArray
+) -> FloatArray:
+    """Second moments (..., 2d, 2d) after a step with the mean Hessian and so much gradient noise.
+
+    ``noise`` is the covariance of the gradient, shape (..., d, d).
+    """
+    half = advance(X, eigenvalues, step)
+    moved = advance(np.swapaxes(half, -1, -2), eigenvalues, step)
+    slow = step.q**2 * noise
+    mixed = step.c * slow
+    return np.asarray(moved + np.block([[step.c * mixed, mixed], [mixed, slow]]))
+
+
+class MeanProblem:
+    """The mean problem of one method, or of an array of methods.
 
     Parameters
     ----------
@@ -36,141 +78,65 @@ class MeanBlocks:
         λ_i of the mean Hessian, shape (d,).
     method
         Parameters of any shape, which become leading axes.
-    steps
-        Steps of the method in one: B_i to this power.
     """
 
-    def __init__(self, eigenvalues: FloatArray, method: Method, steps: int = 1) -> None:
-        self.method = Method(
-            *(np.asarray(value)[..., None] for value in (method.alpha, method.beta, method.gamma))
-        )
-        B = block(eigenvalues, self.method)
-        parameters = (self.method.alpha, self.method.beta, self.method.gamma)
-        p, q = _eigenvalues(B, np.asarray(block_radius(eigenvalues, *parameters)))
-        self.Q = _schur_vectors(B, p)
-        T = np.swapaxes(self.Q.conj(), -1, -2) @ B @ self.Q
-        # The eigenvalues are known more sharply than the product gives them.
-        T[..., 0, 0] = p
-        T[..., 1, 1] = q
-        T[..., 1, 0] = 0.0
-        T = np.linalg.matrix_power(T, steps)
-        self.p = T[..., 0, 0]
-        self.q = T[..., 1, 1]
-        self.s = T[..., 0, 1]
+    def __init__(self, eigenvalues: FloatArray, method: Method) -> None:
+        parameters = (method.alpha, method.beta, method.gamma)
+        alpha, beta, gamma = (np.asarray(value)[..., None] for value in parameters)
+        h = alpha * eigenvalues
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.h = h
+        self.trace = 1.0 + beta - h * (1.0 + gamma)
+        self.determinant = beta - h * gamma
+        radius = np.asarray(block_radius(eigenvalues, alpha, beta, gamma))
+        self.rate = np.max(radius, axis=-1)
+        """Spectral radius with exact gradients."""
 
-    def solve(self, value: FloatArray | float, R: FloatArray) -> FloatArray:
-        """X with λ X - Ā X Āᵀ = R, λ = ``value``, for moments of shape (..., 2d, 2d)."""
-        d = self.p.shape[-1]
-        parts = [[R[..., :d, :d], R[..., :d, d:]], [R[..., d:, :d], R[..., d:, d:]]]
-        left = self.Q.conj()
-        turned = [
-            np.asarray(
-                sum(
-                    left[..., c, a][..., :, None] * parts[c][e] * left[..., e, b][..., None, :]
-                    for c in (0, 1)
-                    for e in (0, 1)
-                )
-            )
-            for a in (0, 1)
-            for b in (0, 1)
-        ]
-        return self._solve_turned(value, turned, (0, 1))
+        # A radius of half the trace is critical damping, whatever rounding made of the determinant.
+        t = self.trace
+        real = (2.0 * radius == np.abs(t)) | (t**2 >= 4.0 * self.determinant)
+        larger = np.where(t >= 0.0, radius, -radius)
+        height = np.sqrt(np.maximum(radius**2 - 0.25 * t**2, 0.0))
+        self.p = np.where(real, larger, 0.5 * t + 1j * height)
+        self.q = np.where(real, t - larger, 0.5 * t - 1j * height)
 
-    def noise_response(
-        self, value: FloatArray | float, halves: tuple[int, ...] = (0,)
-    ) -> FloatArray:
+    def noise_response(self, value: FloatArray | float) -> FloatArray:
         """κ(λ), shape (..., d, d): the E r rᵀ that unit gradient noise leaves at growth λ.
 
-        It solves λ Y - B_i Y B_jᵀ = alpha² g gᵀ, g = (1 + gamma, 1), and is finite for λ above the
-        squared spectral radius of the mean. It is Σ_k λ^-(k+1) (B_i^k g)(B_j^k g)ᵀ alpha²: a
-        positive semidefinite matrix, and so is its entrywise product with any positive
-        semidefinite matrix (Schur). With ``halves`` (0, 1) all moments, shape (..., 2d, 2d).
+        It is Σ_k λ^-(k+1) (B_i^k g)_1 (B_j^k g)_1 alpha², g = (1 + gamma, 1), finite for λ above
+        the squared spectral radius of the mean: a positive semidefinite matrix, and so is its
+        entrywise product with any positive semidefinite matrix (Schur).
         """
-        left = self.Q.conj()
-        g = 1.0 + np.asarray(self.method.gamma)
-        u = [self.method.alpha * (g * left[..., 0, a] + left[..., 1, a]) for a in (0, 1)]
-        turned = [u[a][..., :, None] * u[b][..., None, :] for a in (0, 1) for b in (0, 1)]
-        return self._solve_turned(value, turned, halves)
+        z = 1.0 / np.asarray(value)[..., None, None]
+        gamma = self.gamma[..., None]
+        numbers = (self.trace, self.determinant, self.p, self.q)
+        t, d, p, q = (one[..., :, None] for one in numbers)
+        T, D, P, Q = (one[..., None, :] for one in numbers)
+        p = z * p
+        q = z * q
+        divisor = ((1.0 - p * P) * (1.0 - q * Q) * (1.0 - p * Q) * (1.0 - q * P)).real
+        even = ((1.0 + gamma) ** 2 + z * gamma**2) * (1.0 - z * z * d * D)
+        uneven = gamma * (1.0 + gamma) * (t + T - z * (d * T + D * t))
+        return np.asarray(self.alpha[..., None] ** 2 * z * (even - z * uneven) / divisor)
 
-    def _solve_turned(
-        self, value: FloatArray | float, S: list[ComplexArray], halves: tuple[int, ...]
-    ) -> FloatArray:
-        """The solution for S = Q_iᴴ R conj(Q_j), and of it the rows and columns of ``halves``."""
-        lam = np.asarray(value)[..., None, None]
-        p, q, s = (one[..., :, None] for one in (self.p, self.q, self.s))
-        P, Q, R = (one[..., None, :] for one in (self.p, self.q, self.s))
-        S11, S12, S21, S22 = S
+    def stationary_response(self) -> FloatArray:
+        """All moments E[s sᵀ] that unit gradient noise leaves in the end, shape (..., 2d, 2d).
 
-        y22 = S22 / (lam - q * Q)
-        y12 = (S12 + s * Q * y22) / (lam - p * Q)
-        y21 = (S21 + q * R * y22) / (lam - q * P)
-        y11 = (S11 + p * R * y12 + s * P * y21 + s * R * y22) / (lam - p * P)
-
-        # Back: X = Q_i Y Q_jᵀ, which is real.
-        left = self.Q[..., :, None, :, :]
-        right = self.Q[..., None, :, :, :]
-        rows = [
-            [
-                (
-                    left[..., a, 0] * (y11 * right[..., b, 0] + y12 * right[..., b, 1])
-                    + left[..., a, 1] * (y21 * right[..., b, 0] + y22 * right[..., b, 1])
-                ).real
-                for b in halves
-            ]
-            for a in halves
-        ]
-        return np.concatenate([np.concatenate(row, axis=-1) for row in rows], axis=-2)
-
-
-def _eigenvalues(B: FloatArray, radius: FloatArray) -> tuple[ComplexArray, ComplexArray]:
-    """The two eigenvalues of each block, the larger first, in agreement with its closed radius."""
-    trace = B[..., 0, 0] + B[..., 1, 1]
-    determinant = B[..., 0, 0] * B[..., 1, 1] - B[..., 0, 1] * B[..., 1, 0]
-    # A radius of half the trace is critical damping, whatever rounding made of the determinant.
-    real = (2.0 * radius == np.abs(trace)) | (trace**2 >= 4.0 * determinant)
-    first = np.where(trace >= 0.0, radius, -radius)
-    height = np.sqrt(np.maximum(radius**2 - 0.25 * trace**2, 0.0))
-    p = np.where(real, first, 0.5 * trace + 1j * height)
-    q = np.where(real, trace - first, 0.5 * trace - 1j * height)
-    return p, q
-
-
-def _schur_vectors(B: FloatArray, p: ComplexArray) -> ComplexArray:
-    """Unitary Q whose first column is the eigenvector of p: from the larger row of B - p."""
-    upper = np.stack([B[..., 0, 1] + 0.0 * p, p - B[..., 0, 0]], axis=-1)
-    lower = np.stack([p - B[..., 1, 1], B[..., 1, 0] + 0.0 * p], axis=-1)
-    size = np.linalg.norm(upper, axis=-1)
-    other = np.linalg.norm(lower, axis=-1)
-    x = np.where((size >= other)[..., None], upper, lower)
-    norm = np.maximum(size, other)
-    # A multiple of the identity has every vector as an eigenvector.
-    some = (norm > 0.0)[..., None]
-    x = np.where(some, x / np.where(some, norm[..., None], 1.0), [1.0, 0.0])
-    Q = np.empty((*p.shape, 2, 2), dtype=np.complex128)
-    Q[..., :, 0] = x
-    Q[..., 0, 1] = -x[..., 1].conj()
-    Q[..., 1, 1] = x[..., 0].conj()
-    return Q
-
-
-def mean_resolvent(
-    eigenvalues: FloatArray, method: Method, *, steps: int = 1, shares: FloatArray | None = None
-) -> Resolvent:
-    """(σ - Φ₀)⁻¹ for the moments of ``steps`` steps with the mean Hessian, pair by pair.
-
-    Close to the inverse of a map whose terms differ little, and so a guide to its slow directions.
-    With ``shares`` of m terms it acts on moments kept for every last term: their sum moves by the
-    mean, and what differs from an even split is forgotten in a step.
-    """
-    blocks = MeanBlocks(eigenvalues, method, steps)
-
-    def resolve(sigma: float, B: FloatArray) -> FloatArray:
-        if shares is None:
-            return blocks.solve(sigma, B)
-
-        together = B.sum(axis=0)
-        split = shares[:, None, None]
-        return np.asarray(split * blocks.solve(sigma, together) + (B - split * together) / sigma)
-
-    radius = max(float(np.abs(blocks.p).max()), float(np.abs(blocks.q).max()))
-    return Resolvent(resolve, max(radius**2, _TINY))
+        κ at λ = 1, where 1 - t + d = h = alpha λ_i leaves positive terms only: no digit is lost as
+        h tends to 0 or beta to 1.
+        """
+        gamma = self.gamma[..., None]
+        numbers = (self.h, 1.0 - self.beta + self.h * self.gamma)
+        h, e = (one[..., :, None] for one in numbers)
+        H, E = (one[..., None, :] for one in numbers)
+        both = h * E + H * e
+        one = e + E - e * E  # 1 - d D
+        first = (h - H) + H * e  # h - d H
+        second = (H - h) + h * E
+        scale = self.alpha[..., None] ** 2 / (one * both - first * second)
+        rr = one + gamma * (1.0 + gamma) * both
+        rv = (1.0 + gamma) * first + gamma * second
+        vr = (1.0 + gamma) * second + gamma * first
+        return np.block([[scale * rr, scale * rv], [scale * vr, scale * both]])

@@ -11,39 +11,66 @@ from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import moment_step, systems
 from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
-from ravine.theory.finite_sums.positive_map import DENSE, perron_root
-from ravine.theory.finite_sums.rules import moment_map
+from ravine.theory.finite_sums.positive_map import Operator, perron, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Scalars, Terms
 
 _TOLERANCE = 1e-9
 """Of 1 - growth: what is called exact."""
+_NEAR = 1.001
+"""Times its radius at which the mean block is inverted for a start of the iteration."""
+_EPOCH_STATES = 4096
+"""Multisets of visited terms up to which an epoch is averaged exactly: all orders of 12 terms."""
+_EPOCH_FLOPS = 5e8
+"""Multiplications of one product with the operator of an epoch: a second of one core."""
 
 
 def mean_square_growth(
     terms: Terms, method: Scalars, sampling: Sampling, deadline: Deadline = NEVER
 ) -> Root | None:
     """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
-    if not sampling.traits.random or terms.counts.size == 1:
+    traits = sampling.traits
+    if not traits.random or terms.counts.size == 1:
         return settled(cyclic_growth(terms, method) ** 2)
 
     if terms.shared:
-        if sampling.traits.independent:
+        if traits.independent:
             return settled(float(np.max(iid_by_direction(terms, method))))
         return _fastest_direction(terms, method, sampling, deadline)
 
-    d = terms.hessians.shape[-1]
-    if sampling.traits.independent and 2 * d * d + d > DENSE:
+    if traits.independent:
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
         return moments.growth_limits(Method(*method), tolerance=_TOLERANCE, deadline=deadline)
 
-    moved = moment_map(terms, method, sampling)
-    if moved is None:
+    if traits.by_epoch and not epoch_is_small(terms):
         return None
 
-    root = perron_root(moved.apply, moved.shape, resolvent=moved.resolvent, deadline=deadline)
-    power = 1.0 / moved.steps
+    A = systems(terms.hessians, *method)
+    # Moments are kept for every last term where the next draw depends on it.
+    shape = A.shape[1:] if traits.may_repeat else A.shape
+    if traits.by_epoch:
+        apply = epoch_map(A, terms, lifted=not traits.may_repeat)
+    else:
+        apply = last_term_map(A, terms)
+
+    start = np.array(np.broadcast_to(_slow_moments(np.tensordot(terms.weights, A, axes=1)), shape))
+    root, _ = perron(apply, start, deadline=deadline)
+    power = 1.0 / terms.n if traits.by_epoch else 1.0
     return Root(root.value**power, root.low**power, root.high**power, root.settled)
+
+
+def _slow_moments(mean: FloatArray) -> FloatArray:
+    """Positive definite moments that mainly have what the mean block forgets last.
+
+    Where the terms differ little this is close to the eigenvector.
+    """
+    from scipy.linalg import solve_discrete_lyapunov
+
+    radius = float(np.abs(np.linalg.eigvals(mean)).max())
+    if radius == 0.0:
+        return np.eye(len(mean))
+
+    return np.asarray(solve_discrete_lyapunov(mean / (_NEAR * radius), np.eye(len(mean))))
 
 
 def _fastest_direction(
@@ -96,3 +123,75 @@ def cyclic_growth(terms: Terms, method: Scalars) -> float:
         return 0.0
 
     return math.exp((log_scale + math.log(radius)) / terms.n)
+
+
+def last_term_map(A: FloatArray, terms: Terms) -> Operator:
+    """Markov-jump lift: X_j, the moment on the event that j came last, from the sum over i ≠ j.
+
+    Equal terms share one X_j, the sum of theirs. ``A`` holds the blocks, shape (m, 2d, 2d).
+    """
+    counts = terms.counts[:, None, None]
+
+    def apply(X: FloatArray) -> FloatArray:
+        X = symmetric(X)
+        entering = (counts * X.sum(axis=-3, keepdims=True) - X) / (terms.n - 1.0)
+        return np.asarray(A @ entering @ np.swapaxes(A, -1, -2))
+
+    return apply
+
+
+def epoch_is_small(terms: Terms) -> bool:
+    """Whether the sets of visited terms are few enough to average over all orders of an epoch."""
+    # A product of whole numbers, which cannot overflow however many terms there are.
+    states = math.prod(int(count) + 1 for count in terms.counts)
+    if states > _EPOCH_STATES:
+        return False
+
+    d = terms.hessians.shape[-1]
+    return bool(states * terms.counts.size * 6.0 * d**3 <= _EPOCH_FLOPS)
+
+
+def epoch_map(A: FloatArray, terms: Terms, *, lifted: bool) -> Operator:
+    """Mean of P X Pᵀ over the orders of an epoch, by the multiset of terms that were visited.
+
+    Lifted, an epoch must not begin with the term that ended the last one: moments are then kept for
+    every last term, as in the lift of iid sampling without repeat.
+    """
+    n = terms.n
+    counts = terms.counts.astype(int)
+    visited = np.stack([grid.ravel() for grid in np.indices(tuple(counts + 1))], axis=1)
+    strides = np.array([math.prod(counts[c + 1 :] + 1) for c in range(counts.size)])
+    size = visited.sum(axis=1)
+
+    # The visits that make up an epoch, in order: of which term, to which states, how likely.
+    visits = []
+    for layer in range(1, n + 1):
+        for c in range(counts.size):
+            rows = np.flatnonzero((size == layer) & (visited[:, c] > 0))
+            chance = (counts[c] - visited[rows, c] + 1.0) / (n - layer + 1.0)
+            visits.append((layer, c, rows, chance))
+
+    def apply(X: FloatArray) -> FloatArray:
+        X = symmetric(X)
+        one = X[..., 0, :, :] if lifted else X
+        Z = np.zeros((len(visited), *one.shape))
+        Z[0] = one
+        last = np.zeros_like(X)
+        for layer, c, rows, chance in visits:
+            came = Z[rows - strides[c]] * chance.reshape(-1, *[1] * one.ndim)
+            if lifted and layer == 1:
+                came = ((counts[c] * X.sum(axis=-3) - X[..., c, :, :]) / (n - 1.0))[None]
+            moved = _sandwich(came, A[c])
+            Z[rows] += moved
+            if lifted and layer == n and rows.size:
+                last[..., c, :, :] = moved[0]
+
+        return last if lifted else Z[-1]
+
+    return apply
+
+
+def _sandwich(X: FloatArray, A: FloatArray) -> FloatArray:
+    """A X Aᵀ of symmetric matrices (..., s, s), as two products with one tall matrix."""
+    half = (X.reshape(-1, len(A)) @ A.T).reshape(X.shape)
+    return np.asarray((np.swapaxes(half, -1, -2).reshape(-1, len(A)) @ A.T).reshape(X.shape))

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, real, whole
+from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.limits import NEVER, Deadline
-from ravine.theory.finite_sums.moments import Step, advance, symmetric
+from ravine.theory.finite_sums.mean_problem import Step, advance
+from ravine.theory.finite_sums.positive_map import symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 _LOST = 1e30
@@ -27,43 +28,24 @@ class Schedule:
     Attributes
     ----------
     alpha, beta, gamma
-        Shape (K,) or (P, K): parameters of the steps 1 to K, of one method or of P.
+        Parameters of the steps 1 to K, of one method or of P: they broadcast to (K,) or (P, K).
     lr_outside
         Whether a change of the step size changes the velocity with it. PyTorch keeps the sum of
         gradients, and multiplies it by the current learning rate (True); the method as it is
         written down keeps x - x₋ (False). Without changes both are the same.
     """
 
-    alpha: FloatArray
-    beta: FloatArray
-    gamma: FloatArray
+    alpha: npt.ArrayLike
+    beta: npt.ArrayLike = 0.0
+    gamma: npt.ArrayLike | None = None
     lr_outside: bool = False
 
-    def __init__(
-        self,
-        alpha: npt.ArrayLike,
-        beta: npt.ArrayLike = 0.0,
-        gamma: npt.ArrayLike | None = None,
-        *,
-        lr_outside: bool = False,
-    ) -> None:
-        steps = real("alpha", alpha, "nonnegative", remedy="give the step size of each step")
-        momenta = real("beta", beta, remedy="give the momentum, or one of each step")
-        ahead = momenta if gamma is None else real("gamma", gamma, remedy="give the look-ahead")
-        together = np.broadcast_arrays(steps, momenta, ahead)
-        if together[0].ndim not in (1, 2):
-            remedy = "give (K,) numbers, or (P, K) for P methods"
-            raise Refusal("alpha", "one number per step", f"shape {together[0].shape}", remedy)
-
-        object.__setattr__(self, "alpha", together[0])
-        object.__setattr__(self, "beta", together[1])
-        object.__setattr__(self, "gamma", together[2])
-        object.__setattr__(self, "lr_outside", lr_outside)
-
     @property
-    def steps(self) -> int:
-        """Number K of steps."""
-        return int(self.alpha.shape[-1])
+    def parameters(self) -> list[FloatArray]:
+        """Alpha, beta and gamma, each of shape (P, K); gamma is beta where it is not given."""
+        gamma = self.beta if self.gamma is None else self.gamma
+        together = np.broadcast_arrays(self.alpha, self.beta, gamma)
+        return [np.atleast_2d(np.asarray(one, dtype=np.float64)) for one in together]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +110,8 @@ def moment_curve(
     >>> curve.distance.round(6).tolist(), curve.excess.round(6).tolist()
     ([1.0, 0.25, 0.0625], [1.0, 0.25, 0.0625])
     """
-    single = schedule.alpha.ndim == 1
-    alpha, beta, gamma = (
-        np.atleast_2d(values) for values in (schedule.alpha, schedule.beta, schedule.gamma)
-    )
+    single = np.ndim(schedule.alpha) == 1
+    alpha, beta, gamma = schedule.parameters
     P, K = alpha.shape
     lam = moments.eigenvalues
     d = lam.size
@@ -164,7 +144,7 @@ def moment_curve(
         if k == last or lost.all() or deadline.passed:
             break
 
-        step = _step(schedule, alpha, beta, gamma, k)
+        step = _step(alpha, beta, gamma, k, lr_outside=schedule.lr_outside)
         C = (s[:, :d, 0] @ third).reshape(P, d, d)
         X = symmetric(moments.step(X, step, S + C + np.swapaxes(C, 1, 2)))
         average.move(step)
@@ -175,7 +155,7 @@ def moment_curve(
 
 
 def _step(
-    schedule: Schedule, alpha: FloatArray, beta: FloatArray, gamma: FloatArray, k: int
+    alpha: FloatArray, beta: FloatArray, gamma: FloatArray, k: int, *, lr_outside: bool
 ) -> Step:
     """Coefficients of the step from k to k + 1, each of shape (P, 1, 1).
 
@@ -185,7 +165,7 @@ def _step(
     """
     ahead = gamma[:, min(k + 1, gamma.shape[1] - 1)]
     kept = np.ones(len(alpha))
-    if schedule.lr_outside and k > 0:
+    if lr_outside and k > 0:
         before = alpha[:, k - 1]
         kept = np.divide(alpha[:, k], before, out=np.ones(len(alpha)), where=before > 0.0)
 
@@ -202,9 +182,7 @@ class _Average:
     """Second moments of the sum of iterates, and its mixed ones with r and v, by direction."""
 
     def __init__(self, first: int | None, lam: FloatArray, P: int, K: int) -> None:
-        self.first = (
-            K + 1 if first is None else whole("average_from", first, 0, remedy="give a step")
-        )
+        self.first = K + 1 if first is None else first
         self.lam = lam
         self.distance = np.full((P, K + 1), np.nan)
         self.excess = np.full((P, K + 1), np.nan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +20,11 @@ Indices = npt.NDArray[np.intp]
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
 """Relative size of what is left of an exact zero."""
 _GATHER = 1 << 22
-"""Numbers up to which every walker gets a Hessian of its own, 32 MB."""
+"""Numbers up to which every path gets a Hessian of its own, 32 MB."""
 _BURN = 0.1
 """Share of the steps that is left out at the beginning, while the direction settles."""
 _UNEVEN = 2.0
-"""Mean of the squared weights, of mean one, at which walkers are drawn again."""
+"""Mean of the squared weights, of mean one, at which paths are drawn again."""
 
 
 class PathGrowth(NamedTuple):
@@ -37,85 +36,65 @@ class PathGrowth(NamedTuple):
     steps: int
 
 
-class Walkers:
-    """States (r, v) of many walkers, of length one after every step.
+class _Paths:
+    """States (r, v) along many random paths, of length one after every step.
 
     They start from rest: a random velocity would take 1/(1 - beta) steps to fade. In a sum with
     shared eigenvectors every direction is normalised by itself.
     """
 
     def __init__(
-        self,
-        gradient: Callable[[Indices, FloatArray], FloatArray],
-        method: Scalars,
-        start: FloatArray,
-        *,
-        shared: bool = False,
-        floor: FloatArray | None = None,
-    ) -> None:
-        self.gradient = gradient
+        self, terms: Terms, method: Scalars, sampling: Sampling, count: int,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.terms = terms
         self.method = method
-        self.shared = shared
-        self.floor = floor
-        self.r = start
-        self.v = np.zeros_like(start)
-        self.scale(None)
-
-    @classmethod
-    def on_terms(
-        cls, terms: Terms, method: Scalars, walkers: int, rng: np.random.Generator
-    ) -> Walkers:
-        """Walkers on Hessians that are at hand."""
-        H = terms.hessians
-        order = terms.order
-        square = H**2
-        if not terms.shared:
-            square = square.sum(axis=2).max(axis=1, keepdims=True)
-
+        self.draws = Draws(terms.n, sampling, count, rng)
+        size = np.sqrt(terms.hessians**2 if terms.shared else (terms.hessians**2).sum(axis=2))
+        largest = size.max(axis=0) if terms.shared else size.max()
         # Above this, a norm after the step is more than the rounding of an exact zero.
-        floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * np.sqrt(square))
+        self.floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * largest)
+        self.r = rng.standard_normal((count, terms.hessians.shape[-1]))
+        self.v = np.zeros_like(self.r)
+        self._normalise(0.0)
 
-        def gradient(drawn: Indices, r: FloatArray) -> FloatArray:
-            b = order[drawn]
-            if terms.shared:
-                return np.asarray(H[b] * r)
-            if r.size * r.shape[1] <= _GATHER:
-                return np.asarray((H[b] @ r[..., None])[..., 0])
-
-            return _by_term(b, r, H)
-
-        start = rng.standard_normal((walkers, H.shape[-1]))
-        return cls(gradient, method, start, shared=terms.shared, floor=floor[order])
-
-    def step(self, drawn: Indices) -> FloatArray:
-        """Move with the drawn terms; return the factors by which the norms changed."""
+    def step(self) -> FloatArray:
+        """Move by one draw each; return the factors by which the norms changed."""
         method = self.method
-        change = method.alpha * self.gradient(drawn, self.r)
+        change = method.alpha * self._gradient(self.terms.order[self.draws.next()])
         ahead = (1.0 + method.gamma) * change
         self.r, self.v = self.r + method.c * self.v - ahead, method.beta * self.v - change
-        return self.scale(None if self.floor is None else self.floor[drawn])
+        return self._normalise(self.floor)
 
-    def scale(self, floor: FloatArray | None) -> FloatArray:
+    def _gradient(self, b: Indices) -> FloatArray:
+        H = self.terms.hessians
+        if self.terms.shared:
+            return np.asarray(H[b] * self.r)
+        if self.r.size * self.r.shape[1] <= _GATHER:
+            return np.asarray((H[b] @ self.r[..., None])[..., 0])
+
+        out = np.empty_like(self.r)
+        for term in np.unique(b):
+            rows = b == term
+            out[rows] = self.r[rows] @ H[term]
+
+        return out
+
+    def _normalise(self, floor: FloatArray | float) -> FloatArray:
         """Divide by the norm and return it, zero where it is at most ``floor``."""
         square = self.r**2 + self.v**2
-        norm = np.sqrt(square if self.shared else square.sum(axis=1, keepdims=True))
-        if floor is not None:
-            norm = np.where(norm <= floor, 0.0, norm)
-
+        norm = np.sqrt(square if self.terms.shared else square.sum(axis=1, keepdims=True))
+        norm = np.where(norm <= floor, 0.0, norm)
         divisor = np.where(norm > 0.0, norm, np.inf)
         self.r = self.r / divisor
         self.v = self.v / divisor
         return norm
 
-
-def _by_term(drawn: Indices, r: FloatArray, hessians: FloatArray) -> FloatArray:
-    """Products of each row with the Hessian it drew, one for all rows of a term."""
-    out = np.empty_like(r)
-    for term in np.unique(drawn):
-        rows = drawn == term
-        out[rows] = r[rows] @ hessians[term]
-
-    return out
+    def keep(self, parents: Indices) -> None:
+        """Replace the paths by copies of ``parents``, each free to go on in its own way."""
+        self.r = self.r[parents]
+        self.v = self.v[parents]
+        self.draws.keep(parents)
 
 
 def _whole_epochs(steps: int, n: int, sampling: Sampling) -> tuple[int, int]:
@@ -123,29 +102,6 @@ def _whole_epochs(steps: int, n: int, sampling: Sampling) -> tuple[int, int]:
     epoch = n if sampling.traits.by_epoch else 1
     burn = epoch * math.ceil(_BURN * steps / epoch)
     return burn, epoch * math.ceil(steps / epoch)
-
-
-def _logs(
-    walkers: Walkers, draws: Draws, burn: int, steps: int, deadline: Deadline
-) -> tuple[FloatArray, int]:
-    """Sums of the logarithms of the factors after the first ``burn`` steps, and their number.
-
-    A path that ends at zero exactly has -inf, whenever it does. Past the deadline the sums are cut
-    short; a third of the steps that were taken are then left out instead, at the most.
-    """
-    total = np.zeros_like(walkers.r if walkers.shared else walkers.r[:, :1])
-    taken = 0
-
-    with np.errstate(divide="ignore"):
-        for k in range(burn + steps):
-            norm = np.log(walkers.step(draws.next()))
-            if k >= burn or np.isneginf(norm).any():
-                total += norm
-            taken += k >= burn
-            if taken and deadline.passed:
-                break
-
-    return total, taken
 
 
 def almost_sure_growth(
@@ -162,13 +118,22 @@ def almost_sure_growth(
 
     The first tenth of the steps is left out. A direction in which some path ends at zero exactly
     has growth 0, as almost every path then does so sooner or later; where two consecutive blocks
-    can do that, it is known beforehand.
+    can do that, it is known beforehand. Past the deadline the paths are cut short.
     """
-    rng = np.random.default_rng(seed)
-    draws = Draws(terms.n, sampling, replicas, rng)
-    walkers = Walkers.on_terms(terms, method, replicas, rng)
+    paths = _Paths(terms, method, sampling, replicas, np.random.default_rng(seed))
     burn, steps = _whole_epochs(steps, terms.n, sampling)
-    total, taken = _logs(walkers, draws, burn, steps, deadline)
+    total = np.zeros_like(paths.r if terms.shared else paths.r[:, :1])
+    taken = 0
+    with np.errstate(divide="ignore"):
+        for k in range(burn + steps):
+            logs = np.log(paths.step())
+            # A path that ends at zero does so for good, whenever it does.
+            if k >= burn or np.isneginf(logs).any():
+                total += logs
+            taken += k >= burn
+            if taken and deadline.passed:
+                break
+
     if terms.shared:
         ends = [annihilated(terms, method, sampling, i) for i in range(total.shape[1])]
         total[:, ends] = -np.inf
@@ -204,9 +169,9 @@ def moment_growth(
     seed: int,
     deadline: Deadline = NEVER,
 ) -> PathGrowth:
-    """Growth of E‖s‖^power: value and 95 % limits from independent populations of walkers.
+    """Growth of E‖s‖^power: value and 95 % limits from independent populations of paths.
 
-    Walkers carry the weight ‖s‖^power; when the weights of a population become uneven, walkers are
+    Paths carry the weight ‖s‖^power; when the weights of a population become uneven, paths are
     drawn again in proportion to them, so that the paths that make the moment are the ones followed.
     The bias of order 1/population is removed with populations of half the size.
     """
@@ -230,11 +195,10 @@ def moment_growth(
     taken = steps
     for size, stream in zip((population, population // 2), (0, 1), strict=True):
         rng = np.random.default_rng([seed, stream])
-        draws = Draws(terms.n, sampling, replicas * size, rng)
-        walkers = Walkers.on_terms(terms, method, replicas * size, rng)
+        paths = _Paths(terms, method, sampling, replicas * size, rng)
         weights = np.ones((replicas, size))
-        before, _ = _follow(walkers, draws, weights, power, burn, NEVER)
-        counted, taken = _follow(walkers, draws, weights, power, taken, deadline)
+        before, _ = _follow(paths, weights, power, burn, NEVER)
+        counted, taken = _follow(paths, weights, power, taken, deadline)
         if np.isneginf(before + counted).any():
             return PathGrowth(0.0, 0.0, 0.0, taken)
         rates.append(counted / taken)
@@ -243,18 +207,13 @@ def moment_growth(
 
 
 def _follow(
-    walkers: Walkers,
-    draws: Draws,
-    weights: FloatArray,
-    power: int,
-    steps: int,
-    deadline: Deadline,
+    paths: _Paths, weights: FloatArray, power: int, steps: int, deadline: Deadline
 ) -> tuple[FloatArray, int]:
     """Move weighted populations (rows); growth of the logarithms of their moments, and steps."""
     total = np.zeros(len(weights))
     taken = 0
     for _ in range(steps):
-        weights *= walkers.step(draws.next()).reshape(weights.shape) ** power
+        weights *= paths.step().reshape(weights.shape) ** power
         mean = weights.mean(axis=1, keepdims=True)
         if not (mean > 0.0).all():
             return np.full(len(weights), -np.inf), steps
@@ -262,10 +221,7 @@ def _follow(
         total += np.log(mean[:, 0])
         taken += 1
         if (np.mean(weights**2, axis=1) > _UNEVEN).any():
-            parents = _resample(weights, draws.rng)
-            walkers.r = walkers.r[parents]
-            walkers.v = walkers.v[parents]
-            draws.keep(parents)
+            paths.keep(_resample(weights, paths.draws.rng))
             weights[:] = 1.0
 
         if deadline.passed:

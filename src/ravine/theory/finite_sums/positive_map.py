@@ -14,26 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
-from ravine.theory.finite_sums.moments import symmetric
 
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
-
-
-class Resolvent(NamedTuple):
-    """The inverse of σ - Φ, roughly: that of a map close to Φ whose spectral radius is known."""
-
-    apply: Callable[[float, FloatArray], FloatArray]
-    """(σ, B) to (σ - Φ₀)⁻¹ B."""
-    radius: float
-    """Spectral radius of Φ₀."""
-
 
 DENSE = 260
 """Unknowns up to which the matrix is formed: its eigenvalues take a tenth of a second."""
@@ -45,56 +34,64 @@ _INDEFINITE = 1e-6
 """Negative eigenvalue of an eigenvector, over its largest, that can be an error of iteration."""
 _AT_ONCE = 64
 """Columns of the matrix that are computed together."""
-_PRODUCTS = 400
-"""Products after which the search is ended with a bracket."""
 _SUBSPACE = 40
-"""Vectors kept between restarts: 24 suffice for eigenvalues that stand apart."""
-_FIRST_GAPS = (1.0, 1e-2, 1e-4, 1e-6)
-"""Distances from the known radius, over it, at which the first vectors are taken."""
-_KEPT = 6
-"""Of these, Ritz vectors that survive a restart."""
+"""Vectors that ARPACK keeps where eigenvalues may be close to each other: twice its default."""
+_RESTARTS = 100
+"""Restarts after which ARPACK gives up: some 2500 products."""
+_ROUGH = 1e-5
+"""Residual of an eigenvector that serves for limits where a sharper one was not found."""
+_POWERS = 72
+"""Steps of the power method for the limits where even that was not found."""
 _BLENDS = 10.0 ** -np.arange(0.0, 13.0, 2.0)
 """Shares of the identity mixed into an eigenvector that is nearly singular."""
 
 
-def perron_root(
-    apply: Operator,
-    shape: tuple[int, ...],
-    *,
-    tolerance: float = 1e-12,
-    resolvent: Resolvent | None = None,
-    products: int = _PRODUCTS,
-    deadline: Deadline = NEVER,
-) -> Root:
-    """Spectral radius of a positive map on moments of a given shape (..., s, s).
+class _TimeUp(Exception):
+    """The deadline passed during an iteration of ARPACK."""
 
-    Small ones by their matrix. Larger ones by Davidson's method: the best eigenvector of a
-    subspace, which grows by the residual, taken through the ``resolvent`` of something close to the
-    operator; without one this is Arnoldi's method. It stops at a residual of ``tolerance``, after
-    so many ``products`` or at the deadline; then the limits are those of Collatz and Wielandt.
 
-    ``apply`` takes further leading axes.
+def perron(
+    apply: Operator, start: FloatArray, *, tolerance: float = 1e-12, deadline: Deadline = NEVER
+) -> tuple[Root, FloatArray]:
+    """Spectral radius and eigenvector of a positive map on moments of the shape of ``start``.
+
+    Small maps by their matrix, larger ones by ARPACK from ``start``, which is positive definite, to
+    a residual of ``tolerance``. Where that does not settle, or the deadline passes, the limits are
+    those of Collatz and Wielandt. ``apply`` takes further leading axes.
     """
-    unknowns = _free(shape).size
-    if unknowns <= DENSE:
-        return settled(dense_radius(apply, shape))
+    unknowns = _free(start.shape).size
+    if unknowns > DENSE:
+        pair = arnoldi(apply, start, tolerance, deadline=deadline)
+        if pair is not None and _is_positive(pair[1]):
+            return settled(pair[0]), pair[1]
 
-    value, X, residual = _davidson(apply, shape, tolerance, resolvent, products, deadline)
-    if value == 0.0 or (residual <= tolerance * value and _is_positive(X)):
-        return settled(value)
-    if unknowns <= _LAST_DENSE and not deadline.passed:
-        return settled(dense_radius(apply, shape))
+    if unknowns <= DENSE or (unknowns <= _LAST_DENSE and not deadline.passed):
+        value, X = leading_pair(matrix_of(apply, start.shape), start.shape)
+        return settled(value), X
 
+    X = _rough_eigenvector(apply, start, deadline)
     low, high = collatz_wielandt(apply, X)
-    return Root(float(np.clip(value, low, high)), low, high, False)
+    value = float(np.clip(_trace(apply(X)) / _trace(X), low, high))
+    return Root(value, low, high, False), X
+
+
+def _rough_eigenvector(apply: Operator, start: FloatArray, deadline: Deadline) -> FloatArray:
+    pair = arnoldi(apply, start, _ROUGH, deadline=deadline)
+    if pair is not None:
+        return pair[1]
+
+    X = start
+    for _ in range(_POWERS):
+        if deadline.passed:
+            break
+        X = apply(X)
+        X = X / max(_trace(X), 1e-300)
+
+    return X
 
 
 def _is_positive(X: FloatArray) -> bool:
-    """Whether moments are positive semidefinite, up to the error of an eigenvector.
-
-    The eigenvector of the spectral radius is; no other one is, as all others are orthogonal to a
-    positive eigenvector of the adjoint.
-    """
+    """Whether moments are positive semidefinite, up to the error of an eigenvector."""
     values = np.linalg.eigvalsh(symmetric(X))
     return bool(values.min() >= -_INDEFINITE * values.max())
 
@@ -126,6 +123,11 @@ def to_upper(X: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return X.reshape(len(X), -1).take(_free(shape), axis=1)
 
 
+def symmetric(X: FloatArray) -> FloatArray:
+    """The symmetric part of matrices (..., s, s)."""
+    return np.asarray(0.5 * (X + np.swapaxes(X, -1, -2)))
+
+
 def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
     """The map as a matrix on the numbers on and above the diagonals, which acts on rows."""
     count = _free(shape).size
@@ -149,20 +151,31 @@ def sandwich_table(products: FloatArray) -> FloatArray:
     return np.ascontiguousarray(both.T)
 
 
+def by_table(X: FloatArray, table: FloatArray) -> FloatArray:
+    """A map given by its matrix, of symmetric matrices (..., s, s)."""
+    shape = X.shape[-2:]
+    return from_upper(to_upper(X.reshape(-1, *shape), shape) @ table, shape).reshape(X.shape)
+
+
 def dense_radius(apply: Operator, shape: tuple[int, ...]) -> float:
     """Spectral radius from the matrix of the map."""
     return float(np.abs(np.linalg.eigvals(matrix_of(apply, shape))).max())
 
 
-def leading_pair(matrix: FloatArray, shape: tuple[int, int]) -> tuple[float, FloatArray]:
-    """Largest real eigenvalue and eigenvector, of trace 1, of a map given by its matrix."""
+def leading_pair(matrix: FloatArray, shape: tuple[int, ...]) -> tuple[float, FloatArray]:
+    """Spectral radius and eigenvector, of trace 1, of a positive map given by its matrix."""
     values, vectors = np.linalg.eig(matrix.T)
-    lead = int(np.argmax(values.real))
-    return _scaled(float(values[lead].real), vectors[:, lead].real, shape)
+    lead = vectors[:, int(np.argmax(values.real))].real
+    return _scaled(float(np.abs(values).max()), lead, shape)
 
 
 def arnoldi(
-    apply: Operator, start: FloatArray, tolerance: float, *, kept: int, restarts: int
+    apply: Operator,
+    start: FloatArray,
+    tolerance: float,
+    *,
+    kept: int = _SUBSPACE,
+    deadline: Deadline = NEVER,
 ) -> tuple[float, FloatArray] | None:
     """Largest real eigenvalue and eigenvector, of trace 1, by ARPACK; None if not settled."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
@@ -171,16 +184,18 @@ def arnoldi(
     free = _free(shape).size
 
     def on_upper(x: FloatArray) -> FloatArray:
+        if deadline.passed:
+            raise _TimeUp
         return np.asarray(to_upper(apply(from_upper(x.reshape(1, -1), shape)), shape)[0])
 
     operator = LinearOperator((free, free), matvec=on_upper, dtype=np.float64)
     first = to_upper(start[None], shape)[0]
     try:
         values, vectors = eigs(
-            operator, k=1, which="LR", v0=first, tol=tolerance, maxiter=restarts,
+            operator, k=1, which="LR", v0=first, tol=tolerance, maxiter=_RESTARTS,
             ncv=min(kept, free),
         )  # fmt: skip
-    except ArpackError:
+    except (ArpackError, _TimeUp):
         return None
 
     return _scaled(float(abs(values[0])), vectors[:, 0].real, shape)
@@ -189,101 +204,11 @@ def arnoldi(
 def _scaled(value: float, upper: FloatArray, shape: tuple[int, ...]) -> tuple[float, FloatArray]:
     """An eigenpair with a trace of 1; zero and the identity where the map is nilpotent."""
     X = from_upper(upper[None], shape)[0]
-    trace = float(np.trace(X))
+    trace = _trace(X)
     if not value > 0.0 or trace == 0.0:
-        return 0.0, np.eye(shape[-1]) / shape[-1]
+        return 0.0, np.broadcast_to(np.eye(shape[-1]) / shape[-1], shape)
 
     return value, X / trace
-
-
-def _davidson(
-    apply: Operator,
-    shape: tuple[int, ...],
-    tolerance: float,
-    resolvent: Resolvent | None,
-    products: int,
-    deadline: Deadline,
-) -> tuple[float, FloatArray, float]:
-    """Largest eigenvalue, its eigenvector and the norm of the residual."""
-    start = _identity(shape)
-    V = np.empty((0, start.size))
-    W = np.empty((0, start.size))
-    new: FloatArray | None = start.ravel()
-    value = 0.0
-    X = start
-    size = math.inf
-
-    def smoothed(sigma: float, B: FloatArray) -> FloatArray:
-        """(σ - Φ)⁻¹B = (B + Φ(σ - Φ)⁻¹B)/σ: Φ adds what the rough inverse leaves out."""
-        assert resolvent is not None
-        return (B + apply(resolvent.apply(sigma, B))) / sigma
-
-    waiting: list[FloatArray] = []
-    if resolvent is not None:
-        # Near the radius of Φ₀ its resolvent turns the identity into the moments that last longest.
-        waiting = [smoothed(resolvent.radius * (1.0 + gap), start).ravel() for gap in _FIRST_GAPS]
-
-    for _ in range(products if resolvent is None else products // 3):
-        if waiting:
-            new = waiting.pop()
-        assert new is not None
-        new = _orthogonalised(new, V)
-        if new is None:
-            break  # the subspace is invariant
-        V = np.concatenate([V, new[None]])
-        W = np.concatenate([W, apply(new.reshape(shape)).reshape(1, -1)])
-
-        values, coefficients = np.linalg.eig(V @ W.T)
-        order = np.argsort(-values.real)
-        lead = coefficients[:, order[0]].real
-        value = float(values[order[0]].real)
-        x = lead @ V
-        norm = float(np.linalg.norm(x))
-        if norm == 0.0:
-            break
-        x = x / norm
-        residual = (lead @ W) / norm - value * x
-        X = x.reshape(shape)
-        size = float(np.linalg.norm(residual))
-        if size <= tolerance * max(abs(value), 1e-300) or deadline.passed:
-            break
-
-        new = residual
-        if resolvent is not None:
-            # Just above the estimate, where the resolvent is positive. An exact resolvent would
-            # turn the residual back into x; the part along x is taken out (Olsen's correction).
-            shift = value + max(0.1 * size, 1e-10 * abs(value))
-            turned = smoothed(shift, residual.reshape(shape)).ravel()
-            itself = smoothed(shift, X).ravel()
-            along = float(x @ itself)
-            new = turned if along == 0.0 else turned - (float(x @ turned) / along) * itself
-
-        if len(V) == _SUBSPACE:
-            kept = _real_basis(coefficients[:, order[:_KEPT]])
-            V, W = kept.T @ V, kept.T @ W
-
-    # An eigenvector has a sign of its own; that of the radius has a positive trace.
-    return max(value, 0.0), X if _trace(X) >= 0.0 else -X, size
-
-
-def _orthogonalised(vector: FloatArray, V: FloatArray) -> FloatArray | None:
-    """The part of a vector orthogonal to the rows of V, of length one; None if there is none."""
-    before = float(np.linalg.norm(vector))
-    for _ in range(2):  # the second time removes the rounding of the first
-        vector = vector - (V @ vector) @ V
-
-    norm = float(np.linalg.norm(vector))
-    if not norm > 1e-14 * before or not math.isfinite(norm):
-        return None
-
-    return vector / norm
-
-
-def _real_basis(vectors: FloatArray) -> FloatArray:
-    """Orthonormal real vectors that span the given complex ones."""
-    both = np.concatenate([vectors.real, vectors.imag], axis=1)
-    U, sizes, _ = np.linalg.svd(both, full_matrices=False)
-    return np.asarray(U[:, sizes > 1e-10 * sizes[0]])
 
 
 def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
@@ -292,12 +217,12 @@ def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
     An eigenvector may be singular, or indefinite by its error; some of the identity makes it
     positive definite, and how much of it serves best is tried.
     """
-    start = _identity(X.shape)
-    X = X * (_trace(start) / max(_trace(X), 1e-300))
+    identity = np.broadcast_to(np.eye(X.shape[-1]), X.shape)
+    X = X * (_trace(identity) / max(_trace(X), 1e-300))
     low = 0.0
     high = math.inf
     for blend in _BLENDS:
-        mixed = symmetric(X + blend * start)
+        mixed = symmetric(X + blend * identity)
         try:
             L = np.linalg.cholesky(mixed)
         except np.linalg.LinAlgError:
@@ -309,10 +234,6 @@ def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
         high = min(high, float(values.max()))
 
     return low, high
-
-
-def _identity(shape: tuple[int, ...]) -> FloatArray:
-    return np.array(np.broadcast_to(np.eye(shape[-1]), shape))
 
 
 def _trace(X: FloatArray) -> float:

@@ -9,35 +9,32 @@ products, however close to 1 the growth is.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.deviations import Deviations, MatrixDeviations
+from ravine.theory.finite_sums.deviations import Deviations
 from ravine.theory.finite_sums.growth_search import (
     GrowthSolution,
-    NoiseLoop,
     growth_limits,
+    loop_radius,
+    noise_loop,
     search_growth,
     search_growths,
 )
 from ravine.theory.finite_sums.limits import NEVER, Deadline, Root
-from ravine.theory.finite_sums.mean_problem import MeanBlocks
-from ravine.theory.finite_sums.moments import (
+from ravine.theory.finite_sums.mean_problem import (
+    MeanProblem,
     Step,
-    add_gradient_noise,
-    carry,
+    advance_moments,
     constant_step,
-    symmetric,
 )
-from ravine.theory.finite_sums.positive_map import Operator, fixed_point
+from ravine.theory.finite_sums.positive_map import Operator, fixed_point, symmetric
 from ravine.theory.finite_sums.terms import Scalars, one_method
-from ravine.theory.ladder.rates import block_radius
 
 TOLERANCE = 1e-5
 """Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
@@ -47,29 +44,15 @@ _PLANE_PAIRS = 1 << 16
 """Pairs of directions, times methods, that are worked on together: 16 MB."""
 
 
-@dataclass(frozen=True, eq=False)
-class Perron:
-    """The growth of E‖s‖² per step, the moments that grow, and who drives them.
-
-    Attributes
-    ----------
-    value
-        Spectral radius λ of X ↦ mean_b A_b X A_bᵀ.
-    mean_value
-        The same without the deviations: the squared spectral radius of the mean problem.
-    moments
-        E[r rᵀ] of the state that grows at this rate, of trace 1.
-    weights
-        V such that w_b tr(V Δ_b moments Δ_b) is the share of term b in what the deviations add.
-    slope
-        d log λ / d log of the sandwich: how much 1 % more disagreement adds to the growth.
-    """
+class Driven(NamedTuple):
+    """The growth of E‖s‖² per step, the moments that grow, and who drives them."""
 
     value: float
-    mean_value: float
+    """Spectral radius λ of X ↦ mean_b A_b X A_bᵀ."""
     moments: FloatArray
+    """E[r rᵀ] of the state that grows at this rate, of trace 1."""
     weights: FloatArray
-    slope: float
+    """V such that w_b tr(V Δ_b moments Δ_b) is the share of term b in what the deviations add."""
 
 
 class SecondMoments:
@@ -103,14 +86,13 @@ class SecondMoments:
             k = len(deviations)
             shares = np.full(k, 1.0 / k) if weights is None else weights
             scale = float(np.abs(eigenvalues).max())
-            deviations = MatrixDeviations(deviations, shares, scale)
+            deviations = Deviations(deviations, shares, scale)
 
         self.eigenvalues = eigenvalues
         self.deviations: Deviations = deviations
         self.weights = deviations.weights
         self.gradients = np.zeros((len(self.weights), d)) if gradients is None else gradients
         self.basis = np.eye(d) if basis is None else basis
-        self._loop = NoiseLoop(deviations)
         self._solutions: dict[Scalars, GrowthSolution] = {}
 
     @classmethod
@@ -147,9 +129,8 @@ class SecondMoments:
     def step(self, X: FloatArray, step: Step, noise: FloatArray | float = 0.0) -> FloatArray:
         """Moments (..., 2d, 2d) after an independent draw, with so much other gradient noise."""
         d = self.dimension
-        moved = carry(X, self.eigenvalues, step)
-        add_gradient_noise(moved, self.sandwich(X[..., :d, :d]) + noise, step)
-        return moved
+        gradient = self.sandwich(X[..., :d, :d]) + noise
+        return advance_moments(X, self.eigenvalues, step, gradient)
 
     def operator(self, method: Scalars) -> Operator:
         """X ↦ mean_b A_b X A_bᵀ on moments (..., 2d, 2d)."""
@@ -193,8 +174,7 @@ class SecondMoments:
 
     def mean_rate(self, method: Method) -> float:
         """Spectral radius with exact gradients, in closed form: eigenvalues may be double."""
-        parameters = (np.float64(v) for v in one_method(method))
-        return float(np.max(block_radius(self.eigenvalues, *parameters)))
+        return float(self._mean(method).rate)
 
     def growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
         """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ.
@@ -209,7 +189,7 @@ class SecondMoments:
     ) -> Root:
         """The growth with limits that hold, also where the search was ended early."""
         solution = self._solved(method, tolerance, deadline)
-        return growth_limits(self._blocks(method), self._loop, solution)
+        return growth_limits(self._mean(method), self.deviations, solution)
 
     def is_stable(self, method: Method) -> bool:
         """Whether the growth is below 1, by one look at λ = 1."""
@@ -220,43 +200,26 @@ class SecondMoments:
 
         It scales with the disagreement; known more sharply the closer it is to 1.
         """
-        kappa = self._blocks(method).noise_response(1.0)
-        return self._loop.radius(kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
+        kappa = self._mean(method).noise_response(1.0)
+        return loop_radius(self.deviations, kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
 
-    def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Perron:
+    def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Driven:
         """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
         solution = self._solved(method, tolerance, NEVER)
-        value = solution.value
         kappa = solution.response
         X = kappa * solution.M
         X = X / np.trace(X)
 
         # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
-        U = self._loop.radius(kappa, np.eye(self.dimension), 1e-4, adjoint=True)[1]
+        start = np.eye(self.dimension)
+        U = loop_radius(self.deviations, kappa, start, 1e-4, adjoint=True)[1]
         total = float(np.vdot(U, self.sandwich(X)))
         V = U / total if total > 0.0 else np.zeros_like(U)
-        return Perron(value, solution.mean_value, X, V, self._slope(method, solution))
+        return Driven(solution.value, X, V)
 
-    def _slope(self, method: Method, solution: GrowthSolution) -> float:
-        """D log λ / d log c for the sandwich c N, whose growth λ is where r(λ) = 1/c."""
-        # The radius r changes on the scale of the distance to the growth of the mean: a tenth of
-        # that is close.
-        share = 0.1 * (1.0 - solution.mean_value / solution.value)
-        if share < 1e-10:
-            return 0.0
-
-        further = self._blocks(method).noise_response(solution.value * (1.0 + share))
-        near = self._loop.radius(further, solution.M, 1e-4)[0]
-        here = self._loop.radius(solution.response, solution.M, 1e-4)[0]
-        fall = math.inf
-        if near > 0.0 and here > 0.0:
-            fall = math.log(here / near) / math.log1p(share)
-
-        return 1.0 / fall if fall > 0.0 else 0.0
-
-    def shares(self, perron: Perron) -> FloatArray:
+    def shares(self, driven: Driven) -> FloatArray:
         """Share of each Δ_b in what the deviations add, before its weight; shape (k,)."""
-        return self.deviations.traces(perron.moments, perron.weights)
+        return self.deviations.traces(driven.moments, driven.weights)
 
     def stationary(self, method: Method) -> FloatArray | None:
         """E[(y - x*)(y - x*)ᵀ] that the gradients at x* leave; None where it is not finite."""
@@ -269,22 +232,23 @@ class SecondMoments:
         The gradients' second moment M = S + N(X) answers with E rrᵀ = κ∘M, κ at λ = 1, so that
         M = S + N(κ∘M) is left to solve.
         """
-        if self.mean_rate(method) >= 1.0:
+        mean = self._mean(method)
+        if mean.rate >= 1.0:
             return None
 
         d = self.dimension
-        response = self._blocks(method).noise_response(1.0, (0, 1))
+        response = mean.stationary_response()
         M: FloatArray | None = self.gradient_covariance
         if self.deviations.largest > 0.0 and self.gradients.any():
-            M = fixed_point(self._loop.map(response[:d, :d]), self.gradient_covariance)
+            M = fixed_point(noise_loop(self.deviations, response[:d, :d]), self.gradient_covariance)
         if M is None:
             return None
 
         X = symmetric(response * np.tile(M, (2, 2)))
         return None if np.diag(X)[:d].min() < 0.0 else X
 
-    def _blocks(self, method: Method) -> MeanBlocks:
-        return MeanBlocks(self.eigenvalues, Method(*one_method(method)))
+    def _mean(self, method: Method) -> MeanProblem:
+        return MeanProblem(self.eigenvalues, Method(*one_method(method)))
 
     def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> GrowthSolution:
         key = one_method(method)
@@ -293,11 +257,7 @@ class SecondMoments:
             if len(self._solutions) >= _REMEMBERED:
                 self._solutions.clear()
             known = self._solutions[key] = search_growth(
-                self._blocks(method),
-                self._loop,
-                mean_value=self.mean_rate(method) ** 2,
-                tolerance=tolerance,
-                deadline=deadline,
+                self._mean(method), self.deviations, tolerance=tolerance, deadline=deadline
             )
 
         return known
@@ -321,9 +281,8 @@ def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
     step = max(1, _PLANE_PAIRS // moments.dimension**2)
     for first in range(0, alpha.size, step):
         part = slice(first, first + step)
-        a, b, g = (values.ravel()[part] for values in (alpha, beta, gamma))
-        rates = block_radius(moments.eigenvalues, a[:, None], b[:, None], g[:, None])
-        mean_values = np.max(rates, axis=1) ** 2
-        out[part] = search_growths(moments.eigenvalues, moments._loop, Method(a, b, g), mean_values)
+        some = Method(*(values.ravel()[part] for values in (alpha, beta, gamma)))
+        mean = MeanProblem(moments.eigenvalues, some)
+        out[part] = search_growths(mean, moments.deviations)
 
     return out.reshape(alpha.shape)

@@ -11,11 +11,9 @@ from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
-from ravine.theory.finite_sums.mean_problem import MeanBlocks, mean_resolvent
-from ravine.theory.finite_sums.mean_square import mean_square_growth
-from ravine.theory.finite_sums.moments import symmetric
-from ravine.theory.finite_sums.positive_map import fixed_point
-from ravine.theory.finite_sums.rules import last_term_map
+from ravine.theory.finite_sums.mean_problem import MeanProblem
+from ravine.theory.finite_sums.mean_square import last_term_map, mean_square_growth
+from ravine.theory.finite_sums.positive_map import fixed_point, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Scalars, Terms, hessian_stack, one_method
 from ravine.values import Value
@@ -181,7 +179,7 @@ def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
     away = terms.hessians - first
     C = away.T @ away / terms.n
     S = z.T @ z / terms.n
-    response = MeanBlocks(first, method).noise_response(1.0, (0, 1))
+    response = MeanProblem(first, method).stationary_response()
     d = first.size
     M = S / (1.0 - C * response[:d, :d])
     return symmetric(response * np.tile(M, (2, 2)))
@@ -191,6 +189,8 @@ def _no_repeat(
     terms: Terms, z: FloatArray, method: Scalars
 ) -> tuple[FloatArray | None, FloatArray]:
     """Moments and mean under iid sampling without repeat, by the lift over the last term."""
+    from scipy.linalg import solve_discrete_lyapunov
+
     n, d = z.shape
     if terms.shared:
         terms = replace(terms, hessians=terms.hessians[:, :, None] * np.eye(d))
@@ -202,17 +202,14 @@ def _no_repeat(
     cross = drift[:, :, None] * Gz[:, None, :]
     right = Gz[:, :, None] * Gz[:, None, :] / n - cross - np.swapaxes(cross, 1, 2)
 
-    values, turn = np.linalg.eigh(terms.hessians.mean(axis=0))
-    resolvent = mean_resolvent(values, Method(*method), shares=np.full(n, 1.0 / n))
-    turn = np.kron(np.eye(2), turn)
-
     def guide(B: FloatArray) -> FloatArray:
-        """Roughly the solution: what the mean Hessian alone would answer."""
-        return np.asarray(turn @ resolvent.apply(1.0, turn.T @ B @ turn) @ turn.T)
+        """Roughly the solution: the sum over the terms moves by the mean Hessian."""
+        together = B.sum(axis=0)
+        return np.asarray(B + (solve_discrete_lyapunov(A.mean(axis=0), together) - together) / n)
 
     mean = (drift - Gz / n).sum(axis=0)
     try:
-        X = fixed_point(last_term_map(terms, method), right, guide)
+        X = fixed_point(last_term_map(A, terms), right, guide)
     except np.linalg.LinAlgError:  # the growth is 1 to rounding, and was computed as less
         return None, mean
     if X is None:

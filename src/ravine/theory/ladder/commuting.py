@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
@@ -11,12 +9,12 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.bracket import Bracket
-from ravine.theory.joint_spectral_radius.polygon import (
-    array_room,
+from ravine.theory.chunks import on_threads
+from ravine.theory.joint_spectral_radius.planar import (
+    ComplexArray,
+    as_complex,
     bracket_pair,
     compiled_sweep,
-    list_room,
-    workspace,
 )
 from ravine.theory.ladder.rates import check_shapes, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -84,8 +82,8 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
     return Bracket(lower.reshape(shape)[()], upper.reshape(shape)[()])
 
 
-def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> FloatArray:
-    """B(mu) and B(L) row by row, in units of the velocity that balance the two couplings."""
+def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> ComplexArray:
+    """B(mu) and B(L) as z -> u z + v z̄, in units of the velocity that balance the couplings."""
     blocks = np.empty((*shape, 2, 2, 2))
     blocks[..., 0, :, :] = block(curvature.mu, method)
     blocks[..., 1, :, :] = block(curvature.L, method)
@@ -95,32 +93,25 @@ def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> Floa
     unit = np.sqrt(np.divide(left, right, out=np.ones(shape), where=both))[..., None]
     blocks[..., 0, 1] *= unit
     blocks[..., 1, 0] /= unit
-    return blocks.reshape(-1, 8)
+    return as_complex(blocks).reshape(-1, 4)
 
 
 def _brackets(
-    pairs: FloatArray, ceiling: FloatArray, tolerance: float
+    pairs: ComplexArray, ceiling: FloatArray, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of every pair, computed in units of the ceiling so that no product overflows."""
     scaled = pairs / ceiling[:, None]
     lower = np.empty(len(pairs))
     upper = np.empty(len(pairs))
-    ones = np.ones(len(pairs))
     if len(pairs) <= _FEW and not compiled_sweep.cache_info().currsize:
-        room = workspace(list_room)
         for n, pair in enumerate(scaled.tolist()):
-            lower[n], upper[n], _ = bracket_pair(pair, 1.0, tolerance, room)
+            lower[n], upper[n], _, _ = bracket_pair(pair, 1.0, tolerance)
     else:
-        from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
-
         sweep = compiled_sweep()
 
-        def work(first: int) -> None:
-            part = slice(first, first + _CHUNK)
-            target = lower[part], upper[part]
-            sweep(scaled[part], ones[part], tolerance, *target, workspace(array_room))
+        def work(part: slice) -> None:
+            sweep(scaled[part], tolerance, lower[part], upper[part])
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, range(0, len(pairs), _CHUNK)))
+        on_threads(work, len(pairs), _CHUNK)
 
     return lower * ceiling, upper * ceiling

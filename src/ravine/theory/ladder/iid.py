@@ -8,15 +8,14 @@ dimension is the worst case. See docs/batch-size.md.
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
+from ravine.arguments import Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
+from ravine.theory.chunks import on_threads
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
@@ -122,27 +121,16 @@ def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
         for n, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             out[n] = largest_growth(*numbers)
     else:
-        _sweep(columns, out)
+        sweep = compiled_sweep()
+
+        def work(part: slice) -> None:
+            sweep(*(column[part] for column in columns), out[part])
+
+        on_threads(work, out.size, _CHUNK)
 
     # Both are computed on different paths: rounding must not undo their order.
     floor = spectral_radius(curvature, method)
     return np.maximum(out.reshape(shape), floor)[()]
-
-
-def _sweep(columns: list[FloatArray], out: FloatArray) -> None:
-    from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
-
-    sweep = compiled_sweep()
-    if out.size <= _CHUNK:
-        sweep(*columns, out)
-        return
-
-    def work(first: int) -> None:
-        part = slice(first, first + _CHUNK)
-        sweep(*(column[part] for column in columns), out[part])
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(work, range(0, out.size, _CHUNK)))
 
 
 @overflow_allowed

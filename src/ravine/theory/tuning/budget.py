@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.blocks import moment_gain, moment_step
+from ravine.theory.blocks import coupling
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
@@ -41,7 +42,7 @@ def moment_after(
     *,
     sigma2: Real | float = 0.0,
     distance: Real | float = 1.0,
-    steps: int,
+    steps: int | npt.NDArray[np.int64],
 ) -> FloatArray:
     """E r² after ``steps`` steps in each eigen-direction, with random curvature and noise.
 
@@ -50,25 +51,40 @@ def moment_after(
     matrix by repeated squaring. Everything broadcasts; infinite where it overflows.
     """
     variance = 0.0 if noise is None else noise.variance(eigenvalues)
-    step = moment_step(eigenvalues, variance, method)
-    matrix = np.zeros((*step.shape[:-2], 4, 4))
-    matrix[..., :3, :3] = step
-    matrix[..., :3, 3] = np.asarray(sigma2)[..., None] * moment_gain(method)
-    matrix[..., 3, 3] = 1.0
+    beta = method.beta
+    ahead = 1.0 + method.gamma
+    h = method.alpha * eigenvalues
+    a, b = 1.0 - ahead * h, coupling(beta, method.gamma)
+    rows = (
+        (a * a, 2.0 * a * b, b * b),
+        (-a * h, a * beta - b * h, b * beta),
+        (h * h, -2.0 * h * beta, beta * beta),
+    )
+    # Built here and not from blocks: a search evaluates it thousands of times. The two axes of a
+    # matrix come first: then all matrices are multiplied in one long loop.
+    kick = method.alpha**2
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(variance), np.shape(sigma2))
+    matrix = np.zeros((4, 4, *shape))
+    for row, entries, gain in zip(matrix, rows, (ahead * ahead, ahead, 1.0), strict=False):
+        for j, entry in enumerate(entries):
+            row[j] = entry
+        row[0] += kick * variance * gain
+        row[3] = kick * sigma2 * gain
+    matrix[3, 3] = 1.0
 
-    state = np.zeros((*step.shape[:-2], 4, 1))
-    state[..., 0, 0] = np.asarray(distance) ** 2
-    state[..., 3, 0] = 1.0
+    state = np.zeros((4, *np.broadcast_shapes(shape, np.shape(steps))))
+    state[0] = np.asarray(distance) ** 2
+    state[3] = 1.0
     with np.errstate(all="ignore"):
-        remaining = steps
-        while remaining:
-            if remaining % 2:
-                state = matrix @ state
-            remaining //= 2
-            matrix = matrix @ matrix if remaining else matrix
+        for bit in range(int(np.max(steps)).bit_length()):
+            if bit:
+                matrix = np.einsum("ij...,jk...->ik...", matrix, matrix)
+            odd = (steps >> bit) & 1
+            if isinstance(odd, np.ndarray) or odd:
+                moved = np.einsum("ij...,j...->i...", matrix, state)
+                state = np.where(odd, moved, state)
 
-    moment = state[..., 0, 0]
-    return np.where(np.isfinite(moment), moment, np.inf)
+    return np.where(np.isfinite(state[0]), state[0], np.inf)
 
 
 class _Adversary:
@@ -222,27 +238,26 @@ def _least(
     for one in seen:
         start = one._replace(point=(*one.point, 0.0)[:2])
         start = start._replace(value=at(many, *start.point))
-        ends.append(descend(lambda x, s: at(many, x, s), start, spacing, precision=1e-6))
+        ends.append(descend(lambda x, s: at(many, x, s), start, spacing, precision=1e-3))
 
     ends.sort(key=lambda one: one.value)
+    smaller = [0.1 * v for v in spacing]
     found = []
     for end in [one for one in ends[:3] if one.value <= ends[0].value + 0.05]:
-        counted = many
+        counted = many if bounded else _between(*adversary.ends, 501)
         for _ in range(_EXCHANGES):
+            start = end._replace(value=at(counted, *end.point))
+            end = descend(
+                lambda x, s, lam=counted: at(lam, x, s), start, smaller, precision=1e-8
+            )  # fmt: skip
             if not bounded:
-                fine = _between(*adversary.ends, 4001)
-                found.append((float(np.exp(at(fine, *end.point))), end.point))
+                found.append((float(np.exp(end.value)), end.point))
                 break
             worst, missing = adversary.worst(*end.point)
             found.append((worst, end.point))
             if np.log(worst) <= end.value + 1e-6:
                 break
             counted = np.unique(np.append(counted, missing))
-            start = end._replace(value=at(counted, *end.point))
-            end = descend(
-                lambda x, s, lam=counted: at(lam, x, s), start, [0.1 * v for v in spacing],
-                precision=1e-8,
-            )  # fmt: skip
 
     value, (log_step, s) = min(found)
     return Budget(Method(np.exp(log_step), np.tanh(s)), value, bounded)

@@ -6,14 +6,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number, overflow_allowed
+from ravine.arguments import Refusal, one_number, overflow_allowed, whole
 from ravine.curvature import Curvature
 from ravine.theory.ladder.batch_noise import check_batch_size
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.tuning.table_moments import TableMoments
 from ravine.values import Value
 
 _LR = "give the learning rate that works at the old batch size, e.g. lr=0.1"
+_HIGHEST = 0.9
+"""Momentum is not raised beyond this: higher ones gained nothing on tables."""
+_WINDOWS = 10.0
+"""A run has at least so many times the memory of its momentum, 1/(1 - m) steps."""
+_CAUTIOUS = 0.5
+"""Share of the largest stable lr that lr may reach, if it was not above it before."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,9 +31,9 @@ class Rescaled(Value):
     lr: float
     momentum: float
     rule: str
-    """What was kept the same, in words."""
+    """What decides, in words."""
     share: float | None
-    """lr over the largest stable one, before and after; None where the curvature is not known."""
+    """lr over the largest stable one, afterwards; None where the curvature is not known."""
     linear: float
     """The linear rule, for comparison: lr times the ratio of the batch sizes."""
     square_root: float
@@ -41,25 +49,28 @@ def rescale(
     momentum: float = 0.0,
     nesterov: bool = False,
     optimizer: Literal["sgd", "adamw"] = "sgd",
+    steps: int | None = None,
     curvature: Curvature | None = None,
     L_max: float | None = None,
+    data: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> Rescaled:
-    """Return the lr and the momentum for a new batch size.
+    """Return the lr and the momentum for a new batch size and the same number of epochs.
 
-    With the curvature of the objective and L_max of single samples, momentum is kept and lr keeps
-    its share of the largest lr that is stable in mean square (:func:`ravine.safe_step`): nearly
-    proportional to the batch size while the noise of small batches limits it, nearly constant
-    where the curvature does.
+    SGD keeps its progress per sample, lr/((1 - m) b). In one direction of curvature λ the limit of
+    lr is 1/lr = v/(2(1 - m)) + λ/(2(1 + m)), with v proportional to 1/b; a momentum m' with
 
-    Without them, both change so that two things stay the same whatever the curvature: the
-    progress per sample, lr/((1 - m) b), and the share of the limit
-    1/lr = v/(2(1 - m)) + λ/(2(1 + m)), in which v is proportional to 1/b. With k the ratio of the
-    batch sizes that needs
+        (1 - m')/(1 + m') = (1 - m)/((1 + m) k),     k the ratio of the batch sizes,
 
-        (1 - m')/(1 + m') = (1 - m)/((1 + m) k),     lr' = k lr (1 - m')/(1 - m).
+    leaves lr at the same share of every such limit, whatever the curvature. For a larger batch
+    momentum is raised towards m', but not above 0.9, and not so far that ``steps`` are fewer than
+    ten times its memory 1/(1 - m'). A smaller batch keeps the momentum: the linear rule.
 
-    Where m' would be negative it is 0 and lr' = k lr. Adam's lr is in units of its preconditioner,
-    which shrinks like 1/√k where gradient noise dominates it: lr' = √k lr, with the same momentum.
+    With the curvature lr is at most half of the largest stable lr (:func:`ravine.safe_step`), or
+    the share of it that it had before, if that was more. With ``data`` the momentum is kept, and lr
+    is the one with the least expected loss of least squares on this table after ``steps`` steps.
+
+    Adam's lr is in units of its preconditioner, which shrinks like 1/√k where gradient noise
+    dominates it: lr' = √k lr.
 
     Parameters
     ----------
@@ -70,18 +81,22 @@ def rescale(
     nesterov
         Whether SGD uses Nesterov's momentum.
     optimizer
-        ``"sgd"`` or ``"adamw"``.
+        ``"sgd"`` or ``"adamw"``; what follows is for SGD only.
+    steps
+        Steps of the run at the new batch size.
     curvature, L_max
-        As in :func:`ravine.iid_rate`; only for SGD.
+        As in :func:`ravine.iid_rate`.
+    data
+        (X, y), a table and its target, both centred; needs ``steps``.
 
     Examples
     --------
-    >>> new = rescale(0.1, momentum=0.9, from_batch=64, to_batch=512)
+    >>> new = rescale(0.1, from_batch=64, to_batch=512)
     >>> round(new.lr, 4), round(new.momentum, 4)
-    (0.1046, 0.9869)
+    (0.1778, 0.7778)
     >>> known = {"curvature": Curvature(0.01, 1.0), "L_max": 100.0}
     >>> round(rescale(0.1, momentum=0.9, from_batch=64, to_batch=512, **known).lr, 4)
-    0.6502
+    0.4211
     """
     step = one_number("lr", lr, "positive", remedy=_LR)
     m = one_number("momentum", momentum, "nonnegative", remedy="give a momentum, e.g. 0.9")
@@ -90,28 +105,52 @@ def rescale(
         raise Refusal("momentum", "below 1", f"{m:g}", "give a momentum, e.g. 0.9")
     if optimizer not in ("sgd", "adamw"):
         raise Refusal("optimizer", "sgd or adamw", repr(optimizer), "pick one of the two")
+    if steps is not None:
+        whole("steps", steps, 1, remedy="give the steps of the new run, e.g. steps=1000")
 
     ratio = new / old
     rules = {"linear": ratio * step, "square_root": float(np.sqrt(ratio)) * step}
-    if curvature is not None and optimizer == "sgd":
-        gamma = m if nesterov else 0.0
-        most = curvature.L if L_max is None else L_max
-        before, after = (
-            float(safe_step(curvature.L, m, gamma, batch_size=size, L_max=most))
-            for size in (old, new)
-        )
-        words = "momentum, and the share of the largest stable lr"
-        return Rescaled(step * after / before, m, words, step / before, **rules)
+    given = {"curvature": curvature, "L_max": L_max, "data": data}
+    if optimizer == "adamw":
+        for name, value in given.items():
+            if value is not None:
+                raise Refusal(name, "left out for adamw", "one", "drop it")
+        words = "lr in units of a preconditioner that gradient noise dominates"
+        return Rescaled(rules["square_root"], m, words, None, **rules)
 
-    if curvature is not None or L_max is not None:
-        name = "curvature" if optimizer == "adamw" else "L_max"
-        raise Refusal(name, "given for SGD only, and L_max with it", "one", "drop it")
+    if data is not None:
+        if steps is None:
+            raise Refusal("steps", "given with data", "none", "add the steps of the new run")
+        gamma = m if nesterov else 0.0
+        best = TableMoments(*data).best_step(m, gamma, batch_size=new, steps=steps)
+        return Rescaled(best, m, f"least expected loss after {steps} steps", None, **rules)
+
+    if curvature is None and L_max is not None:
+        raise Refusal("L_max", "given with a curvature", "L_max alone", "add the curvature")
+
+    later = _momentum(m, ratio, steps)
+    kept = ratio * step * (1.0 - later) / (1.0 - m)
+    words = "same progress per sample, lr/((1 - momentum) batch size)"
+    if curvature is None:
+        return Rescaled(kept, later, words, None, **rules)
+
+    most = curvature.L if L_max is None else L_max
+    before, after = (
+        float(safe_step(curvature.L, beta, beta if nesterov else 0.0, batch_size=b, L_max=most))
+        for b, beta in ((old, m), (new, later))
+    )
+    limit = max(step / before, _CAUTIOUS) * after
+    if ratio > 1.0 and limit < kept:
+        kept, words = limit, f"{limit / after:.0%} of the largest lr that is stable in mean square"
+
+    return Rescaled(kept, later, words, kept / after, **rules)
+
+
+def _momentum(m: float, ratio: float, steps: int | None) -> float:
+    """The momentum for a batch that is ``ratio`` times as large."""
+    if ratio <= 1.0:
+        return m
 
     damping = (1.0 - m) / ((1.0 + m) * ratio)
-    later = max((1.0 - damping) / (1.0 + damping), 0.0)
-    if optimizer == "adamw":
-        words = "progress per sample and the share of the stability limit, if noise dominates"
-        return Rescaled(rules["square_root"], later, words, None, **rules)
-
-    words = "progress per sample and the share of the stability limit, whatever the curvature"
-    return Rescaled(ratio * step * (1.0 - later) / (1.0 - m), later, words, None, **rules)
+    longest = 1.0 if steps is None else 1.0 - _WINDOWS / steps
+    return max(min((1.0 - damping) / (1.0 + damping), _HIGHEST, longest), m)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
@@ -17,10 +18,13 @@ from ravine.methods import nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.iid import smallest_stable_batch
 from ravine.theory.tuning.batch_gain import NOTICEABLE, fastest_pair, fastest_sgd
+from ravine.theory.tuning.table_moments import TableMoments
 from ravine.values import Value
 
 _PRECISION = 2e-3
 """Relative precision of a batch size that is searched."""
+_MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
+"""Momenta tried on a table."""
 _LARGEST = 1e12
 """Batch size beyond which gradients count as exact."""
 
@@ -30,9 +34,9 @@ class UsefulBatch(Value):
     """The batch size at which samples are used with a given efficiency."""
 
     size: float
-    """From the best guaranteed rates at this curvature."""
-    law: float
-    """The law for Q → ∞."""
+    """From the best guaranteed rates at this curvature, or from the table."""
+    law: float | None
+    """The law for Q → ∞; None for a table."""
     efficiency: float
     method: str
 
@@ -42,12 +46,14 @@ class UsefulBatch(Value):
 
 @overflow_allowed
 def useful_batch_size(
-    curvature: Curvature,
+    curvature: Curvature | None = None,
     *,
     L_max: float | None = None,
     method: Literal["sgd", "nesterov"] = "nesterov",
     efficiency: float = 0.5,
     mu_min: float | None = None,
+    data: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    accuracy: float = 0.01,
 ) -> UsefulBatch:
     """Return the batch size from which larger batches waste samples.
 
@@ -69,6 +75,12 @@ def useful_batch_size(
         ``"sgd"``, or ``"nesterov"`` with step and momentum tuned.
     efficiency
         Between 0 and 1.
+    data
+        (X, y), a table and its target, instead of a curvature: N(b) is then the number of steps
+        after which the expected loss of least squares, started at zero, has ``accuracy`` of its
+        excess left. Noise in the target counts there; the guaranteed rates do not know it.
+    accuracy
+        Share of the excess loss that is left, between 0 and 1; with ``data`` only.
 
     Examples
     --------
@@ -82,6 +94,12 @@ def useful_batch_size(
     if method not in ("sgd", "nesterov"):
         raise Refusal("method", "sgd or nesterov", repr(method), "pick one of the two")
 
+    if data is not None:
+        left = one_number("accuracy", accuracy, "positive", remedy="give a share, e.g. 0.01")
+        return UsefulBatch(_on_table(data, method, share, left), None, share, method)
+    if curvature is None:
+        raise Refusal("curvature", "given, or data", "neither", "add one of them")
+
     known: dict[str, Any] = {"L_max": L_max, "mu_min": mu_min}
 
     def steps(size: float) -> float:
@@ -92,6 +110,25 @@ def useful_batch_size(
     samples = steps(1.0)
     size = _crossing(lambda b: np.log(samples / (b * steps(b)) / share))
     return UsefulBatch(size, _law(curvature, L_max, method, share), share, method)
+
+
+def _on_table(
+    data: tuple[npt.ArrayLike, npt.ArrayLike], method: str, share: float, accuracy: float
+) -> float:
+    """Where the efficiency falls below its share, between two powers of two; at most all rows."""
+    table = TableMoments(*data)
+    momenta = (0.0,) if method == "sgd" else _MOMENTA
+    samples = table.fewest_steps(momenta, accuracy, 1.0)
+    size, before, now = 1.0, 1.0, 1.0
+    while now > share and size < table.rows:
+        size, before = 2.0 * size, now
+        now = samples / (size * table.fewest_steps(momenta, accuracy, size))
+
+    if now > share:
+        return float(table.rows)
+
+    part = np.log(share / before) / np.log(now / before)
+    return min(float(size * 2.0 ** (part - 1.0)), float(table.rows))
 
 
 def _fastest(curvature: Curvature, options: dict[str, Any]) -> Any:

@@ -1,0 +1,1 @@
+"""Diagnoses, estimators and the reading of tables, on real tables."""

@@ -1,0 +1,1 @@
+"""Speed, bytes and memory of sweeps on processors, GPUs and clusters."""

@@ -1,0 +1,1 @@
+"""Closed forms and searches against brute force, and their speed."""

@@ -1,0 +1,1 @@
+"""Advice, limits and the guard on training tasks."""

@@ -1,0 +1,155 @@
+"""Mean squares of SGD with momentum on a table, for least squares and random batches.
+
+In the eigenvectors of the mean Hessian a row is z, with residual e at the minimiser. A batch of b
+rows has a gradient of variance E(z_j² (z·r - e)²)/b in direction j. Its parts with products of two
+different directions are left out: they vanish for rows that are symmetric about their mean. What is
+left maps (E r², E rv, E v²) of all directions linearly, so that many steps are a matrix power.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray, Refusal, real
+from ravine.methods import Method
+from ravine.theory.blocks import block, moment_block, moment_gain
+
+_FLAT = 1e-10
+"""Eigenvalues below this share of the largest are directions that the data do not have."""
+_MOST_COLUMNS = 200
+"""Columns up to which matrix powers take seconds."""
+_MOST_STEPS = 1e9
+"""Runs beyond this many steps are given up."""
+_COARSE = 2.0 ** -np.arange(0.0, 24.0)
+_FINE = 2.0 ** np.linspace(0.75, -0.75, 7)
+"""Step sizes tried: a coarse grid below the largest stable one, then around the best of them."""
+
+
+class TableMoments:
+    """Least squares on a table, started at zero; batches have no row twice.
+
+    Parameters
+    ----------
+    X, y
+        Shapes (n, d) and (n,); with a column of ones where the model has an intercept.
+    """
+
+    def __init__(self, X: npt.ArrayLike, y: npt.ArrayLike) -> None:
+        rows = np.asarray(real("X", X, remedy="give a table of numbers"))
+        target = np.asarray(real("y", y, remedy="give one number for each row"))
+        if rows.ndim != 2 or target.shape != rows.shape[:1]:
+            shown = f"shapes {rows.shape} and {target.shape}"
+            raise Refusal("X, y", "of shapes (n, d) and (n,)", shown, "give one target per row")
+        if rows.shape[1] > _MOST_COLUMNS:
+            remedy = "use ravine diagnose for wider tables"
+            raise Refusal("X", f"of at most {_MOST_COLUMNS} columns", rows.shape[1], remedy)
+
+        self.rows = len(rows)
+        values, turn = np.linalg.eigh(rows.T @ rows / self.rows)
+        kept = values > _FLAT * values[-1]
+        self.eigenvalues = values[kept]
+        Z = rows @ turn[:, kept]
+        minimiser = Z.T @ target / self.rows / self.eigenvalues
+        residual = target - Z @ minimiser
+        self.start = minimiser**2
+        self.excess_at_start = float(0.5 * self.eigenvalues @ self.start)
+        squares = Z * Z
+        self.coupling = squares.T @ squares / self.rows - np.diag(self.eigenvalues**2)
+        self.noise = (squares * (residual * residual)[:, None]).mean(axis=0)
+
+    def excess(self, method: Method, *, batch_size: float, steps: int) -> float:
+        """E f - f* after so many steps; infinite where it overflows."""
+        matrix, state = self._step(method, batch_size)
+        with np.errstate(all="ignore"):
+            while steps:
+                if steps % 2:
+                    state = matrix @ state
+                steps //= 2
+                matrix = matrix @ matrix if steps else matrix
+
+            return self._excess(state)
+
+    def steps_to(self, share: float, method: Method, *, batch_size: float, most: float) -> float:
+        """Steps until E f - f* is this share of its start; infinite if more than ``most``."""
+        matrix, state = self._step(method, batch_size)
+        goal = share * self.excess_at_start
+        powers = [matrix]
+        with np.errstate(all="ignore"):
+            while self._excess(powers[-1] @ state) > goal:
+                if 2 ** len(powers) > most or not np.isfinite(powers[-1][0, 0]):
+                    return float("inf")
+                powers.append(powers[-1] @ powers[-1])
+
+            taken = 0
+            for j in range(len(powers) - 2, -1, -1):
+                later = powers[j] @ state
+                if self._excess(later) > goal:
+                    state, taken = later, taken + 2**j
+
+        return taken + 1.0
+
+    def best_step(self, beta: float, gamma: float, *, batch_size: float, steps: int) -> float:
+        """The step size with the least expected loss after so many steps."""
+
+        def slowness(alpha: float) -> float:
+            return self.excess(Method(alpha, beta, gamma), batch_size=batch_size, steps=steps)
+
+        return _least(slowness, self._longest(beta))[0]
+
+    def fewest_steps(self, momenta: tuple[float, ...], share: float, batch_size: float) -> float:
+        """Least number of steps to a share of the excess, over the step size and these momenta."""
+        best = float("inf")
+        for beta in momenta:
+            # More than twice the best so far is not worth counting.
+            most = min(2.0 * best, _MOST_STEPS)
+
+            def slowness(alpha: float, beta: float = beta, most: float = most) -> float:
+                method = Method(alpha, beta)
+                return self.steps_to(share, method, batch_size=batch_size, most=most)
+
+            best = min(best, _least(slowness, self._longest(beta))[1])
+
+        return best
+
+    def _longest(self, beta: float) -> float:
+        return 4.0 * (1.0 + beta) / float(self.eigenvalues[-1])
+
+    def _excess(self, state: FloatArray) -> float:
+        value = float(0.5 * self.eigenvalues @ state[: self.eigenvalues.size])
+        return value if np.isfinite(value) else float("inf")
+
+    def _step(self, method: Method, batch_size: float) -> tuple[FloatArray, FloatArray]:
+        """The map of (E r², E rv, E v², 1), all directions in a row, and its start."""
+        lam = self.eigenvalues
+        d = lam.size
+        share = max(self.rows - batch_size, 0.0) / max(self.rows - 1, 1) / batch_size
+        # Without momentum the velocity is not needed.
+        kinds = 3 if method.beta or method.gamma else 1
+        blocks = moment_block(block(lam, method))
+        gain = share * moment_gain(method)
+        matrix = np.zeros((kinds * d + 1, kinds * d + 1))
+        here = np.arange(d)
+        for i in range(kinds):
+            for j in range(kinds):
+                matrix[i * d + here, j * d + here] = blocks[:, i, j]
+            matrix[i * d : (i + 1) * d, :d] += gain[i] * self.coupling
+            matrix[i * d : (i + 1) * d, -1] = gain[i] * self.noise
+
+        matrix[-1, -1] = 1.0
+        state = np.zeros(kinds * d + 1)
+        state[:d] = self.start
+        state[-1] = 1.0
+        return matrix, state
+
+
+def _least(function: Callable[[float], float], longest: float) -> tuple[float, float]:
+    """The best step size and its value: coarse, then fine."""
+    steps = longest * _COARSE
+    values = [function(float(one)) for one in steps]
+    steps = steps[int(np.argmin(values))] * _FINE
+    finer = [function(float(one)) for one in steps]
+    best = int(np.argmin(finer))
+    return float(steps[best]), float(finer[best])
