@@ -182,7 +182,7 @@ def run(
     seed, trajectory
         Name the random streams. The kernels draw the same for the same two.
     start
-        x_0; the problem's own start unless given.
+        x_0, a vector, or a number: the problem's start, that many times as far from x*.
 
     Examples
     --------
