@@ -91,7 +91,7 @@ def _methods() -> dict[str, Callable[..., Any]]:
     """Public methods of objects that ravine hands out; of a problem those that every one has."""
     import ravine
     from ravine import bounds, problems
-    from ravine.problems.problem import Problem
+    from ravine.problems import Problem
 
     c = ravine.Curvature(0.5, 8.0)
     m = ravine.nesterov(c)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Self, cast
 
-from ravine.arguments import Refusal, in_words
+from ravine.arguments import known_name
 
 
 class Choice(StrEnum):
@@ -34,13 +34,8 @@ class Choice(StrEnum):
 
         ``name`` is the parameter that a refusal names, the class's own name unless given.
         """
-        # Only words are looked up: the search by value asks foreign objects for equality.
-        if isinstance(value, str) and value in cls._value2member_map_:
-            return cls(value)
-
-        names = ", ".join(member.value for member in cls)
-        parameter = name or cls.__name__.lower()
-        raise Refusal(parameter, f"one of {names}", in_words(value), "pick one of these names")
+        names = [member.value for member in cls]
+        return cls(known_name(name or cls.__name__.lower(), value, names))
 
     @classmethod
     def _missing_(cls, value: object) -> Self:

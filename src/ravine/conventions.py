@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ravine.arguments import Refusal, one_number
+from ravine.arguments import Refusal, known_name, one_number
 from ravine.methods import Method
 
 _WORDS = {
@@ -122,7 +122,7 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     'optax.sgd(learning_rate=0.1, momentum=-0.5, nesterov=True)'
     """
     rule = rule_of(source, **parameters)
-    _known("target", target)
+    known_name("target", target, _WORDS)
     _check(target, rule, "beta")
     words = _words(target, rule)
 
@@ -146,7 +146,7 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
     >>> rule_of("torch", lr=0.1, momentum=0.5, dampening=0.5)
     Rule(alpha=0.05, beta=0.5, gamma=0.0, first_velocity=-0.1, weight_decay=0.0, decoupled=False)
     """
-    _known("source", source)
+    known_name("source", source, _WORDS)
     words: dict[str, Any] = dict(_WORDS[source])
     for name, value in parameters.items():
         own = "learning_rate" if name == "lr" and "learning_rate" in words else name
@@ -167,11 +167,6 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
     rule = _rule(source, words[step], words)
     _check(source, rule, "momentum")
     return rule
-
-
-def _known(name: str, convention: str) -> None:
-    if convention not in _WORDS:
-        raise Refusal(name, f"one of {', '.join(_WORDS)}", repr(convention), "choose one of them")
 
 
 def _rule(source: str, lr: float, words: dict[str, Any]) -> Rule:

@@ -8,7 +8,6 @@ from scipy.sparse import random as random_sparse
 
 from ravine.arguments import Refusal
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.diagnosis import safe
 from ravine.diagnosis.minimum import FULL_LIMIT, minimum_of
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.setup import make_setup
@@ -57,7 +56,7 @@ def test_a_thousand_batches_get_an_answer():
     X = rng.standard_normal((1100, 2))
     options = QUICK | {"epochs": 1}
     result = diagnose(X, X @ [1.0, 2.0] + rng.standard_normal(1100), batch_size=1, **options)
-    assert result.survey.cut.steps_per_epoch == 1100
+    assert result.survey.batching.steps_per_epoch == 1100
 
 
 def test_a_table_of_few_rows_and_many_columns_ends(data):
@@ -116,7 +115,7 @@ def test_one_batch_of_all_rows_is_deterministic(data):
 
 def test_held_out_rows_have_a_loss(data):
     result = diagnose(*data(rows=80), validation=0.25, **QUICK)
-    assert result.survey.cut.rows == 60
+    assert result.survey.batching.rows == 60
     assert all(p.held_out is not None for p in result.predictions)
     assert np.isfinite(result.recommendation.held_out)
 
@@ -192,7 +191,7 @@ def test_bad_options_are_refused_in_one_line(data, options, words):
 
 def test_the_fast_choice_is_the_fastest_row_of_its_table(calm, broken):
     for result in (calm, broken):
-        reached = {p.candidate.key: p.to_near for p in result.predictions if safe(p)}
+        reached = {p.candidate.key: p.to_near for p in result.predictions if p.safe}
         assert reached.get("quick", 0.0) <= min(reached.values())
         fastest = [row.key for row in result.answer.methods.rows if row.fastest]
         assert fastest == ([] if result.quick is None else [result.quick.candidate.key])
@@ -234,17 +233,13 @@ def test_wide_data_of_many_classes_find_their_minimum_with_few_products():
     rng = np.random.default_rng(0)
     labels = rng.integers(6, size=400)
     X = rng.random((6, 230))[labels] + 0.4 * rng.standard_normal((400, 230))
-    setup = make_setup(
-        as_table(X, labels.astype(str)), loss=None, l2=None, batch_size=32, batches=None,
-        sampling="reshuffle", shuffle=0, standardise=True, intercept=True, validation=None, seed=0,
-    )[0]  # fmt: skip
-    problem = setup.problem()[0]
-    model = problem
+    table = as_table(X, labels.astype(str))
+    model = make_setup(table, standardise=True, intercept=True)[0].model
     # Counted seconds of 400 products: without the preconditioner they do not suffice.
     found = minimum_of(model, seconds=1600.0 * loss_work(model, 1, 1))
     assert model.dimension > FULL_LIMIT
     assert found.gap < 1e-10
-    np.testing.assert_allclose(problem.gradient(found.point), 0.0, atol=1e-9)
+    np.testing.assert_allclose(model.gradient(found.point), 0.0, atol=1e-9)
 
 
 def test_a_table_that_was_read_is_standardised_and_arrays_are_not(data):

@@ -109,6 +109,10 @@ def test_the_first_screen_plays_the_four_quadratics(browser, address):
     assert text(browser, "play") == "Pause"
     until(browser, lambda: "of 60" in text(browser, "at-step"))
     until(browser, lambda: text(browser, "play") == "Play")
+    knob = browser.find_element(By.ID, "knob").rect
+    area = browser.find_element(By.CSS_SELECTOR, "#plane .u-over").rect
+    across = (knob["x"] + knob["width"] / 2 - area["x"]) / area["width"]
+    assert across == pytest.approx(1.0 / 2.5, abs=0.01)
     for picture in ("plane", "run", "path"):
         assert browser.execute_script(INK, picture) > 15
     assert text(browser, "run-legend") == "your methodSGD at 2/(μ+L)"

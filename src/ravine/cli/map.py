@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, known_name
 from ravine.cli import options
 from ravine.cli.options import OUTPUT, PROBLEM, option
 from ravine.cli.output import print_json, say, suggest, table, wrote
@@ -64,10 +64,7 @@ def map_command(
     - `ravine map --Q 8 --resolution 1000 --out map.nc`
     """
     check_out(out, (*PICTURES, ".nc", ".csv"))
-    if quantity not in QUANTITIES:
-        rule = f"one of {', '.join(QUANTITIES)}"
-        raise Refusal("quantity", rule, quantity, "pick one of these names")
-
+    known_name("quantity", quantity, QUANTITIES)
     size = 1.0 if batch_size is None else batch_size
     batches = Batches(L_max=L_max, batch_size=size, mu_min=mu_min)
     data = parameter_map(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, known_name
 from ravine.curvature import Curvature
 from ravine.figures.plane import Plane, draw_plane, ladder_plane
 from ravine.figures.style import draw_map, finish, panels, styled
@@ -52,12 +52,9 @@ def shown_measure(data: xr.Dataset, measure: str | None = None) -> xr.DataArray:
         rule = "a plane of at least 2 x 2 pixels"
         raise Refusal("the sweep", rule, sizes, "sweep over two axes")
 
-    name = str(next(iter(data.data_vars))) if measure is None else measure
-    if name not in data.data_vars:
-        rule = f"one of {', '.join(str(n) for n in data.data_vars)}"
-        raise Refusal("measure", rule, name, "or sweep with that measure")
-
-    return data[name].sortby(["alpha", "beta"])
+    names = [str(name) for name in data.data_vars]
+    chosen = names[0] if measure is None else known_name("measure", measure, names)
+    return data[chosen].sortby(["alpha", "beta"])
 
 
 def sweep_plane(data: xr.Dataset) -> Plane:

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ravine.arguments import Refusal, refuse_too_large, seed_number, whole
+from ravine.arguments import known_name, refuse_too_large, seed_number, whole
 from ravine.claims.catalogue import CLAIMS
 from ravine.claims.claim import Claim, JudgedClaim, Judgement, judge
 from ravine.figures.catalogue import FIGURES
@@ -142,11 +142,9 @@ def plan_reproduction(
         Nothing is run or written yet.
     """
     names = list(dict.fromkeys(figures)) or list(FIGURES)
-    for parameter, given, known in (("figure", names, FIGURES), ("device", [device], DEVICES)):
-        for name in given:
-            if name not in known:
-                rule = f"one of {', '.join(known)}"
-                raise Refusal(parameter, rule, repr(name), "pick from these names")
+    for name in names:
+        known_name("figure", name, FIGURES)
+    known_name("device", device, DEVICES)
 
     # With fewer pixels than eight a map has no region to speak of.
     pixels = whole("resolution", resolution, 8, remedy="give pixels along an axis, e.g. 100")

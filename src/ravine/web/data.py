@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ravine.diagnosis.pictures import plane
 from ravine.figures.plane import Mark, Plane, Region
 from ravine.figures.style import METHODS
 from ravine.markup import Cell, table
-from ravine.report.diagnosis_pictures import plane
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.picture import axis, decades, line
 from ravine.web.plane_picture import mark_layers, region_layers

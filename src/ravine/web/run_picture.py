@@ -11,8 +11,7 @@ from ravine.arguments import FloatArray
 from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.style import METHODS
 from ravine.methods import Method, sgd
-from ravine.problems.counterexample import counterexample, turning_quadratics
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import counterexample, turning_quadratics, worst_case_quadratic
 from ravine.sampling import Sampling
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.noisy_gradients import additive_noise

@@ -37,10 +37,7 @@ from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
 from ravine.engine.spec import Spec, checked_spec, one_method
 from ravine.methods import Method
-from ravine.problems.linear_model import LinearModel
-from ravine.problems.problem import Problem
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import LinearModel, Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
 
 _MOST_FEATURES = 32
@@ -161,7 +158,7 @@ def _new_model(spec: Spec) -> Sum:
     plan = _new_plan(spec, np.ascontiguousarray(spec.start), 0.0, 1, np.empty((0, 0)))
     force = rules.sigma * float(np.sqrt(problem.dimension))
     if spec.sampled:
-        force += problem.gradient_spread
+        force += problem.mean_gradient_norm
 
     return Sum(data, rules, plan, setting, force)
 

@@ -23,6 +23,8 @@ export class Picture {
     this.bare = bare; // without axes
     this.clip = clip; // lines are drawn up to this x, if it returns one
     this.extra = extra; // draws on top
+    this.ready = () => {}; // called with a new plot
+    this.moved = () => {}; // called when places in it may have changed
     this.plot = null;
     this.spec = null;
     new ResizeObserver(() => this.fit()).observe(host);
@@ -55,7 +57,7 @@ export class Picture {
     };
     this.plot = new uPlot(options, ends, this.host);
     this.plot.over.append(...over);
-    if (this.ready) this.ready(this.plot);
+    this.ready(this.plot);
   }
 
   size() {
@@ -66,7 +68,6 @@ export class Picture {
     if (!this.host.clientWidth || !this.spec) return;
     if (this.plot) this.plot.setSize(this.size());
     else this.show(this.spec);
-    if (this.moved) this.moved();
   }
 
   scale(name) {
@@ -124,6 +125,7 @@ export class Picture {
     for (const layer of this.spec.layers) this[layer.kind](ctx, layer, bbox);
     this.extra(ctx, this);
     ctx.restore();
+    this.moved();
   }
 
   trace(ctx, x, y, count = x.length) {
@@ -221,8 +223,10 @@ export class Picture {
     ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px ${FONT}`;
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];
+      const side = 0.55 * Math.max(...lines.map((line) => ctx.measureText(line).width));
       ctx.beginPath();
-      ctx.moveTo(left, y < top ? top - half : top + half);
+      if (Math.abs(y - top) < 2 * half) ctx.moveTo(left + Math.sign(x - left) * side, top);
+      else ctx.moveTo(left, top + Math.sign(y - top) * half);
       ctx.lineTo(x, y);
       this.stroke(ctx, ink, 1);
       this.mark(ctx, x, y, ink, "o", 2);
