@@ -18,7 +18,7 @@ from ravine.problems import (
     partitioned_least_squares,
     turning_quadratics,
 )
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 
 RULES = [rule.value for rule in Sampling]
 NOISY_ROTATED = divergent_sum([1.0, -2.0, 0.5, 3.0], 0.5, 20, 6, interpolate=False)
