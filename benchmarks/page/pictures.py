@@ -76,7 +76,7 @@ def _size(driver: Any, width: int, height: int) -> None:
 def _save(driver: Any, path: Path, width: int, *, whole: bool = True) -> None:
     if whole:
         high = driver.execute_script("return document.documentElement.scrollHeight")
-        _size(driver, width, min(high, 2000 if width < 500 else 1300))
+        _size(driver, width, min(high, 2000 if width < 500 else 1700))
     time.sleep(1.0)  # the fine picture, and the new size
     options = {"format": "webp", "quality": _QUALITY}
     taken = driver.execute_cdp_cmd("Page.captureScreenshot", options)

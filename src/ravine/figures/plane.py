@@ -290,10 +290,12 @@ def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[Flo
     near = np.clip(np.nan_to_num(rate, nan=np.inf), 1.0 - _FAR, 1.0 + _FAR)
     tracer = contour_generator(steps, momenta, near, fill_type=FillType.OuterOffset)
     points, offsets = tracer.filled(-np.inf, 1.0)
+    # Interpolated points may lie off the frame by a rounding.
+    frame = np.array([steps[0], momenta[0]]), np.array([steps[-1], momenta[-1]])
     return [
         ring
         for outer, cuts in zip(points, offsets, strict=True)
-        for ring in np.split(np.asarray(outer), np.asarray(cuts[1:-1], dtype=np.intp))
+        for ring in np.split(np.clip(outer, *frame), np.asarray(cuts[1:-1], dtype=np.intp))
     ]
 
 
