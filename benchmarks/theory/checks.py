@@ -168,7 +168,7 @@ def memory(cases: int = 10_000) -> None:
 
 
 def recommended(kind: str = "all", cases: int = 500) -> None:
-    """Random calls against brute force; a running total after every hundred."""
+    """Random calls against brute force; a running total after every fifty."""
     kinds = {
         "any-sampling": any_sampling, "batches": batches, "finite-sum": given_sum,
         "batch-budget": budget, "noise-budget": budget,
@@ -182,7 +182,7 @@ def recommended(kind: str = "all", cases: int = 500) -> None:
             more, less = check(rng, name)
             over.append(more)
             lost.append(less)
-            if (k + 1) % 100 == 0 or k + 1 == cases:
+            if (k + 1) % 50 == 0 or k + 1 == cases:
                 print(
                     f"{name}: {k + 1} calls; above the promise by {max(over):+.1e} (share), "
                     f"{(np.array(over) > 1e-9).sum()} times; brute force better by {max(lost):+.1e}"
@@ -212,7 +212,7 @@ def fewer(best: float, rate: float) -> float:
 
 
 def batches(rng: np.random.Generator, _: str) -> tuple[float, float]:
-    """The best guaranteed rate for random batches, against a grid of 200 x 200."""
+    """The best guaranteed rate for random batches, against a grid of 120 x 120."""
     Q = 10.0 ** rng.uniform(0.01, 4.0) if rng.random() < 0.7 else rng.uniform(1.05, 4.0)
     known = {
         "L_max": Q * 10.0 ** rng.uniform(0.0, 3.0),
@@ -221,8 +221,8 @@ def batches(rng: np.random.Generator, _: str) -> tuple[float, float]:
     curvature = Curvature(1.0, Q)
     advice = recommend(curvature, **known)
     loop = Loop(curvature, LinearMethod.of(advice.method), batch_noise(curvature, **known))
-    steps = 4.0 / Q * np.geomspace(1e-5, 1.0, 200)[:, None]
-    plane = Method(steps, np.tanh(np.linspace(-1.5, 0.5 * np.log(8 * np.sqrt(Q)) + 0.5, 200)))
+    steps = 4.0 / Q * np.geomspace(1e-5, 1.0, 120)[:, None]
+    plane = Method(steps, np.tanh(np.linspace(-1.5, 0.5 * np.log(8 * np.sqrt(Q)) + 0.5, 120)))
     best = float(iid_rate(curvature, plane, **known).min())
     return loop.growth() / advice.value - 1.0, fewer(best, advice.value)
 
