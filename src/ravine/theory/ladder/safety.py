@@ -107,9 +107,13 @@ def _safe_factor(
     needs no more than a simple pole at 1 and the other poles inside. In mean square the first
     factor at which the smallest stable batch is ``batch_size`` is searched.
     """
-    z = np.exp(1j * np.concatenate([np.geomspace(1e-3, 0.1, 2001), np.linspace(0.1, np.pi, 20001)]))
-    G = np.polyval(method.numerator, z) / np.polyval(method.denominator, z)
-    any_order = 1.0 / (L * float(np.max(-G.real)))
+    # G = r/(z - 1) + c/a₁, and the real part of 1/(z - 1) is -1/2 on the circle.
+    rest = np.polydiv(method.denominator, [1.0, -1.0])[0]
+    residue = np.polyval(method.numerator, 1.0) / np.polyval(rest, 1.0)
+    other = np.polydiv(np.polysub(method.numerator, residue * rest), [1.0, -1.0])[0]
+    z = np.exp(1j * np.linspace(0.0, np.pi, 20001))
+    real_part = np.real(np.polyval(other, z) / np.polyval(rest, z))
+    any_order = 1.0 / (L * float(np.max(0.5 * residue - real_part)))
     if batch_size is None:
         return any_order
 
