@@ -65,6 +65,8 @@ def public() -> dict[str, Callable[..., Any]]:
     names: dict[str, Any] = {}
     for home, members in ravine._HOMES.items():
         names |= {name: getattr(import_module(home), name) for name in members}
+    for home in ravine._OPEN:
+        names |= {name: getattr(import_module(home), name) for name in import_module(home).__all__}
     for subject, home in ravine._SUBJECTS.items():
         module = import_module(home)
         for name in getattr(module, "__all__", ()):
@@ -89,7 +91,7 @@ def _methods() -> dict[str, Callable[..., Any]]:
     """Public methods of objects that ravine hands out; of a problem those that every one has."""
     import ravine
     from ravine import bounds, problems
-    from ravine.problems.problem import Problem
+    from ravine.problems import Problem
 
     c = ravine.Curvature(0.5, 8.0)
     m = ravine.nesterov(c)

@@ -10,14 +10,11 @@ class Colour(Choice):
     RED = "red", "like a tomato", 1
     BLUE = "deep-blue", "like the sea", 2
 
-    def _take(self, rank):
-        self.rank = rank
-
 
 def test_a_member_is_its_word_with_a_sentence_and_traits():
     assert Colour.BLUE == "deep-blue"
     assert Colour.BLUE.sentence == "like the sea"
-    assert [colour.rank for colour in Colour] == [1, 2]
+    assert [colour.traits for colour in Colour] == [1, 2]
 
 
 def test_members_and_words_are_parsed():

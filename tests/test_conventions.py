@@ -189,7 +189,7 @@ def test_the_code_is_what_one_would_write():
 @pytest.mark.parametrize(
     ("source", "target", "words", "line"),
     [
-        ("torch", "paper", {"lr": 0.1, "momentum": -0.5}, "momentum must be zero or more in torch"),
+        ("torch", "paper", {"lr": 0.1, "momentum": -0.5}, "momentum must be zero or more"),
         ("torch", "paper", {"lr": 0.1, "nesterov": True}, "nesterov must be used with momentum"),
         ("torch", "paper", {"momentum": 0.5}, "lr must be given, got none"),
         ("torch", "paper", {"lr": -1}, "lr must be zero or more"),
@@ -199,7 +199,7 @@ def test_the_code_is_what_one_would_write():
         ("paper", "torch", {"alpha": 0.1, "beta": 0.5, "gamma": 0.2}, "gamma must be 0 or beta"),
         ("paper", "keras", {"alpha": 0.1, "beta": -0.5}, "beta must be between 0 and 1 for keras"),
         ("paper", "qhm", {"alpha": 0.1, "beta": 0, "gamma": 1}, "gamma must be 0 for qhm"),
-        ("qhm", "paper", {"lr": 0.1, "momentum": 1}, "momentum must be below 1 in QHM"),
+        ("qhm", "paper", {"lr": 0.1, "momentum": 1}, "momentum must be below 1 for qhm"),
         ("torch", "keras", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.2},
          "use keras.regularizers.L2(0.1)"),
         ("keras", "torch", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.2},

@@ -27,12 +27,12 @@ import numpy as np
 from benchmarks.diagnose.report import HORIZONS, report
 from benchmarks.diagnose.tables import write_tables
 from benchmarks.diagnose.training_loop import Config, Model, mean_square_rate, train
-from ravine.diagnosis import diagnose, read_table, time_budget
+from ravine.diagnosis import diagnose, read_table, work
 from ravine.engine.kernels.blas import one_blas_thread
 
 BUDGET = 60.0
 """Seconds of a diagnosis, here of CPU time: what else the machine does shall not count."""
-time_budget.time.perf_counter = time.process_time
+work.time.perf_counter = time.process_time
 SEEDS = 32
 """Seeds of the loop that run side by side."""
 MOST_BLOCKS = 100

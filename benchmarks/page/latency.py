@@ -33,7 +33,7 @@ _BUSY = "?colour=error&example=noise"
 KINDS = {
     "point": _BUSY,
     "point, dragged": _BUSY,
-    **dict.fromkeys(CONTROLS, _BUSY),
+    **{name: _BUSY for name, control in CONTROLS.items() if control.slider},
     "n": "?colour=sum&example=inconsistent",
     "batch": "?colour=iid_rate&ratio=20",
     "Q, regions": "",
@@ -44,6 +44,7 @@ KINDS = {
 _STARTS = 8
 """First pictures that are measured, each with an empty cache."""
 _REST = 0.6  # seconds in which the fine picture comes and the page is at rest again
+_WARM = 20.0  # seconds of use before the memory is read
 _VIEWS = 4
 """Views of each reader; nobody has one of another's."""
 
@@ -114,7 +115,7 @@ def running_page() -> Iterator[tuple[str, int]]:
         words = server.stderr.readline().split()
         address = next(word for word in words if word.startswith("http"))
         threading.Thread(target=server.stderr.read, daemon=True).start()
-        ask(address, {"search": _BUSY, "fine": True})  # kernels are compiled, or loaded
+        ask(address, {"search": _BUSY, "calm": 1})  # kernels are compiled, or loaded
         yield address, server.pid
     finally:
         server.terminate()
@@ -224,12 +225,10 @@ def load(address: str, readers: int, seconds: float, pid: int) -> dict[str, Any]
     counts = {"answers": 0, "errors": 0, "wrong answers": 0}
     waits: list[float] = []
     lock = threading.Lock()
-    memory = psutil.Process(pid).memory_info().rss
-    until = time.monotonic() + seconds
 
-    def reader(number: int) -> None:
+    def reader(number: int, end: float) -> None:
         rng = np.random.default_rng(number)
-        while time.monotonic() < until:
+        while time.monotonic() < end:
             view = int(rng.integers(_VIEWS))
             began = time.monotonic()
             try:
@@ -243,15 +242,22 @@ def load(address: str, readers: int, seconds: float, pid: int) -> dict[str, Any]
                 counts["wrong answers"] += got != expected[number][view]
                 waits.append(time.monotonic() - began)
 
-    everyone = [threading.Thread(target=reader, args=(number,)) for number in range(readers)]
-    for one in everyone:
-        one.start()
-    for one in everyone:
-        one.join()
+    def everyone(duration: float) -> int:
+        """Let all readers ask for some seconds; bytes that the server has then."""
+        end = time.monotonic() + duration
+        threads = [threading.Thread(target=reader, args=(one, end)) for one in range(readers)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        return int(psutil.Process(pid).memory_info().rss)
 
-    grown = psutil.Process(pid).memory_info().rss / memory - 1.0
+    # Caches and the memory of every thread fill up first: what grows then would be a leak.
+    before = everyone(_WARM)
+    after = everyone(seconds)
     wait = round(1e3 * float(np.median(waits)))
-    return counts | {"wait, median ms": wait, "memory grown by": f"{grown:.1%}"}
+    memory = f"{before / 2**20:.0f} MiB after {_WARM:g} s, {after / before - 1.0:+.1%} at the end"
+    return counts | {"wait, median ms": wait, "memory": memory}
 
 
 def _request(number: int, view: int) -> dict[str, Any]:
@@ -263,7 +269,7 @@ def _request(number: int, view: int) -> dict[str, Any]:
         "colour": ("error", "worst_case_rate", "floor", "regions")[view],
         "example": ("noise", "inconsistent", "turning")[view % 3],
     }
-    return {"settings": settings, "fine": view == 0}
+    return {"settings": settings, "calm": int(view == 0)}
 
 
 def report(count: int, readers: int, seconds: float) -> None:

@@ -120,7 +120,7 @@ def threshold(trajectories: int = 24_000, groups: int = 48, seed: int = 3) -> di
     from scipy.stats import t as student
 
     from ravine.engine.kernels.finite_sum import ensemble
-    from ravine.problems.quadratic_sum import QuadraticSum
+    from ravine.problems import QuadraticSum
 
     curvature = ravine.Curvature(1.0, 1000.0)
     method = ravine.nesterov(curvature)

@@ -6,10 +6,10 @@ and momentum starts to pay off.
 """
 
 import ravine
-from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain
+from ravine.figures.batch_gain import draw_batch_gain
 
 
 def draw():
     """The picture that ``ravine batch --Q 1000 --L-max 10000 --out batch.png`` writes."""
     known = {"curvature": ravine.Curvature(1, 1000), "L_max": 10_000}
-    return draw_batch_gain(batch_gain_data(ravine.batch_gain(**known)), ravine.batch_sizes(**known))
+    return draw_batch_gain(ravine.batch_gain(**known), ravine.batch_sizes(**known))

@@ -9,7 +9,7 @@ import numpy as np
 
 import ravine
 from ravine.figures.style import BLUE, GREEN, ORANGE, RED, panels, styled
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum
 
 STEPS = 60  # long enough to see the slopes, short enough for the mean square to be sampled
 RUNS = 1000

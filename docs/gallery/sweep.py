@@ -7,7 +7,7 @@ bound the regions in which the theory guarantees convergence.
 import numpy as np
 
 import ravine
-from ravine.figures.sweep_map import draw_sweep_map, sweep_map
+from ravine.figures.sweep_map import draw_sweep_map
 
 
 def draw():
@@ -19,4 +19,4 @@ def draw():
         steps=1000,
         sigma2=0.01,
     )
-    return draw_sweep_map(sweep_map(plane, "floor"))
+    return draw_sweep_map(plane, "floor")

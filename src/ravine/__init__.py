@@ -91,49 +91,7 @@ _HOMES = {
     "ravine.web": ("explore",),
     "ravine.theory.bounds": ("Bound", "Envelope"),
     "ravine.theory.bracket": ("Bracket",),
-    "ravine.theory.finite_sums": (
-        "Growth",
-        "Sense",
-        "StationaryCovariance",
-        "counterexample_growth",
-        "growth",
-        "inconsistent_term_moment",
-        "stationary_covariance",
-    ),
     "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),
-    "ravine.theory.ladder": (
-        "Certificate",
-        "CircleRate",
-        "Ladder",
-        "adam_limit",
-        "certificate",
-        "circle_rate",
-        "commuting_rate",
-        "contraction",
-        "critical_batch_size",
-        "iid_noise_floor",
-        "iid_rate",
-        "ladder",
-        "largest_step",
-        "safe_momentum",
-        "safe_step",
-        "schedule_rate",
-        "smallest_stable_batch",
-        "spectral_radius",
-        "stable",
-        "turning_angle",
-        "worst_case_rate",
-    ),
-    "ravine.theory.noise": (
-        "StationaryVariance",
-        "TransientPeak",
-        "exact_noise_coefficient",
-        "noise_floor",
-        "paper_noise_coefficient",
-        "second_moment",
-        "stationary_variance",
-        "transient_peak",
-    ),
     "ravine.theory.tuning.batch_gain": ("BatchGain", "batch_gain"),
     "ravine.theory.tuning.league": ("league",),
     "ravine.theory.tuning.rescale": ("Rescaled", "rescale"),
@@ -145,8 +103,11 @@ _HOMES = {
     ),
     "ravine.theory.tuning.recommend": ("Recommendation", "Setting", "recommend"),
 }
-"""Where every public name lives. It is loaded when it is first asked for: ``import ravine`` stays
-light, and what needs Numba or xarray waits."""
+"""Where other public names live. They are loaded when they are first asked for: ``import ravine``
+stays light, and what needs Numba or xarray waits."""
+
+_OPEN = ("ravine.theory.ladder", "ravine.theory.noise", "ravine.theory.finite_sums")
+"""Subjects all of whose names are reachable as ``ravine.<name>`` too."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -157,7 +118,12 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
-        raise AttributeError(f"module 'ravine' has no attribute {name!r}")
+        # Python itself asks for names with underscores: no reason to load anything.
+        subjects = () if name.startswith("_") else map(import_module, _OPEN)
+        home = next((subject for subject in subjects if name in subject.__all__), None)
+        if home is None:
+            raise AttributeError(f"module 'ravine' has no attribute {name!r}")
+        value = getattr(home, name)
 
     globals()[name] = value
     return value

@@ -115,6 +115,17 @@ def unknown_argument(name: str, function: str, known: Iterable[str]) -> WrongTyp
     return WrongType(name, f"an argument of {function}", name, remedy)
 
 
+def known_name(name: str, value: Any, known: Iterable[str]) -> str:
+    """Return ``value`` if it is one of the ``known`` names, or say which there are."""
+    names = list(known)
+    # Only words are looked up: others may not be comparable.
+    if not isinstance(value, str) or value not in names:
+        rule = f"one of {', '.join(names)}"
+        raise Refusal(name, rule, in_words(value), "pick one of these names")
+
+    return value
+
+
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     """Return ``value`` as float64, a scalar if it has no dimension; refuse what breaks ``rule``."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ravine.arguments import Refusal, one_number
+from ravine.arguments import Refusal, known_name, one_number
 from ravine.methods import Method
 
 _WORDS = {
@@ -28,6 +28,13 @@ _WORDS = {
     "qhm": {"lr": None, "momentum": 0.0, "nu": 1.0, "weight_decay": 0.0},
 }  # fmt: skip
 """What each convention calls its parameters, and their defaults; None must be given or follows."""
+
+_MOMENTA: dict[str, tuple[Callable[[float], bool], str, str]] = {
+    "torch": (lambda m: m >= 0.0, "zero or more", "use ravine.torch.ASG or optax"),
+    "keras": (lambda m: 0.0 <= m <= 1.0, "between 0 and 1", "use ravine.torch.ASG or optax"),
+    "qhm": (lambda m: m < 1.0, "below 1", "its buffer is an average"),
+}
+"""The momenta that a library takes, in words, and what to do about others; the rest take all."""
 
 _SAME = 1e-12
 """Relative difference of gamma and beta up to which a method counts as Nesterov's: well above the
@@ -115,8 +122,9 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     'optax.sgd(learning_rate=0.1, momentum=-0.5, nesterov=True)'
     """
     rule = rule_of(source, **parameters)
-    _known("target", target)
-    words = _WRITERS[target](target, rule)
+    known_name("target", target, _WORDS)
+    _check(target, rule, "beta")
+    words = _words(target, rule)
 
     return Conversion(
         source=source,
@@ -125,7 +133,7 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
         method=Method(rule.alpha, rule.beta, rule.gamma),
         sequence="x = y" if rule.gamma == 0.0 else "y",
         first_velocity=rule.first_velocity,
-        code=_CODE[target](words),
+        code=_code(target, words),
         notes=_notes(source, target, rule),
     )
 
@@ -138,14 +146,17 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
     >>> rule_of("torch", lr=0.1, momentum=0.5, dampening=0.5)
     Rule(alpha=0.05, beta=0.5, gamma=0.0, first_velocity=-0.1, weight_decay=0.0, decoupled=False)
     """
-    _known("source", source)
+    known_name("source", source, _WORDS)
     words: dict[str, Any] = dict(_WORDS[source])
     for name, value in parameters.items():
         own = "learning_rate" if name == "lr" and "learning_rate" in words else name
         if own not in words:
             known = ", ".join(words)
             raise Refusal("parameters", f"among {known} for {source}", name, "drop it")
-        words[own] = bool(value) if own == "nesterov" else _number(own, value)
+        if own == "nesterov":
+            words[own] = bool(value)
+        elif value is not None:
+            words[own] = one_number(own, value, remedy=f"give a number, e.g. {own}=0.1")
 
     step = next(iter(words))
     if words[step] is None:
@@ -153,46 +164,29 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
     if words[step] < 0.0:
         raise Refusal(step, "zero or more", f"{words[step]:g}", "drop the sign")
 
-    return _READERS[source](source, words)
+    rule = _rule(source, words[step], words)
+    _check(source, rule, "momentum")
+    return rule
 
 
-def _number(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
+def _rule(source: str, lr: float, words: dict[str, Any]) -> Rule:
+    """The rule that a library runs with these settings."""
+    if source == "paper":
+        beta = words["beta"]
+        return Rule(lr, beta, beta if words["gamma"] is None else words["gamma"])
 
-    return one_number(name, value, remedy=f"give a number, e.g. {name}=0.1")
-
-
-def _known(name: str, convention: str) -> None:
-    if convention not in _WORDS:
-        raise Refusal(name, f"one of {', '.join(_WORDS)}", repr(convention), "choose one of them")
-
-
-def _check_momentum(library: str, name: str, m: float, preposition: str) -> None:
-    """Refuse a momentum that a library refuses."""
-    low, high, words = _MOMENTA.get(library, (-math.inf, math.inf, ""))
-    if not low <= m <= high:
-        title = "Keras" if (library, preposition) == ("keras", "in") else library
-        raise Refusal(name, f"{words} {preposition} {title}", f"{m:g}", _NEGATIVE)
-
-
-def _read_paper(_: str, words: dict[str, Any]) -> Rule:
-    beta = words["beta"]
-    return Rule(words["alpha"], beta, beta if words["gamma"] is None else words["gamma"])
-
-
-def _read_sgd(library: str, words: dict[str, Any]) -> Rule:
-    """SGD of a library: v⁺ = m v - lr (1 - d) g, with a switch for Nesterov's look-ahead."""
     m = words["momentum"]
+    decay = words["weight_decay"]
+    if source == "qhm":
+        # A momentum of 1 has no such method, and is refused by its value.
+        gamma = m * (1.0 - words["nu"]) / (1.0 - m) if m != 1.0 else 0.0
+        return Rule(lr * (1.0 - m), m, gamma, weight_decay=decay)
+
     d = words.get("dampening", 0.0)
-    _check_momentum(library, "momentum", m, "in")
-    if library == "torch" and words["nesterov"] and (m == 0.0 or d != 0.0):
+    if source == "torch" and words["nesterov"] and (m == 0.0 or d != 0.0):
         given = f"momentum={m:g}, dampening={d:g}"
         rule = "used with momentum and without dampening in torch"
         raise Refusal("nesterov", rule, given, "drop nesterov or dampening")
-
-    lr = next(iter(words.values()))
-    decay = words["weight_decay"]
 
     # Without momentum torch has no buffer, dampening does nothing, and both decays are the same.
     if m == 0.0:
@@ -205,39 +199,30 @@ def _read_sgd(library: str, words: dict[str, Any]) -> Rule:
         gamma=m if words["nesterov"] else 0.0,
         first_velocity=-lr * d / m,
         weight_decay=decay,
-        decoupled=library == "keras" and decay != 0.0,
+        decoupled=source == "keras" and decay != 0.0,
     )
 
 
-def _read_qhm(_: str, words: dict[str, Any]) -> Rule:
-    m = words["momentum"]
-    if m >= 1.0:
-        raise Refusal("momentum", "below 1 in QHM", f"{m:g}", "its buffer is an average")
+def _check(library: str, rule: Rule, momentum: str) -> None:
+    """Refuse a rule that a library does not have; ``momentum`` is what the user calls beta."""
+    if library == "paper":
+        return
 
-    gamma = m * (1.0 - words["nu"]) / (1.0 - m)
-    return Rule(words["lr"] * (1.0 - m), m, gamma, weight_decay=words["weight_decay"])
+    takes, words, remedy = _MOMENTA.get(library, (math.isfinite, "", ""))
+    if not takes(rule.beta):
+        raise Refusal(momentum, f"{words} for {library}", f"{rule.beta:g}", remedy)
 
+    if library == "qhm" and rule.beta == 0.0 and rule.gamma != 0.0:
+        raise Refusal("gamma", "0 for qhm without momentum", f"{rule.gamma:g}", "set gamma=0")
 
-_NEGATIVE = "use ravine.torch.ASG or optax"
-_MOMENTA = {"torch": (0.0, math.inf, "zero or more"), "keras": (0.0, 1.0, "between 0 and 1")}
-"""The momenta that a library takes; others take all."""
+    nesterov = math.isclose(rule.gamma, rule.beta, rel_tol=_SAME)
+    if library != "qhm" and rule.gamma != 0.0 and not nesterov:
+        given = f"{rule.gamma:g} with beta={rule.beta:g}"
+        remedy = "use ravine.torch.ASG, or convert to qhm"
+        raise Refusal("gamma", f"0 or beta for {library}", given, remedy)
 
-
-def _look_ahead(rule: Rule, target: str) -> bool:
-    """Whether a library with a Nesterov switch needs it on; refuse what it cannot express."""
-    if rule.gamma == 0.0:
-        return False
-    if math.isclose(rule.gamma, rule.beta, rel_tol=_SAME):
-        return True
-
-    given = f"{rule.gamma:g} with beta={rule.beta:g}"
-    remedy = "use ravine.torch.ASG, or convert to qhm"
-    raise Refusal("gamma", f"0 or beta for {target}", given, remedy)
-
-
-def _check_decay(target: str, rule: Rule) -> None:
-    """Refuse a weight decay of the other kind: Keras decouples it, the others do not."""
-    decoupled = target == "keras"
+    # Keras decouples weight decay from the gradient, the others do not.
+    decoupled = library == "keras"
     if rule.weight_decay != 0.0 and rule.beta != 0.0 and rule.decoupled != decoupled:
         kind = "decoupled from the gradient" if decoupled else "part of the gradient (l2)"
         remedy = (
@@ -245,71 +230,50 @@ def _check_decay(target: str, rule: Rule) -> None:
             if decoupled
             else "multiply the weights by 1 - lr weight_decay yourself"
         )
-        raise Refusal("weight_decay", f"{kind} for {target}", f"{rule.weight_decay:g}", remedy)
+        raise Refusal("weight_decay", f"{kind} for {library}", f"{rule.weight_decay:g}", remedy)
 
 
-def _write_paper(_: str, rule: Rule) -> dict[str, float | bool]:
-    return {"alpha": rule.alpha, "beta": rule.beta, "gamma": rule.gamma}
+def _words(target: str, rule: Rule) -> dict[str, float | bool]:
+    """The settings of a library that run a rule."""
+    m = rule.beta
+    if target == "paper":
+        return {"alpha": rule.alpha, "beta": m, "gamma": rule.gamma}
 
+    if target == "qhm":
+        nu = 1.0 if m == 0.0 else 1.0 - rule.gamma * (1.0 - m) / m
+        settings = {"lr": rule.alpha / (1.0 - m), "momentum": m, "nu": nu}
+        return settings | {"weight_decay": rule.weight_decay}
 
-def _write_sgd(target: str, rule: Rule) -> dict[str, float | bool]:
-    _check_momentum(target, "beta", rule.beta, "for")
-    _check_decay(target, rule)
-    shared = {"nesterov": _look_ahead(rule, target), "weight_decay": rule.weight_decay}
+    shared = {"nesterov": rule.gamma != 0.0, "weight_decay": rule.weight_decay}
     if target != "torch":
-        return {"learning_rate": rule.alpha, "momentum": rule.beta, **shared}
+        return {"learning_rate": rule.alpha, "momentum": m, **shared}
 
     # first_velocity = -lr d / m and alpha = lr (1 - d), solved for lr and d.
-    lr = rule.alpha - rule.beta * rule.first_velocity
+    lr = rule.alpha - m * rule.first_velocity
     dampening = 1.0 - rule.alpha / lr if rule.first_velocity != 0.0 else 0.0
-    return {"lr": lr, "momentum": rule.beta, "dampening": dampening, **shared}
+    return {"lr": lr, "momentum": m, "dampening": dampening, **shared}
 
 
-def _write_qhm(target: str, rule: Rule) -> dict[str, float | bool]:
-    if rule.beta >= 1.0:
-        raise Refusal("beta", "below 1 for qhm", f"{rule.beta:g}", "lower it")
-    if rule.beta == 0.0 and rule.gamma != 0.0:
-        raise Refusal("gamma", "0 for qhm without momentum", f"{rule.gamma:g}", "set gamma=0")
+def _code(target: str, words: dict[str, float | bool]) -> str:
+    """The call that makes a method; what is zero or off is left out."""
+    if target == "paper":
+        return f"ravine.Method({', '.join(repr(value) for value in words.values())})"
 
-    _check_decay(target, rule)
-    nu = 1.0 if rule.beta == 0.0 else 1.0 - rule.gamma * (1.0 - rule.beta) / rule.beta
-    return {
-        "lr": rule.alpha / (1.0 - rule.beta),
-        "momentum": rule.beta,
-        "nu": nu,
-        "weight_decay": rule.weight_decay,
-    }
+    decay = words["weight_decay"]
+    shown = {name: value for name, value in words.items() if value}
+    if target == "optax":
+        shown.pop("weight_decay", None)
+    settings = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+    if target == "optax":
+        call = f"optax.sgd({settings})"
+        return f"optax.chain(optax.add_decayed_weights({decay!r}), {call})" if decay else call
 
+    if target == "keras":
+        return f"keras.optimizers.SGD({settings})"
 
-def _arguments(words: dict[str, float | bool], leave_out: tuple[str, ...] = ()) -> str:
-    shown = {
-        name: value for name, value in words.items() if value is not False and name not in leave_out
-    }
-    return ", ".join(f"{name}={value!r}" for name, value in shown.items() if value != 0.0)
+    name = "torch.optim.SGD" if target == "torch" else "QHM"
+    return f"{name}(model.parameters(), {settings})"
 
-
-def _optax_code(words: dict[str, float | bool]) -> str:
-    call = f"optax.sgd({_arguments(words, ('weight_decay',))})"
-    if words["weight_decay"] == 0.0:
-        return call
-
-    return f"optax.chain(optax.add_decayed_weights({words['weight_decay']!r}), {call})"
-
-
-_SGD = ("torch", "optax", "keras")
-_READERS: dict[str, Callable[[str, dict[str, Any]], Rule]] = {
-    "paper": _read_paper, **dict.fromkeys(_SGD, _read_sgd), "qhm": _read_qhm,
-}  # fmt: skip
-_WRITERS: dict[str, Callable[[str, Rule], dict[str, float | bool]]] = {
-    "paper": _write_paper, **dict.fromkeys(_SGD, _write_sgd), "qhm": _write_qhm,
-}  # fmt: skip
-_CODE: dict[str, Callable[[dict[str, float | bool]], str]] = {
-    "paper": lambda words: f"ravine.Method({', '.join(repr(value) for value in words.values())})",
-    "torch": lambda words: f"torch.optim.SGD(model.parameters(), {_arguments(words)})",
-    "optax": _optax_code,
-    "keras": lambda words: f"keras.optimizers.SGD({_arguments(words)})",
-    "qhm": lambda words: f"QHM(model.parameters(), {_arguments(words)})",
-}
 
 _INSIDE = {"paper", "keras"}
 """Where lr is inside the velocity, v⁺ = m v - lr g; elsewhere lr multiplies a buffer."""

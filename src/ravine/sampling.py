@@ -10,16 +10,16 @@ from ravine.choices import Choice
 class Traits(NamedTuple):
     """What everything else asks of a sampling rule."""
 
-    by_epoch: bool
-    """Every epoch visits each term once."""
-    random: bool
-    """Two runs visit the terms in different orders."""
-    may_repeat: bool
-    """A term may be drawn twice in a row."""
-    independent: bool
-    """What is drawn does not depend on what was drawn before."""
     phrase: str
     """The rule in a few words that fit behind "batches"."""
+    by_epoch: bool
+    """Every epoch visits each term once."""
+    random: bool = True
+    """Two runs visit the terms in different orders."""
+    may_repeat: bool = True
+    """A term may be drawn twice in a row."""
+    independent: bool = False
+    """What is drawn does not depend on what was drawn before."""
 
 
 class Sampling(Choice):
@@ -40,59 +40,27 @@ class Sampling(Choice):
     IID = (
         "iid",
         "each step draws any term, with replacement",
-        Traits(
-            by_epoch=False,
-            random=True,
-            may_repeat=True,
-            independent=True,
-            phrase="drawn with replacement",
-        ),
+        Traits("drawn with replacement", by_epoch=False, independent=True),
     )
     IID_NO_REPEAT = (
         "iid-no-repeat",
         "each step draws any term but the last one",
-        Traits(
-            by_epoch=False,
-            random=True,
-            may_repeat=False,
-            independent=False,
-            phrase="drawn without immediate repeat",
-        ),
+        Traits("drawn without immediate repeat", by_epoch=False, may_repeat=False),
     )
+    # A sum of a single term repeats it even in a fixed order.
     CYCLIC = (
         "cyclic",
         "the terms are visited in one fixed order, over and over",
-        Traits(
-            by_epoch=True,
-            random=False,
-            may_repeat=True,  # a sum of a single term
-            independent=False,
-            phrase="in a fixed order",
-        ),
+        Traits("in a fixed order", by_epoch=True, random=False),
     )
     RESHUFFLE = (
         "reshuffle",
         "every epoch visits each term once, in a new random order",
-        Traits(
-            by_epoch=True,
-            random=True,
-            may_repeat=True,
-            independent=False,
-            phrase="reshuffled every epoch",
-        ),
+        Traits("reshuffled every epoch", by_epoch=True),
     )
     RESHUFFLE_NO_REPEAT = (
         "reshuffle-no-repeat",
         "every epoch visits each term once, in a new random order that does not begin "
         "with the term the last epoch ended with",
-        Traits(
-            by_epoch=True,
-            random=True,
-            may_repeat=False,
-            independent=False,
-            phrase="reshuffled without immediate repeat",
-        ),
+        Traits("reshuffled without immediate repeat", by_epoch=True, may_repeat=False),
     )
-
-    def _take(self, traits: Traits) -> None:
-        self.traits = traits

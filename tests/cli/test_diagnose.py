@@ -81,7 +81,7 @@ def spoil(tmp_path, case):
         ("ragged", "rows of equal length, got 4 fields instead of 3 in line 42"),
         ("constant", "the target must be more than one value"),
         ("parquet", "a readable Parquet file"),
-        ("folder", "a file, got the folder"),
+        ("folder", "a folder, pipe or device"),
         ("npy", "a readable NPY file"),
         ("npz", "a readable NPZ file"),
         ("libsvm", "a readable LIBSVM file"),

@@ -12,7 +12,7 @@ from ravine.cli.options import (
     method_json,
     one_of,
 )
-from ravine.cli.output import print_json, rate_digits, table
+from ravine.cli.output import print_json, rate_digits, say, table, wrote
 
 
 def test_a_curvature_from_its_ends_or_its_ratio():
@@ -80,7 +80,19 @@ def test_a_table_wraps_its_cells_and_cuts_nothing(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("rate", "shown"),
     [(0.9, "0.900"), (1.0, "1"), (1.2728, "1.27"), (0.99996, "0.99996"), (1.0001, "1.0001"),
-     (0.4, "0.400"), (12345.0, "12300"), (float("inf"), "inf"), (1.0 - 1e-12, "1.000000000")],
+     (1.0046, "1.005"), (0.4, "0.400"), (12345.0, "12300"), (float("inf"), "inf"),
+     (1.0 - 1e-12, "1.000000000")],
 )  # fmt: skip
 def test_a_rate_is_told_from_one(rate, shown):
     assert rate_digits(rate) == shown
+
+
+def test_lines_wrap_between_words_and_a_path_is_never_broken(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    path = "/" + "/".join(["a long-name"] * 12) + "/picture.png"
+    wrote(path)
+    say(f"- a list of words that does not fit beside {path.replace(' ', '')}", indent="  ")
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == f"Wrote {path}"
+    assert lines[0] == "- a list of words that does not fit"
+    assert lines[2] == "  " + path.replace(" ", "")

@@ -33,9 +33,7 @@ def test_a_file_becomes_a_store(ravine, spec, tmp_path):
     out = tmp_path / "new" / "sweep.zarr"
     shown = ravine("sweep", spec, "--out", out, "--threads", 1)
     assert shown.code == 0
-    assert f"Wrote{out}:9x8pixelsofworst_case_quadratic" in "".join(shown.out.split()).replace(
-        " ", ""
-    )
+    assert f"Wrote {out}\n9 x 8 pixels of worst_case_quadratic\n" in shown.out
     assert "converged" in shown.out
     expected = sweep(
         worst_case_quadratic(8, 4), np.linspace(0.0, 0.3, 9), np.linspace(0.0, 0.9, 8), steps=60

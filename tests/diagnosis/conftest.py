@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ravine.diagnosis import diagnose, time_budget
+from ravine.diagnosis import diagnose, work
 from ravine.diagnosis.setup import make_setup
 from ravine.diagnosis.survey import survey
 from ravine.tables import as_table
@@ -13,7 +13,7 @@ from ravine.tables import as_table
 def _no_clock():
     """No time passes for a budget: what is tried is counted, however busy the machine."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time_budget, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+        patch.setattr(work, "time", SimpleNamespace(perf_counter=lambda: 0.0))
         yield
 
 
@@ -25,12 +25,7 @@ def made_data(rows=96, d=4, seed=0):
 
 
 def made_setup(X, y, **changes):
-    options = {
-        "loss": None, "l2": None, "batch_size": 8, "batches": None, "sampling": "reshuffle",
-        "shuffle": 0, "standardise": False, "intercept": False, "validation": None, "seed": 0,
-    }  # fmt: skip
-    options.update(changes)
-    return make_setup(as_table(X, y), **options)[0]
+    return make_setup(as_table(X, y), **{"batch_size": 8, **changes})[0]
 
 
 @pytest.fixture
@@ -50,8 +45,7 @@ def survey_of():
     """The maker of a survey from data and options."""
 
     def make(X, y, **options):
-        problem, cut, _ = made_setup(X, y, **options).problem()
-        return survey(problem, cut)
+        return survey(made_setup(X, y, **options))
 
     return make
 
@@ -63,6 +57,17 @@ def broken():
     X[37] *= 15.0
     y[37] *= 15.0
     return diagnose(X, y, batch_size=4, columns=("a", "b", "c", "d"), epochs=10, seeds=8, time=10.0)
+
+
+@pytest.fixture(scope="session")
+def found():
+    """A diagnosis of fixed batches with one wild row."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3)) * [0.5, 1.0, 2.0]
+    y = X @ [1.0, 2.0, 3.0] + rng.standard_normal(80)
+    X[5] *= 10.0
+    return diagnose(X, y, l2=0.1, batch_size=8, batches="fixed", columns=("a", "b", "<c>"),
+                    epochs=10, seeds=8, time=600.0)  # fmt: skip
 
 
 @pytest.fixture(scope="session")

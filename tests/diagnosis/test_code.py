@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 
 from ravine.arguments import Refusal
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.measurement import follow
 from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule
+from ravine.diagnosis.runs import follow
 from ravine.methods import Method
 from ravine.tables import as_table
 
@@ -25,7 +25,7 @@ def trained(code, **names):
 def excess(result, W):
     """Excess loss of weights on the data as they were diagnosed, as a share of the start's."""
     points = np.asarray(W, dtype=float).reshape(1, result.survey.model.features, -1)
-    return float(result.survey.watch(points)[0, 0]) / result.survey.start_excess
+    return float(result.survey.excess(points)[0, 0]) / result.survey.start_excess
 
 
 def classes(kinds, rows=240, seed=3):
@@ -104,8 +104,7 @@ def test_one_batch_of_all_rows_is_the_same_to_rounding(framework, recipe):
     only = dataclasses.replace(result.subject, candidate=candidate)
     alone = dataclasses.replace(result, predictions=(only,))
     seen = result.survey
-    runs = follow(seen.model, seen.cut, [recipe], seen.start, seen.minimiser, seen.watch,
-                  steps=result.steps, seeds=1)  # fmt: skip
+    runs = follow(seen, [recipe], steps=result.steps, seeds=1)
     promised = float(runs.excess[-1][0, 0]) / seen.start_excess
     share = excess(alone, trained(alone.code(framework), X=X, y=y))
     assert share == pytest.approx(promised, rel=1e-6)

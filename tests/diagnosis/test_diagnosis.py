@@ -2,14 +2,14 @@ import dataclasses
 
 import numpy as np
 
-from ravine.diagnosis.diagnosis import best_of, safe
-from ravine.diagnosis.estimate import Estimate
+from ravine.diagnosis.diagnosis import best_of
+from ravine.diagnosis.floors import Estimate
 from ravine.diagnosis.prediction import Outcome
 
 
 def test_the_recommendation_is_the_least_loss_of_what_is_safe(calm):
     best = calm.recommendation
-    good = [p for p in calm.predictions if safe(p)]
+    good = [p for p in calm.predictions if p.safe]
     assert best.loss <= 1.02 * min(p.loss for p in good)
     spoilt = tuple(dataclasses.replace(p, outcome=Outcome.ERRATIC) for p in calm.predictions)
     assert best_of(spoilt) is None
@@ -26,7 +26,7 @@ def test_a_usual_method_wins_where_it_is_better(calm):
 
 
 def test_the_quick_one_is_first_at_one_per_cent(calm):
-    reached = [p.to_near for p in calm.predictions if safe(p) and np.isfinite(p.to_near)]
+    reached = [p.to_near for p in calm.predictions if p.safe and np.isfinite(p.to_near)]
     assert calm.quick.to_near == min(reached)
 
 

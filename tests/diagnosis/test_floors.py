@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis.candidates import Candidate
-from ravine.diagnosis.floors import floors
+from ravine.diagnosis.floors import floors, over_runs
 from ravine.diagnosis.recipe import LINEAR, Recipe
 from ravine.diagnosis.stability import growths
-from ravine.diagnosis.time_budget import TimeBudget
+from ravine.diagnosis.work import TimeBudget
 from ravine.methods import Method
 
 
@@ -15,7 +15,7 @@ def floors_of(seen, recipes, seconds=1e4):
     judged = [Candidate("yours", "yours", recipe, "as given") for recipe in recipes]
     growth = [growths(seen, c.method, seed=0, seconds=5.0) for c in judged]
     budget = TimeBudget(seconds)
-    return floors(seen, judged, growth, seed=0, share=5e-4, budget=budget), budget
+    return floors(seen, judged, growth, seed=0, seconds=5e-4 * seconds, budget=budget), budget
 
 
 def test_independent_draws_have_the_floor_of_the_moments(data, survey_of):
@@ -67,3 +67,17 @@ def test_what_takes_too_long_is_left_out_and_said(data, survey_of):
     (known,), budget = floors_of(seen, [Recipe(Method(1e-6))])
     assert known.square is None
     assert "noise floors of slow methods" in budget.left_out[0]
+
+
+def test_limits_are_those_of_student():
+    # 4.302653 is Student's quantile for 95 % and 2 degrees of freedom.
+    known = over_runs(np.array([1.0, 2.0, 3.0]))
+    assert known.value == 2.0
+    assert known.high == pytest.approx(2.0 + 4.302653 / math.sqrt(3.0), rel=1e-6)
+    assert known.low == 0.0
+
+
+def test_one_run_says_nothing_of_its_limits_and_a_lost_one_nothing_at_all():
+    alone = over_runs(np.array([2.0]))
+    assert (alone.value, alone.low, alone.high) == (2.0, 0.0, math.inf)
+    assert over_runs(np.array([1.0, np.inf])) is None

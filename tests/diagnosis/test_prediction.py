@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.estimate import over_runs
+from ravine.diagnosis.floors import over_runs
 from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -27,7 +27,7 @@ def a_growth(low, high, sense):
         ((0.9, 1.1), (0.9, 1.0), Outcome.UNDECIDED),
     ],
 )
-def test_the_fate_follows_from_both_growths(square, sure, outcome):
+def test_the_outcome_follows_from_both_growths(square, sure, outcome):
     both = Growths(a_growth(*square, Sense.MEAN_SQUARE), a_growth(*sure, Sense.ALMOST_SURE))
     assert judge_outcome(both) is outcome
     assert outcome.sentence
@@ -64,7 +64,7 @@ def test_exact_moments_of_independent_draws_are_measured(data):
     assert checked >= 5
 
 
-def test_floors_of_recut_batches_are_those_of_long_runs(calm):
+def test_floors_of_new_batches_are_those_of_long_runs(calm):
     yours = calm.subject
     assert yours.floor.basis == "runs"
     # Without repeats in an epoch less noise is left than with independent draws.

@@ -1,10 +1,8 @@
 from itertools import pairwise
 
-import numpy as np
-
-from ravine.diagnosis.measurement import follow
 from ravine.diagnosis.race import LEVELS, level_work, race
 from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.runs import follow
 from ravine.methods import Method
 
 
@@ -13,22 +11,20 @@ def test_the_winner_leaves_less_than_usual_parameters(data, survey_of):
     steps = 20 * seen.cut.steps_per_epoch
     winners = race(seen, steps=steps, seed=0, seconds=600.0)
     usual = [Recipe(Method(0.01, 0.9)), Recipe(Method(1.0 / float(seen.curvature.L)))]
-    recipes = [winners.decayed[0], winners.constant[0], *usual]
-    runs = follow(seen.model, seen.cut, recipes, seen.start, seen.minimiser, seen.watch,
-                  steps=steps, seeds=32, seed=9)  # fmt: skip
+    recipes = [winners.schedule[0], winners.constant[0], *usual]
+    runs = follow(seen, recipes, steps=steps, seeds=32, seed=9)
     mean = runs.excess[-1].mean(axis=0)
     # New seeds: the mean of 32 is known to about 20 %.
     assert mean[:2].min() < 1.2 * mean[2:].min()
-    assert not winners.decayed[0].schedule.constant
+    assert not winners.schedule[0].schedule.constant
 
 
-def test_entries_are_ranked_by_their_loss(data, survey_of):
+def test_the_best_is_the_first_of_its_kind(data, survey_of):
     seen = survey_of(*data(rows=60, d=3), batch_size=10)
-    winners = race(seen, steps=60, seed=0, seconds=600.0)
-    best = min(winners.entries, key=lambda e: e.excess)
-    assert best.recipe in (winners.constant[0], winners.decayed[0])
-    reached = [e.to_near for e in winners.entries if np.isfinite(e.to_near)]
-    assert not winners.quick or reached
+    seconds = 1.001 * level_work(seen, LEVELS[0], 60)
+    winners = race(seen, steps=60, seed=0, seconds=seconds)
+    assert winners.best in (winners.constant[0], winners.schedule[0])
+    assert 0.0 < winners.excess < seen.start_excess
 
 
 def test_there_is_no_race_without_time(data, survey_of):
@@ -44,8 +40,8 @@ def test_a_wider_race_keeps_what_a_narrower_one_found(data, survey_of):
         seconds = level_work(seen, level, 60)
         found.append(race(seen, steps=60, seed=0, seconds=1.001 * seconds))
     for less, more in pairwise(found):
-        for kind in ("constant", "decayed", "averaged"):
+        for kind in ("constant", "schedule", "averaged"):
             kept = {r.key for r in getattr(more, kind)}
-            assert {r.key for r in getattr(less, kind)[:2]} <= kept
+            assert {r.key for r in getattr(less, kind)} <= kept
         assert {r.key for r in less.quick} <= {r.key for r in more.quick}
-    assert len(found[-1].entries) > len(found[0].entries)
+    assert len(found[-1].constant) > len(found[0].constant)

@@ -11,7 +11,7 @@ def test_the_record_is_json_and_complete(broken):
     assert back["recommended"] in {m["key"] for m in back["methods"]}
     assert back["methods"][0]["measured"]["runs"] == broken.runs.squares.shape[1]
     assert back["disagreement"]["rows"][0] == 37
-    assert back["batches_are"] == "recut"
+    assert back["batches_are"] == "new"
 
 
 def test_every_documented_key_is_there(calm):

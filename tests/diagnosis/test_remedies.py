@@ -5,15 +5,14 @@ from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.remedies import named_rows, remedies, scaling, worth_scaling
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import survey
-from ravine.diagnosis.time_budget import TimeBudget
+from ravine.diagnosis.work import TimeBudget
 from ravine.methods import nesterov
 
 
 def tried_on(setup, rows, seconds=600.0):
-    problem, cut, _ = setup.problem()
     budget = TimeBudget(seconds)
-    before = survey(problem, cut)
-    tried = remedies(setup, before, None, rows, seed=0, share=0.5, budget=budget)
+    before = survey(setup)
+    tried = remedies(setup, before, None, rows, seed=0, seconds=0.5 * seconds, budget=budget)
     return {r.kind: r for r in tried}, budget
 
 
@@ -32,8 +31,7 @@ def test_dropping_the_heavy_row_helps_as_it_says(heavy, data, setup_of):
     assert tried["drop rows"].works
     X, y = data()
     kept = np.setdiff1d(np.arange(96), [37])
-    problem, cut, _ = setup_of(X[kept], y[kept], batch_size=16).problem()
-    seen = survey(problem, cut)
+    seen = survey(setup_of(X[kept], y[kept], batch_size=16))
     again = growths(seen, nesterov(seen.curvature), seed=0, seconds=600.0)
     assert again.mean_square.rate == pytest.approx(tried["drop rows"].rate, rel=1e-6)
 

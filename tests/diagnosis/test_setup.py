@@ -24,18 +24,15 @@ def test_rows_that_are_held_out_are_not_trained_on(data, setup_of):
     X, y = data(rows=40)
     setup = setup_of(X, y, validation=0.25)
     assert setup.rows == 30
-    assert setup.held_out[0].shape == (10, 4)
+    assert setup.held_out.X.shape == (10, 4)
     assert setup.in_source((0,)) == (int(setup.source_rows[0]),)
     np.testing.assert_array_equal(X[setup.source_rows], setup.X)
 
 
-OPTIONS = {
-    "loss": None, "l2": 0.1, "batch_size": 8, "batches": None, "sampling": "reshuffle",
-    "shuffle": 0, "standardise": False, "intercept": False, "validation": None, "seed": 0,
-}  # fmt: skip
+OPTIONS = {"l2": 0.1, "batch_size": 8}
 
 
-@pytest.mark.parametrize("batches", ["recut", "fixed"])
+@pytest.mark.parametrize("batches", ["new", "fixed"])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "multinomial", "huber"])
 def test_a_row_of_weight_two_is_a_row_that_comes_twice(data, loss, batches):
     X, y = data(rows=40)
@@ -44,7 +41,7 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(data, loss, batches):
     weights = np.where(np.arange(40) < 20, 2.0, 1.0)
     options = {**OPTIONS, "loss": loss, "batches": batches}
     setup, _ = make_setup(as_table(X, y, weights=weights), **options)
-    problem, _, _ = setup.problem()
+    problem = setup.model
 
     twice = np.concatenate([np.arange(20), np.arange(40)])
     repeated = from_data(X[twice], y[twice], loss=loss, l2=0.1)
@@ -57,9 +54,8 @@ def test_weights_stay_with_their_rows(data):
     options = {**OPTIONS, "loss": "huber", "validation": 0.25}
     setup, _ = make_setup(as_table(X, y, weights=weights), **options)
     np.testing.assert_allclose(setup.weights, weights[setup.source_rows] / weights.mean())
-    held = setup.held_out[2]
+    held = setup.held_out.loss.weights
     assert held.sum() + setup.weights.sum() == pytest.approx(40.0)
-    np.testing.assert_array_equal(setup.aside().loss.weights, held)
 
 
 def test_numbers_that_are_taken_for_labels_have_a_limit(data, setup_of):
@@ -68,7 +64,7 @@ def test_numbers_that_are_taken_for_labels_have_a_limit(data, setup_of):
         setup_of(X, y, loss="multinomial")
     table = as_table(X, y, max_classes=240)
     setup, _ = make_setup(table, **{**OPTIONS, "loss": "multinomial"})
-    assert setup.problem()[0].loss.outputs == 240
+    assert setup.model.outputs == 240
 
 
 @pytest.mark.parametrize(
@@ -78,7 +74,7 @@ def test_numbers_that_are_taken_for_labels_have_a_limit(data, setup_of):
         ({"batch_size": 0}, "batch_size must be at least 1"),
         ({"loss": "hinge"}, "loss must be one of"),
         ({"sampling": "often"}, "sampling must be one of"),
-        ({"batches": "often"}, "batches must be one of recut, fixed"),
+        ({"batches": "often"}, "batches must be one of new, fixed"),
         ({"l2": -1.0}, "l2 must be zero or more"),
         ({"validation": 2.0}, "validation must be a share"),
         ({"shuffle": -1}, "shuffle must be at least 0"),

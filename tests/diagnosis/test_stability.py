@@ -10,7 +10,7 @@ from ravine.theory.ladder.rates import spectral_radius
 
 
 def hessians(seen):
-    """Batch Hessians of a fixed cut."""
+    """Hessians of fixed batches."""
     return seen.model.batch_hessians(seen.minimiser)
 
 

@@ -8,7 +8,6 @@ from scipy.sparse import random as random_sparse
 
 from ravine.arguments import Refusal
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.diagnosis import safe
 from ravine.diagnosis.minimum import FULL_LIMIT, minimum_of
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.setup import make_setup
@@ -192,7 +191,7 @@ def test_bad_options_are_refused_in_one_line(data, options, words):
 
 def test_the_fast_choice_is_the_fastest_row_of_its_table(calm, broken):
     for result in (calm, broken):
-        reached = {p.candidate.key: p.to_near for p in result.predictions if safe(p)}
+        reached = {p.candidate.key: p.to_near for p in result.predictions if p.safe}
         assert reached.get("quick", 0.0) <= min(reached.values())
         fastest = [row.key for row in result.answer.methods.rows if row.fastest]
         assert fastest == ([] if result.quick is None else [result.quick.candidate.key])
@@ -234,17 +233,13 @@ def test_wide_data_of_many_classes_find_their_minimum_with_few_products():
     rng = np.random.default_rng(0)
     labels = rng.integers(6, size=400)
     X = rng.random((6, 230))[labels] + 0.4 * rng.standard_normal((400, 230))
-    setup = make_setup(
-        as_table(X, labels.astype(str)), loss=None, l2=None, batch_size=32, batches=None,
-        sampling="reshuffle", shuffle=0, standardise=True, intercept=True, validation=None, seed=0,
-    )[0]  # fmt: skip
-    problem = setup.problem()[0]
-    model = problem
+    table = as_table(X, labels.astype(str))
+    model = make_setup(table, standardise=True, intercept=True)[0].model
     # Counted seconds of 400 products: without the preconditioner they do not suffice.
     found = minimum_of(model, seconds=1600.0 * loss_work(model, 1, 1))
     assert model.dimension > FULL_LIMIT
     assert found.gap < 1e-10
-    np.testing.assert_allclose(problem.gradient(found.point), 0.0, atol=1e-9)
+    np.testing.assert_allclose(model.gradient(found.point), 0.0, atol=1e-9)
 
 
 def test_a_table_that_was_read_is_standardised_and_arrays_are_not(data):

@@ -6,7 +6,7 @@ from ravine.methods import Method
 from ravine.theory.finite_sums.growth import growth
 
 
-def test_a_fixed_cut_has_the_moments_of_its_batches(data, survey_of):
+def test_fixed_batches_have_their_own_moments(data, survey_of):
     X, y = data(rows=24, d=3)
     seen = survey_of(X, y, l2=0.1, batch_size=6, batches="fixed", shuffle=None)
     H = np.stack([X[i : i + 6].T @ X[i : i + 6] / 6 + 0.1 * np.eye(3) for i in range(0, 24, 6)])
@@ -19,7 +19,7 @@ def test_a_fixed_cut_has_the_moments_of_its_batches(data, survey_of):
     assert seen.exact
 
 
-def test_batches_of_one_row_that_are_cut_anew_are_the_rows(data, survey_of):
+def test_new_batches_of_one_row_are_the_rows(data, survey_of):
     X, y = data(rows=24, d=3)
     seen = survey_of(X, y, l2=0.1, batch_size=1)
     H = np.einsum("ri,rj->rij", X, X) + 0.1 * np.eye(3)
@@ -27,7 +27,7 @@ def test_batches_of_one_row_that_are_cut_anew_are_the_rows(data, survey_of):
     assert seen.moments.growth(method) == pytest.approx(growth(H, method).value, rel=1e-5)
 
 
-def test_every_batch_that_can_be_cut_keeps_to_the_bounds(data, survey_of):
+def test_every_batch_that_can_be_drawn_keeps_to_the_bounds(data, survey_of):
     X, y = data(rows=30, d=3)
     seen = survey_of(X, y, l2=0.1, batch_size=4)
     proven = seen.certified_curvature

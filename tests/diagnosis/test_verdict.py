@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.estimate import Estimate
+from ravine.diagnosis.floors import Estimate
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.remedies import Scaling
 from ravine.diagnosis.verdict import digits, growth, left_words, pace, percent, times
@@ -93,7 +93,10 @@ def test_numbers_are_written_with_the_digits_that_tell():
     assert digits(0.99991) == "0.999910"
     assert digits(1.0 - 1e-9) == "1 - 1.0e-09"
     assert percent(0.0042) == "0.42 %"
-    assert percent(12.0) == "12 x"
+    assert percent(12.0) == "1,200 %"
+    assert percent(0.00000061) == "less than 0.001 %"
+    assert percent(0.00000061, short=True) == "< 0.001 %"
+    assert percent(0.012345) == "1.23 %"
     assert growth(1.02) == "2 % per step"
     assert pace(0.5) == "the error shrinks by a factor 0.500 per step"
     assert times(140.4) == "140"
@@ -106,3 +109,7 @@ def test_a_loss_is_one_number_where_it_is_known_and_two_where_not(calm):
     vague = Estimate(0.1 * start, 0.05 * start, 0.2 * start, False)
     assert left_words(calm, known) == "10 %"
     assert left_words(calm, vague) == "5 % to 20 %"
+    tiny = Estimate(1e-9 * start, 1e-10 * start, 1e-8 * start, False)
+    assert left_words(calm, tiny) == "less than 0.001 %"
+    small = Estimate(1e-5 * start, 1e-7 * start, 3e-5 * start, False)
+    assert left_words(calm, small) == "at most 0.003 %"

@@ -1,8 +1,12 @@
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from scipy.sparse import csr_matrix
 
-from ravine.diagnosis.batching import make_batching
-from ravine.diagnosis.work import loss_work, step_work
+from ravine.diagnosis import work
+from ravine.diagnosis.batching import Batching
+from ravine.diagnosis.work import TimeBudget, loss_work, step_work
 from ravine.problems.losses import make_loss
 from ravine.problems.row_model import RowModel
 from ravine.sampling import Sampling
@@ -14,7 +18,7 @@ def counted(loss="squared", rows=64, features=5, batch=8, runs=3, seeds=4, spars
     if loss == "logistic":
         target = target > 0
     model = RowModel(csr_matrix(X) if sparse else X, make_loss(loss, target), 0.0)
-    cut = make_batching(rows, batch, None, Sampling.RESHUFFLE, 0)
+    cut = Batching(rows, batch, False, Sampling.RESHUFFLE, np.arange(rows))
     return step_work(model, cut, runs, seeds), loss_work(model, runs, seeds)
 
 
@@ -40,3 +44,40 @@ def test_a_large_step_costs_its_multiplications():
     # 2 products of 32 x 100 x 1000 x 2 at 4 per nanosecond are 3.2 ms of the work.
     step, _ = counted(rows=1000, features=100, batch=32, runs=1000, seeds=2)
     assert 3.2e-3 < step < 8e-3
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is moved by hand."""
+    hands = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(work, "time", SimpleNamespace(perf_counter=lambda: hands.now))
+    return hands
+
+
+def test_shares_do_not_depend_on_the_clock_while_there_is_time():
+    budget = TimeBudget(1e6)
+    assert budget.begin("first", 0.25) == 0.25e6
+    assert budget.begin("second", 0.5) == 0.5e6
+    assert not budget.over
+    assert budget.left_out == []
+
+
+def test_a_clock_that_has_run_out_cuts_and_is_named(clock):
+    late = TimeBudget(10.0)
+    clock.now = 11.0
+    assert late.begin("late", 0.5) == 0.0
+    assert late.over
+    assert len(late.left_out) == 1
+    assert "slow or busy" in late.left_out[0]
+    assert "a repeat may differ" in late.left_out[0]
+
+
+def test_stages_are_told_and_what_is_left_out_is_kept_once():
+    told = []
+    budget = TimeBudget(10.0, lambda stage, share: told.append((stage, share)))
+    budget.begin("surveying", 0.1)
+    budget.leave_out("floors")
+    budget.leave_out("floors")
+    assert told[0][0] == "surveying"
+    assert 0.0 <= told[0][1] <= 1.0
+    assert budget.left_out == ["floors"]

@@ -6,8 +6,7 @@ import pytest
 from ravine.engine import sweep as module
 from ravine.engine.sweep import sweep
 from ravine.engine.tiles import run_tile
-from ravine.problems import worst_case_quadratic
-from ravine.problems.quadratic import Quadratic
+from ravine.problems import Quadratic, worst_case_quadratic
 
 
 def block(eigenvalue, alpha, beta, gamma):

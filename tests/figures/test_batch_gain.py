@@ -1,10 +1,10 @@
-"""The figure's data are the table; the drawing shows them."""
+"""The drawing shows the table."""
 
 import numpy as np
 import pytest
 
 from ravine import Curvature, batch_gain, batch_sizes
-from ravine.figures.batch_gain import batch_gain_data, draw_batch_gain, tradeoff_law
+from ravine.figures.batch_gain import draw_batch_gain, tradeoff_law
 
 
 @pytest.fixture(scope="module")
@@ -12,19 +12,9 @@ def result():
     return batch_gain(Curvature(1, 30), L_max=200, batch_sizes=[1, 30, 900])
 
 
-def test_data_are_the_table(result):
-    data = batch_gain_data(result)
-    np.testing.assert_array_equal(data["gain"], result.gain)
-    np.testing.assert_array_equal(data["momentum_rate"], [one.rate for one in result.momentum])
-    steps = data["sgd_steps"].values
-    np.testing.assert_allclose(data["sgd_rate"].values ** steps, 0.1, rtol=1e-9)
-    assert data.attrs["smallest_stable_batch"] == result.critical
-    assert data.attrs["L_max"] == 200.0
-
-
 def test_the_drawing_names_everything(result):
     three = batch_sizes(Curvature(1, 30), L_max=200)
-    figure = draw_batch_gain(batch_gain_data(result), three)
+    figure = draw_batch_gain(result, three)
     left, right = figure.axes
     assert left.get_ylabel() == "steps to a tenth of the error"
     assert right.get_ylabel() == "samples to a tenth of the error"

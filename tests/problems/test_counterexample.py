@@ -24,9 +24,9 @@ def test_divergent_sum_leaves_no_direction_out(d):
     U, values = problem.shared_eigenvectors
     assert (np.abs(U.T @ (x0 - problem.minimiser)) > 0.1).all()
     # One direction is mu for all terms but the last, and L for that one.
-    odd = np.ptp(values, axis=0) > 1
-    assert odd.sum() == 1
-    np.testing.assert_allclose(values[:, odd].ravel(), [0.1] * 6 + [50], rtol=1e-12)
+    changing = np.ptp(values, axis=0) > 1
+    assert changing.sum() == 1
+    np.testing.assert_allclose(values[:, changing].ravel(), [0.1] * 6 + [50], rtol=1e-12)
     assert problem.interpolates
 
 
@@ -37,8 +37,8 @@ def test_divergent_sum_takes_any_minimiser_and_any_start():
     np.testing.assert_array_equal(chosen.minimiser, [0.0, 2.0])
 
 
-def test_divergent_sum_without_interpolation_has_the_spread_asked_for():
-    problem = divergent_sum(np.ones(4), 0.1, 50, 500, interpolate=False, spread=3.0, seed=5)
+def test_divergent_sum_without_interpolation_has_the_noise_asked_for():
+    problem = divergent_sum(np.ones(4), 0.1, 50, 500, interpolate=False, noise=3.0, seed=5)
     z = problem.batch_gradients()
     np.testing.assert_allclose(z.mean(axis=0), 0.0, atol=1e-13)
     # 2000 draws: the standard deviation is known to 1/sqrt(4000), 4 of them.
@@ -70,7 +70,7 @@ def test_the_axes_turn_by_45_degrees():
             lambda: divergent_sum([1.0], 1, 10, 5, minimiser=[1.0]),
             "minimiser must be a vector of 1 coo",
         ),
-        (lambda: divergent_sum([1.0], 1, 10, 5, spread=0), "spread must be positive"),
+        (lambda: divergent_sum([1.0], 1, 10, 5, noise=0), "noise must be positive"),
     ],
 )
 def test_bad_input_is_one_line(call, message):

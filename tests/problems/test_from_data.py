@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from ravine.problems import from_data
-from ravine.problems.extreme_eigenvalues import extreme_eigenvalues
+from ravine.problems.spectrum import extreme_eigenvalues
 
 rng = np.random.default_rng(12)
 X = rng.standard_normal((60, 4)) @ np.diag([1.0, 3.0, 0.3, 1.0])
@@ -68,7 +68,7 @@ def test_chunks_of_rows_change_nothing(monkeypatch):
     whole = from_data(X, LABELS, loss="multinomial", l2=0.1, batch_size=7)
     x = np.random.default_rng(1).standard_normal(12)
     value, slope, H = whole.objective(x), whole.gradient(x), whole.hessian(x)
-    monkeypatch.setattr("ravine.problems.row_model._CHUNK", 40)
+    monkeypatch.setattr("ravine.problems.row_model.CHUNK", 40)
     assert whole.objective(x) == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(whole.gradient(x), slope, atol=1e-14)
     np.testing.assert_allclose(whole.hessian(x), H, atol=1e-13)
@@ -89,7 +89,7 @@ def test_a_large_sparse_problem_forms_no_hessian():
 def test_lanczos_agrees_with_the_exact_spectrum(monkeypatch):
     tall = np.random.default_rng(4).standard_normal((300, 60))
     exact = extreme_eigenvalues(tall)
-    monkeypatch.setattr("ravine.problems.extreme_eigenvalues.DENSE_LIMIT", 10)
+    monkeypatch.setattr("ravine.problems.spectrum.DENSE_LIMIT", 10)
     np.testing.assert_allclose(extreme_eigenvalues(tall), exact, rtol=1e-9)
     np.testing.assert_allclose(extreme_eigenvalues(sparse.csr_array(tall)), exact, rtol=1e-9)
     assert extreme_eigenvalues(tall.T)[0] == 0.0

@@ -50,15 +50,18 @@ def test_values_are_integrated_where_none_are_given():
     [
         ({}, "gradient or gradients must be given, one of them, got neither"),
         ({"gradient": np.sin, "gradients": [np.sin]}, "one of them, got both"),
-        ({"gradient": 3}, "gradient must be a function of x, got int"),
-        ({"gradients": []}, "gradients must be a list of functions"),
+        ({"gradient": 3}, "gradient must be a function of x, or a list of them, got int"),
+        ({"gradients": []}, "gradients must be a function of x, or a list"),
         ({"gradients": lambda i, x: x}, "terms must be given with one function"),
-        ({"gradients": [np.sin], "terms": 2}, "terms must be 1, got 2"),
-        ({"gradient": np.sin, "terms": 2}, "terms must be left out for one function"),
+        ({"gradients": [np.sin], "terms": 2}, "gradients must be one for each term, got 1"),
+        ({"gradient": np.sin, "terms": 2}, "gradient must be one for each term, got 1"),
         ({"gradient": lambda x: 1.0}, "gradient must be a function that returns 2 numbers"),
-        ({"gradient": np.sin, "start": [1.0]}, "start must be a vector of 2, got 1 coordinates"),
+        ({"gradient": np.sin, "start": [1.0]}, "start must be a vector of 2 coordinates, got"),
         ({"gradients": [np.sin], "objective": np.sin}, "objectives must be given in the form"),
-        ({"gradients": [np.sin], "objectives": [np.sin] * 2}, "objectives must be 1 functions, go"),
+        (
+            {"gradients": [np.sin], "objectives": [np.sin] * 2},
+            "objectives must be 1 functions of x, got 2",
+        ),
     ],
 )
 def test_bad_input_is_one_line(options, message):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ravine.problems.newton import newton
+from ravine.problems.spectrum import newton
 
 
 def test_a_quadratic_takes_one_step():

@@ -1,6 +1,7 @@
 import numpy as np
 
-from ravine.problems.orthogonal import random_orthogonal, reflection_between
+from ravine.problems.examples import reflection_between
+from ravine.problems.random_data import random_orthogonal
 
 
 def test_columns_are_orthonormal():

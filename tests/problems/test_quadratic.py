@@ -29,7 +29,10 @@ def test_curvature_is_the_spectrum_unless_given():
         (lambda: Quadratic(np.diag([1.0, -1.0])), "hessian must be positive definite, got an eige"),
         (lambda: Quadratic(np.diag([1.0, 0.0])), "hessian must be positive definite"),
         (lambda: Quadratic(H, [1.0]), "minimiser must be a vector of 2 coordinates"),
-        (lambda: Quadratic(H, start=[[1.0]]), "start must be a vector, got an array of shape"),
+        (
+            lambda: Quadratic(H, start=[[1.0]]),
+            "start must be a vector of 2 coordinates, got an array of shape",
+        ),
         (lambda: Quadratic(H, minimum=np.inf), "minimum must be finite"),
         (lambda: Quadratic(H, curvature=Curvature(1, 3)), "curvature must be bounds on the spectr"),
         (lambda: Quadratic("flat"), "hessian must be a real number or an array"),

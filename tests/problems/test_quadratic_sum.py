@@ -14,7 +14,7 @@ def test_minimisers_fix_the_optimum_and_what_is_left_there():
         np.testing.assert_allclose(problem.batch_gradient(i, places[i]), 0.0, atol=1e-15)
         assert problem.batch_objective(i, places[i]) == pytest.approx(0.0, abs=1e-15)
     np.testing.assert_allclose(problem.batch_gradients().sum(axis=0), 0.0, atol=1e-15)
-    assert problem.gradient_spread == pytest.approx(np.linalg.norm(problem.batch_gradients()[0]))
+    assert problem.mean_gradient_norm == pytest.approx(np.linalg.norm(problem.batch_gradients()[0]))
     assert not problem.interpolates
 
 
@@ -54,7 +54,7 @@ def test_shared_eigenvectors_are_found_when_there_are_some():
         (lambda: QuadraticSum(-H), "hessians must be positive definite"),
         (lambda: QuadraticSum(H, minimisers=[[1.0, 2.0]]), r"minimisers must be of shape \(2, 2\)"),
         (lambda: QuadraticSum(H, gradients=np.ones((2, 2))), "gradients must be zero in the mean"),
-        (lambda: QuadraticSum(H, values=[1.0]), "values must be 2 long, got 1"),
+        (lambda: QuadraticSum(H, values=[1.0]), "values must be a vector of 2 coord"),
         (
             lambda: QuadraticSum(H, minimisers=H[0], minimiser=[0, 0]),
             "minimisers must be given alo",

@@ -26,13 +26,13 @@ def test_many_runs_at_once_are_the_single_ones(loss, sparse):
     rng = np.random.default_rng(1)
     points = rng.standard_normal((2, 5, model.dimension))
     stacked = np.moveaxis(points.reshape(2, 5, 3, model.outputs), 1, 2).reshape(2, 3, -1)
-    drawn = Drawn(np.tile(np.arange(24), (2, 1)), None)
-    pull = model.drawn_gradient(drawn, stacked, model.slopes).reshape(2, 3, 5, model.outputs)
+    drawn = Drawn(np.tile(np.arange(24), (2, 1)), np.full((1, 24), 1 / 24))
+    gradients = model.drawn_gradient(drawn, stacked, model.slopes).reshape(2, 3, 5, model.outputs)
     values = model.objectives(stacked)
     for s in range(2):
         for r in range(5):
             expected = problem.gradient(points[s, r])
-            np.testing.assert_allclose(pull[s, :, r].ravel(), expected, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(gradients[s, :, r].ravel(), expected, rtol=1e-10, atol=1e-12)
             assert values[s, r] == pytest.approx(problem.objective(points[s, r]))
 
 
@@ -48,19 +48,21 @@ def test_roots_of_rows_add_up_to_the_hessian(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_quadratic_model_bends_as_the_hessian_does(loss):
+def test_slopes_of_the_quadratic_model_are_products_with_the_hessian(loss):
     model, problem = a_model(loss)
     x = np.random.default_rng(4).standard_normal(model.dimension)
     v = np.random.default_rng(5).standard_normal(model.dimension)
-    drawn = Drawn(np.arange(24)[None], None)
-    bent = model.drawn_gradient(drawn, v.reshape(1, 3, -1), model.hessian_slopes(x))
-    np.testing.assert_allclose(bent.ravel(), problem.hessian(x) @ v, atol=1e-12)
+    drawn = Drawn(np.arange(24)[None], np.full((1, 24), 1 / 24))
+    product = model.drawn_gradient(drawn, v.reshape(1, 3, -1), model.hessian_slopes(x))
+    np.testing.assert_allclose(product.ravel(), problem.hessian(x) @ v, atol=1e-12)
 
 
 def test_padded_rows_do_not_count():
     model, _ = a_model("squared")
     points = np.ones((1, 3, 2))
-    short = model.drawn_gradient(Drawn(np.arange(2)[None], None), points, model.slopes)
+    short = model.drawn_gradient(
+        Drawn(np.arange(2)[None], np.full((1, 2), 0.5)), points, model.slopes
+    )
     parts = np.array([[0.5, 0.5, 0.0]])
     padded = model.drawn_gradient(Drawn(np.array([[0, 1, 0]]), parts), points, model.slopes)
     np.testing.assert_allclose(short, padded, rtol=1e-12)

@@ -7,10 +7,8 @@ from matplotlib.figure import Figure
 
 from ravine.claims.catalogue import CLAIMS
 from ravine.figures.catalogue import FIGURES
-from ravine.reproduction import plan as planning
 from ravine.reproduction import run as running
-from ravine.reproduction.plan import plan_reproduction
-from ravine.reproduction.run import carry_out
+from ravine.reproduction.run import carry_out, plan_reproduction
 
 FAST = ("nested-regions", "turning-quadratics")
 
@@ -25,7 +23,6 @@ def fast():
 def few_claims(monkeypatch):
     """Only the claims that these figures decide."""
     kept = tuple(claim for claim in CLAIMS if set(claim.needs) & set(FAST))
-    monkeypatch.setattr(planning, "CLAIMS", kept)
     monkeypatch.setattr(running, "CLAIMS", kept)
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 
 from ravine.figures.catalogue import FIGURES
 from ravine.reproduction import run as running
-from ravine.reproduction.plan import plan_reproduction
+from ravine.reproduction.run import plan_reproduction
 
 
 def test_writes_data_pictures_claims_and_manifest(tmp_path, fast, reproduce):

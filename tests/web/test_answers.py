@@ -13,8 +13,14 @@ from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.noise.moments import noise_floor
 from ravine.web import answers, quantities
 from ravine.web.answers import answer
-from ravine.web.picture import CEILING, as_json, decades, line
-from ravine.web.plane_picture import draw_plane_figure, methods, plane_csv, plane_picture
+from ravine.web.picture import CEILING, as_json, axis, decades, line
+from ravine.web.plane_picture import (
+    draw_plane_figure,
+    middles,
+    plane_csv,
+    plane_picture,
+    quantity_map,
+)
 from ravine.web.run_picture import TURNS, run_picture, turning_path
 from ravine.web.view import Example, View
 from ravine.web.words import at_cursor, readout
@@ -75,26 +81,36 @@ def test_the_cursor_has_the_numbers_of_its_place_or_none():
 
 
 def test_the_first_answer_holds_all_that_the_page_needs():
-    first = answer({"search": "?Q=8&beta=0.3", "fine": True})
+    first = answer({"search": "?Q=8&beta=0.3", "calm": 1})
     assert first["settings"]["Q"] == "8"
     assert first["page"]["controls"]["beta"]["high"] == 1.0
-    assert first["plane"]["fine"]
-    assert first["run"]["path"]["levels"]
+    assert first["plane"]["key"].startswith("1 ")
+    assert first["run"]["picture"]["path"]["angles"]
     assert "--beta 0.3" in first["command"]
     assert json.loads(as_json(first))["query"] == "Q=8.0&beta=0.3"
 
 
 def test_what_is_shown_already_is_left_out():
-    first = answer({"search": "?beta=0.4", "fine": True})
+    first = answer({"search": "?beta=0.4", "calm": 1})
     shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
     again = answer({"settings": first["settings"], **shown})
-    assert again["plane"] is None
-    assert again["run"] is None
+    assert not {"plane", "run"} & {*again}
     moved = answer({"settings": first["settings"] | {"beta": "0.5"}, **shown})
-    assert moved["plane"] is None
-    assert moved["run"] is not None
+    assert "plane" not in moved
+    assert "run" in moved
     narrower = answer({"settings": first["settings"] | {"Q": "64"}, **shown})
-    assert narrower["plane"]["key"].startswith("coarse")
+    assert narrower["plane"]["key"].startswith("0 ")
+
+
+def test_the_bound_of_a_run_with_noise_comes_last():
+    given = {"settings": View(example=Example.NOISE, Q=8.0).typed}
+    first = answer(given | {"calm": 1})
+    assert "proven bound" not in lines_of(first["run"]["picture"])
+    shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
+    assert "run" not in answer(given | shown | {"calm": 1})
+    last = answer(given | shown | {"calm": 2})
+    assert "proven bound" in lines_of(last["run"]["picture"])
+    assert "plane" not in last
 
 
 def test_a_preset_is_told_with_its_settings():
@@ -104,8 +120,16 @@ def test_a_preset_is_told_with_its_settings():
     assert told["gamma"] == "0"
 
 
-@pytest.mark.parametrize("request_", [{}, {"settings": 3}, {"settings": {"Q": [1]}}, {"fine": 1}])
-def test_odd_requests_get_the_usual_answer(request_):
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"settings": 3},
+        {"settings": {"Q": [1], "n": 10**400, "x": {}}},
+        {"calm": "x", "run": {}},
+    ],
+)
+def test_senseless_requests_get_the_usual_answer(request_):
     assert answer(request_)["query"] == ""
 
 
@@ -114,7 +138,7 @@ def test_odd_requests_get_the_usual_answer(request_):
 
 def test_arrays_are_base64_of_single_precision():
     told = json.loads(as_json({"x": np.array([[0.1, np.nan], [3.0, 4e40]])}))
-    array = np.frombuffer(base64.b64decode(told["x"]), "<f4")
+    array = np.frombuffer(base64.b64decode(told["x"]["f4"]), "<f4")
     assert array[0] == np.float32(0.1)
     assert np.isnan(array[1])
     assert np.isinf(array[3])
@@ -127,9 +151,10 @@ def test_the_plane_shows_every_region_in_its_colour_with_its_name():
     written = {" ".join(one["lines"]) for one in of_kind(picture, "words")}
     for words in ("safe in any order", "safe for independent batches", planes.OUTSIDE_WORDS):
         assert words in written
-    marks = {one["key"]: one for one in of_kind(picture, "dot")}
-    assert marks["sgd"]["words"] == METHODS["sgd"].words
-    assert marks["nesterov"]["x"] == pytest.approx(1.0)
+    marks = {one["words"]: one for one in of_kind(picture, "dot")}
+    look = METHODS["sgd"]
+    assert marks[look.words]["colour"] == look.colour
+    assert marks[METHODS["nesterov"].words]["x"] == pytest.approx(1.0)
 
 
 def test_a_new_rung_appears_by_itself(monkeypatch):
@@ -147,15 +172,31 @@ def test_a_new_rung_appears_by_itself(monkeypatch):
 @pytest.mark.parametrize("colour", quantities.QUANTITIES)
 def test_a_quantity_in_colour_is_the_library_s(colour):
     view = View(colour=colour, Q=8.0)
-    (heat,) = of_kind(plane_picture(view, fine=False), "heat")
-    grid = methods(view, heat["columns"])
-    exact = quantities.QUANTITIES[colour].values(view, grid)
-    inside = np.isfinite(heat["values"])
-    shown = 10.0 ** heat["values"] if heat["log"] else heat["values"]
+    shown, low, high = quantity_map(view, 48)
+    steps, momenta = middles(view, 48)
+    grid = ravine.Method(steps[None, :] / view.Q, momenta[:, None])
+    quantity = quantities.QUANTITIES[colour]
+    exact = quantity.values(view, grid)
+    inside = np.isfinite(shown)
+    values = shown if quantity.rate else 10.0**shown
     assert inside.any()
-    np.testing.assert_allclose(shown[inside], exact[inside], rtol=1e-12)
+    np.testing.assert_allclose(values[inside], exact[inside], rtol=1e-12)
     outside = np.asarray(ravine.spectral_radius(view.curvature, grid)) >= 1.0
     assert not inside[outside].any()
+    assert low < high
+
+
+def test_colours_run_from_the_first_shade_to_the_last():
+    view = View(colour="spectral_radius")
+    (heat,) = of_kind(plane_picture(view, fine=False), "heat")
+    values, _, high = quantity_map(view, heat["columns"])
+    pixels = heat["pixels"][::-1]  # the top row is the first
+    assert (pixels[..., 3] == np.where(np.isfinite(values), 255, 0)).all()
+    slowest = np.unravel_index(np.nanargmax(values), values.shape)
+    assert values[slowest] == pytest.approx(high, abs=0.01)
+    assert pixels[slowest][:3] == pytest.approx([0x00, 0x22, 0x4E], abs=12)
+    fastest = np.unravel_index(np.nanargmin(values), values.shape)
+    assert pixels[fastest].tolist() == [0xFE, 0xE8, 0x38, 255]
 
 
 def test_four_quadratics_diverge_where_sgd_converges():
@@ -165,11 +206,13 @@ def test_four_quadratics_diverge_where_sgd_converges():
     assert plain["y"][-1] < 1e-2 * plain["y"][0]
     assert plain["colour"] == "sgd"
     path = turning_path(View())
-    assert path["paths"]["chosen"].shape == (TURNS + 1, 2)
-    # A level line: the quadratic has one value on it.
-    hessian = ravine.problems.turning_quadratics(1.0, 32.0).batch_hessian(1)
-    heights = np.einsum("ki,ij,kj->k", path["levels"][1], hessian, path["levels"][1])
-    np.testing.assert_allclose(heights, 32.0)
+    assert path["paths"]["chosen"]["x"].shape == (TURNS + 1,)
+    # Along the long axis of a level line the quadratic is flattest.
+    for term, angle in enumerate(path["angles"]):
+        axis = np.array([np.cos(angle), np.sin(angle)])
+        hessian = ravine.problems.turning_quadratics(1.0, 32.0).batch_hessian(term)
+        assert axis @ hessian @ axis == pytest.approx(1.0)
+    assert path["ratio"] == pytest.approx(32.0**0.5)
 
 
 def test_noise_has_its_floor_and_its_bound():
@@ -200,9 +243,17 @@ def test_what_diverges_ends_at_the_ceiling():
     assert np.isfinite(picture["y"]["high"])
 
 
+@pytest.mark.parametrize(("low", "high", "first"), [(3e-17, 2e12, "10⁻¹⁵"), (0.02, 30.0, "0.1")])
+def test_a_logarithmic_axis_has_a_few_powers_of_ten_for_ticks(low, high, first):
+    made = axis("x", low, high, log=True)
+    assert made["words"][0] == first
+    assert 2 <= len(made["ticks"]) <= 8
+    assert all(low <= tick <= high for tick in made["ticks"])
+
+
 def test_a_logarithmic_axis_has_two_decades_at_least():
-    axis = decades([line(np.arange(2), np.array([1.0, 1.1]), "ink")], "x")
-    assert axis["high"] / axis["low"] == pytest.approx(100.0)
+    made = decades([line(np.arange(2), np.array([1.0, 1.1]), "ink")], "x")
+    assert made["high"] / made["low"] == pytest.approx(100.0)
 
 
 def test_the_plane_can_be_taken_away():

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import socket
 import sys
 import types
@@ -11,13 +10,12 @@ import pytest
 
 from ravine.arguments import Refusal
 from ravine.claims.catalogue import CLAIMS
-from ravine.tables import read_table
 from ravine.web import explore, tasks
 from ravine.web.claims import claim_list
 from ravine.web.explore import HOST, _in_notebook, _listen
-from ravine.web.jobs import MOST_JOBS, Jobs
+from ravine.web.jobs import Jobs
 from ravine.web.server import make_app
-from ravine.web.tasks import TASKS, source_of
+from ravine.web.tasks import TASKS
 
 PORT = 8123
 LONG = 600.0
@@ -65,7 +63,7 @@ def test_everything_comes_from_here(client):
 
 
 def test_large_bodies_are_refused(client, monkeypatch):
-    monkeypatch.setattr("ravine.web.server.UPLOAD_BYTES", 10)
+    monkeypatch.setitem(client.application.config, "MAX_CONTENT_LENGTH", 10)
     assert client.post("/jobs?task=diagnose", data=b" " * 11, **head()).status_code == 413
 
 
@@ -81,13 +79,6 @@ def test_large_bodies_are_refused(client, monkeypatch):
 )
 def test_what_makes_no_sense_is_refused(client, method, path, code):
     assert getattr(client, method)(path, **head()).status_code == code
-
-
-@pytest.mark.parametrize(
-    ("form", "begin"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("csv", b"alpha")]
-)
-def test_the_plane_is_given_away(client, form, begin):
-    assert client.get(f"/ravine-plane.{form}?Q=8", **head()).data.startswith(begin)
 
 
 def test_every_claim_has_a_shipped_verdict():
@@ -107,7 +98,7 @@ def said(monkeypatch):
     monkeypatch.setitem(sys.modules, "resource", None)
 
     def run(request, content=b"", more=()):
-        first = json.dumps(dict.fromkeys(tasks.OPTIONS, "") | request | {"bytes": len(content)})
+        first = json.dumps(request | {"bytes": len(content)})
         lines = [json.dumps(one) for one in more]
         text = "\n".join([first, *lines]).encode() + b"\n"
         cut = len(first) + 1
@@ -127,28 +118,26 @@ def test_a_refusal_is_one_line(said):
     assert "\n" not in last["refusal"]
 
 
-def test_more_is_answered_under_its_number(said, monkeypatch):
-    def task(request, content, say):
-        say(result={"size": len(content)})
+@pytest.mark.parametrize("dataset", ["", "nothing", "/etc/passwd"])
+def test_only_data_sets_are_read_by_name(said, dataset):
+    last = said({"task": "diagnose", "dataset": dataset})[-1]
+    assert last == {"refusal": f"there is no data set {dataset!r}"}
 
-        def more(asked):
-            if asked["alpha"] < 0:
-                raise ValueError("alpha must be positive")
-            return asked["alpha"] + 1
 
-        return more
-
-    monkeypatch.setitem(TASKS, "count", task)
-    more = [{"number": 1, "alpha": 2}, {"number": 2, "alpha": -1}]
-    assert said({"task": "count"}, b"abc", more) == [
-        {"result": {"size": 3}},
-        {"answers": {"1": 3}},
-        {"answers": {"2": "alpha must be positive"}},
-    ]
+def test_other_points_of_a_table_are_judged(said, monkeypatch):
+    monkeypatch.setattr(tasks, "_AGAIN", 0.1)
+    request = {"task": "diagnose", "name": "t.csv", "batch_size": "2", "seconds": 0.1}
+    questions = [{"alpha": 0.01, "beta": 0.0}, {"alpha": -1, "beta": 0}, {}]
+    told = said(request, TABLE, questions)
+    assert "t.csv: 4 rows, 2 columns; to predict: target" in told[1]["parts"][0]
+    answers = [one["answer"] for one in told if "answer" in one]
+    assert "lr = 0.01" in answers[0]
+    assert "alpha" in answers[1]
+    assert len(answers) == 3
 
 
 def test_too_much_memory_is_a_refusal(said, monkeypatch):
-    def task(request, content, say):
+    def task(request, content, say, questions):
         raise MemoryError
 
     monkeypatch.setitem(TASKS, "large", task)
@@ -161,18 +150,6 @@ def test_a_figure_is_made_and_its_progress_ends_at_one(said):
     shares = [one["share"] for one in told if "share" in one]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-
-
-@pytest.mark.parametrize("name", ["t.csv", ""])
-def test_a_dropped_table_is_gone_after_it_was_read(name):
-    with source_of({"name": name}, TABLE) as source:
-        assert read_table(source).X.shape == (4, 2)
-    assert not os.path.exists(source)
-
-
-def test_a_data_set_has_its_name():
-    with source_of({"dataset": "iris"}, b"") as source:
-        assert source == "iris"
 
 
 @pytest.fixture
@@ -190,8 +167,9 @@ def test_a_cancelled_job_is_gone(jobs):
     assert jobs.get(name) is None
 
 
-def test_names_cannot_be_guessed_and_the_oldest_goes(jobs):
-    names = [jobs.start({"task": "claims"}) for _ in range(MOST_JOBS + 1)]
+def test_names_cannot_be_guessed_and_the_oldest_goes(jobs, monkeypatch):
+    monkeypatch.setattr("ravine.web.jobs.MOST_JOBS", 2)
+    names = [jobs.start({"task": "no such task"}) for _ in range(3)]
     assert len({*names}) == len(names)
     assert min(map(len, names)) >= 20
     assert jobs.get(names[0]) is None
@@ -203,7 +181,7 @@ def test_a_job_that_dies_says_so(jobs):
     job.process.wait(timeout=LONG)
     job.listener.join(timeout=LONG)
     assert "more time or memory" in job.told["refusal"]
-    assert job.ask({}) is None
+    assert job.ask({}) == ""
 
 
 # --- start-up -------------------------------------------------------------------------------

@@ -10,9 +10,7 @@ from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
-from ravine.problems.counterexample import turning_quadratics
-from ravine.problems.least_squares import partitioned_least_squares
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum, partitioned_least_squares, turning_quadratics
 from ravine.theory import bounds
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.rates import contraction
@@ -33,7 +31,7 @@ def _largest_ratio(problem: QuadraticSum, method: Method, bound: bounds.Bound) -
         start=problem.minimiser + away,
     )  # fmt: skip
     envelope = bound.envelope(
-        steps=steps, distance=float(np.linalg.norm(away)), sigma=problem.gradient_spread
+        steps=steps, distance=float(np.linalg.norm(away)), sigma=problem.mean_gradient_norm
     )
     return float((runs.norms.mean(axis=1) / envelope.values).max())
 

@@ -11,7 +11,7 @@ from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, divergent_sum
+from ravine.problems import counterexample, divergent_sum
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth

@@ -10,8 +10,7 @@ from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import Quadratic, worst_case_quadratic
 from ravine.theory import bounds
 from ravine.theory.blocks import block, permutation, system
 from ravine.theory.ladder.rates import spectral_radius

@@ -9,7 +9,7 @@ from ravine.figures.logistic import advantage
 from ravine.figures.noise_floor_slopes import slopes
 from ravine.figures.noise_plane import agreement
 from ravine.methods import nesterov
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import worst_case_quadratic
 from ravine.theory.noise.moments import paper_noise_coefficient
 
 if TYPE_CHECKING:

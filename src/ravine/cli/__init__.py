@@ -1,4 +1,4 @@
-"""The ``ravine`` command: one file per subcommand, which is imported when it is called."""
+"""The ``ravine`` command: each subcommand is imported when it is called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ravine.arguments import Refusal
 
@@ -38,16 +38,26 @@ COMMANDS = {
     "recommend": Listed("recommend.recommend_command", _CHOOSE, "settings with a guarantee"),
     "batch": Listed("batch.batch_command", _CHOOSE, "how large batches must be, and what they buy"),
     "rescale": Listed("rescale.rescale_command", _CHOOSE, "lr and momentum at a new batch size"),
-    "compare": Listed("compare.compare_command", _CHOOSE, "fifteen methods at a batch size"),
+    "compare": Listed("batch.compare_command", _CHOOSE, "fifteen methods at a batch size"),
     "convert": Listed("convert.convert_command", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
     "diagnose": Listed("diagnose.diagnose_command", _DATA, "a table: what works, what fails, why"),
-    "explore": Listed("explore.explore_command", _PICTURE, "a local page with sliders"),
+    "explore": Listed("map.explore_command", _PICTURE, "a local page with sliders"),
     "map": Listed("map.map_command", _PICTURE, "the plane of step size and momentum"),
     "sweep": Listed("sweep.sweep_command", _PICTURE, "run a method on every point of that plane"),
-    "plot": Listed("plot.plot_command", _PICTURE, "draw a sweep beside the theory"),
+    "plot": Listed("map.plot_command", _PICTURE, "draw a sweep beside the theory"),
     "reproduce": Listed("reproduce.reproduce_command", _PICTURE, "the paper's figures and claims"),
 }
 """Every command in the order of the overview, by the question that it answers."""
+
+
+class _Command(TyperCommand):
+    """A command whose help lists --help with the other options of the output."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        shown: Any = super().get_help_option(ctx)
+        shown.rich_help_panel = "Output"
+        shown.metavar = ""
+        return shown
 
 
 class _Commands(TyperGroup):
@@ -65,7 +75,9 @@ class _Commands(TyperGroup):
         if self.commands[cmd_name] is None:
             module, function = COMMANDS[cmd_name].function.split(".")
             one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-            one.command(cmd_name)(getattr(import_module(f"ravine.cli.{module}"), function))
+            one.command(cmd_name, cls=_Command)(
+                getattr(import_module(f"ravine.cli.{module}"), function)
+            )
             self.commands[cmd_name] = typer.main.get_command(one)
 
         return self.commands[cmd_name]

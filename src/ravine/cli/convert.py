@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ravine.cli.options import METHOD, Alpha, Beta, Gamma, Json, method_json, option
+from ravine.cli import options
+from ravine.cli.options import METHOD, method_json, option
 from ravine.cli.output import copyable, digits, print_json, say, suggest
 from ravine.conventions import Conversion, convert
 
+_GROUP = "Libraries"
 _NAMES = "paper, torch, optax, keras or qhm"
 
 
 def convert_command(
-    source: Annotated[str, option(None, "--from", f"{_NAMES}. Default: torch.", "WORD")] = "torch",
-    target: Annotated[str, option(None, "--to", f"{_NAMES}. Default: paper.", "WORD")] = "paper",
+    source: Annotated[
+        str, option(_GROUP, "--from", f"{_NAMES}. Default: torch.", "WORD")
+    ] = "torch",
+    target: Annotated[str, option(_GROUP, "--to", f"{_NAMES}. Default: paper.", "WORD")] = "paper",
     lr: Annotated[float | None, option(METHOD, "--lr", "Learning rate.", "N")] = None,
     momentum: Annotated[float | None, option(METHOD, "--momentum", "Momentum.", "N")] = None,
     dampening: Annotated[
@@ -26,10 +30,10 @@ def convert_command(
     nu: Annotated[
         float | None, option(METHOD, "--nu", "Weight of the gradient average; qhm only.", "N")
     ] = None,
-    alpha: Alpha = None,
-    beta: Beta = None,
-    gamma: Gamma = None,
-    json: Json = False,
+    alpha: options.Alpha = None,
+    beta: options.Beta = None,
+    gamma: options.Gamma = None,
+    json: options.Json = False,
 ) -> None:
     """Translate optimizer settings between PyTorch, optax, Keras, QHM and the paper.
 
@@ -42,26 +46,18 @@ def convert_command(
     - `ravine convert --from paper --to qhm --alpha 0.1 --beta 0.9 --gamma 0.3`
     """
     given = {
-        "lr": lr,
-        "momentum": momentum,
-        "dampening": dampening,
-        "nesterov": nesterov or None,
-        "weight_decay": weight_decay,
-        "nu": nu,
-        "alpha": alpha,
-        "beta": beta,
-        "gamma": gamma,
-    }
-
+        "lr": lr, "momentum": momentum, "dampening": dampening, "nesterov": nesterov or None,
+        "weight_decay": weight_decay, "nu": nu, "alpha": alpha, "beta": beta, "gamma": gamma,
+    }  # fmt: skip
     settings = {name: value for name, value in given.items() if value is not None}
     same = convert(source, target, **settings)
     if json:
-        print_json(convert_json(same))
+        print_json(_json(same))
     else:
         _show(same)
 
 
-def convert_json(same: Conversion) -> dict[str, object]:
+def _json(same: Conversion) -> dict[str, object]:
     """The documented keys of ``ravine convert --json``."""
     return {
         "from": same.source,
@@ -83,7 +79,7 @@ def _show(same: Conversion) -> None:
         f"gamma = {digits(m.gamma)}."
     )
     for note in same.notes:
-        say(f"- {note}")
+        say(f"- {note}", indent="  ")
 
     values = f"--alpha {m.alpha:.6g} --beta {m.beta:.6g} --gamma {m.gamma:.6g}"
     suggest(f"ravine rate --Q 100 {values}", "its rates at a condition number of 100")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ravine.diagnosis import Diagnosis
     from ravine.diagnosis.answer import MethodTable
-    from ravine.diagnosis.time_budget import Tell
+    from ravine.diagnosis.work import Tell
 
 _WIDTH = 80
 """Columns of text: what a terminal has at least."""
@@ -113,7 +113,7 @@ def diagnose_command(
         int | None, option(METHOD, "--batch-size", "Rows in a batch. Default: 32.", "N")
     ] = None,
     batches: Annotated[
-        str | None, option(METHOD, "--batches", "recut every epoch, or fixed.", "TEXT")
+        str | None, option(METHOD, "--batches", "new every epoch, or fixed. Default: new.", "TEXT")
     ] = None,
     sampling: Annotated[
         Sampling, option(METHOD, "--sampling", _ORDERS, "WORD")

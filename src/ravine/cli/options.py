@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,8 +19,8 @@ OUTPUT = "Output"
 """Groups of options in the help of every command."""
 
 
-def option(group: str | None, name: str, words: str, kind: str | None = None) -> Any:
-    """An option in a group of the help text; ``kind`` is what it takes, e.g. "N" or "TEXT"."""
+def option(group: str | None, name: str, words: str, kind: str = "") -> Any:
+    """An option in a group of the help; ``kind`` is what it takes, e.g. "N"; nothing for a flag."""
     return typer.Option(name, help=words, rich_help_panel=group, metavar=kind, show_default=False)
 
 
@@ -47,6 +48,9 @@ Named = Annotated[
 ]
 Gamma = Annotated[
     float | None, option(METHOD, "--gamma", "Look-ahead. Default: as beta (Nesterov).", "N")
+]
+Picture = Annotated[
+    Path | None, option(OUTPUT, "--out", "Picture to write: .png, .svg or .pdf.", "FILE")
 ]
 Json = Annotated[bool, option(OUTPUT, "--json", "Print exact values as JSON (docs/json.md).")]
 
@@ -104,9 +108,12 @@ def curvature_json(curvature: Curvature) -> dict[str, float]:
     return {name: float(getattr(curvature, name)) for name in ("mu", "L", "Q")}
 
 
-def curvature_options(curvature: Curvature) -> str:
-    """The options that give this curvature, for the next command to try."""
+def as_words(curvature: Curvature, *, L_max: float | None = None, batch_size: float = 1.0) -> str:
+    """The options that give this problem, for the next command to try."""
+    words = f"--mu {float(curvature.mu):g} --L {float(curvature.L):g}"
     if curvature.mu == 1.0:
-        return f"--Q {float(curvature.L):g}"
+        words = f"--Q {float(curvature.L):g}"
+    if L_max is not None:
+        words += f" --L-max {L_max:g}"
 
-    return f"--mu {float(curvature.mu):g} --L {float(curvature.L):g}"
+    return words if batch_size == 1.0 else f"{words} --batch-size {batch_size:g}"

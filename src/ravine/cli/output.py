@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
 from typing import Any, SupportsFloat
 
 import typer
@@ -23,14 +25,29 @@ def width() -> int:
     return max(1, min(_WIDEST, Console().width))
 
 
-def say(text: str = "", *, style: str | None = None) -> None:
-    """Print a paragraph, wrapped at the width of the terminal."""
-    Console(highlight=False, width=width()).print(text, style=style, markup=False, emoji=False)
+def say(text: str = "", *, style: str | None = None, indent: str = "") -> None:
+    """Print paragraphs, wrapped at the width of the terminal; no word is broken.
+
+    ``indent`` precedes the lines of a paragraph after its first, as in a list.
+    """
+    wrapped = [
+        fill(
+            line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        for line in text.split("\n")
+    ]
+    copyable("\n".join(wrapped), style=style)
 
 
 def copyable(text: str, *, style: str | None = "bold") -> None:
     """Print code or a command as it is: a long line is not broken, so that it can be copied."""
     Console(highlight=False).print(text, style=style, markup=False, emoji=False, soft_wrap=True)
+
+
+def wrote(path: Path | None) -> None:
+    """Say which file was written, if any, in a line that is never broken."""
+    if path is not None:
+        copyable(f"Wrote {path}", style=None)
 
 
 def table(
@@ -89,15 +106,16 @@ def rate_digits(rate: SupportsFloat) -> str:
 
     Examples
     --------
-    >>> rate_digits(0.9), rate_digits(0.99996), rate_digits(1.27279)
-    ('0.900', '0.99996', '1.27')
+    >>> rate_digits(0.9), rate_digits(0.99996), rate_digits(1.0046), rate_digits(1.27279)
+    ('0.900', '0.99996', '1.005', '1.27')
     """
     value = float(rate)
     if not 0.1 <= value < 10.0:
         return digits(value)
 
     places = next((n for n in range(3, 9) if value == 1.0 or round(value, n) != 1.0), 9)
-    return f"{value:.{places}f}" if value < 1.0 or places > 3 else f"{value:.3g}"
+    is_close = value < 1.0 or f"{value:.3g}" == "1" != f"{value:g}"
+    return f"{value:.{places}f}" if is_close else f"{value:.3g}"
 
 
 def settings(method: Method) -> str:

@@ -16,8 +16,10 @@ PICTURES = (".png", ".svg", ".pdf")
 _DPI = 200  # dots per inch, for print
 
 
-def check_out(out: Path, endings: tuple[str, ...] = PICTURES) -> None:
+def check_out(out: Path | None, endings: tuple[str, ...] = PICTURES) -> None:
     """Refuse a file whose ending is not one of ``endings``, and a picture without matplotlib."""
+    if out is None:
+        return
     if out.suffix.lower() not in endings:
         raise Refusal("out", f"a file ending in {', '.join(endings)}", out, "change its ending")
     if out.suffix.lower() in PICTURES:

@@ -6,24 +6,8 @@ from dataclasses import replace
 
 from ravine.arguments import Refusal
 from ravine.catalogue import named_method
-from ravine.cli.options import (
-    Alpha,
-    BatchSize,
-    Beta,
-    Condition,
-    Gamma,
-    Json,
-    LargestTerm,
-    LeastTerm,
-    Mu,
-    Named,
-    Smoothness,
-    curvature_from,
-    curvature_json,
-    curvature_options,
-    method_from,
-    method_json,
-)
+from ravine.cli import options
+from ravine.cli.options import curvature_from, curvature_json, method_from, method_json
 from ravine.cli.output import (
     coloured,
     digits,
@@ -43,17 +27,17 @@ from ravine.theory.ladder.rungs import RUNGS, Rung
 
 
 def rate_command(
-    mu: Mu = None,
-    L: Smoothness = None,
-    Q: Condition = None,
-    alpha: Alpha = None,
-    beta: Beta = None,
-    gamma: Gamma = None,
-    method: Named = None,
-    L_max: LargestTerm = None,
-    batch_size: BatchSize = None,
-    mu_min: LeastTerm = None,
-    json: Json = False,
+    mu: options.Mu = None,
+    L: options.Smoothness = None,
+    Q: options.Condition = None,
+    alpha: options.Alpha = None,
+    beta: options.Beta = None,
+    gamma: options.Gamma = None,
+    method: options.Named = None,
+    L_max: options.LargestTerm = None,
+    batch_size: options.BatchSize = None,
+    mu_min: options.LeastTerm = None,
+    json: options.Json = False,
 ) -> None:
     """Tell whether a step size and a momentum converge, and how fast.
 
@@ -145,7 +129,9 @@ def _show(rungs: Ladder) -> None:
     say(f"\n{_noise(rungs)}")
     say(f"{_batch(rungs)}\n")
     say(rungs.verdict)
-    suggest(f"ravine recommend {curvature_options(c)}", "settings with a guarantee")
+    b = rungs.batches
+    words = options.as_words(c, L_max=b.L_max, batch_size=b.batch_size)
+    suggest(f"ravine recommend {words}", "settings with a guarantee")
 
 
 def parameters_in_words(method: Method | LinearMethod) -> str:

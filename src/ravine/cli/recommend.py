@@ -8,22 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.cli.options import (
-    METHOD,
-    PROBLEM,
-    BatchSize,
-    Condition,
-    Json,
-    LargestTerm,
-    LeastTerm,
-    Mu,
-    Smoothness,
-    curvature_from,
-    curvature_json,
-    curvature_options,
-    method_json,
-    option,
-)
+from ravine.cli import options
+from ravine.cli.options import METHOD, PROBLEM, curvature_from, curvature_json, method_json, option
 from ravine.cli.output import print_json, rate_digits, say, settings, suggest
 from ravine.cli.rate import rate_json
 from ravine.theory.error_quantity import ErrorQuantity
@@ -33,9 +19,9 @@ _BUDGET = "Budget of steps"
 
 
 def recommend_command(
-    mu: Mu = None,
-    L: Smoothness = None,
-    Q: Condition = None,
+    mu: options.Mu = None,
+    L: options.Smoothness = None,
+    Q: options.Condition = None,
     setting: Annotated[
         Setting | None,
         option(PROBLEM, "--setting", f"{', '.join(Setting)}. Default: any-sampling.", "WORD"),
@@ -46,9 +32,9 @@ def recommend_command(
     for_every_mu: Annotated[
         bool, option(METHOD, "--for-every-mu", "With --beta: a step that is safe for every mu.")
     ] = False,
-    batch_size: BatchSize = None,
-    L_max: LargestTerm = None,
-    mu_min: LeastTerm = None,
+    batch_size: options.BatchSize = None,
+    L_max: options.LargestTerm = None,
+    mu_min: options.LeastTerm = None,
     sigma2: Annotated[
         float | None, option(PROBLEM, "--sigma2", "Variance of additive noise.", "N")
     ] = None,
@@ -66,7 +52,7 @@ def recommend_command(
         Path | None,
         option(PROBLEM, "--hessians", "NPY file of batch Hessians, for a finite sum.", "FILE"),
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Recommend a step size and a momentum, with the reason and the guarantee.
 
@@ -78,24 +64,14 @@ def recommend_command(
 
     - `ravine recommend --Q 32 --setting additive-noise --sigma2 0.01 --steps 200`
     """
-    curvature = curvature_from(mu, L, Q)
     advice = recommend(
-        curvature,
-        setting=setting,
-        beta=beta,
-        for_every_mu=for_every_mu,
-        batch_size=batch_size,
-        L_max=L_max,
-        mu_min=mu_min,
-        sigma2=sigma2,
-        distance=distance,
-        steps=steps,
-        quantity=quantity,
-        hessians=None if hessians is None else _read(hessians),
-    )
+        curvature_from(mu, L, Q), setting=setting, beta=beta, for_every_mu=for_every_mu,
+        batch_size=batch_size, L_max=L_max, mu_min=mu_min, sigma2=sigma2, distance=distance,
+        steps=steps, quantity=quantity, hessians=None if hessians is None else _read(hessians),
+    )  # fmt: skip
 
     if json:
-        print_json(recommend_json(advice))
+        print_json(_json(advice))
     else:
         _show(advice)
 
@@ -112,7 +88,7 @@ def _read(path: Path) -> FloatArray:
     return np.asarray(loaded)
 
 
-def recommend_json(advice: Recommendation) -> dict[str, object]:
+def _json(advice: Recommendation) -> dict[str, object]:
     """The documented keys of ``ravine recommend --json``."""
     return {
         "setting": advice.setting.value,
@@ -139,4 +115,5 @@ def _show(advice: Recommendation) -> None:
     if m.beta >= 0.0:
         suggest(f"ravine convert {values}", "the call in PyTorch")
     else:
-        suggest(f"ravine batch {curvature_options(c)} --L-max {10.0 * float(c.L):g}", "batch sizes")
+        words = options.as_words(c, L_max=10.0 * float(c.L))
+        suggest(f"ravine batch {words}", "batch sizes")

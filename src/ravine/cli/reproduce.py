@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ravine.cli.options import OUTPUT, Json, option
-from ravine.cli.output import print_json, say, suggest, table
+from ravine.cli.output import print_json, say, suggest, table, wrote
 from ravine.cli.pictures import needs_matplotlib
 
 _SIZE = "Run"
@@ -53,8 +53,7 @@ def reproduce_command(
     """
     from ravine.figures.catalogue import FIGURES
     from ravine.reproduction.page import reproduction_page
-    from ravine.reproduction.plan import counted, plan_reproduction
-    from ravine.reproduction.run import carry_out
+    from ravine.reproduction.run import carry_out, counted, plan_reproduction
 
     plan = plan_reproduction(
         figures or (),
@@ -72,6 +71,7 @@ def reproduce_command(
             [(name, FIGURES[name].title) for name in plan.arguments],
             words=["shows"],
         )
+        suggest("ravine reproduce figure-2 --quick", "one of them in seconds")
         return
     needs_matplotlib("a reproduction")
 
@@ -101,7 +101,8 @@ def reproduce_command(
     judged = counted(len(done.judged), "claim")
     say(f"{made} and {judged} in {done.total_seconds:.0f} s\n")
     table(("verdict", "claims"), [(name, str(count)) for name, count in done.counts.items()])
-    say(f"\nRead {out / 'report.html'}")
+    say()
+    wrote(out / "report.html")
     suggest("ravine explore", "the same planes with sliders")
 
 

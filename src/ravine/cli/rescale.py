@@ -7,18 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.cli.options import (
-    METHOD,
-    PROBLEM,
-    Condition,
-    Json,
-    LargestTerm,
-    Mu,
-    Smoothness,
-    curvature_from,
-    option,
-)
-from ravine.cli.output import digits, print_json, say, table
+from ravine.cli import options
+from ravine.cli.options import METHOD, PROBLEM, curvature_from, option
+from ravine.cli.output import digits, print_json, say, suggest, table
 from ravine.theory.tuning.rescale import rescale
 
 
@@ -43,11 +34,11 @@ def rescale_command(
     standardise: Annotated[
         bool, option(PROBLEM, "--standardise", "Columns are standardised for training.")
     ] = False,
-    mu: Mu = None,
-    L: Smoothness = None,
-    Q: Condition = None,
-    L_max: LargestTerm = None,
-    json: Json = False,
+    mu: options.Mu = None,
+    L: options.Smoothness = None,
+    Q: options.Condition = None,
+    L_max: options.LargestTerm = None,
+    json: options.Json = False,
 ) -> None:
     """Say which lr and momentum to use when the batch size changes.
 
@@ -69,17 +60,11 @@ def rescale_command(
     known = any(value is not None for value in (mu, L, Q))
     kind: Literal["sgd", "adamw"] = optimizer.lower()  # type: ignore[assignment]
     new = rescale(
-        lr,
-        momentum=momentum,
-        nesterov=nesterov,
-        from_batch=from_batch,
-        to_batch=to_batch,
-        optimizer=kind,
-        steps=steps,
+        lr, momentum=momentum, nesterov=nesterov, from_batch=from_batch, to_batch=to_batch,
+        optimizer=kind, steps=steps,
         data=None if data is None else _table(data, target, standardise),
-        curvature=curvature_from(mu, L, Q) if known else None,
-        L_max=L_max,
-    )
+        curvature=curvature_from(mu, L, Q) if known else None, L_max=L_max,
+    )  # fmt: skip
 
     if json:
         print_json(
@@ -106,6 +91,11 @@ def rescale_command(
     ]
     say()
     table(("", "lr", "momentum"), rows)
+    if kind == "sgd":
+        values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}{' --nesterov' * nesterov}"
+        suggest(f"ravine convert {values}", "these settings in the terms of the paper")
+    else:
+        suggest("ravine batch --Q 100 --L-max 1000", "what larger batches can buy")
 
 
 def _table(file: str, target: str | None, standardise: bool) -> tuple[FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ import typer
 
 from ravine.arguments import Refusal
 from ravine.cli.options import OUTPUT, Json, option
-from ravine.cli.output import print_json, say, suggest, table
+from ravine.cli.output import copyable, print_json, say, suggest, table, wrote
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,7 +91,8 @@ def _run(spec: Path, out: Path | None, resume: bool, json: bool, **others: Any) 
         return
 
     pixels = " x ".join(str(n) for n in data.sizes.values())
-    say(f"Wrote {store}: {pixels} pixels of {data.attrs['problem']}.")
+    wrote(store)
+    say(f"{pixels} pixels of {data.attrs['problem']}\n")
     if shares:
         table(("outcome", "pixels"), [(name, f"{share:.1%}") for name, share in shares.items()])
     suggest(f"ravine plot {store}", "a picture of it beside the theory")
@@ -131,7 +132,8 @@ def _show_status(store: Path, json: bool) -> None:
     end = "complete" if state.is_complete else "continue with --resume"
     damaged = f", {len(state.damages)} damaged ({state.damages[0]})" if state.damages else ""
     share = state.done / state.total
-    say(f"{store}: {state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}")
+    copyable(str(store), style=None)
+    say(f"{state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}\n")
     names = ("problem", "steps", "repeats", "seed", "dtype", "ravine")
     rows = [(name, str(state.made_with.get(name, "unknown"))) for name in names]
     table(("made with", ""), rows, words=[""])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ravine.diagnosis.prediction import Prediction
-from ravine.diagnosis.recipe import Recipe, momentum_digits
+from ravine.diagnosis.recipe import momentum_digits
 from ravine.diagnosis.verdict import (
     digits,
-    loss_share,
     notes,
     percent,
-    share_of_start,
     what_is_certain,
     what_is_wrong,
     what_to_do,
@@ -46,6 +44,26 @@ class Column:
     detail: bool = False
 
 
+_COLUMNS = (
+    Column("method", "method", number=False),
+    Column("lr", "lr"),
+    Column("momentum", "momentum"),
+    Column("schedule", "schedule", number=False),
+    Column("outcome", "outcome", number=False),
+    Column("excess_share", "loss left"),
+    Column("held_out", "held out"),
+    Column("steps_to_1_percent", "to 1 %"),
+    Column("distance_share", "distance left", detail=True),
+    Column("spectral_radius", "exact gradients", detail=True),
+    Column("rate", "mean square", detail=True),
+    Column("almost_sure", "almost sure", detail=True),
+    Column("worst_case", "any order", detail=True),
+    Column("floor_share", "noise floor", detail=True),
+    Column("smallest_stable_batch", "smallest stable batch", detail=True),
+)
+_Value = float | str | None
+
+
 @dataclass(frozen=True)
 class MethodRow:
     """One method: a text for each column, and the numbers behind the texts.
@@ -66,7 +84,7 @@ class MethodRow:
 
     key: str
     cells: tuple[str, ...]
-    values: dict[str, float | str | bool | None]
+    values: dict[str, _Value]
     tone: str
     recommended: bool
     fastest: bool
@@ -101,14 +119,6 @@ class MethodTable:
     def _of(self, kept: list[int]) -> MethodTable:
         rows = tuple(replace(r, cells=tuple(r.cells[i] for i in kept)) for r in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Columns and rows as plain values, for JSON."""
-        return {
-            "columns": [vars(column) for column in self.columns],
-            "rows": [{**vars(row), "cells": list(row.cells)} for row in self.rows],
-            "caption": self.caption,
-        }
 
 
 @dataclass(frozen=True)
@@ -147,13 +157,6 @@ class Answer:
         """The three lines that come first."""
         return self.do, self.why, self.certain
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
-        return {
-            "do": self.do, "why": self.why, "certain": self.certain, "data": list(self.data),
-            "notes": list(self.notes), "methods": self.methods.to_dict(), "tone": self.tone,
-        }  # fmt: skip
-
 
 def make_answer(result: Diagnosis) -> Answer:
     """Put a diagnosis into words and one table."""
@@ -173,110 +176,72 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
     setup = result.setup
     cut = result.survey.cut
     target = f", target {setup.target!r}" if setup.target else ""
-    loss = result.survey.model.loss.name
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"
     read = (
-        f"{result.name}: {cut.rows} rows, {many}{target}, {loss} loss, "
-        f"l2 = {result.survey.model.l2:.3g}, batches of {cut.batch_size} {cut.phrase}"
+        f"{result.name}: {cut.rows} rows, {many}{target}, {setup.loss} loss, "
+        f"l2 = {setup.l2:.3g}, batches of {cut.batch_size} {cut.phrase}"
     )
     scaled = "standardised" if setup.standardise else "not scaled"
     shift = "intercept added" if setup.intercept else "no intercept added"
     findings = (f"{f.message}: {f.remedy}" if f.remedy else f.message for f in result.findings)
-
     return read, f"columns {scaled}, {shift}", *findings
 
 
 def method_table(result: Diagnosis) -> MethodTable:
     """The table of methods that every renderer shows."""
-    columns = [
-        Column("method", "method", number=False),
-        Column("lr", "lr"),
-        Column("momentum", "momentum"),
-        Column("schedule", "schedule", number=False),
-        Column("outcome", "outcome", number=False),
-        Column("excess_share", "loss left"),
-        Column("steps_to_1_percent", "to 1 %"),
-        Column("distance_share", "distance left", detail=True),
-        Column("spectral_radius", "exact gradients", detail=True),
-        Column("rate", "mean square", detail=True),
-        Column("almost_sure", "almost sure", detail=True),
-        Column("worst_case", "any order", detail=True),
-        Column("floor_share", "noise floor", detail=True),
-        Column("smallest_stable_batch", "smallest stable batch", detail=True),
-    ]
     caption = (
         f"Loss left: excess over the minimum after {result.epochs} epochs, as a share of the "
         f"start's, mean of {result.runs.seeds} runs. To 1 %: steps to 1 % of it. * recommended."
     )
-    if result.subject.held_out is not None:
-        columns.insert(6, Column("held_out", "held out"))
+    columns: tuple[Column, ...] = _COLUMNS
+    if result.setup.held_out is None:
+        columns = tuple(column for column in columns if column.key != "held_out")
+    else:
         caption += " Held out: mean loss of the rows set aside."
 
-    rows = tuple(_row(result, p, tuple(columns)) for p in result.predictions)
-    return MethodTable(tuple(columns), rows, caption)
+    rows = []
+    for p in result.predictions:
+        entries = _entries(result, p)
+        cells = tuple(entries[column.key][1] for column in columns)
+        values = {key: value for key, (value, _) in entries.items()}
+        best = p is result.recommendation
+        rows.append(
+            MethodRow(p.candidate.key, cells, values, p.outcome.tone, best, p is result.quick)
+        )
+
+    return MethodTable(columns, tuple(rows), caption)
 
 
-def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> MethodRow:
-    recipe = p.candidate.recipe
-    best = p is result.recommendation
-    after, floor = p.error_after, p.floor_excess
-    values: dict[str, float | str | bool | None] = {
-        "method": p.candidate.name,
-        "lr": float(recipe.method.alpha),
-        "momentum": float(recipe.method.beta),
-        "schedule": recipe.schedule.words,
-        "averaged": recipe.averaged,
-        "outcome": p.outcome.value,
-        "excess_share": loss_share(result, p.loss),
-        "steps_to_1_percent": p.to_near,
-        "distance_share": math.inf if after is None else share_of_start(result, after.value),
-        "spectral_radius": p.spectral_radius,
-        "rate": p.rate,
-        "almost_sure": p.almost_sure.value,
-        "worst_case": p.worst_case,
-        "floor_share": None if floor is None else loss_share(result, floor.value),
-        "smallest_stable_batch": p.critical_batch,
-        "held_out": p.held_out,
+def _entries(result: Diagnosis, p: Prediction) -> dict[str, tuple[_Value, str]]:
+    """The value and the text of every column."""
+    name = p.candidate.name
+    method = p.candidate.method
+    lr, momentum = float(method.alpha), float(method.beta)
+    schedule = p.candidate.recipe.schedule_word
+    left = result.share(p.loss)
+    distance = math.inf
+    if p.error_after is not None:
+        distance = math.sqrt(p.error_after.value / max(result.survey.start_square, 1e-300))
+    floor = None if p.floor_excess is None else result.share(p.floor_excess.value)
+    near = f"{p.to_near:.0f}" if math.isfinite(p.to_near) else _NONE
+    needed = _NONE if p.critical_batch is None else str(p.critical_batch)
+    return {
+        "method": (name, f"{name} *" if p is result.recommendation else name),
+        "lr": (lr, f"{lr:.3g}"),
+        "momentum": (momentum, momentum_digits(momentum)),
+        "schedule": (schedule, schedule),
+        "outcome": (p.outcome.value, p.outcome.value),
+        "excess_share": (left, percent(left, short=True)),
+        "held_out": (p.held_out, _NONE if p.held_out is None else f"{p.held_out:.4g}"),
+        "steps_to_1_percent": (p.to_near, near),
+        "distance_share": (distance, percent(distance, short=True)),
+        "spectral_radius": (p.spectral_radius, digits(p.spectral_radius)),
+        "rate": (p.rate, _rate(p.mean_square)),
+        "almost_sure": (p.almost_sure.value, _rate(p.almost_sure)),
+        "worst_case": (p.worst_case, _NONE if p.worst_case is None else digits(p.worst_case)),
+        "floor_share": (floor, _NONE if floor is None else percent(floor, short=True)),
+        "smallest_stable_batch": (p.critical_batch, needed),
     }
-    texts = {
-        "method": p.candidate.name + (" *" if best else ""),
-        "lr": f"{float(recipe.method.alpha):.3g}",
-        "momentum": momentum_digits(float(recipe.method.beta)),
-        "schedule": _schedule(recipe),
-        "outcome": p.outcome.value,
-        "excess_share": _share(values["excess_share"]),
-        "steps_to_1_percent": f"{p.to_near:.0f}" if math.isfinite(p.to_near) else _NONE,
-        "distance_share": _share(values["distance_share"]),
-        "spectral_radius": digits(p.spectral_radius),
-        "rate": _rate(p.mean_square),
-        "almost_sure": _rate(p.almost_sure),
-        "worst_case": _NONE if p.worst_case is None else digits(p.worst_case),
-        "floor_share": _NONE if floor is None else _share(values["floor_share"]),
-        "smallest_stable_batch": _NONE if p.critical_batch is None else str(p.critical_batch),
-        "held_out": _NONE if p.held_out is None else f"{p.held_out:.4g}",
-    }
-    return MethodRow(
-        p.candidate.key, tuple(texts[column.key] for column in columns), values, p.outcome.tone,
-        best, p is result.quick,
-    )  # fmt: skip
-
-
-def _schedule(recipe: Recipe) -> str:
-    """The schedule in two words."""
-    if recipe.averaged:
-        return "averaged"
-    if recipe.schedule.constant:
-        return "constant"
-
-    return "linear decay" if recipe.schedule.constant_share <= 0.0 else "late decay"
-
-
-def _share(share: Any) -> str:
-    """A share in few characters."""
-    if math.isfinite(share) and share > 999.0:
-        return f"{share:.0e} x"
-
-    return percent(share)
 
 
 def _rate(g: Growth) -> str:

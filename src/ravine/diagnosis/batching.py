@@ -1,4 +1,4 @@
-"""How rows are cut into mini-batches, and in which order the batches come."""
+"""How rows are split into mini-batches, and in which order the batches come."""
 
 from __future__ import annotations
 
@@ -7,28 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ravine.arguments import Refusal
-from ravine.choices import Choice
-from ravine.problems.row_model import Drawn as Drawn
-from ravine.problems.row_model import Indices as Indices
+from ravine.problems.row_model import Drawn, Indices
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.rules import Draws
 
-
-class BatchRule(Choice):
-    """Whether batches are reshuffled every epoch or stay the same.
-
-    Examples
-    --------
-    >>> BatchRule("recut").sentence
-    'every epoch cuts the rows into new batches, as a shuffling data loader does'
-    """
-
-    RECUT = (
-        "recut",
-        "every epoch cuts the rows into new batches, as a shuffling data loader does",
-    )
-    FIXED = "fixed", "the rows are cut once, and the batches stay the same"
+FREE_ORDERS = (Sampling.IID, Sampling.RESHUFFLE)
+"""Orders in which every epoch may have new batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,38 +23,26 @@ class Batching:
     ----------
     rows, batch_size
         Rows of the data, and rows in a batch; the last batch of an epoch may be shorter.
-    batches
-        Whether they are reshuffled every epoch.
+    fixed
+        Whether the batches stay the same. Otherwise every epoch has new ones, as those of a
+        shuffling data loader.
     sampling
-        In which order they come. Reshuffled, ``iid`` means that each batch is a new draw of rows
-        with replacement, and ``reshuffle`` that an epoch visits each row once.
+        In which order they come. With new batches ``iid`` means that each is a draw of rows with
+        replacement, and ``reshuffle`` that an epoch visits each row once.
     order
-        The rows in the order in which a fixed cut takes them.
+        The rows in the order of the first epoch.
     """
 
     rows: int
     batch_size: int
-    batches: BatchRule
+    fixed: bool
     sampling: Sampling
     order: Indices
 
     @property
-    def recut(self) -> bool:
-        """Whether the rows are reshuffled into new batches every epoch."""
-        return self.batches is BatchRule.RECUT
-
-    @property
-    def sizes(self) -> Indices:
-        """Rows in each batch of an epoch, shape (n,)."""
-        if self.recut and self.sampling is Sampling.IID:
-            return np.full(self.steps_per_epoch, self.batch_size, dtype=np.intp)
-
-        return np.diff(self.edges)
-
-    @property
-    def edges(self) -> Indices:
-        """Where batches begin and end in ``order``, shape (n + 1,)."""
-        return np.append(np.arange(0, self.rows, self.batch_size), self.rows).astype(np.intp)
+    def replaced(self) -> bool:
+        """Whether batches are rows drawn with replacement."""
+        return not self.fixed and self.sampling is Sampling.IID
 
     @property
     def steps_per_epoch(self) -> int:
@@ -78,14 +50,21 @@ class Batching:
         return -(-self.rows // self.batch_size)
 
     @property
+    def sizes(self) -> Indices:
+        """Rows in each batch of an epoch, shape (n,)."""
+        sizes = np.full(self.steps_per_epoch, self.batch_size, dtype=np.intp)
+        if not self.replaced:
+            sizes[-1] -= sizes.sum() - self.rows
+
+        return sizes
+
+    @property
     def phrase(self) -> str:
         """The rule in words that follow "batches"."""
-        if not self.recut:
+        if self.fixed:
             return self.sampling.traits.phrase
-        if self.sampling is Sampling.IID:
-            return "of rows drawn with replacement"
 
-        return "reshuffled every epoch"
+        return "of rows drawn with replacement" if self.replaced else "reshuffled every epoch"
 
     @property
     def variance_factor(self) -> float:
@@ -97,80 +76,45 @@ class Batching:
         if self.sampling is Sampling.IID:
             return float((1.0 / sizes).mean())
 
-        left = max(self.rows - 1, 1)
-        return float(((self.rows - sizes) / (sizes * left)).mean())
+        return float(((self.rows - sizes) / (sizes * max(self.rows - 1, 1))).mean())
 
     def batch(self, b: int) -> Indices:
-        """Rows of batch b of the fixed cut, or of the first epoch."""
-        return self.order[self.edges[b] : self.edges[b + 1]]
+        """Rows of batch b of the first epoch."""
+        return self.order[b * self.batch_size : (b + 1) * self.batch_size]
 
     def draws(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
         """The rows of every seed's batch, step after step, without end."""
-        if not self.recut:
+        if self.fixed:
             return self._fixed(seeds, rng)
-        if self.sampling is Sampling.IID:
-            return self._fresh(seeds, rng)
 
-        return self._recut(seeds, rng)
+        return self._with_replacement(seeds, rng) if self.replaced else self._shuffled(seeds, rng)
 
-    def _recut(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
+    def _shuffled(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
         every = np.tile(np.arange(self.rows, dtype=np.intp), (seeds, 1))
         while True:
             shuffled = rng.permuted(every, axis=1)
             for first in range(0, self.rows, self.batch_size):
-                yield Drawn(shuffled[:, first : first + self.batch_size], None)
+                yield _equal(shuffled[:, first : first + self.batch_size])
 
-    def _fresh(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
+    def _with_replacement(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
         while True:
-            yield Drawn(rng.integers(self.rows, size=(seeds, self.batch_size)), None)
+            yield _equal(rng.integers(self.rows, size=(seeds, self.batch_size)))
 
     def _fixed(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
         n = self.steps_per_epoch
-        padded = np.zeros((n, self.batch_size), dtype=np.intp)
-        parts = np.zeros((n, self.batch_size))
-
+        rows = np.zeros((n, self.batch_size), dtype=np.intp)
+        weights = np.zeros((n, self.batch_size))
         for b, size in enumerate(self.sizes):
-            padded[b, :size] = self.batch(b)
-            parts[b, :size] = 1.0 / size
+            rows[b, :size] = self.batch(b)
+            weights[b, :size] = 1.0 / size
 
-        even = bool((self.sizes == self.batch_size).all())
-
-        for drawn in batch_order(n, self.sampling, seeds, rng):
-            yield Drawn(padded[drawn], None if even else parts[drawn])
-
-
-def make_batching(
-    rows: int,
-    batch_size: int,
-    batches: BatchRule | str | None,
-    sampling: Sampling,
-    shuffle: int | None,
-) -> Batching:
-    """The cut that was asked for; by default anew each epoch, where the order allows it."""
-    free = sampling in (Sampling.IID, Sampling.RESHUFFLE)
-    if batches is None:
-        rule = BatchRule.RECUT if free and shuffle is not None else BatchRule.FIXED
-    else:
-        rule = BatchRule.parse(batches, "batches")
-
-    if rule is BatchRule.RECUT and not free:
-        remedy = "use batches='fixed', or sampling='reshuffle'"
-        raise Refusal("batches", f"fixed for {sampling.value} order", "recut", remedy)
-    if batch_size == rows:
-        # One batch of all rows is the same however it is cut.
-        rule, sampling = BatchRule.FIXED, Sampling.CYCLIC
-
-    order = np.arange(rows, dtype=np.intp)
-    if shuffle is not None:
-        order = np.random.default_rng(shuffle).permutation(rows)
-
-    return Batching(rows, batch_size, rule, sampling, order)
+        order = Draws(n, self.sampling, seeds, rng)
+        while True:
+            drawn = order.next()
+            yield Drawn(rows[drawn], weights[drawn])
 
 
-def batch_order(
-    batches: int, sampling: Sampling, seeds: int, rng: np.random.Generator
-) -> Iterator[Indices]:
-    """The batch of every seed, step after step."""
-    draws = Draws(batches, sampling, seeds, rng)
-    while True:
-        yield draws.next()
+def _equal(rows: Indices) -> Drawn:
+    """Rows that weigh the same."""
+    m = rows.shape[1]
+    return Drawn(rows, np.full((1, m), 1.0 / m))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.curvature import Curvature
-from ravine.diagnosis.race import FINALISTS, LEVELS, Race
+from ravine.diagnosis.race import Race
 from ravine.diagnosis.recipe import LINEAR, Recipe, rounded
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method, nesterov, sgd
@@ -23,18 +23,17 @@ from ravine.theory.tuning.recommend import recommend
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
 """What most training scripts begin with."""
-_MOST_SPREAD = 6
+_MOST_VARIANCE = 6
 _TOP = 4
 _LOW = 2
-_TUNING_DIRECTIONS = _MOST_SPREAD + _TOP + _LOW
 """Directions in which parameters are tuned, of the most disagreement, the largest and the least
 curvature: the others decide nothing."""
 _PRECISION = 1e-3
 """Of the logarithm of the best rate: no run could tell more."""
+_STEP_PRECISION = 1e-4
+"""The same of the best step without momentum, which is then known to a per cent."""
 _WIDENED = 1e-9
 """Relative widening of a curvature bound: more than the rounding of an eigenvalue."""
-_VALLEYS = 1
-"""Valleys of the rate that are followed down: the race runs others on the data itself."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Momenta among which the fastest safe one is looked for."""
 _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
@@ -42,6 +41,13 @@ _SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
 _SHORTENINGS = 40
 _MARGIN = 0.9
 """A step that is too long is shortened so often, each time to this part of what would just do."""
+_RACED = {
+    "constant": ("best constant lr", "least loss in a race of constant steps"),
+    "schedule": ("best schedule", "least loss in a race of falling steps"),
+    "averaged": ("averaged", "least loss of the mean over the last half"),
+    "quick": ("fast to 1 %", "first at 1 % of the loss at the start, in a race on the data"),
+}
+"""Names and reasons of what a race finds, by its kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,23 +93,13 @@ def candidates(survey: Survey, race: Race | None, *, yours: Method | None) -> li
 def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
     """What people run: the user's own, Nesterov's parameters, PyTorch scripts, plain SGD."""
     whole = survey.curvature
-    judged = []
-    if yours is not None:
-        judged.append(Candidate("yours", "yours", Recipe(yours), "as given"))
-
     lr = PYTORCH_STEP if yours is None else float(yours.alpha)
     common = Method(lr, PYTORCH_MOMENTUM)
-    judged.append(
-        Candidate("nesterov", "textbook Nesterov", Recipe(nesterov(whole)),
-                  "1/L and (√Q-1)/(√Q+1) of the whole objective")
-    )  # fmt: skip
     own = "common default" if yours is None else "your lr, 0.9"
-    same = yours is not None and float(yours.beta) == PYTORCH_MOMENTUM and yours.is_nesterov
-
-    if not same:
-        judged.append(Candidate("pytorch", own, Recipe(common), "common in PyTorch scripts"))
-
-    judged += [
+    judged = [
+        Candidate("nesterov", "textbook Nesterov", Recipe(nesterov(whole)),
+                  "1/L and (√Q-1)/(√Q+1) of the whole objective"),
+        Candidate("pytorch", own, Recipe(common), "common in PyTorch scripts"),
         Candidate("pytorch-decay", f"{own}, decay", Recipe(common, LINEAR),
                   "the same, the step decaying linearly to zero"),
         Candidate("sgd", "SGD, 2/(mu+L)", Recipe(sgd(whole)),
@@ -111,17 +107,21 @@ def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
         Candidate("one-over-L", "SGD, 1/L", Recipe(Method(1.0 / float(whole.L))),
                   "the textbook's step"),
     ]  # fmt: skip
+    if yours is None:
+        return judged
 
-    return judged
+    first = Candidate("yours", "yours", Recipe(yours), "as given")
+    return [first, *(c for c in judged if c.recipe.key != first.recipe.key)]
 
 
 def tuned_here(survey: Survey) -> list[Candidate]:
     """Tuned by theory: certain in every order, and least rates in mean square."""
     tuning = tuning_moments(survey.moments)
-    plain = stabilised(survey.moments, _as_typed(fastest_step_on(tuning).method))
-    best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=_VALLEYS)
+    plain = stabilised(
+        survey.moments, _as_typed(fastest_step_on(tuning, precision=_STEP_PRECISION).method)
+    )
+    best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=1)
     fastest = stabilised(survey.moments, _as_typed(best.method))
-
     return [
         Candidate("tuned-sgd", "SGD, best rate", Recipe(plain),
                   "least mean-square rate without momentum"),
@@ -133,7 +133,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
 
 def safe_for_draws(survey: Survey) -> list[Candidate]:
     """Parameters that are safe in mean square for independent draws of rows of such curvature."""
-    if not survey.cut.recut or not math.isfinite(survey.heaviest_row):
+    if survey.cut.fixed or not math.isfinite(survey.heaviest_row):
         return []
 
     safe = recommend(
@@ -146,44 +146,23 @@ def safe_for_draws(survey: Survey) -> list[Candidate]:
 
 def raced(race: Race | None) -> list[Candidate]:
     """The best of the race on the data, to be measured once more on new seeds."""
-    if race is None:
-        return []
-
-    kinds = [
-        ("constant", "best constant lr", race.constant, "least loss in a race of constant steps"),
-        ("schedule", "best schedule", race.decayed, "least loss in a race of falling steps"),
-        ("averaged", "averaged", race.averaged, "least loss of the mean over the last half"),
-    ]
-
-    judged = [
+    return [
         Candidate(key, name, recipe, reason, True)
-        for key, name, recipes, reason in kinds
-        for recipe in recipes[: FINALISTS * len(LEVELS)]
+        for key, (name, reason) in (_RACED.items() if race is not None else ())
+        for recipe in getattr(race, key)
     ]
-
-    reason = "first at 1 % of the loss at the start, in a race on the data"
-    return judged + [Candidate("quick", "fast to 1 %", r, reason, True) for r in race.quick]
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:
     """The directions that decide: most disagreement, largest and least curvature."""
     d = moments.dimension
-    if d <= _TUNING_DIRECTIONS:
+    if d <= _MOST_VARIANCE + _TOP + _LOW:
         return moments
 
-    spread = np.diag(moments.sandwich(np.eye(d)))
+    by_variance = np.argsort(np.diag(moments.sandwich(np.eye(d))))[::-1]
     least_first = np.argsort(moments.eigenvalues)
-    picked = [
-        *np.argsort(spread)[::-1][:_MOST_SPREAD], *least_first[::-1][:_TOP], *least_first[:_LOW]
-    ]  # fmt: skip
-
-    return moments.restricted(np.unique(np.array(picked, dtype=np.intp)))
-
-
-def speed(moments: SecondMoments, alpha: float, beta: float) -> float:
-    """Logarithm of the growth of E‖s‖², negative if it falls: what tuning minimises."""
-    value = moments.growth(Method(alpha, beta), tolerance=_PRECISION)
-    return math.log(value) if 0.0 < value < math.inf else math.inf
+    picked = [by_variance[:_MOST_VARIANCE], least_first[-_TOP:], least_first[:_LOW]]
+    return moments.restricted(np.unique(np.concatenate(picked)))
 
 
 def _as_typed(method: Method) -> Method:
@@ -192,11 +171,11 @@ def _as_typed(method: Method) -> Method:
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:
     """The method, its step shortened until it is stable on all directions."""
+    whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
     for _ in range(_SHORTENINGS):
         if moments.is_stable(method):
-            return method
+            break
 
-        whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
         steady = float(spectral_radius(whole, method)) < 1.0
         # At small steps the strain is proportional to the step.
         factor = _MARGIN / moments.strain(method) if steady else 0.5
@@ -221,12 +200,10 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
         for beta in _SAFE_MOMENTA
         for fraction in _SAFE_FRACTIONS
     ]
-
     if proven is not None:
         options.append(sgd(proven))
 
-    best = min(options, key=lambda m: speed(tuning, float(m.alpha), float(m.beta)))
-    best = rounded(float(best.alpha), float(best.beta))
+    best = _as_typed(min(options, key=lambda m: tuning.growth(m, tolerance=_PRECISION)))
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
         proof = certificate(proven, best)
         if proof.rate < 1.0 and proof.verify():

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from ravine.diagnosis.answer import Answer, make_answer
 from ravine.diagnosis.code import training_code
 from ravine.diagnosis.disagreement import Disagreement
-from ravine.diagnosis.measurement import Runs
-from ravine.diagnosis.prediction import Outcome, Prediction
+from ravine.diagnosis.prediction import Prediction
+from ravine.diagnosis.record import record
 from ravine.diagnosis.remedies import Remedy, Scaling
+from ravine.diagnosis.runs import Runs
 from ravine.diagnosis.setup import Setup
 from ravine.diagnosis.survey import Survey
 from ravine.markup import card
-from ravine.sampling import Sampling
 from ravine.tables import Finding
 from ravine.values import Value
 
@@ -81,10 +81,9 @@ class Diagnosis(Value):
         """Names of the columns."""
         return self.setup.columns
 
-    @property
-    def sampling(self) -> Sampling:
-        """In which order the batches came."""
-        return self.survey.cut.sampling
+    def share(self, excess: float) -> float:
+        """An excess loss f - f* as a share of the start's."""
+        return excess / self.survey.start_excess
 
     @property
     def subject(self) -> Prediction:
@@ -99,7 +98,7 @@ class Diagnosis(Value):
     @property
     def quick(self) -> Prediction | None:
         """Of everything that ran and is safe, the first at 1 % of the loss at the start."""
-        reached = [p for p in self.predictions if safe(p) and math.isfinite(p.to_near)]
+        reached = [p for p in self.predictions if p.safe and math.isfinite(p.to_near)]
         return min(reached, key=lambda p: p.to_near, default=None)
 
     @cached_property
@@ -141,8 +140,6 @@ class Diagnosis(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and words, for JSON."""
-        from ravine.diagnosis.record import record
-
         return record(self)
 
     def to_dataframe(self) -> pd.DataFrame:
@@ -154,15 +151,15 @@ class Diagnosis(Value):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one self-contained page; written to ``path`` where that is given."""
-        from importlib import import_module
         from pathlib import Path
 
-        # The room of reports knows diagnoses, not the other way round: it is found by its name.
-        page = import_module("ravine.report.diagnosis_page").diagnosis_page(self)
+        from ravine.diagnosis.html_report import diagnosis_page
+
+        page = diagnosis_page(self)
         if path is not None:
             page.write(Path(path))
 
-        return str(page.html())
+        return page.html()
 
     def _repr_html_(self) -> str:
         """The answer and the methods, for notebooks."""
@@ -177,14 +174,9 @@ class Diagnosis(Value):
         )
 
 
-def safe(prediction: Prediction) -> bool:
-    """Whether a recipe converges and none of its runs was lost."""
-    return prediction.outcome is Outcome.CONVERGES and math.isfinite(prediction.loss)
-
-
 def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
     """The safe recipe with the least loss, of equals (within 2 %) the first of ravine's own."""
-    good = [p for p in predictions if safe(p)]
+    good = [p for p in predictions if p.safe]
     if not good:
         return None
 

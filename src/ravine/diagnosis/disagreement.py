@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.batching import Indices
 from ravine.diagnosis.survey import Survey
 from ravine.methods import Method
 
@@ -26,15 +25,15 @@ class Disagreement:
 
     Attributes
     ----------
-    spread
+    size
         √(E ‖H_b - H‖²) / ‖H‖ in the Frobenius norm, over the directions followed.
     direction
         Unit vector in which they disagree, in the coordinates of the problem, shape (d,).
     columns
         The columns that make it up, (name, weight) with squared weights adding up to 1 over all.
     batches
-        Of a fixed cut, the batches that drive it, the strongest first; empty for batches that are
-        reshuffled, where rows drive it.
+        The batches that drive it, the strongest first; empty where every epoch has new batches, so
+        that rows drive it.
     shares
         Share of each of them (of each of ``rows`` where there are no ``batches``) in what the
         disagreement adds to the mean-square growth.
@@ -42,12 +41,12 @@ class Disagreement:
         Curvature of each of them along the direction, over the average.
     rows
         Rows that drive it, or that make most of the curvature of the first batch, the strongest
-        first, as rows of the data as given.
+        first, as rows of the model.
     row_shares
         Share of each of these rows in the instability, or in the curvature of that batch.
     """
 
-    spread: float
+    size: float
     direction: FloatArray
     columns: tuple[tuple[str, float], ...]
     batches: tuple[int, ...]
@@ -57,21 +56,19 @@ class Disagreement:
     row_shares: tuple[float, ...]
 
 
-def disagreement(
-    survey: Survey, method: Method, columns: tuple[str, ...], order: Indices | None
-) -> Disagreement:
+def disagreement(survey: Survey, method: Method, columns: tuple[str, ...]) -> Disagreement:
     """Find what drives the mean-square growth of a method, or would, if it were large.
 
-    The direction is the main axis of the second moments that grow fastest. ``order`` leads from
-    the rows of the problem to those of the data.
+    The direction is the main axis of the second moments that grow fastest.
     """
     moments = survey.moments
+    mean_square = moments.sandwich(np.eye(moments.dimension))
     grown = moments.perron(method, tolerance=1e-3)
     if grown.value >= 1.0:
         pushed = grown.moments
         shares = moments.shares(grown) * moments.weights
     else:
-        pushed = moments.sandwich(np.eye(moments.dimension))
+        pushed = mean_square
         shares = moments.deviations.squares() * moments.weights
 
     shares = np.maximum(shares, 0.0)
@@ -80,45 +77,33 @@ def disagreement(
 
     axis = np.linalg.eigh(pushed)[1][:, -1]
     mean = float(axis**2 @ moments.eigenvalues)
-    along = _along(survey, axis, mean)
+    along = moments.deviations.along(axis)
+    if not survey.cut.fixed:
+        # A row deviates by more than a batch does, by the root of this factor.
+        along = along / np.sqrt(max(survey.cut.variance_factor, 1e-300))
+
     lead = np.argsort(shares)[::-1][:_SHOWN]
     direction = survey.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
-
     named = tuple(int(survey.sample[i]) for i in lead)
     lead_shares = tuple(float(shares[i]) for i in lead)
-    if survey.cut.recut:
-        batches: tuple[int, ...] = ()
-        rows, row_shares = named, lead_shares
-    else:
+    batches: tuple[int, ...] = ()
+    rows, row_shares = named, lead_shares
+    if survey.cut.fixed:
         batches = named
         rows, row_shares = _rows(survey, direction, named[0])
 
-    if order is not None:
-        rows = tuple(int(order[r]) for r in rows)
-
-    spread = float(np.sqrt(np.trace(moments.sandwich(np.eye(moments.dimension)))))
-
+    norm = float(np.linalg.norm(moments.eigenvalues))
     return Disagreement(
-        spread=spread / float(np.linalg.norm(moments.eigenvalues)),
+        size=float(np.sqrt(np.trace(mean_square))) / norm,
         direction=direction,
         columns=_columns(survey, direction, columns),
         batches=batches,
         shares=lead_shares,
-        ratios=tuple(float(along[i] / mean) for i in lead),
+        ratios=tuple(float((along[i] + mean) / mean) for i in lead),
         rows=rows,
         row_shares=row_shares,
     )
-
-
-def _along(survey: Survey, axis: FloatArray, mean: float) -> FloatArray:
-    """Curvature of each batch, or of each single row, along an axis."""
-    apart = survey.moments.deviations.along(axis)
-    if survey.cut.recut:
-        # The spread of a batch is that of a row times the root of this factor.
-        apart = apart / np.sqrt(max(survey.cut.variance_factor, 1e-300))
-
-    return np.asarray(apart + mean)
 
 
 def _rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
-from ravine.problems.newton import newton
+from ravine.problems.spectrum import newton
 
 FULL_LIMIT = 1200
 """Coordinates up to which the Hessian is diagonalised: a second or two on one core."""
@@ -54,8 +55,8 @@ class Minimum:
     value: float
     spectrum: FloatArray
     vectors: FloatArray
-    flat: int
-    full: bool
+    flat: int = 0
+    full: bool = True
     gap: float = 0.0
 
 
@@ -67,24 +68,6 @@ def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
     if model.dimension > FULL_LIMIT:
         return _by_products(model, seconds)
 
-    if model.quadratic:
-        zero = np.zeros(model.dimension)
-        values, vectors = _curved(model.hessian(zero))
-        x = zero
-
-        # The second pass takes the rounding of the first one back.
-        for _ in range(2):
-            x = x - vectors @ ((vectors.T @ model.gradient(x)) / values)
-    else:
-        zero = np.zeros(model.dimension)
-        x = newton(zero, model.gradient, _newton_step(model), objective=model.objective)
-        values, vectors = _curved(model.hessian(x))
-
-    flat = model.dimension - len(values)
-    return Minimum(x, float(model.objective(x)), values, vectors, flat, True)
-
-
-def _newton_step(model: LinearModel):  # type: ignore[no-untyped-def]
     def step(x: FloatArray, g: FloatArray) -> FloatArray:
         H = model.hessian(x)
         if model.l2 > _RANK * float(np.trace(H)):
@@ -93,7 +76,17 @@ def _newton_step(model: LinearModel):  # type: ignore[no-untyped-def]
         values, vectors = _curved(H)
         return np.asarray(vectors @ ((vectors.T @ g) / values))
 
-    return step
+    x = np.zeros(model.dimension)
+    if not model.quadratic:
+        x = newton(x, model.gradient, step, objective=model.objective)
+
+    values, vectors = _curved(model.hessian(x))
+    if model.quadratic:
+        # The second step takes the rounding of the first one back.
+        for _ in range(2):
+            x = x - vectors @ ((vectors.T @ model.gradient(x)) / values)
+
+    return Minimum(x, model.objective(x), values, vectors, model.dimension - len(values))
 
 
 def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -114,31 +107,28 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
     minimiser of least norm. The lower end of the spectrum is l2, or without it the least
     curvature that these searches met.
     """
-    from scipy.sparse.linalg import LinearOperator, cg, eigsh
+    from scipy.sparse.linalg import cg, eigsh
 
-    d = model.dimension
-    zero = np.zeros(d)
+    zero = np.zeros(model.dimension)
     first = float(np.linalg.norm(model.gradient(zero)))
     most = int(min(_PRODUCTS * _NEWTON, seconds / (4.0 * loss_work(model, 1, 1))))
     met: list[float] = []
-    nearby = _Preconditioner(model)
+    inverse_near = _preconditioner(model)
 
     def solve(x: FloatArray, g: FloatArray) -> FloatArray:
         hessian = model.hessian_at(x)
 
         def product(v: FloatArray) -> FloatArray:
-            flat = v.ravel()
-            curved = hessian(flat)
-            met.append(float(flat @ curved) / max(float(flat @ flat), 1e-300))
-
+            curved = hessian(v)
+            met.append(float(v @ curved) / max(float(v @ v), 1e-300))
             return curved
 
-        operator = LinearOperator((d, d), matvec=product, dtype=np.float64)
         # Far from the minimiser a rough step does as well as an exact one.
         rough = min(0.1, math.sqrt(float(np.linalg.norm(g)) / max(first, 1e-300)))
         close = _SOLVED if model.quadratic else max(_SOLVED, rough)
         left = max(1, min(_PRODUCTS, most - len(met)))
-        return np.asarray(cg(operator, g, rtol=close, maxiter=left, M=nearby.at(x))[0])
+        operator = _operator(model, product)
+        return np.asarray(cg(operator, g, rtol=close, maxiter=left, M=inverse_near(x))[0])
 
     def gradient(x: FloatArray) -> FloatArray:
         # Out of time, the search ends here: a gradient of zero has nothing to follow.
@@ -146,9 +136,8 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
 
     iterations = _PASSES if model.quadratic else _NEWTON
     x = newton(zero, gradient, solve, objective=model.objective, iterations=iterations)
-    hessian = model.hessian_at(x)
-    operator = LinearOperator((d, d), matvec=lambda v: hessian(v.ravel()), dtype=np.float64)
-    begin = np.random.default_rng(0).standard_normal(d)
+    operator = _operator(model, model.hessian_at(x))
+    begin = np.random.default_rng(0).standard_normal(model.dimension)
     # Close directions serve as well as exact ones; only the largest curvature has to hold.
     values, vectors = eigsh(operator, k=_TOP_VECTORS, which="LA", v0=begin, ncv=60, tol=1e-2)
     rest = operator @ vectors[:, -1] - values[-1] * vectors[:, -1]
@@ -156,37 +145,37 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
     curved = [m for m in met if m > _RANK * values[-1]]
     low = model.l2 if model.l2 > 0.0 else min(curved, default=float(values[0]))
     spectrum = np.concatenate([[min(low, float(values[0]))], values])
-    value = float(model.objective(x))
+    value = model.objective(x)
 
     # f(x) - f* <= ‖g‖²/(2 mu), and mu >= l2.
     size = float(np.linalg.norm(model.gradient(x))) ** 2 / (2.0 * spectrum[0])
-    gap = size / max(float(model.objective(zero)) - value, 1e-300)
-    return Minimum(x, value, spectrum, vectors, 0, False, min(gap, 1.0))
+    gap = min(1.0, size / max(model.objective(zero) - value, 1e-300))
+    return Minimum(x, value, spectrum, vectors, full=False, gap=gap)
 
 
-class _Preconditioner:
+def _preconditioner(model: LinearModel) -> Callable[[FloatArray], Any]:
     """The inverse of s XᵀX/n + l2 for each output, with s the mean curvature in the scores."""
+    if model.sparse or model.features > FULL_LIMIT or model.l2 == 0.0:
+        return lambda x: None
 
-    def __init__(self, model: LinearModel) -> None:
-        self.model = model
-        self.used = not model.sparse and model.features <= FULL_LIMIT and model.l2 > 0.0
-        if self.used:
-            self.values, self.vectors = np.linalg.eigh(model.X.T @ model.X / model.rows)
+    values, vectors = np.linalg.eigh(model.X.T @ model.X / model.rows)
 
-    def at(self, x: FloatArray) -> Any:
-        """The inverse for a point, None where the table is too wide for one."""
-        if not self.used:
-            return None
+    def at(x: FloatArray) -> Any:
+        scores = model.scores(slice(None), x)
+        entries = [model.loss.hessian_entry(scores, k, k).mean() for k in range(model.outputs)]
+        inverse = 1.0 / (float(np.mean(entries)) * values + model.l2)
 
-        from scipy.sparse.linalg import LinearOperator
+        def product(v: FloatArray) -> FloatArray:
+            turned = vectors.T @ v.reshape(model.features, -1)
+            return np.asarray(vectors @ (inverse[:, None] * turned)).ravel()
 
-        model = self.model
-        scores = np.asarray(model.X @ x.reshape(model.features, -1))
-        curvatures = [model.loss.pair(scores, k, k).mean() for k in range(model.outputs)]
-        inverse = 1.0 / (float(np.mean(curvatures)) * self.values + model.l2)
+        return _operator(model, product)
 
-        def near(v: FloatArray) -> FloatArray:
-            turned = self.vectors.T @ v.reshape(model.features, -1)
-            return np.asarray(self.vectors @ (inverse[:, None] * turned)).ravel()
+    return at
 
-        return LinearOperator((model.dimension,) * 2, matvec=near, dtype=np.float64)
+
+def _operator(model: LinearModel, product: Callable[[FloatArray], FloatArray]) -> Any:
+    from scipy.sparse.linalg import LinearOperator
+
+    shape = (model.dimension, model.dimension)
+    return LinearOperator(shape, matvec=lambda v: product(v.ravel()), dtype=np.float64)

@@ -7,27 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.choices import Choice
 from ravine.diagnosis.candidates import Candidate
-from ravine.diagnosis.estimate import Estimate, over_runs
-from ravine.diagnosis.floors import Floors
-from ravine.diagnosis.measurement import Runs
+from ravine.diagnosis.floors import Estimate, Floors, computed, over_runs
+from ravine.diagnosis.runs import Runs
 from ravine.diagnosis.survey import Survey
-from ravine.diagnosis.time_budget import TimeBudget
+from ravine.diagnosis.work import TimeBudget
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
 from ravine.theory.finite_sums.limits import Deadline
-from ravine.theory.finite_sums.moment_curve import Curve, Schedule, moment_curve
+from ravine.theory.finite_sums.moment_curve import Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
-_CURVE_SHARE = 0.03
-"""Of the whole time, for the exact curves of all recipes."""
+_CURVES = "exact curves for independent batches"
 
 
 class Outcome(Choice):
@@ -74,8 +71,8 @@ class Prediction:
     error_after, excess_after
         The same after all steps.
     curve
-        E‖y - x*‖² and E f - f* after every step by exact moments, for independent batches, of the
-        point that the recipe reports; None where it was not computed.
+        E f - f* after every step by exact moments, for independent batches, of the point that the
+        recipe reports; None where it was not computed.
     to_near
         Steps to 1 % of the excess loss at the start; infinite if that was not reached.
     held_out
@@ -94,7 +91,7 @@ class Prediction:
     floor_excess: Estimate | None
     error_after: Estimate | None
     excess_after: Estimate | None
-    curve: Curve | None
+    curve: FloatArray | None
     to_near: float
     held_out: float | None
     outcome: Outcome
@@ -109,6 +106,11 @@ class Prediction:
         """What recipes are ranked by: E f - f* in the end, infinite where a run diverged."""
         return math.inf if self.excess_after is None else self.excess_after.value
 
+    @property
+    def safe(self) -> bool:
+        """Whether the recipe converges and none of its runs was lost."""
+        return self.outcome is Outcome.CONVERGES and math.isfinite(self.loss)
+
 
 def judge_outcome(growths: Growths) -> Outcome:
     """Judge by the mean square first: where it falls, so does almost every run."""
@@ -116,10 +118,8 @@ def judge_outcome(growths: Growths) -> Outcome:
         return Outcome.CONVERGES
     if growths.almost_sure.diverges is True:
         return Outcome.DIVERGES
-    if growths.mean_square.diverges is True:
-        return Outcome.ERRATIC
 
-    return Outcome.UNDECIDED
+    return Outcome.ERRATIC if growths.mean_square.diverges is True else Outcome.UNDECIDED
 
 
 def critical_batch(survey: Survey, method: Method) -> int | None:
@@ -128,16 +128,13 @@ def critical_batch(survey: Survey, method: Method) -> int | None:
     The strain, the spectral radius that must stay below 1, is proportional to the variance of a
     batch, (n - m)/(m (n - 1)).
     """
-    if float(spectral_radius(survey.curvature, method)) >= 1.0 or not survey.cut.recut:
+    cut = survey.cut
+    if cut.fixed or float(spectral_radius(survey.curvature, method)) >= 1.0:
         return None
 
-    factor = survey.cut.variance_factor
-    if factor <= 0.0:
-        return survey.cut.rows
-
-    allowed = factor / max(survey.moments.strain(method), 1e-300)
-    n = survey.cut.rows
-    if survey.cut.sampling is Sampling.IID:
+    n = cut.rows
+    allowed = cut.variance_factor / max(survey.moments.strain(method), 1e-300)
+    if cut.replaced:
         return max(1, math.ceil(1.0 / allowed))
 
     return int(np.clip(math.ceil(n / (1.0 + allowed * (n - 1))), 1, n))
@@ -152,141 +149,106 @@ def predict(
     near: FloatArray,
     held_out: FloatArray | None,
     *,
+    seconds: float,
     budget: TimeBudget,
 ) -> list[Prediction]:
     """Put together what theory says and what the runs did, and judge."""
-    curves = moment_curves(survey, judged, int(runs.steps[-1]), budget=budget)
+    curves = moment_curves(survey, judged, int(runs.steps[-1]), seconds=seconds, budget=budget)
     exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
-    squares = runs.squares[-1]
-    excess = runs.excess[-1]
     proven = survey.certified_curvature
     out = []
-
     for i, candidate in enumerate(judged):
-        curve = curves[i]
-        after = over_runs(squares[:, i])
-        loss = over_runs(excess[:, i])
-        if curve is not None and exact and loss is not None:
-            after, loss = _last(curve, after, loss)
+        method = candidate.method
+        after = over_runs(runs.squares[-1, :, i])
+        loss = over_runs(runs.excess[-1, :, i])
+        curve = None
+        if curves is not None:
+            distance, curve = curves[0][i], curves[1][i]
+            if exact and loss is not None and np.isfinite([distance[-1], curve[-1]]).all():
+                after, loss = computed(float(distance[-1])), computed(float(curve[-1]))
 
-        square = growth[i].mean_square
-        critical = critical_batch(survey, candidate.method)
-        out.append(
-            Prediction(
-                candidate=candidate,
-                spectral_radius=float(spectral_radius(survey.curvature, candidate.method)),
-                mean_square=square,
-                almost_sure=growth[i].almost_sure,
-                worst_case=None if proven is None else float(
-                    worst_case_rate(proven, candidate.method)
-                ),
-                critical_batch=critical,
-                floor=left[i].square,
-                floor_excess=left[i].excess,
-                error_after=after,
-                excess_after=loss,
-                curve=curve,
-                to_near=float(near[i]),
-                held_out=None if held_out is None else float(held_out[i]),
-                outcome=_outcome(
-                    survey, candidate, growth[i], left[i], loss, runs.diverged_at[:, i]
-                ),
-            )
-        )  # fmt: skip
+        lost = float((runs.diverged_at[0, :, i] >= 0).mean())
+        prediction = Prediction(
+            candidate=candidate,
+            spectral_radius=float(spectral_radius(survey.curvature, method)),
+            mean_square=growth[i].mean_square,
+            almost_sure=growth[i].almost_sure,
+            worst_case=None if proven is None else float(worst_case_rate(proven, method)),
+            critical_batch=critical_batch(survey, method),
+            floor=left[i].square,
+            floor_excess=left[i].excess,
+            error_after=after,
+            excess_after=loss,
+            curve=curve,
+            to_near=float(near[i]),
+            held_out=None if held_out is None else float(held_out[i]),
+            outcome=_outcome(survey, growth[i], left[i], loss, lost),
+        )
+        out.append(prediction)
 
     return out
 
 
-def _last(curve: Curve, after: Estimate | None, loss: Estimate) -> tuple[Estimate | None, Estimate]:
-    """What exact moments say of the end, in place of what the runs do."""
-    square = float(curve.distance[-1])
-    excess = float(curve.excess[-1])
-    if not (math.isfinite(square) and math.isfinite(excess)):
-        return after, loss
-
-    return (
-        Estimate(square, square, square, True, "moments"),
-        Estimate(excess, excess, excess, True, "moments"),
-    )
-
-
 def _outcome(
-    survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
-    diverged_at: npt.NDArray[np.intp],
-) -> Outcome:  # fmt: skip
-    """What theory says, corrected by what the runs did where theory is local or silent."""
-    outcome = judge_outcome(growth)
-    gone = float((diverged_at >= 0).mean())
-    if gone == 1.0 and outcome is not Outcome.ERRATIC:
-        return Outcome.DIVERGES
+    survey: Survey, growth: Growths, left: Floors, loss: Estimate | None, lost: float
+) -> Outcome:
+    """What theory says, corrected by what the runs did where theory is local or silent.
 
-    if outcome is Outcome.DIVERGES and not survey.quadratic and gone == 0.0:
+    ``lost`` is the share of the runs that diverged.
+    """
+    outcome = judge_outcome(growth)
+    ends_high = loss is not None and loss.value >= survey.start_excess
+    if lost == 1.0 and outcome is not Outcome.ERRATIC:
+        return Outcome.DIVERGES
+    if outcome is Outcome.DIVERGES and not survey.quadratic and lost == 0.0:
         # The slopes of these losses are bounded: far away a run no longer grows.
-        return Outcome.STALLS if loss is None or loss.value >= survey.start_excess else outcome
-    if outcome is Outcome.UNDECIDED and loss is not None and loss.value >= survey.start_excess:
-        return Outcome.STALLS
-    if outcome is not Outcome.CONVERGES:
-        return outcome
-    if gone > 0.0:
+        return Outcome.STALLS if loss is None or ends_high else outcome
+    if outcome is Outcome.CONVERGES and lost > 0.0:
         return Outcome.ERRATIC
 
-    floor = left.excess
-    if floor is not None and floor.value >= survey.start_excess:
-        return Outcome.STALLS
     # What ends above its start after all these steps is no use, whatever its rate.
-    if loss is not None and loss.value >= survey.start_excess:
+    high_floor = left.excess is not None and left.excess.value >= survey.start_excess
+    if outcome in (Outcome.CONVERGES, Outcome.UNDECIDED) and (ends_high or high_floor):
         return Outcome.STALLS
 
     return outcome
 
 
 def moment_curves(
-    survey: Survey, judged: Sequence[Candidate], steps: int, *, budget: TimeBudget
-) -> list[Curve | None]:
-    """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws of the batches.
+    survey: Survey, judged: Sequence[Candidate], steps: int, *, seconds: float, budget: TimeBudget
+) -> tuple[FloatArray, FloatArray] | None:
+    """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws: (recipes, steps + 1).
 
-    None where the loss is not quadratic, not every direction is followed, or the time is short.
+    Of an averaged recipe, from the middle on, those of the average. None where the loss is not
+    quadratic, not every direction is followed, or the time is short.
     """
-    none: list[Curve | None] = [None] * len(judged)
     if not survey.quadratic or not survey.every_direction:
-        return none
+        return None
 
     d = survey.moments.dimension
     # About 1e-9 s a multiplication and 100 µs a step beside them; a table serves small d.
     each = min(len(survey.sample) * d * d, 0.5 * d**4)
-    seconds = steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d))
-    if seconds > _CURVE_SHARE * budget.seconds:
-        budget.leave_out("exact curves for independent batches")
-        return none
+    if steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d)) > seconds:
+        budget.leave_out(_CURVES)
+        return None
 
     factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
-    schedule = Schedule(
-        _each(judged, "alpha") * factors,
-        _each(judged, "beta") * np.ones(steps),
-        _each(judged, "gamma") * np.ones(steps),
-        lr_outside=True,
+    alpha, beta, gamma = (
+        np.array([float(getattr(c.method, name)) for c in judged])[:, None]
+        for name in ("alpha", "beta", "gamma")
     )
-
-    curve = moment_curve(
-        survey.moments, schedule, survey.away, average_from=steps // 2,
-        deadline=Deadline(max(budget.left, _CURVE_SHARE * budget.seconds)),
-    )  # fmt: skip
+    flat = np.ones(steps)
+    schedule = Schedule(alpha * factors, beta * flat, gamma * flat, lr_outside=True)
+    half = steps // 2
+    away = -survey.basis.T @ survey.minimiser
+    deadline = Deadline(max(budget.seconds - budget.spent, seconds))
+    curve = moment_curve(survey.moments, schedule, away, average_from=half, deadline=deadline)
     if np.isnan(curve.excess[:, -1]).any():
-        budget.leave_out("exact curves for independent batches")
-        return none
+        budget.leave_out(_CURVES)
+        return None
 
-    return [_reported(curve, i, c.recipe.averaged, steps // 2) for i, c in enumerate(judged)]
-
-
-def _reported(curve: Curve, i: int, averaged: bool, half: int) -> Curve:
-    """The curve of one recipe; of an averaged one, from the middle on, that of the average."""
-    distance, excess = curve.distance[i].copy(), curve.excess[i].copy()
-    if averaged:
-        distance[half:] = curve.average_distance[i][half:]
-        excess[half:] = curve.average_excess[i][half:]
-
-    return Curve(distance, excess, curve.average_distance[i], curve.average_excess[i])
-
-
-def _each(judged: Sequence[Candidate], name: str) -> FloatArray:
-    return np.array([float(getattr(c.method, name)) for c in judged])[:, None]
+    distance, excess = curve.distance.copy(), curve.excess.copy()
+    averaged = [i for i, c in enumerate(judged) if c.recipe.averaged]
+    distance[averaged, half:] = curve.average_distance[averaged, half:]
+    excess[averaged, half:] = curve.average_excess[averaged, half:]
+    return distance, excess

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.measurement import Runs, follow, steps_to
 from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule, rounded
+from ravine.diagnosis.runs import Runs, follow, run_work
 from ravine.diagnosis.survey import Survey
-from ravine.diagnosis.work import loss_work, step_work
 
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
 """Momenta of the grid: 1 - beta halves or so each time."""
@@ -26,10 +25,10 @@ _FIRST_SEEDS = 2
 """Seeds of the first round of each level, which only has to miss nothing good."""
 _WATCHED = 10
 """Marks at which a loss that takes a pass over the data is taken."""
-FINALISTS = 2
+_FINALISTS = 2
 """Recipes of each kind that go from a level of the race to the final comparison."""
-_NEAR = 1.0
-"""The fast choice reaches this per cent of the loss at the start."""
+NEAR = 0.01
+"""Share of the loss at the start that the fast choice has to reach."""
 
 
 class Level(NamedTuple):
@@ -51,44 +50,26 @@ too and adds their winners to its own: more time never loses what less time has 
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
-    """One recipe of the race.
-
-    Attributes
-    ----------
-    recipe
-        Step size, momentum and schedule.
-    excess
-        Mean of f - f* in the end.
-    to_near
-        Steps to 1 % of the excess at the start; infinite if that was not reached.
-    """
-
-    recipe: Recipe
-    excess: float
-    to_near: float
-
-
-@dataclass(frozen=True, eq=False)
 class Race:
     """The winners.
 
     Attributes
     ----------
-    constant, decayed, averaged
+    constant, schedule, averaged
         Least loss in the end with a constant step, with one that falls, and with the last half
-        averaged.
+        averaged: the best of each level.
     quick
         First at 1 % of the loss at the start, one for each level; empty where nothing gets there.
-    entries
-        All that ran in the last round of the widest level.
+    best, excess
+        The least loss of the widest level, and what it is.
     """
 
     constant: list[Recipe]
-    decayed: list[Recipe]
+    schedule: list[Recipe]
     averaged: list[Recipe]
     quick: list[Recipe]
-    entries: list[Entry]
+    best: Recipe
+    excess: float
 
 
 def race(
@@ -99,44 +80,35 @@ def race(
     Each level has two rounds: its grid on few seeds, then the neighbours of the best. The narrowest
     level may take up to ``most``; None where not even that one can run ``steps`` steps.
     """
-    longest = seconds if most is None else most
-    if level_work(survey, LEVELS[0], steps) > longest:
+    if level_work(survey, LEVELS[0], steps) > (seconds if most is None else most):
         return None
 
-    widest = 1
-    while widest < len(LEVELS) and level_work(survey, LEVELS[widest], steps) <= seconds:
-        widest += 1
-
+    levels = [LEVELS[0]]
+    levels += [one for one in LEVELS[1:] if level_work(survey, one, steps) <= seconds]
     # The grids are nested: the widest one is run, and each level looks at its own part.
-    grid = _grid(survey.moments.natural_step, LEVELS[widest - 1])
+    grid = _grid(survey, levels[-1])
     runs = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
-    first = {entry.recipe.key: entry for entry in _entries(survey, grid, runs)}
+    place = {recipe.key: i for i, recipe in enumerate(grid)}
     races = []
-    for place, level in enumerate(LEVELS[:widest]):
-        own = [first[r.key] for r in _grid(survey.moments.natural_step, level)]
-        near = _neighbours(own)[: level.second]
-        second = _run(survey, near, steps, level.seeds, seed + 202 + place)
-        races.append(_winners(_entries(survey, near, second), second))
+    for number, level in enumerate(levels):
+        own = [place[recipe.key] for recipe in _grid(survey, level)]
+        near = _neighbours(survey, [grid[i] for i in own], runs.of(own))[: level.second]
+        second = _run(survey, near, steps, level.seeds, seed + 202 + number)
+        races.append(_winners(survey, near, second))
 
-    return races[0] if len(races) == 1 else _united(races)
+    kinds = ("constant", "schedule", "averaged", "quick")
+    together: dict[str, Any] = {
+        kind: _unique([r for one in races for r in getattr(one, kind)]) for kind in kinds
+    }
+    return replace(races[-1], **together)
 
 
 def level_work(survey: Survey, level: Level, steps: int) -> float:
     """Counted seconds of one level."""
     grid = 2 * len(range(0, _STEPS, level.apart)) * len(level.momenta)
-    first = _work(survey, grid, steps, _FIRST_SEEDS)
-    return first + _work(survey, level.second, steps, level.seeds)
-
-
-def _united(races: list[Race]) -> Race:
-    """The winners of all levels, the widest level's first, each once."""
-    wide = races[::-1]
-    return Race(
-        _unique([recipe for r in wide for recipe in r.constant[:FINALISTS]]),
-        _unique([recipe for r in wide for recipe in r.decayed[:FINALISTS]]),
-        _unique([recipe for r in wide for recipe in r.averaged[:FINALISTS]]),
-        _unique([recipe for r in wide for recipe in r.quick]),
-        races[-1].entries,
+    watched = None if survey.quadratic else _WATCHED
+    return run_work(survey, grid, steps, _FIRST_SEEDS, watched) + run_work(
+        survey, level.second, steps, level.seeds, watched
     )
 
 
@@ -144,20 +116,12 @@ def _unique(recipes: list[Recipe]) -> list[Recipe]:
     return list({recipe.key: recipe for recipe in recipes}.values())
 
 
-def _work(survey: Survey, recipes: int, steps: int, seeds: int) -> float:
-    """Counted seconds of a round."""
-    watched = 0 if survey.quadratic else _WATCHED
-    return steps * step_work(survey.model, survey.cut, recipes, seeds) + watched * loss_work(
-        survey.model, recipes, seeds
-    )
-
-
-def _grid(natural: float, level: Level) -> list[Recipe]:
-    sizes = _LONGEST * natural / _FALL ** np.arange(0, _STEPS, level.apart)
+def _grid(survey: Survey, level: Level) -> list[Recipe]:
+    longest = _LONGEST * survey.moments.natural_step
     return [
-        Recipe(rounded(float(a), _MOMENTA[j]), schedule)
+        Recipe(rounded(longest / _FALL**i, _MOMENTA[j]), schedule)
         for j in level.momenta
-        for a in sizes
+        for i in range(0, _STEPS, level.apart)
         for schedule in (CONSTANT, LINEAR)
     ]
 
@@ -165,42 +129,30 @@ def _grid(natural: float, level: Level) -> list[Recipe]:
 def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, seed: int) -> Runs:
     # A quadratic's loss is cheap to watch; any other takes a pass over the data.
     watched = None if survey.quadratic else _WATCHED
-    return follow(
-        survey.model, survey.cut, recipes, survey.start, survey.minimiser, survey.watch,
-        steps=steps, seeds=seeds, seed=seed, points=60, watched=watched,
-    )  # fmt: skip
-
-
-def _entries(survey: Survey, recipes: list[Recipe], runs: Runs) -> list[Entry]:
-    excess = _cautious(runs.excess[-1])
-    near = steps_to(runs, 0.01 * _NEAR * survey.start_excess)
-    return [Entry(r, float(e), float(t)) for r, e, t in zip(recipes, excess, near, strict=True)]
+    return follow(survey, recipes, steps=steps, seeds=seeds, seed=seed, points=60, watched=watched)
 
 
 def _cautious(values: FloatArray) -> FloatArray:
     """Mean over the seeds, infinite where a run was lost."""
-    with np.errstate(invalid="ignore"):
-        mean = values.mean(axis=0)
-
+    mean = values.mean(axis=0)
     return np.where(np.isfinite(mean), mean, np.inf)
 
 
-def _neighbours(entries: list[Entry]) -> list[Recipe]:
+def _neighbours(survey: Survey, recipes: list[Recipe], runs: Runs) -> list[Recipe]:
     """Around the best two of each kind: shorter and longer steps, more and less momentum.
 
     The kinds take turns, the best first, so that a shortened list keeps some of each.
     """
+    order = np.argsort(_cautious(runs.excess[-1]), kind="stable")
     families = []
     for kind in (True, False):
-        same = [e for e in entries if e.recipe.schedule.constant is kind]
-        same.sort(key=lambda e: e.excess)
-        families.append([r for entry in same[:2] for r in _around(entry.recipe)])
+        same = [recipes[i] for i in order if recipes[i].schedule.constant is kind]
+        families.append([near for recipe in same[:2] for near in _around(recipe)])
 
     chosen = [r for turn in zip_longest(*families) for r in turn if r is not None]
-    reached = [e for e in entries if np.isfinite(e.to_near)]
-    if reached:
-        quickest = min(reached, key=lambda e: e.to_near)
-        chosen += [quickest.recipe.scaled(f) for f in (0.7, 1.0, 1.4)]
+    reached = runs.steps_to(NEAR * survey.start_excess)
+    if np.isfinite(reached).any():
+        chosen += [recipes[int(reached.argmin())].scaled(f) for f in (0.7, 1.0, 1.4)]
 
     return _unique(chosen)
 
@@ -209,7 +161,6 @@ def _around(recipe: Recipe) -> list[Recipe]:
     alpha = float(recipe.method.alpha)
     beta = float(recipe.method.beta)
     near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
-
     for factor in (0.6, 1.7):
         # The same effective step alpha/(1 - beta), with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))
@@ -222,18 +173,21 @@ def _around(recipe: Recipe) -> list[Recipe]:
     return near
 
 
-def _winners(entries: list[Entry], runs: Runs) -> Race:
-    order = sorted(entries, key=lambda e: e.excess)
-    constant = [e.recipe for e in order if e.recipe.schedule.constant]
-    decayed = [e.recipe for e in order if not e.recipe.schedule.constant]
-    tails = _cautious(runs.tail_excess)
-    by_tail = np.argsort(tails)
-    averaged = [
-        Recipe(entries[i].recipe.method, CONSTANT, averaged=True)
-        for i in by_tail
-        if entries[i].recipe.schedule.constant
-    ]
+def _winners(survey: Survey, recipes: list[Recipe], runs: Runs) -> Race:
+    excess = _cautious(runs.excess[-1])
+    reached = runs.steps_to(NEAR * survey.start_excess)
 
-    reached = [e for e in entries if np.isfinite(e.to_near) and e.recipe.schedule.constant]
-    quick = [min(reached, key=lambda e: e.to_near).recipe] if reached else []
-    return Race(constant, decayed, averaged, quick, entries)
+    def best(values: FloatArray, constant: bool, count: int = _FINALISTS) -> list[Recipe]:
+        order = np.argsort(values, kind="stable")
+        same = [i for i in order if recipes[i].schedule.constant is constant]
+        return [recipes[i] for i in same[:count]]
+
+    averaged = best(_cautious(runs.tail_excess[0]), True)
+    return Race(
+        constant=best(excess, True),
+        schedule=best(excess, False),
+        averaged=[replace(recipe, averaged=True) for recipe in averaged],
+        quick=best(reached, True, 1) if np.isfinite(reached).any() else [],
+        best=recipes[int(excess.argmin())],
+        excess=float(excess.min()),
+    )

@@ -82,6 +82,16 @@ class Recipe:
 
         return text
 
+    @property
+    def schedule_word(self) -> str:
+        """The schedule in two words."""
+        if self.averaged:
+            return "averaged"
+        if self.schedule.constant:
+            return "constant"
+
+        return "linear decay" if self.schedule.constant_share <= 0.0 else "late decay"
+
     def scaled(self, factor: float) -> Recipe:
         """The same with a step size ``factor`` times as long."""
         step = factor * float(self.method.alpha)

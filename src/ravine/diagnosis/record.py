@@ -1,16 +1,18 @@
-"""A diagnosis as plain numbers and words, for JSON and for data frames."""
+"""A diagnosis as plain numbers and words, for JSON."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.diagnosis.estimate import Estimate
-from ravine.diagnosis.measurement import Runs
+from ravine.curvature import Curvature
 from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.runs import Runs
 from ravine.theory.finite_sums.growth import Growth
 
 if TYPE_CHECKING:
@@ -24,19 +26,33 @@ def record(result: Diagnosis) -> dict[str, Any]:
     """The documented keys of ``ravine diagnose --json``; errors are E‖y - x*‖², squared."""
     from ravine import __version__
 
-    best = result.recommendation
-    quick = result.quick
-
-    return {
+    best, quick, scaled = result.recommendation, result.quick, result.scaling
+    survey, cut, why = result.survey, result.survey.cut, result.disagreement
+    point = survey.minimiser
+    everything = {
         "verdict": result.verdict,
-        "answer": _plain(result.answer.to_dict()),
-        "data": _data(result),
-        "findings": [
-            {"kind": f.kind, "message": f.message, "remedy": f.remedy, "columns": list(f.columns)}
-            for f in result.findings
-        ],
-        **_curvatures(result),
-        "disagreement": _disagreement(result),
+        "answer": result.answer,
+        "data": {
+            "name": result.name, "rows": cut.rows, "features": survey.model.features,
+            "dimension": survey.model.dimension, "loss": result.setup.loss, "l2": result.setup.l2,
+            "batch_size": cut.batch_size, "batches": cut.steps_per_epoch,
+            "start_excess": survey.start_excess, "start_square": survey.start_square,
+            "minimum": survey.minimum.value, "flat_directions": survey.minimum.flat,
+        },
+        "findings": result.findings,
+        "curvature": _curvature(survey.curvature, "everywhere" if survey.quadratic else "at x*"),
+        "all_batches": _curvature(survey.certified_curvature, "everywhere"),
+        "batches": {
+            "mu": survey.local[:, 0], "L": survey.local[:, 1],
+            "gradient_at_minimiser": survey.gradient_sizes,
+        },
+        "minimiser": point if len(point) <= _LONGEST_MINIMISER else None,
+        "interpolates": survey.interpolates, "sigma": survey.sigma, "exact": survey.exact,
+        "disagreement": {
+            "size": why.size, "batches": why.batches, "shares": why.shares,
+            "curvature_over_average": why.ratios, "rows": why.rows, "row_shares": why.row_shares,
+            "direction": [{"column": name, "weight": weight} for name, weight in why.columns],
+        },
         "methods": [
             {**_prediction(p), "measured": _measured(result.runs, i)}
             for i, p in enumerate(result.predictions)
@@ -44,81 +60,46 @@ def record(result: Diagnosis) -> dict[str, Any]:
         "recommended": None if best is None else best.candidate.key,
         "quick": None if quick is None else quick.candidate.key,
         "advice": None if best is None else {
-            **_recipe(best.candidate.recipe),
-            "excess_share": best.loss / result.survey.start_excess,
+            **_recipe(best.candidate.recipe), "excess_share": result.share(best.loss),
             "epochs": result.epochs,
         },
-        "scaling": _scaling(result),
-        "remedies": [
-            {"kind": r.kind, "action": r.action, "rate": r.rate, "outcome": r.outcome.value,
-             "works": r.works}
-            for r in result.remedies
-        ],
-        "remedies_computed": result.remedies_computed,
-        "left_out": list(result.left_out),
-        "batches_are": result.survey.cut.batches.value,
-        "sampling": result.sampling.value, "epochs": result.epochs, "steps": result.steps,
-        "seed": result.seed, "seconds": result.seconds, "ravine_version": __version__,
-    }  # fmt: skip
-
-
-def _data(result: Diagnosis) -> dict[str, Any]:
-    survey = result.survey
-    return {
-        "name": result.name, "rows": survey.cut.rows, "features": survey.model.features,
-        "dimension": survey.model.dimension, "loss": survey.model.loss.name,
-        "l2": survey.model.l2, "batch_size": survey.cut.batch_size,
-        "batches": survey.cut.steps_per_epoch, "start_excess": survey.start_excess,
-        "start_square": survey.start_square, "minimum": survey.minimum.value,
-        "flat_directions": survey.minimum.flat,
-    }  # fmt: skip
-
-
-def _curvatures(result: Diagnosis) -> dict[str, Any]:
-    survey = result.survey
-    certified = survey.certified_curvature
-    point = survey.minimiser
-
-    return {
-        "curvature": {
-            "mu": float(survey.curvature.mu), "L": float(survey.curvature.L),
-            "Q": float(survey.curvature.Q), "holds": "everywhere" if survey.quadratic else "at x*",
+        "scaling": None if scaled is None else {
+            "Q": scaled.Q, "excess_share": scaled.share_after,
+            "excess_share_before": scaled.share_before, "gain": scaled.gain,
+            **_recipe(scaled.recipe),
         },
-        "all_batches": None if certified is None else {
-            "mu": float(certified.mu), "L": float(certified.L), "Q": float(certified.Q),
-            "holds": "everywhere",
-        },
-        "batches": {
-            "mu": survey.local[:, 0].tolist(), "L": survey.local[:, 1].tolist(),
-            "gradient_at_minimiser": survey.gradient_sizes.tolist(),
-        },
-        "minimiser": point.tolist() if len(point) <= _LONGEST_MINIMISER else None,
-        "interpolates": survey.interpolates,
-        "sigma": survey.sigma,
-        "exact": survey.exact,
+        "remedies": [{**plain(r), "works": r.works} for r in result.remedies],
+        "remedies_computed": result.remedies_computed, "left_out": result.left_out,
+        "batches_are": "fixed" if cut.fixed else "new", "sampling": cut.sampling,
+        "epochs": result.epochs, "steps": result.steps, "seed": result.seed,
+        "seconds": result.seconds, "ravine_version": __version__,
     }  # fmt: skip
+    return {key: plain(value) for key, value in everything.items()}
 
 
-def _disagreement(result: Diagnosis) -> dict[str, Any]:
-    why = result.disagreement
-    return {
-        "spread": why.spread, "batches": list(why.batches), "shares": list(why.shares),
-        "curvature_over_average": list(why.ratios), "rows": list(why.rows),
-        "row_shares": list(why.row_shares),
-        "direction": [{"column": name, "weight": weight} for name, weight in why.columns],
-    }  # fmt: skip
-
-
-def _scaling(result: Diagnosis) -> dict[str, Any] | None:
-    scaled = result.scaling
-    if scaled is None:
+def plain(value: Any) -> Any:
+    """The same of dicts, lists, texts and finite numbers; None for a number that JSON lacks."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
         return None
 
-    return {
-        "Q": scaled.Q, "excess_share": scaled.share_after,
-        "excess_share_before": scaled.share_before, "gain": scaled.gain,
-        **_recipe(scaled.recipe),
-    }  # fmt: skip
+    return value
+
+
+def _curvature(c: Curvature | None, holds: str) -> dict[str, Any] | None:
+    if c is None:
+        return None
+
+    return {"mu": float(c.mu), "L": float(c.L), "Q": float(c.Q), "holds": holds}
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:
@@ -132,23 +113,19 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 def _prediction(p: Prediction) -> dict[str, Any]:
     proof = p.candidate.certificate
-    excess = p.floor_excess
     return {
         "key": p.candidate.key, "name": p.candidate.name, "reason": p.candidate.reason,
         **_recipe(p.candidate.recipe),
-        "outcome": p.outcome.value, "spectral_radius": p.spectral_radius,
+        "outcome": p.outcome, "spectral_radius": p.spectral_radius,
         "mean_square": _growth(p.mean_square), "almost_sure": _growth(p.almost_sure),
-        "worst_case_rate": p.worst_case,
-        "critical_batch_size": p.critical_batch,
+        "worst_case_rate": p.worst_case, "critical_batch_size": p.critical_batch,
         "certificate": None if proof is None else {
-            "rate": proof.rate, "P": proof.P.tolist(), "transient_gain": proof.transient_gain,
+            "rate": proof.rate, "P": proof.P, "transient_gain": proof.transient_gain,
             "noise_gain": proof.noise_gain,
         },
-        "floor": _estimate(p.floor), "excess_objective": None if excess is None else excess.value,
-        "excess_floor": _estimate(excess),
-        "error_after": _estimate(p.error_after), "excess_after": _estimate(p.excess_after),
-        "steps_to_1_percent": p.to_near if math.isfinite(p.to_near) else None,
-        "held_out_loss": p.held_out,
+        "floor": p.floor, "excess_floor": p.floor_excess,
+        "error_after": p.error_after, "excess_after": p.excess_after,
+        "steps_to_1_percent": p.to_near, "held_out_loss": p.held_out,
     }  # fmt: skip
 
 
@@ -157,40 +134,14 @@ def _growth(g: Growth) -> dict[str, Any]:
     power = 0.5 if g.sense.power == 2 else 1.0
     return {
         "rate": g.value**power, "low": g.low**power, "high": g.high**power, "exact": g.exact,
-        "sampling": g.sampling.value,
+        "sampling": g.sampling,
     }  # fmt: skip
-
-
-def _estimate(e: Estimate | None) -> dict[str, Any] | None:
-    if e is None:
-        return None
-
-    return {"value": e.value, "low": e.low, "high": e.high, "exact": e.exact, "basis": e.basis}
 
 
 def _measured(runs: Runs, i: int) -> dict[str, Any]:
     kept = runs.watched
     return {
-        "steps": runs.steps.tolist(),
-        "error": _finite(runs.squares[:, :, i].mean(axis=1)),
-        "loss_steps": runs.steps[kept].tolist(),
-        "excess": _finite(runs.excess[kept][:, :, i].mean(axis=1)),
-        "diverged": int((runs.diverged_at[:, i] >= 0).sum()),
-        "runs": int(runs.diverged_at.shape[0]),
+        "steps": runs.steps, "error": runs.squares[:, :, i].mean(axis=1),
+        "loss_steps": runs.steps[kept], "excess": runs.excess[kept][:, :, i].mean(axis=1),
+        "diverged": int((runs.diverged_at[0, :, i] >= 0).sum()), "runs": runs.seeds,
     }  # fmt: skip
-
-
-def _finite(values: Any) -> list[float | None]:
-    return [float(v) if math.isfinite(v) else None for v in np.atleast_1d(values)]
-
-
-def _plain(value: Any) -> Any:
-    """The same with None for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-
-    return value

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number, whole
-from ravine.diagnosis.batching import Batching, BatchRule, Indices, make_batching
+from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number
+from ravine.diagnosis.batching import FREE_ORDERS, Batching
 from ravine.diagnosis.columns import column_sizes
-from ravine.problems import LinearModel
-from ravine.problems.extreme_eigenvalues import is_sparse
-from ravine.problems.losses import Loss, make_loss
-from ravine.problems.row_model import RowModel
-from ravine.problems.weighted_loss import WeightedLoss
+from ravine.problems.linear_model import LinearModel, checked_batch_size, checked_l2
+from ravine.problems.losses import make_loss
+from ravine.problems.row_model import Indices, RowModel
+from ravine.problems.spectrum import is_sparse
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, TargetKind, target_kind
 
@@ -32,18 +32,19 @@ class Setup:
     Attributes
     ----------
     X, y, columns
-        The table, its target, and the names of its columns.
+        The table, its target, and the names of its columns. Rows of fixed batches are in the order
+        of the batches.
     loss, l2
         The objective: mean loss + l2/2 ‖W‖².
-    batch_size, batches, sampling, shuffle
-        How rows are cut into batches and in which order they come.
+    batch_size, fixed, sampling, shuffle
+        How rows are split into batches and in which order they come.
     weights
         Weight of each row, one in the mean, or None where all weigh the same. Those of a squared
         loss are in X and y already.
-    held_out
-        Rows that were set aside, as (X, y, weights), or None.
     source_rows
-        The row of the source that each row is, or None where they are the same.
+        The row of the source that each row is.
+    held_out
+        Rows that were set aside, without the regulariser, or None.
     target
         The name of the target, empty where there is none.
     standardise, intercept, weighted
@@ -56,12 +57,12 @@ class Setup:
     loss: str
     l2: float
     batch_size: int
-    batches: BatchRule | str | None
+    fixed: bool
     sampling: Sampling
     shuffle: int | None
-    weights: FloatArray | None = None
-    held_out: tuple[Any, npt.NDArray[Any], FloatArray | None] | None = None
-    source_rows: Indices | None = None
+    weights: FloatArray | None
+    source_rows: Indices
+    held_out: RowModel | None = None
     target: str = ""
     standardise: bool = False
     intercept: bool = False
@@ -79,173 +80,133 @@ class Setup:
 
     def in_source(self, rows: tuple[int, ...]) -> tuple[int, ...]:
         """Rows as they are counted in the source."""
-        if self.source_rows is None:
-            return rows
-
         return tuple(int(self.source_rows[r]) for r in rows)
 
+    @cached_property
     def cut(self) -> Batching:
-        """How the rows are cut into batches."""
-        return make_batching(self.rows, self.batch_size, self.batches, self.sampling, self.shuffle)
+        """How the rows are split into batches."""
+        order = np.arange(self.rows, dtype=np.intp)
+        if self.batch_size == self.rows:
+            # One batch of all rows is the same in every epoch.
+            return Batching(self.rows, self.batch_size, True, Sampling.CYCLIC, order)
+        if not self.fixed and self.shuffle is not None:
+            order = np.random.default_rng(self.shuffle).permutation(self.rows)
 
-    def problem(self) -> tuple[LinearModel, Batching, Indices | None]:
-        """The model, the cut of its rows, and the row of the data that each of its rows is.
+        return Batching(self.rows, self.batch_size, self.fixed, self.sampling, order)
 
-        Batches that are reshuffled weigh all rows alike: the objective is one batch of all of them.
-        A fixed cut weighs all batches alike, and its rows are put into the order of the cut.
-        """
-        cut = self.cut()
-        if cut.recut:
-            return self._model(None, None), cut, None
-
-        order = cut.order
-        if self.shuffle is None:
-            return self._model(None, self.batch_size), cut, None
-
-        model = self._model(order, self.batch_size)
-        return model, replace(cut, order=np.arange(self.rows, dtype=np.intp)), order
+    @cached_property
+    def model(self) -> LinearModel:
+        """The objective: all rows count the same, or all batches where they are fixed."""
+        size = self.batch_size if self.cut.fixed else self.rows
+        loss = make_loss(self.loss, self.y, self.weights)
+        return LinearModel(self.X, loss, l2=self.l2, batch_size=size)
 
     def taking(self, rows: Indices) -> Setup:
         """The same with some of the rows, or with all of them in another order."""
         return replace(
-            self, X=self.X[rows], y=self.y[rows],
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
             weights=None if self.weights is None else self.weights[rows],
+            source_rows=self.source_rows[rows],
             batch_size=min(self.batch_size, len(rows)),
-        )  # fmt: skip
+        )
 
-    def aside(self) -> RowModel | None:
-        """The rows that were set aside, without the regulariser."""
-        if self.held_out is None:
-            return None
-
-        X, y, weights = self.held_out
-        return RowModel(X, _with_weights(make_loss(self.loss, y), weights), 0.0)
-
-    def _model(self, order: Indices | None, batch_size: int | None) -> LinearModel:
-        here = self if order is None else self.taking(order)
-        loss = _with_weights(make_loss(self.loss, here.y), here.weights)
-        return LinearModel(
-            here.X, loss, l2=self.l2, batch_size=batch_size or here.rows, name="data",
-            parameters={},
-        )  # fmt: skip
-
-
-def _with_weights(loss: Loss, weights: FloatArray | None) -> Loss:
-    return loss if weights is None else WeightedLoss(loss, weights)
+    def shuffled(self, seed: int) -> Setup:
+        """Fixed batches of rows in a random order."""
+        order = np.random.default_rng(seed).permutation(self.rows)
+        return replace(self.taking(order), shuffle=seed, fixed=True)
 
 
 def make_setup(
     table: Table,
     *,
-    loss: str | None,
-    l2: float | None,
-    batch_size: int | None,
-    batches: BatchRule | str | None,
-    sampling: Sampling | str,
-    shuffle: int | None,
-    standardise: bool,
-    intercept: bool,
-    validation: float | None,
-    seed: int,
+    loss: str | None = None,
+    l2: float | None = None,
+    batch_size: int | None = None,
+    batches: str | None = None,
+    sampling: Sampling | str = Sampling.RESHUFFLE,
+    shuffle: int | None = 0,
+    standardise: bool = False,
+    intercept: bool = False,
+    validation: float | None = None,
+    seed: int = 0,
 ) -> tuple[Setup, list[Finding]]:
     """Check the options against the table, choose what was left open, and say what was chosen."""
-    notes: list[Finding] = []
+    X, y, weights, columns = table.X, table.y, table.weights, table.columns
+    rows = X.shape[0]
     rule = Sampling.parse(sampling)
-    if batches is not None:
-        batches = BatchRule.parse(batches, "batches")
-
-    if shuffle is not None:
-        shuffle = seed_number("shuffle", shuffle)
-
-    rows = table.X.shape[0]
+    fixed = _is_fixed(batches, rule, shuffle)
     if rows < 2:
         raise Refusal("X", "two rows or more", rows, "nothing to average")
-
-    size = min(USUAL_BATCH, rows) if batch_size is None else _batch_size(batch_size, rows)
-    if (table.y == table.y[0]).all():
-        given = f"{table.y[0]!r:.40} in every row"
+    if (y == y[0]).all():
+        given = f"{y[0]!r:.40} in every row"
         raise Refusal("the target", "more than one value", given, "pick another column")
 
-    kind = loss
-    if kind is None:
-        kind = usual_loss(table.y)
-        notes.append(Finding("loss", f"the {kind} loss was chosen by the target"))
+    size = min(USUAL_BATCH, rows) if batch_size is None else checked_batch_size(batch_size, rows)
+    notes = []
+    if loss is None:
+        loss = usual_loss(y)
+        notes.append(Finding("loss", f"the {loss} loss was chosen by the target"))
 
-    chosen = make_loss(kind, table.y)
-    if chosen.quadratic:
-        largest = float(np.abs(table.y).max())
-        if largest > _LARGEST_TARGET:
-            allowed = f"at most {_LARGEST_TARGET:g} in size"
-            raise Refusal("the target", allowed, f"{largest:.3g}", "measure it in another unit")
+    chosen = make_loss(loss, y)
     table.limits.check_classes(chosen.outputs)
-    quadratic = chosen.quadratic
-    if l2 is None:
-        weight = 0.0 if quadratic else 1.0 / rows
-        if weight:
-            notes.append(Finding("l2", f"l2 = 1/rows = {weight:.3g} was chosen, as none was given"))
-    else:
-        weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
+    if l2 is None and not chosen.quadratic:
+        l2 = 1.0 / rows
+        notes.append(Finding("l2", f"l2 = 1/rows = {l2:.3g} was chosen, as none was given"))
 
-    if weight == 0.0 and not quadratic:
-        allowed = f"positive for the {chosen.name} loss"
-        raise Refusal("l2", allowed, "0", "add some, e.g. l2=1e-3")
-
-    X = table.X
-    y = table.y
-    names = table.columns
-    _check_size(X)
-
+    _check_size(X, y if chosen.quadratic else None)
     if standardise:
         X = standardised(X)
     if intercept:
-        X = with_intercept(X)
-        names = (*names, "intercept")
-
-    weights = None
-    if table.weights is not None:
-        weights = table.weights / table.weights.mean()
-    if weights is not None and quadratic:
-        X, y = _scaled(X, y, weights)
-        weights = None
+        X, columns = with_intercept(X), (*columns, "intercept")
+    if weights is not None:
+        weights = weights / weights.mean()
+        if chosen.quadratic:
+            # w (z - y)² is a squared loss of rows times √w.
+            X, y, weights = scaled_rows(X, np.sqrt(weights)), y * np.sqrt(weights), None
 
     setup = Setup(
-        X, y, names, kind, weight, size, batches, rule, shuffle, weights, source_rows=table.rows,
-        target=table.target, standardise=standardise, intercept=intercept,
-        weighted=table.weights is not None,
+        X, y, columns, loss, checked_l2(l2 or 0.0, chosen), size, fixed, rule, shuffle, weights,
+        np.arange(rows) if table.rows is None else table.rows, target=table.target,
+        standardise=standardise, intercept=intercept, weighted=table.weights is not None,
     )  # fmt: skip
-    setup.cut()
     if validation is not None:
         setup = _set_aside(setup, validation, seed)
+    if fixed and shuffle is not None:
+        setup = setup.shuffled(shuffle)
 
     return setup, notes
 
 
-def _check_size(X: Any) -> None:
+def _is_fixed(batches: str | None, sampling: Sampling, shuffle: int | None) -> bool:
+    """Whether batches stay the same; by default new ones each epoch, where the order allows it."""
+    free = sampling in FREE_ORDERS
+    if shuffle is not None:
+        seed_number("shuffle", shuffle)
+    if batches is None:
+        return not free or shuffle is None
+    if batches not in ("new", "fixed"):
+        raise Refusal("batches", "one of new, fixed", repr(batches), "pick one of these names")
+    if batches == "new" and not free:
+        remedy = "use batches='fixed', or sampling='reshuffle'"
+        raise Refusal("batches", f"fixed for {sampling.value} order", "new", remedy)
+
+    return batches == "fixed"
+
+
+def _check_size(X: Any, y: FloatArray | None) -> None:
     """Refuse numbers whose squares, or their inverses, would not be numbers any more."""
     entries = X.data if is_sparse(X) else X
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
     if largest == 0.0:
         raise Refusal("X", "other than zero somewhere", "0 in every row", "pick other columns")
-
     if not LEAST <= largest**2 <= MOST:
         rule = f"between {LEAST**0.5:g} and {MOST**0.5:g} at its largest"
         raise Refusal("X", rule, f"{largest:.3g}", "measure it in another unit")
-
-
-def _scaled(X: Any, y: npt.NDArray[Any], weights: FloatArray) -> tuple[Any, npt.NDArray[Any]]:
-    """Rows of a squared loss with weights: w (z - y)² is a squared loss of rows times √w."""
-    roots = np.sqrt(weights)
-    scaled = X.multiply(roots[:, None]).tocsr() if is_sparse(X) else X * roots[:, None]
-
-    return scaled, y.astype(np.float64) * roots
-
-
-def _batch_size(batch_size: int, rows: int) -> int:
-    size = whole("batch_size", batch_size, 1, remedy="e.g. 32")
-    if size > rows:
-        raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
-
-    return size
+    if y is not None and np.abs(y).max() > _LARGEST_TARGET:
+        rule = f"at most {_LARGEST_TARGET:g} in size"
+        raise Refusal("the target", rule, f"{np.abs(y).max():.3g}", "measure it in another unit")
 
 
 def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
@@ -257,14 +218,15 @@ def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
         raise Refusal("validation", rule, f"{part:g}", "give a share, e.g. 0.2")
 
     order = np.random.default_rng([seed, 1]).permutation(setup.rows)
-    aside = np.sort(order[:count])
-    kept = np.sort(order[count:])
+    rest = setup.taking(np.sort(order[:count]))
+    kept = setup.taking(np.sort(order[count:]))
+    held_out = RowModel(rest.X, make_loss(setup.loss, rest.y, rest.weights), 0.0)
+    if held_out.outputs != make_loss(setup.loss, kept.y).outputs:
+        rule = "a share that leaves every label on both sides"
+        given = f"{held_out.outputs} of the labels held out"
+        raise Refusal("validation", rule, given, "hold more rows out")
 
-    rest = setup.taking(aside)
-    return replace(
-        setup.taking(kept), held_out=(rest.X, rest.y, rest.weights),
-        source_rows=kept if setup.source_rows is None else setup.source_rows[kept],
-    )  # fmt: skip
+    return replace(kept, held_out=held_out)
 
 
 def usual_loss(target: npt.NDArray[Any]) -> str:
@@ -273,6 +235,11 @@ def usual_loss(target: npt.NDArray[Any]) -> str:
         return "squared"
 
     return "logistic" if len(np.unique(target)) == 2 else "multinomial"
+
+
+def scaled_rows(X: Any, factors: FloatArray) -> Any:
+    """The table with each row times its factor."""
+    return X.multiply(factors[:, None]).tocsr() if is_sparse(X) else X * factors[:, None]
 
 
 def with_intercept(table: Any) -> Any:
@@ -288,13 +255,11 @@ def with_intercept(table: Any) -> Any:
 
 def standardised(X: Any) -> Any:
     """Columns with mean 0 and variance 1; sparse ones keep their zeros, constant ones as is."""
-    mean, spread = column_sizes(X)
-    # A spread below 1e-12 of the mean is the rounding of a constant.
-    varies = spread > 1e-12 * np.abs(mean)
-    scale: FloatArray = np.where(varies, spread, 1.0)
-
+    mean, deviation = column_sizes(X)
+    # A deviation below 1e-12 of the mean is the rounding of a constant.
+    varies = deviation > 1e-12 * np.abs(mean)
+    scale: FloatArray = np.where(varies, deviation, 1.0)
     if is_sparse(X):
         return X.multiply(1.0 / scale[None, :]).tocsr()
 
-    shift = np.where(varies, mean, 0.0)
-    return (X - shift) / scale
+    return (X - np.where(varies, mean, 0.0)) / scale

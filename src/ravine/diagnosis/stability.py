@@ -47,7 +47,7 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
 
     model = survey.model
     n = survey.cut.steps_per_epoch
-    bent = model.hessian_slopes(survey.minimiser)
+    slopes = model.hessian_slopes(survey.minimiser)
     draws = survey.cut.draws(epochs, np.random.default_rng([seed, 11]))
     units = np.concatenate([_columns(survey), np.zeros_like(_columns(survey))], axis=1)
     speeds = np.roll(units, k * model.outputs, axis=1)
@@ -55,7 +55,7 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
 
     # y = x + gamma v is the state r, so that x = r - gamma v.
     states = iterate(
-        lambda _, y: model.drawn_gradient(next(draws), y, bent),
+        lambda _, y: model.drawn_gradient(next(draws), y, slopes),
         np.repeat((units - gamma * speeds)[None], epochs, axis=0),
         np.repeat(speeds[None], epochs, axis=0),
         steps=n,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,26 +20,24 @@ from ravine.arguments import (
     seed_number,
     whole,
 )
-from ravine.diagnosis.batching import BatchRule
-from ravine.diagnosis.candidates import candidates
+from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.columns import column_findings
-from ravine.diagnosis.comparison import compare
-from ravine.diagnosis.diagnosis import Diagnosis, best_of, safe
+from ravine.diagnosis.diagnosis import Diagnosis, best_of
 from ravine.diagnosis.disagreement import disagreement
 from ravine.diagnosis.floors import floors
-from ravine.diagnosis.measurement import Runs, steps_to
 from ravine.diagnosis.prediction import Outcome, Prediction, predict
-from ravine.diagnosis.race import LEVELS, level_work, race
+from ravine.diagnosis.race import LEVELS, NEAR, level_work, race
 from ravine.diagnosis.remedies import Scaling, affordable, remedies, scaling
+from ravine.diagnosis.runs import Runs, compare
 from ravine.diagnosis.setup import Setup, make_setup
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import Survey, survey
-from ravine.diagnosis.time_budget import USUAL_TIME, Tell, TimeBudget
-from ravine.diagnosis.work import step_work
+from ravine.diagnosis.work import USUAL_TIME, Tell, TimeBudget, step_work
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, as_table
+from ravine.theory.finite_sums.epochs import Growths
 
 USUAL_EPOCHS = 30
 """Epochs of a run unless told otherwise: what people train a linear model for."""
@@ -48,8 +48,9 @@ _ALWAYS_SHOWN = ("certified", "safe", "iid")
 _SURVEY = 0.15
 _RACE = 0.02
 _RUNS = 0.03
-_GROWTHS = 0.05
-_FLOORS = 0.03
+_GROWTHS = 0.02
+_FLOORS = 0.02
+_CURVES = 0.03
 _REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
 seconds. A stage may take more where its least work does not fit."""
@@ -63,8 +64,6 @@ _NOTHING_LEFT = 1e-6
 """Share of the loss below which nobody asks for less."""
 _ROUND = 4.0
 """Condition number below which scale is not the problem."""
-_NEAR = 0.01
-"""Share of the loss at the start that the fast choice has to reach."""
 _LENGTH_RECIPES = 12
 _LENGTH_SEEDS = 2
 """Runs whose steps decide how many epochs there is time for."""
@@ -78,7 +77,7 @@ def diagnose(
     loss: str | None = None,
     l2: float | None = None,
     batch_size: int | None = None,
-    batches: BatchRule | str | None = None,
+    batches: str | None = None,
     sampling: Sampling | str = Sampling.RESHUFFLE,
     alpha: float | None = None,
     beta: float | None = None,
@@ -119,15 +118,16 @@ def diagnose(
     batch_size
         Rows in a batch, from 1 to all; 32 unless given, or all of fewer rows.
     batches
-        ``"recut"``: every epoch cuts new batches, as a shuffling data loader does. ``"fixed"``:
-        they are cut once, each counts the same, and the objective is their mean.
+        ``"new"``: every epoch has new batches, as those of a shuffling data loader. ``"fixed"``:
+        they stay the same, each counts the same, and the objective is their mean. New ones unless
+        given, where the order of the batches allows it.
     sampling
         The order of the batches, one of :class:`ravine.Sampling`. All but ``reshuffle`` and ``iid``
-        need a fixed cut.
+        need fixed batches.
     alpha, beta, gamma
         The method to be judged; the textbook Nesterov parameters unless ``alpha`` is given.
     shuffle
-        Seed of the order in which a fixed cut takes the rows, None for the order given.
+        Seed of the order of the rows in fixed batches, None for the order given.
     standardise
         Scale the columns to mean 0 and variance 1 first (sparse ones to variance 1). Unless given,
         a table that was read is scaled, and arrays stay as they are.
@@ -166,7 +166,6 @@ def diagnose(
     seed = seed_number("seed", seed)
     was_read = isinstance(X, Table)
     table = X if was_read else as_table(X, y, columns=columns, name=name)
-
     setup, notes = make_setup(
         table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
         shuffle=shuffle, standardise=was_read if standardise is None else standardise,
@@ -174,95 +173,82 @@ def diagnose(
     )  # fmt: skip
 
     yours = _method(alpha, beta, gamma)
-    rounds = USUAL_EPOCHS
     if epochs is not None:
-        rounds = whole("epochs", epochs, 1, remedy="give the epochs of a run, e.g. 30")
+        epochs = whole("epochs", epochs, 1, remedy="give the epochs of a run, e.g. 30")
     if seeds is not None:
         seeds = whole("seeds", seeds, 1, remedy="give the number of runs, e.g. 8")
-
-    asked = _Asked(setup, yours, rounds, epochs is not None, seeds, seed, try_remedies)
 
     # Many small products: more threads are slower, and would change the last digits.
     # What overflows is a run or a moment that is lost, and is said to be.
     with one_blas_thread(), np.errstate(all="ignore"):
-        return _diagnose(asked, budget, table.name, (*findings, *table.findings, *notes))
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """What the stages are asked, beside the data."""
-
-    setup: Setup
-    yours: Method | None
-    epochs: int
-    epochs_given: bool
-    seeds: int | None
-    seed: int
-    try_remedies: bool
+        return _diagnose(
+            setup, yours, budget, epochs=epochs, seeds=seeds, seed=seed, try_remedies=try_remedies,
+            name=table.name, notes=(*findings, *table.findings, *notes),
+        )  # fmt: skip
 
 
 def _diagnose(
-    asked: _Asked, budget: TimeBudget, name: str, notes: tuple[Finding, ...]
+    setup: Setup,
+    yours: Method | None,
+    budget: TimeBudget,
+    *,
+    epochs: int | None,
+    seeds: int | None,
+    seed: int,
+    try_remedies: bool,
+    name: str,
+    notes: tuple[Finding, ...],
 ) -> Diagnosis:
-    setup = asked.setup
-    # The intercept is constant by design, which is no news.
-    own = setup.X[:, : setup.features] if setup.intercept else setup.X
-    about = column_findings(own, setup.columns[: setup.features])
-    budget.begin("surveying the batches", 0.2)
-    problem, cut, order = setup.problem()
-    seen = survey(problem, cut, seconds=budget.allowed(_SURVEY))
+    seen = survey(setup, seconds=budget.begin("surveying the batches", _SURVEY))
     if seen.minimum.gap > _KNOWN_MINIMUM:
         budget.leave_out(f"the minimum, known to {100 * seen.minimum.gap:.1g} % of the excess loss")
     _check_curvature(seen)
-    epochs, steps = _length(asked, seen, budget)
+    epochs, steps = _length(seen, epochs, budget)
 
     most = budget.begin("racing step sizes and schedules", _LONGEST_RACE)
     usual = min(most, _RACE * budget.seconds)
-    result = race(seen, steps=steps, seed=asked.seed, seconds=usual, most=most)
+    result = race(seen, steps=steps, seed=seed, seconds=usual, most=most)
     if result is None:
         budget.leave_out("the race of step sizes and schedules")
 
     budget.begin("tuning by theory", 0.1)
-    judged = candidates(seen, result, yours=asked.yours)
-
-    share = budget.begin("computing growth rates", _GROWTHS)
-    growth = [growths(seen, c.method, seed=asked.seed, seconds=share / len(judged)) for c in judged]
-
-    budget.begin("running on the data", _RUNS)
-    runs = compare(
-        seen, [c.recipe for c in judged], steps=steps, seeds=asked.seeds, seed=asked.seed,
-        share=_RUNS, budget=budget,
+    judged = candidates(seen, result, yours=yours)
+    each = _GROWTHS * budget.seconds / len({c.key for c in judged})
+    growth_of = cache(lambda method: growths(seen, method, seed=seed, seconds=each))
+    runs, kept = compare(
+        seen, [c.recipe for c in judged], lambda runs: _finalists(seen, judged, runs, growth_of),
+        steps=steps, seeds=seeds, seed=seed, seconds=budget.begin("running on the data", _RUNS),
+        budget=budget,
     )  # fmt: skip
-    near = steps_to(runs, _NEAR * seen.start_excess)
-    aside = _held_out(setup, seen, runs)
-
-    budget.begin("following runs to their noise floors", _FLOORS)
-    left = floors(seen, judged, growth, seed=asked.seed, share=_FLOORS, budget=budget)
-    predictions = _chosen(predict(seen, judged, growth, left, runs, near, aside, budget=budget))
-    kept = [i for i, p in enumerate(judged) if any(q.candidate is p for q in predictions)]
-    runs = runs.of(kept)
+    judged = [judged[i] for i in kept]
+    growth = [growth_of(c.method) for c in judged]
+    share = budget.begin("following runs to their noise floors", _FLOORS)
+    left = floors(seen, judged, growth, seed=seed, seconds=share, budget=budget)
+    every = predict(
+        seen, judged, growth, left, runs, runs.steps_to(NEAR * seen.start_excess),
+        _held_out(setup, runs), seconds=_CURVES * budget.seconds, budget=budget,
+    )  # fmt: skip
+    predictions = _shown(every)
 
     budget.begin("looking for the cause", 0.05)
-    cause = disagreement(seen, predictions[0].candidate.method, setup.columns, order)
-    scaled = _scaling(asked, seen, predictions, steps, budget)
-    computed = asked.try_remedies and affordable(setup, seen)
+    cause = disagreement(seen, predictions[0].candidate.method, setup.columns)
+    scaled = _scaling(setup, seen, predictions, steps, seed, budget) if try_remedies else None
+    computed = try_remedies and affordable(seen)
     tried = []
-    unstable = predictions[0].outcome not in (Outcome.CONVERGES, Outcome.STALLS)
+    if computed and predictions[0].outcome not in (Outcome.CONVERGES, Outcome.STALLS):
+        share = budget.begin("trying remedies", _REMEDIES)
+        tried = remedies(setup, seen, yours, cause.rows, seed=seed, seconds=share, budget=budget)
 
-    if computed and unstable:
-        budget.begin("trying remedies", _REMEDIES)
-        tried = remedies(
-            setup, seen, asked.yours, cause.rows, seed=asked.seed, share=_REMEDIES, budget=budget
-        )
-
+    # The intercept is constant by design, which is no news.
+    own = setup.X[:, : setup.features] if setup.intercept else setup.X
+    about = column_findings(own, setup.columns[: setup.features])
     return Diagnosis(
-        name=name, setup=setup, survey=seen,
-        findings=(*notes, *about, *_batch_notes(seen)),
+        name=name, setup=setup, survey=seen, findings=(*notes, *about, *_batch_notes(seen)),
         disagreement=replace(cause, rows=setup.in_source(cause.rows)),
-        predictions=tuple(predictions), runs=runs, remedies=tuple(tried),
-        remedies_computed=computed, scaling=scaled, left_out=tuple(budget.left_out),
-        epochs=epochs, steps=steps, seed=asked.seed, seconds=budget.spent,
-        time=budget.seconds,
+        predictions=tuple(predictions), runs=runs.of([every.index(p) for p in predictions]),
+        remedies=tuple(tried), remedies_computed=computed, scaling=scaled,
+        left_out=tuple(budget.left_out), epochs=epochs, steps=steps, seed=seed,
+        seconds=budget.spent, time=budget.seconds,
     )  # fmt: skip
 
 
@@ -287,12 +273,10 @@ def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Met
     return None
 
 
-def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
+def _length(seen: Survey, epochs: int | None, budget: TimeBudget) -> tuple[int, int]:
     """Epochs and steps of the runs: shorter than planned where the time does not suffice."""
     n = seen.cut.steps_per_epoch
-    planned = asked.epochs
-    if not asked.epochs_given:
-        planned = max(planned, math.ceil(_LEAST_STEPS / n))
+    planned = max(USUAL_EPOCHS, math.ceil(_LEAST_STEPS / n)) if epochs is None else epochs
 
     # Both the narrowest race and the comparison have to fit.
     epoch = n * step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
@@ -306,61 +290,67 @@ def _length(asked: _Asked, seen: Survey, budget: TimeBudget) -> tuple[int, int]:
     return planned, planned * n
 
 
-def _held_out(setup: Setup, seen: Survey, runs: Runs) -> FloatArray | None:
+def _held_out(setup: Setup, runs: Runs) -> FloatArray | None:
     """Mean loss of the rows that were set aside at the end of each recipe."""
-    aside = setup.aside()
-    if aside is None:
+    model = setup.held_out
+    if model is None:
         return None
 
-    if aside.outputs != seen.model.outputs:
-        raise Refusal(
-            "validation", "a share that leaves every label on both sides",
-            f"{aside.outputs} of {seen.model.outputs} labels held out", "hold more rows out",
-        )  # fmt: skip
-
-    return np.asarray(aside.losses(runs.final).mean(axis=0))
+    _, seeds, recipes = runs.final.shape
+    points = runs.final.reshape(model.features, model.outputs, -1).swapaxes(1, 2)
+    losses = model.losses(points.reshape(1, model.features, -1))
+    return np.asarray(losses.reshape(seeds, recipes).mean(axis=0))
 
 
-def _chosen(predictions: list[Prediction]) -> list[Prediction]:
-    """Of the finalists of each kind the better one; ravine's own only where they converge.
+def _finalists(
+    seen: Survey, judged: list[Candidate], runs: Runs, growth_of: Callable[[Method], Growths]
+) -> list[int]:
+    """Of each kind the recipe with the least loss; of ravine's own, of those that converge."""
+    loss = runs.excess[-1].mean(axis=0)
+    near = runs.steps_to(NEAR * seen.start_excess)
+    kept: dict[str, int] = {}
+    for i in sorted(range(len(judged)), key=lambda i: float(loss[i])):
+        candidate = judged[i]
+        first = candidate.key not in kept or (
+            candidate.key == "quick" and near[i] < near[kept["quick"]]
+        )
+        if first and not (
+            _only_if_safe(candidate)
+            and growth_of(candidate.method).mean_square.diverges is not False
+        ):
+            kept[candidate.key] = i
 
-    The fast choice stays only where no other row gets to 1 % sooner.
-    """
-    kept: dict[str, Prediction] = {}
-    for p in predictions:
-        key = p.candidate.key
-        tuned = p.candidate.recommended and key not in _ALWAYS_SHOWN
-        if tuned and p.outcome is not Outcome.CONVERGES:
-            continue
-
-        twin = kept.get(key)
-        if twin is None or _better(p, twin):
-            kept[key] = p
-
-    fastest = min((p.to_near for p in kept.values() if safe(p)), default=math.inf)
-    if "quick" in kept and kept["quick"].to_near > fastest:
-        del kept["quick"]
-
-    return list(kept.values())
+    return sorted(kept.values())
 
 
-def _better(p: Prediction, q: Prediction) -> bool:
-    """Whether the first of two finalists of one kind is better at what that kind is for."""
-    return p.to_near < q.to_near if p.candidate.key == "quick" else p.loss < q.loss
+def _only_if_safe(candidate: Candidate) -> bool:
+    """Whether a method is shown only where it converges: ravine's own, except for guarantees."""
+    return candidate.recommended and candidate.key not in _ALWAYS_SHOWN
+
+
+def _shown(predictions: list[Prediction]) -> list[Prediction]:
+    """Without ravine's own that do not converge, and a fast choice that is not the fastest."""
+    fastest = min((p.to_near for p in predictions if p.safe), default=math.inf)
+    return [
+        p
+        for p in predictions
+        if (p.outcome is Outcome.CONVERGES or not _only_if_safe(p.candidate))
+        and (p.candidate.key != "quick" or p.to_near <= fastest)
+    ]
 
 
 def _scaling(
-    asked: _Asked, seen: Survey, predictions: list[Prediction], steps: int, budget: TimeBudget
-) -> Scaling | None:
+    setup: Setup, seen: Survey, predictions: list[Prediction], steps: int, seed: int,
+    budget: TimeBudget,
+) -> Scaling | None:  # fmt: skip
     """Whether standardised columns would leave much less, where that is worth a race."""
     best = best_of(tuple(predictions))
     share = 1.0 if best is None else best.loss / seen.start_excess
-    done = asked.setup.standardise or not asked.try_remedies
-    if done or share < _NOTHING_LEFT or float(seen.curvature.Q) < _ROUND:
+    if setup.standardise or share < _NOTHING_LEFT or float(seen.curvature.Q) < _ROUND:
         return None
 
     usual = budget.begin("racing on standardised columns", _RACE)
-    return scaling(asked.setup, share, steps, seed=asked.seed, seconds=usual)
+    return scaling(setup, share, steps, seed=seed, seconds=usual)
 
 
 def _batch_notes(seen: Survey) -> list[Finding]:
@@ -375,12 +365,12 @@ def _batch_notes(seen: Survey) -> list[Finding]:
         notes.append(Finding("batch", what, remedy))
 
     sizes = seen.cut.sizes
-    if not seen.cut.recut and len(set(sizes.tolist())) > 1:
+    if seen.cut.fixed and len(set(sizes.tolist())) > 1:
         last = int(sizes[-1])
         what = (
             f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
         )
-        notes.append(Finding("batch", what, "cut batches anew (--batches recut)"))
+        notes.append(Finding("batch", what, "use new batches each epoch (--batches new)"))
 
     if seen.minimum.flat:
         many = "one direction" if seen.minimum.flat == 1 else f"{seen.minimum.flat} directions"

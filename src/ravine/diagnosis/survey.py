@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.batching import Batching, Indices
-from ravine.diagnosis.measurement import Watch, objective_watch, quadratic_watch
+from ravine.diagnosis.batching import Batching
 from ravine.diagnosis.minimum import Minimum, minimum_of
+from ravine.diagnosis.setup import Setup
 from ravine.problems import LinearModel
-from ravine.problems.extreme_eigenvalues import extreme_eigenvalues
+from ravine.problems.row_model import Indices
 from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
@@ -49,22 +49,22 @@ class Survey:
     Attributes
     ----------
     model, cut
-        The whole objective, of all rows alike or of all batches alike for a fixed cut, and how its
-        rows are cut into batches.
+        The whole objective, in which all rows count the same, or all batches if they are fixed, and
+        how its rows are split into batches.
     minimum
         The minimiser, the least value, and the spectrum of the Hessian there.
     local
         Extreme eigenvalues (mu_b, L_b) at x* of the batches of one epoch, or of the first few
         hundred of them, shape (n, 2).
     bounds
-        Bounds (mu, L) that hold everywhere: of each batch of a fixed cut, shape (n, 2), or one
-        pair for every batch that could ever be cut, shape (1, 2).
+        Bounds (mu, L) that hold everywhere: of each fixed batch, shape (n, 2), or one pair for
+        every batch that can ever be drawn, shape (1, 2).
     gradient_sizes
         ‖∇f_b(x*)‖ of the batches in ``local``, shape (n,).
     moments
         Second moments of what a step draws.
     sample
-        Indices of the rows (or, for a fixed cut, of the batches) in ``moments``.
+        Indices of the rows (or of the batches, if they are fixed) in ``moments``.
     sure
         Of the sample, the first ``sure`` are the heaviest; the others are a random draw.
     basis
@@ -86,11 +86,6 @@ class Survey:
     def minimiser(self) -> FloatArray:
         """The point x*, of least norm if there are many, shape (d,)."""
         return self.minimum.point
-
-    @property
-    def start(self) -> FloatArray:
-        """Where runs begin: zero."""
-        return np.zeros(self.model.dimension)
 
     @property
     def curvature(self) -> Curvature:
@@ -119,7 +114,7 @@ class Survey:
     @property
     def complete(self) -> bool:
         """Whether ``moments`` holds everything that a step can draw, not a sample."""
-        drawn = self.cut.rows if self.cut.recut else self.cut.steps_per_epoch
+        drawn = self.cut.steps_per_epoch if self.cut.fixed else self.cut.rows
         return len(self.sample) == drawn
 
     @property
@@ -149,58 +144,57 @@ class Survey:
         return self.sigma <= 1e-10 * float(self.minimum.spectrum[-1]) * size
 
     @property
-    def away(self) -> FloatArray:
-        """The start seen from the minimiser, in the directions of ``moments``."""
-        return np.asarray(self.basis.T @ (self.start - self.minimiser))
-
-    @property
     def start_square(self) -> float:
-        """‖x_0 - x*‖²."""
-        return float(np.sum((self.start - self.minimiser) ** 2))
+        """‖x_0 - x*‖² of the start, which is zero."""
+        return float(np.sum(self.minimiser**2))
 
     @cached_property
     def start_excess(self) -> float:
-        """f(x_0) - f*."""
-        points = self.model.spread(self.start, 1, 1)
-        return max(float(self.watch(points)[0, 0]), 1e-300)
+        """f(0) - f*."""
+        zero = np.zeros(self.model.dimension)
+        return max(float(self.excess(self.model.repeated(zero, 1, 1))[0, 0]), 1e-300)
 
     @cached_property
-    def watch(self) -> Watch:
-        """What turns points of runs into their excess loss."""
-        if self.quadratic and self.minimum.full:
-            scaled = np.sqrt(self.minimum.spectrum)[:, None] * self.minimum.vectors.T
-            return quadratic_watch(self.model, self.minimiser, scaled)
+    def _roots(self) -> FloatArray | None:
+        """R with RᵀR the Hessian of a quadratic, shape (k, d)."""
+        if not (self.quadratic and self.minimum.full):
+            return None
 
-        return objective_watch(self.model, self.minimum.value)
+        return np.asarray(np.sqrt(self.minimum.spectrum)[:, None] * self.minimum.vectors.T)
+
+    def excess(self, points: FloatArray) -> FloatArray:
+        """Excess f - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
+        if self._roots is None:
+            # At the minimiser the difference of two equal losses may round to less than zero.
+            return np.maximum(self.model.objectives(points) - self.minimum.value, 0.0)
+
+        turned = self._roots @ (points - self.minimiser[:, None])
+        return np.asarray(0.5 * np.einsum("skr,skr->sr", turned, turned))
 
 
-def survey(model: LinearModel, cut: Batching, *, seconds: float = math.inf) -> Survey:
+def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
     """Find the minimiser, the curvature of the whole and of the batches, and second moments.
 
     The search for the minimiser of wide data ends after about ``seconds`` of counted work.
     """
+    model, cut = setup.model, setup.cut
     minimum = minimum_of(model, seconds=seconds)
     sizes = row_sizes(model)
-    shown = min(cut.steps_per_epoch, _SHOWN_BATCHES)
-
-    if cut.recut:
-        bounds = _any_batch(model, cut, sizes)
-        local = np.stack([_local(model, minimum, cut.batch(b)) for b in range(shown)])
+    shown = range(cut.steps_per_epoch if cut.fixed else min(cut.steps_per_epoch, _SHOWN_BATCHES))
+    if cut.fixed and model.quadratic:
+        local = model.batch_curvatures
     else:
-        bounds = model.batch_curvatures
-        local = bounds
-        if not model.quadratic:
-            every = range(cut.steps_per_epoch)
-            local = np.stack([_local(model, minimum, cut.batch(b)) for b in every])
+        local = np.stack([_local(model, minimum, cut.batch(b)) for b in shown])
 
-    gradients = [model.row_gradient(cut.batch(b), minimum.point) for b in range(len(local))]
-    basis = _basis(model, minimum, sizes)
-    if cut.recut:
-        moments, sample, sure, basis = _row_moments(model, cut, minimum, basis, sizes)
+    bounds = model.batch_curvatures if cut.fixed else _any_batch(model, cut, sizes)
+    gradients = np.stack([model.row_gradient(cut.batch(b), minimum.point) for b in shown])
+    values, basis = _directions(model, minimum, sizes)
+    if cut.fixed:
+        moments, sample, sure = _batch_moments(model, cut, minimum, values, basis, local[:, 1])
     else:
-        moments, sample, sure, basis = _batch_moments(model, cut, minimum, basis, local[:, 1])
+        moments, sample, sure = _row_moments(model, cut, minimum, values, basis, sizes)
 
-    norms = np.linalg.norm(np.stack(gradients), axis=1)
+    norms = np.linalg.norm(gradients, axis=1)
     return Survey(model, cut, minimum, local, bounds, norms, moments, sample, sure, basis)
 
 
@@ -213,133 +207,110 @@ def row_sizes(model: LinearModel) -> FloatArray:
 
 
 def _any_batch(model: LinearModel, cut: Batching, sizes: FloatArray) -> FloatArray:
-    """Bounds of every batch that can be cut: λ_max of a mean is at most the mean of the ‖x_r‖²."""
-    least = int(cut.sizes.min())
-    heaviest = np.sort(sizes)[-least:]
+    """Bounds of every batch that can be drawn: λ_max of a mean is at most the mean of ‖x_r‖²."""
+    heaviest = np.sort(sizes)[-int(cut.sizes.min()) :]
     # Drawn with replacement, one row may fill a batch.
-    top = heaviest[-1] if not cut.sampling.traits.by_epoch else heaviest.mean()
-
+    top = heaviest[-1] if cut.replaced else heaviest.mean()
     return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
 def _local(model: LinearModel, minimum: Minimum, rows: Indices) -> FloatArray:
     """Extreme eigenvalues of the Hessian of the mean of some rows, at the minimiser."""
-    if model.outputs > 1:
-        # Where the roots are wide, their inner products are those of the rows times small ones.
-        if len(rows) * model.outputs < model.dimension:
-            top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
-            return np.array([0.0, top / len(rows)]) + model.l2
+    if len(rows) * model.outputs < model.dimension:
+        top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
+        return np.array([0.0, top / len(rows)]) + model.l2
 
-        B = model.row_roots(rows, minimum.point)
-        flat = np.moveaxis(B, 2, 1).reshape(-1, B.shape[1])
-        low, high = extreme_eigenvalues(flat, np.full(len(flat), 1.0 / len(rows)))
-
-        return np.array([low, high]) + model.l2
-
-    block = model.X[rows]
-    bend = model.bend(rows, minimum.point) / len(rows)
-    return np.array(extreme_eigenvalues(block, bend)) + model.l2
+    return np.asarray(np.linalg.eigvalsh(_mean_hessian(model, minimum, rows))[[0, -1]] + model.l2)
 
 
-def _basis(model: LinearModel, minimum: Minimum, sizes: FloatArray) -> FloatArray:
-    """All curved directions, or those of the largest curvature, the least, and the heavy rows."""
+def _mean_hessian(
+    model: LinearModel, minimum: Minimum, rows: Indices, basis: FloatArray | None = None
+) -> FloatArray:
+    """Hessian of the mean loss of some rows, without the regulariser."""
+    roots = model.row_roots(rows, minimum.point, basis)
+    flat = np.moveaxis(roots, 2, 1).reshape(-1, roots.shape[1])
+    return np.asarray(flat.T @ flat / len(rows))
+
+
+def _directions(
+    model: LinearModel, minimum: Minimum, sizes: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues of the Hessian, and the directions that are followed, in which it is diagonal.
+
+    All that are curved, or those of the largest curvature, the least, and the heaviest rows.
+    """
     vectors = minimum.vectors
     if minimum.full and vectors.shape[1] <= MOMENT_DIRECTIONS:
-        return vectors
-
-    parts = [vectors[:, -_TOP:]]
-    if minimum.full:
-        parts.append(vectors[:, :_LOW])
+        return minimum.spectrum, vectors
 
     heavy = np.argsort(sizes)[::-1][:_HEAVY_DIRECTIONS]
-    roots = model.row_roots(heavy, minimum.point)
-    parts.append(np.moveaxis(roots, 0, 1).reshape(model.dimension, -1)[:, :_HEAVY_DIRECTIONS])
+    roots = np.moveaxis(model.row_roots(heavy, minimum.point), 0, 1)
+    parts = [vectors[:, -_TOP:], vectors[:, : _LOW if minimum.full else 0]]
+    parts.append(roots.reshape(model.dimension, -1)[:, :_HEAVY_DIRECTIONS])
     together = np.concatenate(parts, axis=1)
     scale = np.linalg.norm(together, axis=0)
     Q, R = np.linalg.qr(together / np.where(scale > 0.0, scale, 1.0))
+    basis = Q[:, np.abs(np.diag(R)) > _NEW]
 
-    return np.asarray(Q[:, np.abs(np.diag(R)) > _NEW])
+    product = model.hessian_at(minimum.point)
+    inner = basis.T @ np.stack([product(column) for column in basis.T], axis=1)
+    values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
+    return values, np.asarray(basis @ turn)
 
 
-_Moments = tuple[SecondMoments, Indices, int, FloatArray]
+_Moments = tuple[SecondMoments, Indices, int]
 
 
 def _row_moments(
-    model: LinearModel, cut: Batching, minimum: Minimum, basis: FloatArray, sizes: FloatArray
-) -> _Moments:
+    model: LinearModel, cut: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
+    sizes: FloatArray,
+) -> _Moments:  # fmt: skip
     """Moments of batches that are fresh draws of rows, from single rows."""
-    k = basis.shape[1]
-    room = int(max(_ROW_NUMBERS / (k * k * model.outputs**2), _LEAST_SAMPLE))
-    sample, weights, sure = _sample(cut.rows, room, sizes)
+    k = len(values)
+    most = int(max(_ROW_NUMBERS / (k * k * model.outputs**2), _LEAST_SAMPLE))
+    sample, weights, sure = _sample(cut.rows, most, sizes)
     weights = weights / weights.sum()
-    values, basis = _directions(model, minimum, basis)
     roots = model.row_roots(sample, minimum.point, basis)
     z = model.row_gradients(sample, minimum.point, basis)
     z -= weights @ z
     # A batch varies as a row does, less by this factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
     factor = cut.variance_factor
-    spread = RowDeviations(np.swapaxes(roots, 1, 2), weights, factor)
-    moments = SecondMoments(values, spread, gradients=np.sqrt(factor) * z, basis=basis)
-
-    return moments, sample, sure, basis
+    deviations = RowDeviations(np.swapaxes(roots, 1, 2), weights, factor)
+    moments = SecondMoments(values, deviations, gradients=np.sqrt(factor) * z, basis=basis)
+    return moments, sample, sure
 
 
 def _batch_moments(
-    model: LinearModel, cut: Batching, minimum: Minimum, basis: FloatArray, heaviness: FloatArray
-) -> _Moments:
-    """Moments of the batches of a fixed cut."""
-    k = basis.shape[1]
-    room = int(max(_BATCH_NUMBERS / k**3, _LEAST_SAMPLE))
-    sample, weights, sure = _sample(cut.steps_per_epoch, room, heaviness)
-    values, basis = _directions(model, minimum, basis)
-    H = np.empty((len(sample), k, k))
-    z = np.empty((len(sample), k))
-
-    for i, b in enumerate(sample):
-        rows = cut.batch(int(b))
-        roots = model.row_roots(rows, minimum.point, basis)
-        flat = np.moveaxis(roots, 2, 1).reshape(-1, k)
-        H[i] = flat.T @ flat / len(rows)
-        z[i] = basis.T @ model.row_gradient(rows, minimum.point)
-
-    H[:, np.arange(k), np.arange(k)] += model.l2 - values
-    H = 0.5 * (H + np.swapaxes(H, 1, 2))
-    return SecondMoments(values, H, weights, z, basis), sample, sure, basis
+    model: LinearModel, cut: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
+    heaviness: FloatArray,
+) -> _Moments:  # fmt: skip
+    """Moments of batches that stay the same."""
+    most = int(max(_BATCH_NUMBERS / len(values) ** 3, _LEAST_SAMPLE))
+    sample, weights, sure = _sample(cut.steps_per_epoch, most, heaviness)
+    batches = [cut.batch(int(b)) for b in sample]
+    H = np.stack([_mean_hessian(model, minimum, rows, basis) for rows in batches])
+    H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
+    z = np.stack([basis.T @ model.row_gradient(rows, minimum.point) for rows in batches])
+    return SecondMoments(values, H, weights, z, basis), sample, sure
 
 
-def _directions(
-    model: LinearModel, minimum: Minimum, basis: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues of the whole Hessian within the basis, and the basis turned to diagonalise it."""
-    if minimum.full and basis.shape[1] == len(minimum.spectrum):
-        return minimum.spectrum, basis
-
-    product = model.hessian_at(minimum.point)
-    products = [product(basis[:, j]) for j in range(basis.shape[1])]
-    inner = basis.T @ np.stack(products, axis=1)
-    values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
-
-    return values, basis @ turn
-
-
-def _sample(count: int, room: int, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
+def _sample(count: int, most: int, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
     """Everything where it fits; otherwise the heaviest, and a random draw of the others.
 
     Heavy ones are drawn more often, and weigh less: what one adds to a second moment goes with
     the square of its curvature.
     """
-    if count <= room:
+    if count <= most:
         return np.arange(count), np.full(count, 1.0 / count), count
 
-    sure = max(1, room // _HEAVY_SHARE)
+    sure = max(1, most // _HEAVY_SHARE)
     order = np.argsort(heaviness)[::-1]
     rest = order[sure:]
-    k = room - sure
+    k = most - sure
     squares = heaviness[rest] ** 2
     chance = 0.5 / len(rest) + 0.5 * squares / max(float(squares.sum()), 1e-300)
     chance = chance / chance.sum()
     drawn = np.random.default_rng(0).choice(len(rest), k, p=chance)
     weights = np.concatenate([np.full(sure, 1.0), 1.0 / (k * chance[drawn])]) / count
     picked: npt.NDArray[np.intp] = np.concatenate([order[:sure], rest[drawn]]).astype(np.intp)
-
     return picked, weights, sure

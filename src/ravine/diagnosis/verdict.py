@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ravine.diagnosis.estimate import Estimate
-from ravine.diagnosis.prediction import Outcome, Prediction
+from ravine.diagnosis.floors import Estimate
+from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.recipe import Recipe, parameters
 from ravine.diagnosis.remedies import named_rows
 
@@ -33,6 +33,9 @@ _FORGOTTEN = 1e-3
 """Share of the start below which what remains is noise."""
 _NOTES = 3
 """Notes below the table at most."""
+_SMALLEST = 1e-5
+_LARGEST = 1e4
+"""Shares beyond which only the side is given."""
 
 
 def what_to_do(result: Diagnosis) -> str:
@@ -42,7 +45,7 @@ def what_to_do(result: Diagnosis) -> str:
         works = next((r.action for r in result.remedies if r.works), "larger batches or more l2")
         return f"No setting that was tried converges on these batches: try {works}."
 
-    left = f"{share_words(result, best)} of the excess loss remains"
+    left = f"{left_words(result, best.excess_after)} of the excess loss remains"
     words = _over(best.candidate.recipe, result.epochs)
     subject = result.subject
 
@@ -71,45 +74,41 @@ def what_is_wrong(result: Diagnosis) -> str:
             f"{growth(subject.spectral_radius)}: lr times the largest curvature is {product:.3g}."
         )
 
-    if subject.outcome is Outcome.DIVERGES:
-        return f"{text} diverges{near}{_growing(subject.almost_sure.value)}. {_cause(result)}"
-    if subject.outcome is Outcome.ERRATIC:
-        grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
-        return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
-    if subject.outcome is Outcome.UNDECIDED:
-        low = digits(math.sqrt(subject.mean_square.low))
-        high = digits(math.sqrt(subject.mean_square.high))
-        return (
-            f"{text} is at the edge of stability (rate between {low} and {high} per step). "
-            f"{_cause(result)}"
-        )
-    if subject.outcome is Outcome.STALLS:
-        return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
+    match subject.outcome:
+        case Outcome.DIVERGES:
+            sure = subject.almost_sure.value
+            grows = f": almost every run grows by {growth(sure)}" if sure > 1.0 else ""
+            return f"{text} diverges{near}{grows}. {_cause(result)}"
+        case Outcome.ERRATIC:
+            grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
+            return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
+        case Outcome.UNDECIDED:
+            low, high = (
+                digits(math.sqrt(g)) for g in (subject.mean_square.low, subject.mean_square.high)
+            )
+            edge = f"at the edge of stability (rate between {low} and {high} per step)"
+            return f"{text} is {edge}. {_cause(result)}"
+        case Outcome.STALLS:
+            return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
 
     return f"{text} converges{near}: {_settles(result)}."
 
 
 def what_is_certain(result: Diagnosis) -> str:
     """The third line: what is guaranteed, and for which order of the batches."""
-    by_key = {p.candidate.key: p for p in result.predictions}
-    proven = by_key.get("certified")
-    if proven is not None and proven is result.recommendation:
-        return "Certain: this setting converges in every order of the batches (certificate)."
-    if proven is not None:
-        return (
-            f"Certain in every order of the batches: {parameters(proven.candidate.method)} "
-            f"({pace(proven.rate)})."
-        )
+    for p in result.predictions:
+        setting = parameters(p.candidate.method)
+        if p.candidate.key == "certified" and p is result.recommendation:
+            return "Certain: this setting converges in every order of the batches (certificate)."
+        if p.candidate.key == "certified":
+            return f"Certain in every order of the batches: {setting} ({pace(p.rate)})."
+        if p.candidate.key == "iid":
+            size = result.survey.cut.batch_size
+            return f"Certain in mean square for independent batches of {size} rows: {setting}."
+        if p.candidate.key == "safe" and result.survey.cut.fixed:
+            return f"Certain to stay bounded in every order of the batches: {setting}."
 
-    if "iid" in by_key:
-        safe = parameters(by_key["iid"].candidate.method)
-        size = result.survey.cut.batch_size
-        return f"Certain in mean square for independent batches of {size} rows: {safe}."
-    if "safe" in by_key:
-        safe = parameters(by_key["safe"].candidate.method)
-        return f"Certain to stay bounded in every order of the batches: {safe}."
-
-    return f"Nothing is certain: the {result.survey.model.loss.name} loss has unbounded curvature."
+    return f"Nothing is certain: the {result.setup.loss} loss has unbounded curvature."
 
 
 def notes(result: Diagnosis) -> tuple[str, ...]:
@@ -118,58 +117,41 @@ def notes(result: Diagnosis) -> tuple[str, ...]:
     return tuple(line for line in lines if line)[:_NOTES]
 
 
-def share_of_start(result: Diagnosis, square: float) -> float:
-    """Root-mean-square distance from x* as a share of the start's."""
-    far = math.sqrt(result.survey.start_square)
-    return math.sqrt(square) / far if far > 0.0 else math.inf
-
-
-def loss_share(result: Diagnosis, excess: float) -> float:
-    """Excess loss f - f* as a share of the start's."""
-    return excess / result.survey.start_excess
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with two or three digits."""
+def percent(share: float, *, short: bool = False) -> str:
+    """A share as a percentage with three digits; in few characters where ``short``."""
     if not math.isfinite(share):
         return "diverged"
-    if share > 10.0:
-        return f"{share:.2g} x"
-    if share < 0.995:
-        return f"{100.0 * share:.2g} %"
+    if 0.0 < share < _SMALLEST:
+        return f"{'<' if short else 'less than'} {100.0 * _SMALLEST:g} %"
+    if share > _LARGEST:
+        return f"{'>' if short else 'more than'} {100.0 * _LARGEST:,.0f} %"
 
-    return f"{100.0 * share:.0f} %"
+    return f"{100.0 * share:.3g} %" if share < 9.995 else f"{100.0 * share:,.0f} %"
 
 
 def times(ratio: float) -> str:
-    """A ratio with two digits, without an exponent below a million."""
+    """A ratio with two digits, without an exponent."""
     if ratio >= 1e6:
-        return f"{ratio:.1e}"
-    if ratio < 10.0:
-        return f"{ratio:.2g}"
+        return "more than a million"
 
-    return f"{float(f'{ratio:.2g}'):,.0f}"
+    return f"{ratio:.2g}" if ratio < 10.0 else f"{float(f'{ratio:.2g}'):,.0f}"
 
 
-def left_words(result: Diagnosis, excess: Estimate) -> str:
+def left_words(result: Diagnosis, excess: Estimate | None) -> str:
     """An excess loss as a share of the start's: one number where the runs know it, or two."""
+    if excess is None:
+        return percent(math.inf)
+
     gap = result.survey.minimum.gap
-    if loss_share(result, excess.value) < gap:
+    low, high = percent(result.share(excess.low)), percent(result.share(excess.high))
+    if result.share(excess.value) < gap:
         return f"less than {percent(gap)}"
+    if high.startswith("less"):
+        return high
     if excess.high - excess.low <= _ONE_NUMBER * excess.value:
-        return percent(loss_share(result, excess.value))
+        return percent(result.share(excess.value))
 
-    low = percent(loss_share(result, excess.low))
-    high = percent(loss_share(result, excess.high))
-    return f"{low} to {high}"
-
-
-def share_words(result: Diagnosis, prediction: Prediction) -> str:
-    """What remains of the excess loss after the run."""
-    if prediction.excess_after is None:
-        return percent(loss_share(result, prediction.loss))
-
-    return left_words(result, prediction.excess_after)
+    return f"at most {high}" if result.share(excess.low) < _SMALLEST else f"{low} to {high}"
 
 
 def pace(rate: float) -> str:
@@ -234,21 +216,17 @@ def _scale_first(result: Diagnosis) -> str:
     )
 
 
-def _growing(rate: float) -> str:
-    return f": almost every run grows by {growth(rate)}" if rate > 1.0 else ""
-
-
 def _useless(result: Diagnosis) -> str:
     """What makes a bounded method useless: its noise floor, or where its runs ended."""
     subject = result.subject
     floor = subject.floor_excess
     if floor is not None and floor.value >= result.survey.start_excess:
-        share = percent(loss_share(result, floor.value))
+        share = percent(result.share(floor.value))
         return f"its noise floor is {share} of the excess loss at the start"
     if subject.excess_after is None:
         return f"a run diverged within {result.epochs} epochs"
 
-    share = share_words(result, subject)
+    share = left_words(result, subject.excess_after)
     return f"after {result.epochs} epochs, {share} of the excess loss remains"
 
 
@@ -262,9 +240,9 @@ def _settles(result: Diagnosis) -> str:
     if after is None:
         return pace(subject.rate)
 
-    share = share_words(result, subject)
+    share = left_words(result, subject.excess_after)
     floor = subject.floor_excess
-    settled = subject.rate ** (2.0 * result.steps) < _FORGOTTEN * loss_share(result, after.value)
+    settled = subject.rate ** (2.0 * result.steps) < _FORGOTTEN * result.share(after.value)
     if floor is not None:
         settled = after.value < _AT_FLOOR * floor.value
 
@@ -276,7 +254,7 @@ def _settles(result: Diagnosis) -> str:
 
     below = ""
     if floor is not None:
-        below = f" (its noise floor is {percent(loss_share(result, floor.value))})"
+        below = f" (its noise floor is {percent(result.share(floor.value))})"
 
     return f"after {result.epochs} epochs, {share} of the excess loss remains{below}"
 

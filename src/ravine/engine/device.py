@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, known_name
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
@@ -45,9 +45,7 @@ def choose_device(device: str, spec: Spec) -> str:
     "cuda" is an error where there is no GPU to use, or where its kernels cannot do all that
     ``spec`` asks for; "auto" takes the GPU where both are there.
     """
-    if device not in DEVICES:
-        rule = f"one of {', '.join(DEVICES)}"
-        raise Refusal("device", rule, repr(device), "pick one of these names")
+    known_name("device", device, DEVICES)
     if device == "cpu":
         return "cpu"
 

@@ -41,9 +41,7 @@ from ravine.engine.schedule import Schedule, momenta
 from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
-from ravine.problems.problem import Problem
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
 from ravine.values import Value
 

@@ -17,6 +17,7 @@ from ravine.arguments import (
     WrongType,
     in_words,
     kind_in_words,
+    known_name,
     one_number,
     real,
     refuse_too_large,
@@ -28,7 +29,7 @@ from ravine.engine.kernels.table import Kernel, kernel_for
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
 from ravine.engine.schedule import Schedule, Tail, momenta
-from ravine.problems.problem import Problem
+from ravine.problems import Problem
 from ravine.sampling import Sampling
 
 NOISES = ("independent", "shared")
@@ -138,11 +139,11 @@ def checked_spec(
         restart=parse_restart(restart),
         schedule=_schedule(schedule),
         sigma2=_variance(problem, sigma2, total_variance),
-        noise=_one_of("noise", noise, NOISES),
+        noise=known_name("noise", noise, NOISES),
         measures=_measures(measure),
         seed=key_of_seed(seed),
         start=_start(problem, start),
-        dtype=_one_of("dtype", dtype, DTYPES),
+        dtype=known_name("dtype", dtype, DTYPES),
     )
 
     _check_plane(spec)
@@ -209,17 +210,9 @@ def _measures(measure: Sequence[str]) -> tuple[str, ...]:
         raise WrongType("measure", "a list of names", kind_in_words(measure), remedy) from None
 
     for name in names:
-        _one_of("measure", name, MEASURES)
+        known_name("measure", name, MEASURES)
 
     return names
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        rule = f"one of {', '.join(allowed)}"
-        raise Refusal(name, rule, in_words(value), "pick one of these names")
-
-    return value
 
 
 def _variance(problem: Any, sigma2: float | None, total_variance: float | None) -> float:

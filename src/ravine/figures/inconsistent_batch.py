@@ -10,7 +10,7 @@ import numpy as np
 from ravine.figures.entry import FigureEntry
 from ravine.figures.style import BLUE, GREY, RED, finish, panels, styled
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample
+from ravine.problems import counterexample
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment

@@ -20,8 +20,7 @@ from ravine.figures.style import (
     styled,
 )
 from ravine.methods import Method, nesterov
-from ravine.problems.logistic import multinomial_logistic
-from ravine.problems.problem import Problem
+from ravine.problems import Problem, multinomial_logistic
 from ravine.theory.ladder.rates import spectral_radius
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from ravine.figures.entry import FigureEntry
 from ravine.figures.noise_plane import stationary_moments
 from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, finish, panels, styled
 from ravine.methods import Method, nesterov, sgd
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import Quadratic, worst_case_quadratic
 from ravine.theory.blocks import moment_block
 from ravine.theory.noise.moments import stationary_variance
 
@@ -219,7 +218,7 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
 
     for axis in axes[0]:
         axis.minorticks_off()
-        axis.legend(columnspacing=0.8, ncols=2 if axis is left else 1)
+        axis.legend(fontsize=7, columnspacing=0.8, ncols=2 if axis is left else 1)
     return finish(figure, axes)
 
 

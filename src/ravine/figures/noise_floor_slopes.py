@@ -11,7 +11,7 @@ from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
 from ravine.figures.style import METHODS, RED, finish, panels, styled
 from ravine.methods import Method, gradient_descent, nesterov, sgd
-from ravine.problems.quadratic import Quadratic
+from ravine.problems import Quadratic
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,

@@ -26,9 +26,7 @@ from ravine.figures.style import (
     styled,
 )
 from ravine.methods import Method
-from ravine.problems.least_squares import least_squares
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import Quadratic, least_squares, worst_case_quadratic
 from ravine.theory.blocks import block, moment_block, moment_gain
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (

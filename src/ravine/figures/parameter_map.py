@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine import __version__
-from ravine.arguments import FloatArray, Refusal, one_number, refuse_too_large, whole
+from ravine.arguments import FloatArray, Refusal, known_name, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
 from ravine.figures.style import ORANGE, cell_centres, draw_map, finish, panels, styled
@@ -127,10 +127,7 @@ def map_plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
 @styled
 def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
     """Draw a :func:`parameter_map`: the nested regions, or one of ``QUANTITIES`` in colour."""
-    if quantity not in QUANTITIES:
-        rule = f"one of {', '.join(QUANTITIES)}"
-        raise Refusal("quantity", rule, repr(quantity), "pick one of these names")
-
+    known_name("quantity", quantity, QUANTITIES)
     figure, axes = panels(1, 1, height=6.2)
     axis = axes[0, 0]
     Q = data.attrs["Q"]

@@ -113,7 +113,7 @@ def ladder_plane(
     steps: FloatArray,
     momenta: FloatArray,
     *,
-    gamma: float | None = None,
+    gamma: float | FloatArray | None = None,
     batches: Batches = SINGLE_TERMS,
     log: bool = False,
     quick: bool = False,
@@ -128,7 +128,8 @@ def ladder_plane(
     steps, momenta
         Ascending alpha L and beta. Rates have the shape (momenta, steps).
     gamma
-        Look-ahead; Nesterov's unless given.
+        Look-ahead, one number or, unless ``quick``, an array of the rates' shape; Nesterov's unless
+        given.
     batches
         Curvature of single terms, and size of the batches.
     log

@@ -9,8 +9,7 @@ import numpy as np
 from ravine.figures.entry import FigureEntry
 from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, finish, panels, styled
 from ravine.methods import nesterov
-from ravine.problems.counterexample import counterexample, turning_quadratics
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum, counterexample, turning_quadratics
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:

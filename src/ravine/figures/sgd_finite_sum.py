@@ -10,7 +10,7 @@ import numpy as np
 from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
 from ravine.figures.style import BLUE, GREEN, RED, SKY, finish, panels, styled
 from ravine.methods import sgd
-from ravine.problems.least_squares import partitioned_least_squares
+from ravine.problems import partitioned_least_squares
 from ravine.sampling import Sampling
 from ravine.theory.bounds import best_sgd_finite_sum
 from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
@@ -79,7 +79,7 @@ def sgd_finite_sum(
         )  # fmt: skip
 
         promise = best_sgd_finite_sum(problem.curvature)
-        bound = promise.envelope(steps=steps, distance=DISTANCE, sigma=problem.gradient_spread)
+        bound = promise.envelope(steps=steps, distance=DISTANCE, sigma=problem.mean_gradient_norm)
         law = stationary_covariance(problem.batch_hessians(), problem.batch_gradients(), method)
         rows.append(
             xr.Dataset(

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, known_name
 from ravine.curvature import Curvature
-from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
+from ravine.figures.plane import Plane, draw_plane, ladder_plane
 from ravine.figures.style import draw_map, finish, panels, styled
-from ravine.methods import Method
-from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,8 +29,8 @@ _DECADES = 1e12
 """Largest value that a logarithmic scale shows, over the least: runs that diverge go beyond."""
 
 
-def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
-    """One measure of a sweep, and the rungs of the ladder for its curvature on a finer grid.
+def shown_measure(data: xr.Dataset, measure: str | None = None) -> xr.DataArray:
+    """The measure of a sweep that is drawn, by name or the first one, over ascending axes.
 
     Parameters
     ----------
@@ -41,106 +39,71 @@ def sweep_map(data: xr.Dataset, measure: str | None = None) -> xr.Dataset:
     measure
         A variable of it; the first one unless given.
 
-    Returns
-    -------
-    xarray.Dataset
-        ``measured`` over (``alpha_L``, ``beta``), with missing pixels as NaN, and each rung over
-        (``alpha_L_fine``, ``beta_fine``): over the plane of the sweep where it has a look-ahead of
-        its own, else evenly between the ends of the axes. Axes are in ascending order.
-
     Examples
     --------
     >>> from ravine.engine.sweep import sweep
     >>> from ravine.problems import worst_case_quadratic
-    >>> swept = sweep(worst_case_quadratic(8, 5), [0.1, 0.2], [0.0, 0.5], steps=50, threads=1)
-    >>> dict(sweep_map(swept, "rate")["measured"].sizes)
-    {'alpha_L': 2, 'beta': 2}
+    >>> swept = sweep(worst_case_quadratic(8, 5), [0.2, 0.1], [0.0, 0.5], steps=50, threads=1)
+    >>> shown_measure(swept, "rate")["alpha"].values.tolist()
+    [0.1, 0.2]
     """
-    import xarray as xr
-
     if "pair" in data.sizes or min(data.sizes.values()) < 2:
         sizes = " x ".join(str(n) for n in data.sizes.values())
         rule = "a plane of at least 2 x 2 pixels"
         raise Refusal("the sweep", rule, sizes, "sweep over two axes")
 
-    name = str(next(iter(data.data_vars))) if measure is None else measure
-    if name not in data.data_vars:
-        rule = f"one of {', '.join(str(n) for n in data.data_vars)}"
-        raise Refusal("measure", rule, name, "or sweep with that measure")
+    names = [str(name) for name in data.data_vars]
+    chosen = names[0] if measure is None else known_name("measure", measure, names)
+    return data[chosen].sortby(["alpha", "beta"])
 
+
+def sweep_plane(data: xr.Dataset) -> Plane:
+    """The rungs of the ladder for the curvature of a sweep, evenly between the ends of its axes.
+
+    A sweep with a look-ahead of its own knows that at its own pixels only: some of these are used.
+    """
+    curvature = Curvature(data.attrs["mu"], data.attrs["L"])
     plane = data.sortby(["alpha", "beta"])
-    curvature = Curvature(plane.attrs["mu"], plane.attrs["L"])
-    alphas, betas, gammas = _fine_grid(plane)
-    method = Method(alphas[:, None], betas[None, :], gammas)
-    values = {rung.key: rung.rate(curvature, method).upper for rung in RUNGS}
-    smoothness = float(curvature.L)
-    measured = plane[name]
-
-    return xr.Dataset(
-        {
-            "measured": (("alpha_L", "beta"), measured.values.astype(np.float64), measured.attrs),
-            **{key: (("alpha_L_fine", "beta_fine"), value) for key, value in values.items()},
-        },
-        coords={
-            "alpha_L": plane["alpha"].values * smoothness,
-            "beta": plane["beta"].values,
-            "alpha_L_fine": alphas * smoothness,
-            "beta_fine": betas,
-        },
-        attrs={
-            "measure": name,
-            "problem": plane.attrs["problem"],
-            "Q": float(curvature.Q),
-            "steps": plane.attrs["steps"],
-        },
-    )
-
-
-def _fine_grid(plane: xr.Dataset) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Where the rungs are computed: step sizes, momenta, and look-aheads if they are given."""
-    alphas = plane["alpha"].values
-    betas = plane["beta"].values
+    steps = plane["alpha"].values * data.attrs["L"]
+    momenta = plane["beta"].values
     if "gamma" not in plane.coords:
-        fine_alphas = np.linspace(alphas[0], alphas[-1], _FINE)
-        fine_betas = np.linspace(betas[0], betas[-1], _FINE)
-        return fine_alphas, fine_betas, None
+        ends = (np.linspace(axis[0], axis[-1], _FINE) for axis in (steps, momenta))
+        return ladder_plane(curvature, *ends)
 
     i, j = (
         np.unique(np.linspace(0, len(axis) - 1, _FINE).round().astype(int))
-        for axis in (alphas, betas)
+        for axis in (steps, momenta)
     )
-    return alphas[i], betas[j], plane["gamma"].values[np.ix_(i, j)]
+    gamma = plane["gamma"].values[np.ix_(i, j)].T
+    return ladder_plane(curvature, steps[i], momenta[j], gamma=gamma)
 
 
 @styled
-def draw_sweep_map(data: xr.Dataset) -> Figure:
-    """Draw a :func:`sweep_map`."""
+def draw_sweep_map(data: xr.Dataset, measure: str | None = None) -> Figure:
+    """Draw one measure of a sweep, as in :func:`shown_measure`, with the ladder on top."""
     from matplotlib.colors import ListedColormap, Normalize
 
+    shown = shown_measure(data, measure)
+    steps = shown["alpha"] * data.attrs["L"]
     figure, axes = panels(1, 1, height=6.2)
     axis = axes[0, 0]
-    measure = data.attrs["measure"]
-    shown = data["measured"]
-    if measure == "outcome":
+    if shown.name == "outcome":
         # Each whole number in the middle of its colour.
-        mesh = draw_map(axis, data["alpha_L"], data["beta"], shown, Normalize(-0.5, 3.5))
+        mesh = draw_map(axis, steps, shown["beta"], shown, Normalize(-0.5, 3.5))
         mesh.set_cmap(ListedColormap(_OUTCOMES))
         for colour, words in zip(_OUTCOMES, shown.attrs["flag_meanings"].split(), strict=True):
             look = {"facecolor": colour, "edgecolor": "black", "linewidth": 0.5}
             axis.fill([], [], label=words.replace("_", " "), **look)
     else:
-        if measure == "diverged_at":
+        if shown.name == "diverged_at":
             shown = shown.where(shown > 0)
-        norm = _scale(measure, shown.values)
-        mesh = draw_map(axis, data["alpha_L"], data["beta"], shown, norm)
+        norm = _scale(str(shown.name), shown.values)
+        mesh = draw_map(axis, steps, shown["beta"], shown, norm)
         figure.colorbar(mesh, ax=axis, label=shown.attrs["long_name"])
 
-    regions = rung_regions({rung.key: data[rung.key].values.T for rung in RUNGS})
-    marks = standard_marks(Curvature(1.0, data.attrs["Q"]))
-    ends = data["alpha_L_fine"].values, data["beta_fine"].values
-    draw_plane(axis, Plane(*ends, regions, marks), filled=False)
-    steps = data.attrs["steps"]
-    axis.set_title(f"{data.attrs['problem']}, Q = {data.attrs['Q']:g}, {steps} steps")
+    draw_plane(axis, sweep_plane(data), filled=False)
+    Q = data.attrs["L"] / data.attrs["mu"]
+    axis.set_title(f"{data.attrs['problem']}, Q = {Q:g}, {data.attrs['steps']} steps")
     return finish(figure, axes, 2)
 
 

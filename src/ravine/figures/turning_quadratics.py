@@ -12,7 +12,7 @@ from ravine.curvature import Curvature
 from ravine.figures.entry import FigureEntry
 from ravine.figures.style import BLACK, BLUE, CONTOUR, GREEN, ORANGE, RED, finish, panels, styled
 from ravine.methods import nesterov
-from ravine.problems.counterexample import turning_quadratics
+from ravine.problems import turning_quadratics
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.ladder.commuting import commuting_rate

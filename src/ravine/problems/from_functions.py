@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, WrongType, kind_in_words, overflow_allowed, whole
 from ravine.curvature import Curvature
-from ravine.problems.newton import newton
 from ravine.problems.problem import Problem, vector
+from ravine.problems.spectrum import newton
 
 Gradient = Callable[[FloatArray], Any]
 Indexed = Callable[[int, FloatArray], Any]
@@ -23,36 +23,12 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 class FunctionSum(Problem):
     """A mean of functions that are known by their gradients; made by ``from_functions``."""
 
-    def __init__(
-        self,
-        gradient: Indexed,
-        *,
-        dimension: int,
-        terms: int,
-        curvature: Curvature,
-        objective: Indexed | None,
-        minimiser: FloatArray | None,
-        start: FloatArray | None,
-        name: str,
-    ) -> None:
-        super().__init__(name, {"dimension": dimension, "terms": terms}, dimension, terms)
-        self._gradient_of = gradient
-        self._objective_of = objective
-        self._curvature = curvature
-        self._given_minimiser = minimiser
-        self._start = start
-
-    @property
-    def curvature(self) -> Curvature:
-        """The bounds that were given for every term."""
-        return self._curvature
+    _gradient_of: Indexed
+    _objective_of: Indexed | None = None
 
     @cached_property
     def minimiser(self) -> FloatArray:
         """x* as given, or found from the start by Newton's method on the gradient."""
-        if self._given_minimiser is not None:
-            return self._given_minimiser
-
         place = newton(self.start, self.gradient, self._solve)
         left = float(np.linalg.norm(self.gradient(place)))
         scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(place)))
@@ -157,72 +133,50 @@ def from_functions(
     if (gradient is None) == (gradients is None):
         shown = "both" if gradient is not None else "neither"
         raise Refusal("gradient or gradients", "given, one of them", shown, "pass exactly one")
+    if np.ndim(curvature.Q) != 0:
+        raise Refusal("curvature", "one Curvature", "several", "pass Curvature(mu, L)")
 
-    single = gradients is None
-    slopes = gradient if single else gradients
-    n, slope = _indexed("gradient" if single else "gradients", slopes, terms, single)
+    label = "gradient" if gradients is None else "gradients"
+    n, slope = _indexed(label, gradient, gradients, terms)
     value = None
     if objective is not None or objectives is not None:
-        label = "objective" if single else "objectives"
-        chosen = objective if single else objectives
-        if chosen is None:
+        label = "objective" if gradients is None else "objectives"
+        if (objective is None) == (gradients is None):
             raise Refusal(label, "given in the form of the gradients", "none", f"pass {label}=")
-        m, value = _indexed(label, chosen, n if callable(chosen) else None, single)
-        if m != n:
-            raise Refusal(label, f"{n} functions", m, "one for each gradient")
 
-    if not isinstance(curvature, Curvature) or np.ndim(curvature.Q) != 0:
-        shown = type(curvature).__name__
-        raise WrongType("curvature", "one Curvature", shown, "pass Curvature(mu, L)")
+        _, value = _indexed(label, objective, objectives, n)
 
-    points = {}
-    for label, given in (("minimiser", minimiser), ("start", start)):
-        if given is not None:
-            points[label] = vector(label, given, remedy=f"give {d} coordinates")
-            if len(points[label]) != d:
-                shown = f"{len(points[label])} coordinates"
-                raise Refusal(label, f"a vector of {d}", shown, "match dimension")
-
-    problem = FunctionSum(
-        slope,
-        dimension=d,
-        terms=n,
-        curvature=curvature,
-        objective=value,
-        minimiser=points.get("minimiser"),
-        start=points.get("start"),
-        name=name,
-    )
+    problem = FunctionSum(name, {"dimension": d, "terms": n}, d, n)
+    problem._gradient_of = slope
+    problem._objective_of = value
+    problem._curvature = curvature
+    if minimiser is not None:
+        problem.minimiser = vector("minimiser", minimiser, d)
+    if start is not None:
+        problem._start = vector("start", start, d)
 
     problem.batch_gradient(0, problem.start)
     return problem
 
 
-def _indexed(name: str, given: Any, terms: int | None, single: bool) -> tuple[int, Indexed]:
+def _indexed(
+    name: str,
+    one: Gradient | None,
+    many: Sequence[Gradient] | Indexed | None,
+    terms: int | None,
+) -> tuple[int, Indexed]:
     """The number of functions and one function of (i, x) that stands for all of them."""
-    if single:
-        if not callable(given):
-            shown = type(given).__name__
-            raise WrongType(name, "a function of x", shown, "pass a function")
-        if terms is not None and whole("terms", terms, 1, remedy="leave it out") != 1:
-            remedy = "pass gradients= for a sum"
-            raise Refusal("terms", "left out for one function", terms, remedy)
-        return 1, lambda i, x: given(x)
-
-    if callable(given):
+    if callable(many):
         if terms is None:
             raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")
-        return whole("terms", terms, 1, remedy="give the number of terms"), given
+        return whole("terms", terms, 1, remedy="give the number of terms"), many
 
-    try:
-        functions = list(given)
-    except TypeError:
-        raise WrongType(name, "a list of functions", kind_in_words(given), "pass them") from None
-
+    functions = [one] if many is None else list(many)
     if not functions or not all(callable(f) for f in functions):
-        shown = f"{len(functions)} items"
-        raise WrongType(name, "a list of functions of x", shown, "pass functions")
-    if terms is not None and whole("terms", terms, 1, remedy="leave it out") != len(functions):
-        raise Refusal("terms", f"{len(functions)}", terms, "leave it out")
+        given = kind_in_words(one if many is None else many)
+        raise WrongType(name, "a function of x, or a list of them", given, "pass functions")
+    if terms not in (None, len(functions)):
+        rule = f"{terms} functions of x" if name.startswith("objective") else "one for each term"
+        raise Refusal(name, rule, len(functions), "leave terms out, or add functions")
 
-    return len(functions), lambda i, x: functions[i](x)
+    return len(functions), lambda i, x: functions[i](x)  # type: ignore[misc]

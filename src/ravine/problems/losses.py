@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +13,17 @@ from ravine.arguments import FloatArray, Refusal, WrongType
 SQUARED, LOGISTIC, MULTINOMIAL = range(3)
 """The numbers by which compiled code knows the losses that it has gradients of."""
 
+Rows: TypeAlias = slice | npt.NDArray[np.intp]
+Targets: TypeAlias = npt.NDArray[Any]
 ALL = slice(None)
 """All rows."""
 
 
-class Loss(Protocol):
+class Loss(ABC):
     """A convex loss of a row's scores z (one for each output) and its target.
 
-    ``rows`` are those of the targets that belong to the rows of ``Z``.
+    ``rows`` are those of the targets that belong to the rows of ``Z``. A row of weight 2 counts as
+    two rows do.
 
     To add one, write a class like those below and enter it in ``LOSSES``. It then runs everywhere,
     step by step in Python. For compiled sweeps give it a number as ``kernel_code``, and teach
@@ -27,231 +31,202 @@ class Loss(Protocol):
     """
 
     name: str
-    outputs: int
-    quadratic: bool
+    outputs = 1
+    quadratic = False
     """Whether its Hessian in z is the same everywhere: then the model is a sum of quadratics."""
     curvature_bound: float
     """The largest eigenvalue that its Hessian in z can have."""
-    kernel_code: int | None
+    kernel_code: int | None = None
     """Its number in compiled code, None where it has no compiled gradient."""
 
-    def __init__(self, target: npt.ArrayLike) -> None:
-        """Take one target a row, or refuse them."""
+    def __init__(self, target: npt.ArrayLike, weights: FloatArray | None = None) -> None:
+        self.target = self._checked(target)
+        self.weights = weights
+        if weights is not None:
+            self.kernel_code = None
+            self.curvature_bound = self.curvature_bound * float(weights.max())
 
     def kernel_target(self) -> FloatArray:
         """What compiled code compares the scores with, shape (rows, outputs)."""
+        return np.asarray(self.target[:, None])
 
-    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
+    def values(self, Z: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Loss of each row, shape (m,)."""
+        return self._weighted(self._values(Z, self.target[rows]), rows)
 
-    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
+    def slopes(self, Z: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Derivative in z of each row, shape (m, outputs)."""
+        return self._weighted(self._slopes(Z, self.target[rows]), rows)
 
-    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
+    def hessian_product(self, Z: FloatArray, S: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Hessian in z of each row times the row of ``S``, shape (m, outputs)."""
+        return self._weighted(self._curvature(Z, self.target[rows, None]) * S, rows)
 
-    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
+    def hessian_entry(self, Z: FloatArray, c: int, e: int, rows: Rows = ALL) -> FloatArray:
         """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
+        return self._weighted(self._curvature(Z[:, 0], self.target[rows]), rows)
 
+    def _weighted(self, values: FloatArray, rows: Rows) -> FloatArray:
+        if self.weights is None:
+            return values
 
-class Squared:
-    """½ (z - y)²."""
+        weights = self.weights[rows]
+        return np.asarray((weights if values.ndim == 1 else weights[:, None]) * values)
 
-    name = "squared"
-    outputs = 1
-    quadratic = True
-    curvature_bound = 1.0
-    kernel_code: int | None = SQUARED
-
-    def __init__(self, target: npt.ArrayLike) -> None:
+    def _checked(self, target: npt.ArrayLike) -> Targets:
+        """One target a row, or the refusal of what they are."""
         raw = np.asarray(target)
         if raw.dtype.kind not in "fiub":
             raise WrongType("y", "real numbers", f"values of type {raw.dtype}", "pass numbers")
 
-        self.target = raw.astype(np.float64)
-        bad = np.flatnonzero(~np.isfinite(self.target))
-        if bad.size:
-            shown = f"{self.target[bad[0]]} in row {bad[0]}"
-            raise Refusal("y", "finite", shown, "drop that row, or fill it in")
+        numbers = raw.astype(np.float64)
+        _refuse_rows(numbers, np.isfinite(numbers), "finite", "drop that row, or fill it in")
+        return numbers
 
-    def kernel_target(self) -> FloatArray:
-        """The numbers to be met."""
-        return self.target[:, None]
+    @abstractmethod
+    def _values(self, Z: FloatArray, y: Targets) -> FloatArray:
+        """Loss of each row without its weight."""
 
-    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Loss of each row."""
-        return np.asarray(0.5 * (Z[:, 0] - self.target[rows]) ** 2)
+    @abstractmethod
+    def _slopes(self, Z: FloatArray, y: Targets) -> FloatArray:
+        """Slope of each row without its weight."""
 
-    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Derivative in z of each row."""
-        return Z - self.target[rows, None]
-
-    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
-        """Hessian in z of each row times the row of ``S``."""
-        return S
-
-    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row."""
-        return np.ones(len(Z))
+    def _curvature(self, z: FloatArray, y: Targets) -> FloatArray:
+        """Second derivative in the one score."""
+        raise NotImplementedError
 
 
-class Logistic:
+class Squared(Loss):
+    """½ (z - y)²."""
+
+    name = "squared"
+    quadratic = True
+    curvature_bound = 1.0
+    kernel_code = SQUARED
+
+    def _values(self, Z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(0.5 * (Z[:, 0] - y) ** 2)
+
+    def _slopes(self, Z: FloatArray, y: Targets) -> FloatArray:
+        return Z - y[:, None]
+
+    def _curvature(self, z: FloatArray, y: Targets) -> FloatArray:
+        return np.ones(z.shape)
+
+
+class Logistic(Loss):
     """log(1 + exp(-s z)) with s = -1 for the first label and +1 for the second."""
 
     name = "logistic"
-    outputs = 1
-    quadratic = False
     # p (1 - p) is at most 1/4.
     curvature_bound = 0.25
-    kernel_code: int | None = LOGISTIC
+    kernel_code = LOGISTIC
 
-    def __init__(self, target: npt.ArrayLike) -> None:
+    def _checked(self, target: npt.ArrayLike) -> Targets:
         labels, codes = _labels(target)
         if len(labels) != 2:
             shown = f"{len(labels)} distinct labels"
             raise Refusal("y", "two labels for the logistic loss", shown, "use loss='multinomial'")
 
-        self.sign = 2.0 * codes - 1.0
+        return 2.0 * codes - 1.0
 
     def kernel_target(self) -> FloatArray:
         """The probability of the second label: 0 or 1."""
-        return np.asarray(self.sign[:, None] > 0.0, dtype=np.float64)
+        return np.asarray(self.target[:, None] > 0.0, dtype=np.float64)
 
-    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Loss of each row."""
-        return np.asarray(np.logaddexp(0.0, -self.sign[rows] * Z[:, 0]))
+    def _values(self, Z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(np.logaddexp(0.0, -y * Z[:, 0]))
 
-    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Derivative in z of each row."""
-        sign = self.sign[rows, None]
+    def _slopes(self, Z: FloatArray, y: Targets) -> FloatArray:
+        sign = y[:, None]
         return np.asarray(-sign * _sigmoid(-sign * Z))
 
-    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
-        """Hessian in z of each row times the row of ``S``."""
-        return np.asarray(_sigmoid(Z) * _sigmoid(-Z) * S)
-
-    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row."""
-        return np.asarray(_sigmoid(Z[:, 0]) * _sigmoid(-Z[:, 0]))
+    def _curvature(self, z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(_sigmoid(z) * _sigmoid(-z))
 
 
-class Multinomial:
+class Multinomial(Loss):
     """-log softmax(z)_y over all classes, without a reference class."""
 
     name = "multinomial"
-    quadratic = False
     # diag(p) - p pᵀ has row sums of absolute values 2 p (1 - p), at most 1/2.
     curvature_bound = 0.5
-    kernel_code: int | None = MULTINOMIAL
+    kernel_code = MULTINOMIAL
 
-    def __init__(self, target: npt.ArrayLike) -> None:
-        labels, self.codes = _labels(target)
+    def _checked(self, target: npt.ArrayLike) -> Targets:
+        labels, codes = _labels(target)
         if len(labels) < 2:
-            raise Refusal(
-                "y", "at least two labels", f"only {labels[0]!r}", "nothing to tell apart"
-            )
+            shown = f"only {labels[0]!r}"
+            raise Refusal("y", "at least two labels", shown, "nothing to tell apart")
 
         self.outputs = len(labels)
+        return codes
 
     def kernel_target(self) -> FloatArray:
         """The probability of each label: 1 for the row's own, else 0."""
-        return np.eye(self.outputs)[self.codes]
+        return np.eye(self.outputs)[self.target]
 
-    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Loss of each row."""
+    def _values(self, Z: FloatArray, y: Targets) -> FloatArray:
         _, total, top = _exponentials(Z)
-        return np.asarray(np.log(total) + top - Z[np.arange(len(Z)), self.codes[rows]])
+        return np.asarray(np.log(total) + top - Z[np.arange(len(Z)), y])
 
-    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Derivative in z of each row."""
+    def _slopes(self, Z: FloatArray, y: Targets) -> FloatArray:
         P = _softmax(Z)
-        P[np.arange(len(Z)), self.codes[rows]] -= 1.0
+        P[np.arange(len(Z)), y] -= 1.0
         return P
 
-    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
-        """Hessian in z of each row times the row of ``S``."""
+    def hessian_product(self, Z: FloatArray, S: FloatArray, rows: Rows = ALL) -> FloatArray:
+        """Hessian in z of each row times the row of ``S``, shape (m, outputs)."""
         P = _softmax(Z)
-        return np.asarray(P * (S - (P * S).sum(axis=1, keepdims=True)))
+        return self._weighted(P * (S - (P * S).sum(axis=1, keepdims=True)), rows)
 
-    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row."""
+    def hessian_entry(self, Z: FloatArray, c: int, e: int, rows: Rows = ALL) -> FloatArray:
+        """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
         P = _softmax(Z)
-        return np.asarray(P[:, c] * (float(c == e) - P[:, e]))
+        return self._weighted(P[:, c] * (float(c == e) - P[:, e]), rows)
 
 
-class Poisson:
+class Poisson(Loss):
     """exp(z) - y z of a count y: what a Poisson law of mean exp(z) loses, up to a constant."""
 
     name = "poisson"
-    outputs = 1
-    quadratic = False
     # exp(z) has no bound: nothing is certain everywhere.
     curvature_bound = float("inf")
-    kernel_code: int | None = None
 
-    def __init__(self, target: npt.ArrayLike) -> None:
-        self.target = Squared(target).target
-        if (self.target < 0.0).any():
-            row = int(np.flatnonzero(self.target < 0.0)[0])
-            given = f"{self.target[row]:g} in row {row}"
-            raise Refusal("y", "zero or more for the poisson loss", given, "use loss='squared'")
+    def _checked(self, target: npt.ArrayLike) -> Targets:
+        counts = super()._checked(target)
+        rule = "zero or more for the poisson loss"
+        _refuse_rows(counts, counts >= 0.0, rule, "use loss='squared'")
+        return counts
 
-    def kernel_target(self) -> FloatArray:
-        """The counts to be met."""
-        return self.target[:, None]
+    def _values(self, Z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(np.exp(Z[:, 0]) - y * Z[:, 0])
 
-    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Loss of each row."""
-        return np.asarray(np.exp(Z[:, 0]) - self.target[rows] * Z[:, 0])
+    def _slopes(self, Z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(np.exp(Z) - y[:, None])
 
-    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Derivative in z of each row."""
-        return np.asarray(np.exp(Z) - self.target[rows, None])
-
-    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
-        """Hessian in z of each row times the row of ``S``."""
-        return np.asarray(np.exp(Z) * S)
-
-    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row."""
-        return np.asarray(np.exp(Z[:, 0]))
+    def _curvature(self, z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(np.exp(z))
 
 
-class Huber:
+class Huber(Loss):
     """½ r² of a residual r = z - y up to 1, |r| - ½ beyond: the gradient of an outlier is bounded.
 
     The corner is at one unit of the target: scale the target so that usual residuals are smaller.
     """
 
     name = "huber"
-    outputs = 1
-    quadratic = False
     curvature_bound = 1.0
-    kernel_code: int | None = None
 
-    def __init__(self, target: npt.ArrayLike) -> None:
-        self.target = Squared(target).target
-
-    def kernel_target(self) -> FloatArray:
-        """The numbers to be met."""
-        return self.target[:, None]
-
-    def values(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Loss of each row."""
-        size = np.abs(Z[:, 0] - self.target[rows])
+    def _values(self, Z: FloatArray, y: Targets) -> FloatArray:
+        size = np.abs(Z[:, 0] - y)
         return np.where(size <= 1.0, 0.5 * size**2, size - 0.5)
 
-    def slopes(self, Z: FloatArray, rows: slice) -> FloatArray:
-        """Derivative in z of each row."""
-        return np.clip(Z - self.target[rows, None], -1.0, 1.0)
+    def _slopes(self, Z: FloatArray, y: Targets) -> FloatArray:
+        return np.clip(Z - y[:, None], -1.0, 1.0)
 
-    def curve(self, Z: FloatArray, S: FloatArray, rows: slice = ALL) -> FloatArray:
-        """Hessian in z of each row times the row of ``S``."""
-        return np.asarray((np.abs(Z - self.target[rows, None]) <= 1.0) * S)
-
-    def pair(self, Z: FloatArray, c: int, e: int, rows: slice = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row."""
-        return np.asarray(np.abs(Z[:, 0] - self.target[rows]) <= 1.0, dtype=np.float64)
+    def _curvature(self, z: FloatArray, y: Targets) -> FloatArray:
+        return np.asarray(np.abs(z - y) <= 1.0, dtype=np.float64)
 
 
 LOSSES: dict[str, type[Loss]] = {
@@ -260,28 +235,33 @@ LOSSES: dict[str, type[Loss]] = {
 """All losses by name."""
 
 
-def make_loss(name: str, target: npt.ArrayLike) -> Loss:
+def make_loss(name: str, target: npt.ArrayLike, weights: FloatArray | None = None) -> Loss:
     """The loss called ``name``, with its target."""
     if name not in LOSSES:
         raise Refusal("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one")
 
-    return LOSSES[name](target)
+    return LOSSES[name](target, weights)
 
 
 def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.intp]]:
     raw = np.asarray(target)
-    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
-        row = int(np.flatnonzero(~np.isfinite(raw))[0])
-        raise Refusal("y", "finite", f"{raw[row]} in row {row}", "drop that row")
+    if raw.dtype.kind == "f":
+        _refuse_rows(raw, np.isfinite(raw), "finite", "drop that row")
 
     try:
         labels, codes = np.unique(raw, return_inverse=True)
     except TypeError:
-        raise WrongType(
-            "y", "labels of one type", f"mixed types, {raw.dtype}", "convert them first"
-        ) from None
+        given = f"mixed types, {raw.dtype}"
+        raise WrongType("y", "labels of one type", given, "convert them first") from None
 
     return labels, codes.astype(np.intp)
+
+
+def _refuse_rows(target: FloatArray, good: npt.NDArray[np.bool_], rule: str, remedy: str) -> None:
+    """Refuse a target of which some row is not good, and name the first of them."""
+    if not good.all():
+        row = int(np.argmin(good))
+        raise Refusal("y", rule, f"{target[row]:g} in row {row}", remedy)
 
 
 def _sigmoid(z: FloatArray) -> FloatArray:

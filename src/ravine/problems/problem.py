@@ -46,6 +46,8 @@ class Problem(ABC):
         self._dimension = dimension
         self._terms = terms
         self._start: FloatArray | None = None
+        self._curvature: Curvature
+        self._minimiser: FloatArray
 
     def __repr__(self) -> str:
         made = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
@@ -62,14 +64,14 @@ class Problem(ABC):
         return self._terms
 
     @property
-    @abstractmethod
     def curvature(self) -> Curvature:
         """Bounds mu and L that hold for every term, everywhere."""
+        return self._curvature
 
     @property
-    @abstractmethod
     def minimiser(self) -> FloatArray:
         """The point x* where the whole objective is least, shape (d,)."""
+        return self._minimiser
 
     @cached_property
     def minimum(self) -> float:
@@ -133,14 +135,11 @@ class Problem(ABC):
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
     ) -> FloatArray:
         """Hessian of f_i (of the whole objective if ``i`` is None) at ``x`` times ``v``."""
-        direction = self._point(v, "v")
-        if i is None:
-            return np.asarray(self.hessian(x) @ direction)
-
-        return np.asarray(self.batch_hessian(i, x) @ direction)
+        H = self.hessian(x) if i is None else self.batch_hessian(i, x)
+        return np.asarray(H @ self._point(v, "v"))
 
     @cached_property
-    def gradient_spread(self) -> float:
+    def mean_gradient_norm(self) -> float:
         """σ = (1/n) Σ ‖∇f_i(x*)‖, what stays at the minimiser: zero if it interpolates."""
         best = self.minimiser
         sizes = [np.linalg.norm(self.batch_gradient(i, best)) for i in range(self.terms)]
@@ -154,10 +153,6 @@ class Problem(ABC):
         """
         remedy = f"give points of {self._dimension} coordinates, shape (k, {self._dimension})"
         points = np.atleast_2d(real("trajectory", trajectory, remedy=remedy))
-        if points.ndim != 2 or points.shape[1] != self._dimension:
-            rule = f"points of {self._dimension} coordinates"
-            raise Refusal("trajectory", rule, f"an array of shape {points.shape}", remedy)
-
         spectra = np.stack([np.linalg.eigvalsh(self.hessian(point)) for point in points])
         return Curvature(spectra[:, 0].min(), spectra[:, -1].max())
 
@@ -168,7 +163,7 @@ class Problem(ABC):
         # A gradient's rounding grows with x* and with the curvature, which the step out measures.
         away = (1.0 + float(np.linalg.norm(best))) / np.sqrt(self.dimension)
         scale = float(np.linalg.norm(self.gradient(best + away)))
-        return self.gradient_spread <= 1e-12 * scale
+        return self.mean_gradient_norm <= 1e-12 * scale
 
     def _point(self, x: npt.ArrayLike | None, name: str = "x") -> FloatArray:
         if x is None:
@@ -176,13 +171,7 @@ class Problem(ABC):
         if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self._dimension,):
             return x
 
-        array = np.asarray(real(name, x, remedy=f"give {self._dimension} real numbers"))
-        if array.shape != (self._dimension,):
-            rule = f"a vector of {self._dimension} coordinates"
-            shown = f"an array of shape {array.shape}"
-            raise Refusal(name, rule, shown, "one number for each dimension")
-
-        return array
+        return vector(name, x, self._dimension)
 
     def _term(self, i: int) -> int:
         # A plain int first: a run asks for a term at every step.
@@ -208,11 +197,13 @@ class Problem(ABC):
             )
 
 
-def vector(name: str, value: npt.ArrayLike, *, remedy: str) -> FloatArray:
-    """Return ``value`` as a float64 vector of at least one coordinate."""
+def vector(name: str, value: npt.ArrayLike, length: int | None = None) -> FloatArray:
+    """Return ``value`` as a float64 vector, of at least one coordinate or of ``length``."""
+    rule = "a vector" if length is None else f"a vector of {length} coordinates"
+    remedy = "one number for each dimension"
     array = np.asarray(real(name, value, remedy=remedy))
-    if array.ndim != 1:
-        raise Refusal(name, "a vector", f"an array of shape {array.shape}", remedy)
+    if array.ndim != 1 or length not in (None, len(array)):
+        raise Refusal(name, rule, f"an array of shape {array.shape}", remedy)
 
     return array
 
@@ -222,12 +213,10 @@ def symmetric(name: str, value: npt.ArrayLike, ndim: int) -> FloatArray:
     remedy = "give a symmetric matrix" if ndim == 2 else "give symmetric matrices, shape (n, d, d)"
     array = np.asarray(real(name, value, remedy=remedy))
     if array.ndim != ndim or array.shape[-1] != array.shape[-2]:
-        shown = f"an array of shape {array.shape}"
-        raise Refusal(name, "square", shown, remedy)
+        raise Refusal(name, "square", f"an array of shape {array.shape}", remedy)
 
     turned = np.swapaxes(array, -1, -2)
-    scale = float(np.abs(array).max())
-    if float(np.abs(array - turned).max()) > 1e-10 * scale:
+    if float(np.abs(array - turned).max()) > 1e-10 * float(np.abs(array).max()):
         raise Refusal(name, "symmetric", "a matrix that differs from its own transpose", remedy)
 
     return np.asarray((array + turned) / 2)

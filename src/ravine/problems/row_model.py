@@ -13,26 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.problems.extreme_eigenvalues import is_sparse
 from ravine.problems.losses import Loss
+from ravine.problems.spectrum import CHUNK, is_sparse
 
 Indices: TypeAlias = npt.NDArray[np.intp]
 Slopes: TypeAlias = Callable[[FloatArray, Indices], FloatArray]
 """Derivative of the loss in the scores: (scores (rows, runs * outputs), rows) to the same shape."""
 
-_CHUNK = 2**22
-"""Scores that are worked on at once, 32 MiB of them: no copy of the data is made."""
-
 
 class Drawn(NamedTuple):
-    """The rows of one step, for every seed.
+    """The rows of one step, for every seed, and the weight of each in its batch's mean.
 
-    ``rows`` has shape (seeds, m). ``parts`` has the weight of each row in its batch's mean, or is
-    None where all batches of the step have m rows; a shorter batch is padded with weights 0.
+    ``rows`` has shape (seeds, m), and ``weights`` that shape or (1, m); a batch that is shorter
+    than m is padded with weights 0.
     """
 
     rows: Indices
-    parts: FloatArray | None
+    weights: FloatArray
 
 
 class RowModel:
@@ -59,14 +56,9 @@ class RowModel:
         self.X = X
         self.loss = loss
         self.l2 = l2
-        self.features = int(X.shape[1])
+        self.rows, self.features = (int(size) for size in X.shape)
         self.outputs = loss.outputs
         self.sparse = is_sparse(X)
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.X.shape[0])
 
     @property
     def entries(self) -> int:
@@ -78,63 +70,60 @@ class RowModel:
         """Number of coordinates of a point."""
         return self.features * self.outputs
 
-    def spread(self, x: FloatArray, seeds: int, runs: int) -> FloatArray:
+    @property
+    def quadratic(self) -> bool:
+        """Whether the objective is quadratic."""
+        return self.loss.quadratic
+
+    def repeated(self, x: FloatArray, seeds: int, runs: int) -> FloatArray:
         """The same point for every run of every seed."""
-        W = np.repeat(x.reshape(self.features, 1, self.outputs), runs, axis=1)
-        return np.repeat(W.reshape(1, self.features, -1), seeds, axis=0)
+        return np.tile(x.reshape(self.features, self.outputs), (seeds, 1, runs))
 
     def slopes(self, Z: FloatArray, rows: Indices) -> FloatArray:
         """Derivative of the loss of each row in its scores, at the points of all runs."""
-        if self.outputs == 1:
-            # The losses index their target, so that an array of rows serves as well as a slice.
-            return self.loss.slopes(Z, rows)  # type: ignore[arg-type]
-
-        tall = Z.reshape(-1, self.outputs)
-        which = np.repeat(rows, Z.shape[1] // self.outputs)
-        return self.loss.slopes(tall, which).reshape(Z.shape)  # type: ignore[arg-type]
+        return self._at_all_runs(self.loss.slopes, Z, rows)
 
     def hessian_slopes(self, x: FloatArray) -> Slopes:
         """Slopes of the quadratic model at ``x``: the Hessian in the scores times the scores."""
-        scores = np.asarray(self.X @ x.reshape(self.features, -1))
+        scores = self.scores(slice(None), x)
+
+        def product(S: FloatArray, rows: Indices) -> FloatArray:
+            return self.loss.hessian_product(scores[rows], S, rows)
+
+        return lambda Z, rows: self._at_all_runs(product, Z, rows)
+
+    def _at_all_runs(self, function: Slopes, Z: FloatArray, rows: Indices) -> FloatArray:
+        # A loss of one score takes the scores of many runs side by side.
         if self.outputs == 1:
-            bend = self.loss.pair(scores, 0, 0)[:, None]
-            return lambda Z, rows: bend[rows] * Z
+            return function(Z, rows)
 
-        def bent(Z: FloatArray, rows: Indices) -> FloatArray:
-            which = np.repeat(rows, Z.shape[1] // self.outputs)
-            tall = Z.reshape(-1, self.outputs)
-            return self.loss.curve(scores[which], tall, which).reshape(Z.shape)  # type: ignore[arg-type]
-
-        return bent
+        which = np.repeat(rows, Z.shape[1] // self.outputs)
+        return function(Z.reshape(-1, self.outputs), which).reshape(Z.shape)
 
     def drawn_gradient(self, drawn: Drawn, points: FloatArray, slopes: Slopes) -> FloatArray:
         """Gradient of the drawn batch of every seed at its points, of the shape of ``points``."""
-        seeds, m = drawn.rows.shape
+        rows, weights = drawn
         if self.sparse:
-            parts = [self._sparse_gradient(drawn, points, slopes, s) for s in range(seeds)]
-            return np.stack(parts) + self.l2 * points
+            parts = zip(rows, np.broadcast_to(weights, rows.shape), points, strict=True)
+            return np.stack([self._sparse_gradient(*part, slopes) for part in parts])
 
-        block = self.X[drawn.rows]
+        seeds, m = rows.shape
+        block = self.X[rows]
         Z = block @ points
-        bent = slopes(Z.reshape(seeds * m, -1), drawn.rows.ravel()).reshape(Z.shape)
-        bent = bent / m if drawn.parts is None else bent * drawn.parts[:, :, None]
-
-        return np.asarray(np.swapaxes(block, 1, 2) @ bent + self.l2 * points)
+        inner = slopes(Z.reshape(seeds * m, -1), rows.ravel()).reshape(Z.shape)
+        inner *= weights[:, :, None]
+        return np.asarray(np.swapaxes(block, 1, 2) @ inner + self.l2 * points)
 
     def _sparse_gradient(
-        self, drawn: Drawn, points: FloatArray, slopes: Slopes, s: int
+        self, rows: Indices, weights: FloatArray, points: FloatArray, slopes: Slopes
     ) -> FloatArray:
-        rows = drawn.rows[s]
         block = self.X[rows]
-        bent = slopes(np.asarray(block @ points[s]), rows)
-        part = np.full(len(rows), 1.0 / len(rows)) if drawn.parts is None else drawn.parts[s]
+        inner = weights[:, None] * slopes(np.asarray(block @ points), rows)
+        return np.asarray(block.T @ inner + self.l2 * points)
 
-        return np.asarray(block.T @ (part[:, None] * bent))
-
-    def chunks(self) -> Iterator[slice]:
-        """Slices of the rows that are worked on one after the other."""
-        wide = max(self.features, self.outputs)
-        step = self.rows if self.sparse else max(1, _CHUNK // wide)
+    def chunks(self, width: int) -> Iterator[slice]:
+        """Slices of the rows that are worked on one after the other, of so many numbers a row."""
+        step = max(1, CHUNK // width)
         for first in range(0, self.rows, step):
             yield slice(first, min(first + step, self.rows))
 
@@ -148,40 +137,24 @@ class RowModel:
     def losses(self, points: FloatArray) -> FloatArray:
         """Mean loss of all rows at every point, without the regulariser: (seeds, runs)."""
         seeds, f, width = points.shape
-        runs = width // self.outputs
+        count = seeds * width // self.outputs
         flat = np.moveaxis(points, 0, 1).reshape(f, -1)
-        step = max(1, _CHUNK // flat.shape[1])
-        total = np.zeros(seeds * runs)
+        total = np.zeros(count)
+        for rows in self.chunks(flat.shape[1]):
+            Z = np.asarray(self.X[rows] @ flat).reshape(-1, self.outputs)
+            which = np.repeat(np.arange(rows.start, rows.stop), count)
+            total += self.weights_of(rows) @ self.loss.values(Z, which).reshape(-1, count)
 
-        for first in range(0, self.rows, step):
-            rows = slice(first, min(first + step, self.rows))
-            Z = np.asarray(self.X[rows] @ flat)
-            which = np.arange(rows.start, rows.stop)
-            total += self.weights_of(rows) @ self._values(Z, which, seeds * runs)
-
-        return total.reshape(seeds, runs)
-
-    def _values(self, Z: FloatArray, rows: Indices, count: int) -> FloatArray:
-        which = np.repeat(rows, count)
-        values = self.loss.values(Z.reshape(-1, self.outputs), which)  # type: ignore[arg-type]
-        return np.asarray(values.reshape(len(rows), count))
+        return total.reshape(seeds, -1)
 
     def objectives(self, points: FloatArray) -> FloatArray:
         """Mean loss and regulariser at every point: (seeds, runs)."""
-        runs = points.shape[2] // self.outputs
-        split = points.reshape(len(points), self.features, runs, self.outputs)
-        squares = np.einsum("sfrk,sfrk->sr", split, split)
+        return np.asarray(self.losses(points) + 0.5 * self.l2 * self.squares(points))
 
-        return np.asarray(self.losses(points) + 0.5 * self.l2 * squares)
-
-    @property
-    def quadratic(self) -> bool:
-        """Whether the objective is quadratic."""
-        return self.loss.quadratic
-
-    def bend(self, rows: Indices, x: FloatArray) -> FloatArray:
-        """Curvature of the loss of some rows in their one score at ``x``, shape (m,)."""
-        return self.loss.pair(self.scores(rows, x), 0, 0, rows)  # type: ignore[arg-type]
+    def squares(self, points: FloatArray) -> FloatArray:
+        """‖W‖² of every point: (seeds, runs)."""
+        split = points.reshape(len(points), self.features, -1, self.outputs)
+        return np.asarray(np.einsum("sfrk,sfrk->sr", split, split))
 
     def row_roots(
         self, rows: Indices, x: FloatArray, basis: FloatArray | None = None
@@ -189,49 +162,42 @@ class RowModel:
         """B_r with B_r B_rᵀ the Hessian of the loss of row r at ``x``, shape (m, k, outputs).
 
         In the coordinates of ``basis``, shape (d, k), or of the weights. The Hessian in the scores
-        is c for one output, and diag(p) - p pᵀ = Σ_k p_k (e_k - p)(e_k - p)ᵀ for the softmax.
+        is c for one output, and diag(p) - p pᵀ for the softmax.
         """
         block = self.X[rows]
-        if self.outputs == 1:
-            turned = np.asarray(block @ basis) if basis is not None else _dense(block)
-            return np.asarray(np.sqrt(self.bend(rows, x))[:, None] * turned)[:, :, None]
-
-        m = len(rows)
         half = self._score_roots(rows, x)
         if basis is None:
-            dense = _dense(block)
-            wide = np.einsum("mf,mkq->mfkq", dense, half)
-            return np.asarray(wide.reshape(m, self.dimension, -1))
+            outer = np.einsum("mf,mkq->mfkq", _dense(block), half)
+            return np.asarray(outer.reshape(len(rows), self.dimension, -1))
 
-        folded = basis.reshape(self.features, -1)
-        along = np.asarray(block @ folded).reshape(m, self.outputs, basis.shape[1])
+        along = np.asarray(block @ basis.reshape(self.features, -1))
+        along = along.reshape(len(rows), self.outputs, basis.shape[1])
         return np.asarray(np.swapaxes(along, 1, 2) @ half)
 
     def root_products(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Inner products of the columns of all B_r: (x_r · x_s) times those in the scores."""
         block = self.X[rows]
-        inner = _dense(block @ block.T)
         half = self._score_roots(rows, x)
+        inner = _dense(block @ block.T)
         both = np.einsum("rkp,skq->rpsq", half, half) * inner[:, None, :, None]
-
         return np.asarray(both.reshape(len(rows) * self.outputs, -1))
 
     def _score_roots(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Roots of the Hessian in the scores of some rows, (m, outputs, outputs)."""
         scores = self.scores(rows, x)
         K = range(self.outputs)
-        entries = [[self.loss.pair(scores, c, e, rows) for e in K] for c in K]  # type: ignore[arg-type]
-        values, turn = np.linalg.eigh(np.moveaxis(np.array(entries), 2, 0))
+        entries = np.array([[self.loss.hessian_entry(scores, c, e, rows) for e in K] for c in K])
+        if self.outputs == 1:
+            return np.asarray(np.sqrt(entries).T)
 
-        return np.asarray(turn * np.sqrt(np.maximum(values, 0.0))[:, None, :])
+        values, vectors = np.linalg.eigh(np.moveaxis(entries, 2, 0))
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
 
     def row_gradients(self, rows: Indices, x: FloatArray, basis: FloatArray) -> FloatArray:
         """Gradient of the loss of each row at ``x`` in the coordinates of ``basis``: (m, k)."""
-        block = self.X[rows]
         slopes = self.slopes(self.scores(rows, x), rows)
-        along = np.asarray(block @ basis.reshape(self.features, -1))
+        along = np.asarray(self.X[rows] @ basis.reshape(self.features, -1))
         along = along.reshape(len(rows), self.outputs, basis.shape[1])
-
         return np.asarray(np.einsum("mok,mo->mk", along, slopes))
 
     def scores(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
@@ -240,26 +206,22 @@ class RowModel:
 
     def row_gradient(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
         """Gradient at ``x`` of the mean of some rows and the regulariser, shape (d,)."""
-        slopes = self.loss.slopes(self.scores(rows, x), rows)  # type: ignore[arg-type]
+        slopes = self.loss.slopes(self.scores(rows, x), rows)
         return np.asarray((self.X[rows].T @ slopes).ravel() / len(slopes) + self.l2 * x)
 
     def hessian_at(
         self, x: FloatArray, batch: slice | None = None
     ) -> Callable[[FloatArray], FloatArray]:
         """The Hessian at ``x`` of all rows, or of a batch, as its product with a vector (d,)."""
-        parts = list(self.chunks()) if batch is None else [batch]
-        # A quadratic has the same Hessian everywhere: its scores are not needed.
-        scores = None if self.quadratic else [self.scores(rows, x) for rows in parts]
+        parts = list(self.chunks(self.features)) if batch is None else [batch]
+        scores = [self.scores(rows, x) for rows in parts]
 
         def product(v: FloatArray) -> FloatArray:
             total = self.l2 * v
-            V = v.reshape(self.features, -1)
-            for i, rows in enumerate(parts):
-                block = self.X[rows]
-                along = np.asarray(block @ V)
-                curved = self.loss.curve(along if scores is None else scores[i], along, rows)
-                w = self.weights_of(rows) if batch is None else np.full(len(along), 1 / len(along))
-                total = total + np.asarray(block.T @ (w[:, None] * curved)).ravel()
+            for Z, rows in zip(scores, parts, strict=True):
+                inner = self.loss.hessian_product(Z, self.scores(rows, v), rows)
+                w = self.weights_of(rows) if batch is None else np.full(len(Z), 1 / len(Z))
+                total = total + np.asarray(self.X[rows].T @ (w[:, None] * inner)).ravel()
 
             return np.asarray(total)
 

@@ -30,7 +30,7 @@ def reproduction_page(done: Reproduction) -> Page:
     for name, data in done.data.items():
         figure = FIGURES[name]
         page.heading(figure.title)
-        page.picture(done.plan.out / f"{name}.png", figure.caption, formulas=True)
+        page.picture(done.out / f"{name}.png", figure.caption, formulas=True)
         page.bullets(figure.findings(data), formulas=True)
 
     page.heading("What holds")
@@ -80,15 +80,15 @@ def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
 def _made_by(page: Page, done: Reproduction) -> None:
     """Settings, times and versions."""
     page.heading("What made it")
-    size = "quick settings" if done.plan.quick else f"{done.plan.resolution} pixels along each axis"
+    size = "quick settings" if done.quick else f"{done.resolution} pixels along each axis"
     page.paragraph(
-        f"Maps: {size}. Seed {done.plan.seed}. Device: {done.plan.device}. Everything follows from "
+        f"Maps: {size}. Seed {done.seed}. Device: {done.device}. Everything follows from "
         "the seed: the same command gives the same numbers."
     )
 
     rows: list[list[Cell | str]] = []
     for name in done.data:
-        arguments = done.plan.arguments[name]
+        arguments = done.arguments[name]
         words = ", ".join(f"{key} = {value}" for key, value in arguments.items()) or "none"
         seconds = Cell(f"{done.seconds[name]:.1f}", number=True)
         rows.append([name, seconds, words, f"{name}.nc"])

@@ -1,4 +1,4 @@
-"""Carrying out a reproduction: data, pictures, judgements, and a manifest of what made them."""
+"""A reproduction: which figures and claims, what of it is there already, and carrying it out."""
 
 from __future__ import annotations
 
@@ -6,47 +6,70 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ravine.arguments import known_name, refuse_too_large, seed_number, whole
 from ravine.claims.catalogue import CLAIMS
 from ravine.claims.claim import Claim, JudgedClaim, Judgement, judge
 from ravine.figures.catalogue import FIGURES
 from ravine.figures.style import DPI
 from ravine.files import written_whole
-from ravine.reproduction.plan import MANIFEST, MARK, ReproductionPlan, mark_of
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+DEVICES = ("auto", "cpu", "cuda")
+
 PICTURES = ("png", "svg")
 """Kinds of files in which a figure is drawn."""
+
+MANIFEST = "manifest.json"
+"""What made the files of a reproduction, and how long it took."""
+
+_MARK = "reproduction"
+"""Attribute of a data file that says what it was made with."""
 
 _PACKAGES = ("ravine", "numpy", "scipy", "numba", "xarray", "matplotlib", "scikit-learn")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Reproduction:
-    """What a reproduction left behind.
+    """What a reproduction is to make, and what it has made.
 
     Attributes
     ----------
-    plan
-        What was to be done.
+    out
+        Directory for all files.
+    resolution, quick, seed, device
+        As asked for.
+    arguments
+        For each figure, by name, the keyword arguments it is computed with.
+    ready
+        Figures whose data are there, complete and made with the same arguments.
+    last
+        What the manifest in ``out`` says of the run before; empty if there was none.
     data, seconds
-        For each figure, by name, its data and how long they took to compute.
+        For each figure that is done, by name, its data and how long they took to compute.
     judged, left_out
         Claims with their judgements, and those whose figures were not asked for.
     claims_seconds, total_seconds
         How long the claims took, and all of it.
     """
 
-    plan: ReproductionPlan
+    out: Path
+    resolution: int
+    quick: bool
+    seed: int
+    device: str
+    arguments: dict[str, dict[str, Any]]
+    ready: tuple[str, ...]
+    last: dict[str, Any]
     data: dict[str, xr.Dataset] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     judged: list[JudgedClaim] = field(default_factory=list)
@@ -60,10 +83,129 @@ class Reproduction:
         judgements = [judged.judgement for judged in self.judged]
         return {kind.value: judgements.count(kind) for kind in Judgement}
 
+    @property
+    def sentence(self) -> str:
+        """One line: what will be done, and how long it took last time."""
+        pixels = f"{self.resolution} x {self.resolution} pixels"
+        there = f", {len(self.ready)} of them there already" if self.ready else ""
+        claims = sum(set(claim.needs) <= set(self.arguments) for claim in CLAIMS)
+        return (
+            f"{counted(len(self.arguments), 'figure')} at "
+            f"{'quick settings' if self.quick else pixels}{there}, "
+            f"and {counted(claims, 'claim')}, into {self.out}{os.sep}: {self._duration()}"
+        )
 
-def carry_out(
-    plan: ReproductionPlan, say: Callable[[str], None] = lambda line: None
+    def _duration(self) -> str:
+        """How long what is left to do took last time, if all of it was done here before."""
+        before = self.last.get("figures", {})
+        todo = [name for name in self.arguments if name not in self.ready]
+        if not set(todo) <= set(before):
+            return "not run here before"
+
+        claims = self.last.get("claims_seconds", 0.0)
+        figures = sum(before[name]["seconds"] for name in todo)
+        return f"it took {figures + claims:.0f} s{'' if todo else ' for the claims'} last time"
+
+
+def plan_reproduction(
+    figures: Sequence[str] = (),
+    *,
+    out: str | os.PathLike[str],
+    resolution: int = 100,
+    quick: bool = False,
+    fresh: bool = False,
+    seed: int = 0,
+    device: str = "auto",
 ) -> Reproduction:
+    """Decide what to run.
+
+    Parameters
+    ----------
+    figures
+        Names from ``ravine.figures.catalogue.FIGURES``; all of them if none is given.
+    out
+        Directory for all files.
+    resolution
+        Pixels along each axis of a map, at least 8.
+    quick
+        Few pixels and trajectories: for a first look, and for tests.
+    fresh
+        Run again what is there already.
+    seed
+        Of every random draw.
+    device
+        "auto", "cpu" or "cuda".
+
+    Returns
+    -------
+    Reproduction
+        Nothing is run or written yet.
+    """
+    names = list(dict.fromkeys(figures)) or list(FIGURES)
+    for name in names:
+        known_name("figure", name, FIGURES)
+    known_name("device", device, DEVICES)
+
+    # With fewer pixels than eight a map has no region to speak of.
+    pixels = whole("resolution", resolution, 8, remedy="give pixels along an axis, e.g. 100")
+    if not quick:
+        # A figure has up to four planes of a dozen numbers a pixel, and the picture another.
+        refuse_too_large("resolution", 500 * pixels**2, pixels, "give fewer pixels")
+    origin = seed_number("seed", seed)
+
+    folder = Path(out)
+    asked: dict[str, Any] = {
+        "resolution": pixels, "quick": quick, "seed": origin, "device": device,
+    }  # fmt: skip
+    arguments = {name: FIGURES[name].arguments(**asked) for name in names}
+    ready = [name for name in names if not fresh and _is_ready(folder, name, arguments[name])]
+    last = _read_manifest(folder)
+    return Reproduction(out=folder, arguments=arguments, ready=tuple(ready), last=last, **asked)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "claim"), counted(2, "claim")
+    ('1 claim', '2 claims')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def mark_of(name: str, arguments: dict[str, Any]) -> str:
+    """What a data file must say of itself to be used again."""
+    return json.dumps({"figure": name, "ravine": version("ravine"), **arguments}, sort_keys=True)
+
+
+def _is_ready(folder: Path, name: str, arguments: dict[str, Any]) -> bool:
+    """Whether the data of a figure are there, whole, and made with these arguments."""
+    path = folder / f"{name}.nc"
+    if not path.exists():
+        return False
+
+    import xarray as xr
+
+    # Whatever a damaged file makes the reader raise, it is to be made again.
+    try:
+        with xr.open_dataset(path, engine="scipy") as data:
+            return bool(data.attrs.get(_MARK) == mark_of(name, arguments))
+    except Exception:
+        return False
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """What the run before left; empty if there was none, or if it cannot be read."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+    return manifest if isinstance(manifest, dict) else {}
+
+
+def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None) -> Reproduction:
     """Run what is not there yet, judge the claims, and write data, pictures and claims.
 
     Every file is written beside its name and then moved there, so that whatever stops the run
@@ -71,94 +213,73 @@ def carry_out(
 
     Parameters
     ----------
-    plan
+    work
         What to do.
     say
         Takes a line on each step as it begins.
+
+    Returns
+    -------
+    Reproduction
+        The same, with what was made.
     """
     began = time.monotonic()
-    plan.out.mkdir(parents=True, exist_ok=True)
-
-    done = Reproduction(plan)
-    for place, name in enumerate(plan.arguments, start=1):
-        head = f"[{place}/{len(plan.arguments)}] {name}"
-        if name in plan.ready:
-            _load(done, name, head, say)
-        else:
+    work.out.mkdir(parents=True, exist_ok=True)
+    for place, name in enumerate(work.arguments, start=1):
+        head = f"[{place}/{len(work.arguments)}] {name}"
+        if name not in work.ready:
             say(f"{head}: {FIGURES[name].title}")
-            _make(done, name)
+            _make(work, name)
+        drawn = _load(work, name)
+        if name in work.ready:
+            say(f"{head}: there already" + (", drawn again" if drawn else ""))
 
-    _judge(done, say)
-    done.total_seconds = time.monotonic() - began
+    judging = time.monotonic()
+    chosen = [claim for claim in CLAIMS if set(claim.needs) <= set(work.data)]
+    say(f"judging {len(chosen)} claims")
+    work.judged = [judge(claim, work.data) for claim in chosen]
+    work.left_out = [claim for claim in CLAIMS if claim not in chosen]
+    work.claims_seconds = time.monotonic() - judging
+    work.total_seconds = time.monotonic() - began
 
-    write_json(plan.out / "claims.json", [judged.as_json() for judged in done.judged])
-    write_json(plan.out / MANIFEST, _manifest(done))
-    return done
-
-
-def _load(done: Reproduction, name: str, head: str, say: Callable[[str], None]) -> None:
-    """Take the data of a figure from its file; draw what pictures are missing."""
-    import xarray as xr
-
-    out = done.plan.out
-    data = xr.load_dataset(out / f"{name}.nc", engine="scipy")
-    done.data[name] = data
-    done.seconds[name] = float(data.attrs["seconds"])
-
-    drawn = _draw_missing(out, name, data)
-    say(f"{head}: there already" + (", drawn again" if drawn else ""))
+    write_json(work.out / "claims.json", [judged.as_json() for judged in work.judged])
+    write_json(work.out / MANIFEST, _manifest(work))
+    return work
 
 
-def _make(done: Reproduction, name: str) -> None:
-    """Compute the data of a figure, write and draw them."""
-    out = done.plan.out
-    arguments = done.plan.arguments[name]
-
+def _make(work: Reproduction, name: str) -> None:
+    """Compute the data of a figure and write them."""
+    arguments = work.arguments[name]
     began = time.monotonic()
     data = FIGURES[name].compute(**arguments)
-    seconds = time.monotonic() - began
-    data.attrs |= {MARK: mark_of(name, arguments), "seconds": seconds}
+    data.attrs |= {_MARK: mark_of(name, arguments), "seconds": time.monotonic() - began}
 
     # Pictures of other data go first: should the run end here, they are drawn again.
     for kind in PICTURES:
-        (out / f"{name}.{kind}").unlink(missing_ok=True)
+        (work.out / f"{name}.{kind}").unlink(missing_ok=True)
 
-    with written_whole(out / f"{name}.nc") as part:
+    with written_whole(work.out / f"{name}.nc") as part:
         data.to_netcdf(part, engine="scipy")
 
-    _draw_missing(out, name, data)
 
-    done.data[name] = data
-    done.seconds[name] = seconds
+def _load(work: Reproduction, name: str) -> bool:
+    """Take the data of a figure from its file; draw what pictures are missing, and say if any."""
+    import xarray as xr
 
+    data = xr.load_dataset(work.out / f"{name}.nc", engine="scipy")
+    work.data[name] = data
+    work.seconds[name] = float(data.attrs["seconds"])
+    missing = [kind for kind in PICTURES if not (work.out / f"{name}.{kind}").exists()]
+    if missing:
+        # The layout is worked out once, not for every file.
+        figure = FIGURES[name].draw(data)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for kind in missing:
+            with written_whole(work.out / f"{name}.{kind}") as part:
+                save_picture(figure, part, kind)
 
-def _judge(done: Reproduction, say: Callable[[str], None]) -> None:
-    """Judge every claim whose figures are at hand."""
-    began = time.monotonic()
-    chosen = [claim for claim in CLAIMS if set(claim.needs) <= set(done.data)]
-    say(f"judging {len(chosen)} claims")
-
-    done.judged = [judge(claim, done.data) for claim in chosen]
-    done.left_out = [claim for claim in CLAIMS if claim not in chosen]
-    done.claims_seconds = time.monotonic() - began
-
-
-def _draw_missing(out: Path, name: str, data: xr.Dataset) -> bool:
-    """Draw the pictures of a figure that are not there; say whether any was."""
-    missing = [kind for kind in PICTURES if not (out / f"{name}.{kind}").exists()]
-    if not missing:
-        return False
-
-    # The layout is worked out once, not for every file.
-    figure = FIGURES[name].draw(data)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-
-    for kind in missing:
-        with written_whole(out / f"{name}.{kind}") as part:
-            save_picture(figure, part, kind)
-
-    return True
+    return bool(missing)
 
 
 def save_picture(figure: Figure, path: Path, kind: str) -> None:
@@ -166,7 +287,6 @@ def save_picture(figure: Figure, path: Path, kind: str) -> None:
     import matplotlib as mpl
 
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
-
     with mpl.rc_context({"svg.hashsalt": "ravine"}):
         figure.savefig(path, format=kind, dpi=DPI, metadata=metadata)
 
@@ -180,31 +300,28 @@ def write_json(path: Path, value: Any) -> None:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that the numbers depend on."""
-    packages = {name: version(name) for name in _PACKAGES}
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
-def _manifest(done: Reproduction) -> dict[str, Any]:
+def _manifest(work: Reproduction) -> dict[str, Any]:
     """What made the files, and how long it took: read again by the next run."""
-    before = done.plan.last.get("figures", {})
     figures = {
         name: {
-            "seconds": round(done.seconds[name], 2),
-            "arguments": done.plan.arguments[name],
+            "seconds": round(work.seconds[name], 2),
+            "arguments": work.arguments[name],
             "files": [f"{name}.{kind}" for kind in ("nc", *PICTURES)],
         }
-        for name in done.data
+        for name in work.data
     }
-
     return {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(done.total_seconds, 2),
-        "claims_seconds": round(done.claims_seconds, 2),
-        "verdicts": done.counts,
-        "seed": done.plan.seed,
-        "device": done.plan.device,
+        "seconds": round(work.total_seconds, 2),
+        "claims_seconds": round(work.claims_seconds, 2),
+        "verdicts": work.counts,
+        "seed": work.seed,
+        "device": work.device,
         "processors": os.cpu_count(),
         "machine": f"{platform.system()} {platform.machine()}",
         "versions": versions(),
-        "figures": {**before, **figures},
+        "figures": {**work.last.get("figures", {}), **figures},
     }

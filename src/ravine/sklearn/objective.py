@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, log_softmax, softmax
 
 from ravine.arguments import FloatArray
-from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.problems.spectrum import is_sparse
 
 LARGEST_BLOCK = 500
 """Rows of a curvature matrix that is inverted; beyond, its diagonal alone is used."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, overflow_allowed, whole
-from ravine.problems.extreme_eigenvalues import is_sparse
+from ravine.problems.spectrum import is_sparse
 from ravine.tables.array_files import (
     load_sklearn,
     looks_like_libsvm,

@@ -8,25 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ravine.figures.style import METHODS, OUTSIDE
+from ravine.figures.style import METHODS, ORANGE
 from ravine.tables.reading import NAMED
 from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
 from ravine.theory.ladder.rungs import RUNGS
-from ravine.web.code import command_line, python_code
 from ravine.web.plane_picture import plane_key, plane_picture
 from ravine.web.presets import PRESETS, preset_of
-from ravine.web.run_picture import run_key, run_picture, turning_path
-from ravine.web.view import SETTINGS, Example, View, described, from_query, parse
-from ravine.web.words import at_cursor, readout
+from ravine.web.run_picture import run_key, run_picture
+from ravine.web.view import Example, View, described, from_query, parse
+from ravine.web.words import at_cursor, command_line, python_code, readout
 
-COLOURS = {"chosen": "#e69f00", "sgd": METHODS["sgd"].colour, "outside": OUTSIDE}
-"""Colours of methods and of the ground of the plane, for the page's style."""
-
-# Cividis: even in lightness, and told apart with any colour vision. Slow is dark.
-SHADES = (
-    "#fee838", "#e9d544", "#d0be67", "#bbab75", "#a59c74",
-    "#8f8d78", "#7b7b78", "#666970", "#49566d", "#213d6f", "#00224e",
-)  # fmt: skip
+COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
+"""Colours of the two methods that run, for the page's style."""
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -34,24 +27,25 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
     ``settings`` are those of the page; ``search`` instead begins with an address, and ``preset``
     goes to a place by its name: the answers to both hold the settings that follow. ``cursor`` asks
-    for the numbers at one point and nothing else. ``plane`` and ``run`` are the keys of the
-    pictures that the page shows already. ``fine`` asks for the plane as it is at rest, ``bound``
-    for the bound of a run with noise, which may take longer than all the rest.
+    for the numbers at one point and nothing else. ``calm`` says how long nothing has moved: at 0
+    pictures are coarse, at 1 fine, and at 2 a run with noise has its bound, which may take longer
+    than all the rest. ``plane`` and ``run`` are the keys of the pictures that the page shows.
     """
     view = _view(request)
     if "cursor" in request:
         place = request["cursor"] if isinstance(request["cursor"], dict) else {}
         return {"cursor": at_cursor(view, place.get("step"), place.get("beta"))}
 
-    fine = request.get("fine") is True
-    told: dict[str, Any] = {
-        "query": view.query,
-        "active": view.active,
-        "words": readout(view),
-        "plane": _plane(view, fine=fine, shown=request.get("plane")),
-        "run": _run(view, bound=request.get("bound") is True, shown=request.get("run")),
-    }
-    if fine:
+    calm = request["calm"] if request.get("calm") in (0, 1, 2) else 0
+    told: dict[str, Any] = {"query": view.query, "active": view.active, "words": readout(view)}
+    key = _key(plane_key(view), min(calm, 1), request.get("plane"))
+    if key:
+        told["plane"] = {"key": key, "picture": plane_picture(view, fine=calm > 0)}
+    with_bound = calm == 2 or view.example is not Example.NOISE
+    key = _key(run_key(view), 2 * with_bound, request.get("run"))
+    if key:
+        told["run"] = {"key": key, "picture": run_picture(view, bound=with_bound)}
+    if calm:
         told |= {"preset": preset_of(view), "python": python_code(view)}
         told["command"] = command_line(view)
     if "search" in request or "preset" in request:
@@ -67,37 +61,15 @@ def _view(request: dict[str, Any]) -> View:
         return from_query(str(request["search"]))
 
     given = request.get("settings")
-    view = parse(
-        {
-            name: value
-            for name, value in (given if isinstance(given, dict) else {}).items()
-            if name in SETTINGS and isinstance(value, str | int | float | None)
-        }
-    )
+    view = parse(given if isinstance(given, dict) else {})
     preset = PRESETS.get(str(request.get("preset")))
     return view if preset is None else preset.applied(view)
 
 
-def _plane(view: View, *, fine: bool, shown: Any) -> dict[str, Any] | None:
-    key = plane_key(view, fine=fine)
-    # A fine picture that is there already is not followed by the coarse one of the same plane.
-    if shown in (key, plane_key(view, fine=True)):
-        return None
-
-    return {"key": key, "fine": fine, "picture": plane_picture(view, fine=fine)}
-
-
-def _run(view: View, *, bound: bool, shown: Any) -> dict[str, Any] | None:
-    bound = bound or view.example is not Example.NOISE  # all of it is there at once
-    key = run_key(view, fine=bound)
-    if shown in (key, run_key(view, fine=True)):
-        return None
-
-    told = {"key": key, "fine": bound, "picture": run_picture(view, bound=bound)}
-    if view.example is Example.TURNING:
-        told["path"] = turning_path(view)
-
-    return told
+def _key(content: str, quality: int, shown: Any) -> str:
+    """The key of a picture; empty if the page shows it already, in this quality or a better one."""
+    keys = [f"{better} {content}" for better in range(quality, 3)]
+    return "" if shown in keys else keys[0]
 
 
 def page() -> dict[str, Any]:
@@ -107,7 +79,5 @@ def page() -> dict[str, Any]:
         "rungs": [[rung.key, rung.title, rung.holds_for] for rung in RUNGS],
         "outside": OUTSIDE_WORDS,
         "colours": COLOURS,
-        "shades": SHADES,
-        "marks": {key: [look.colour, look.marker] for key, look in METHODS.items()},
         "datasets": NAMED,
     }

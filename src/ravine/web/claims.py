@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -33,7 +34,10 @@ def claim_list() -> dict[str, Any]:
         for claim in CLAIMS
     ]
     order = list(TONES.values())
+    counts = Counter(claim["tone"] for claim in claims)
     return {
+        "counts": f"Of {len(claims)} claims {counts['good']} hold, {counts['unsure']} hold with a "
+        f"correction, {counts['bad']} do not hold.",
         "claims": sorted(claims, key=lambda claim: order.index(claim["tone"])),
         "figures": [[name, entry.title] for name, entry in FIGURES.items()],
     }

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ravine.diagnosis.pictures import plane
 from ravine.figures.plane import Mark, Plane, Region
 from ravine.figures.style import METHODS
 from ravine.markup import Cell, table
-from ravine.report.diagnosis_pictures import plane
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.picture import axis, decades, line
 from ravine.web.plane_picture import mark_layers, region_layers
@@ -33,10 +33,7 @@ def in_page_words(text: str) -> str:
     >>> in_page_words("use --missing fill")
     'use ravine diagnose --missing fill'
     """
-    text = re.sub(r"--target\b", '"column to predict"', text)
-    text = text.replace('use "column', 'use the field "column').replace(
-        'with "', 'with the field "'
-    )
+    text = re.sub(r"(use|with) --target\b", r'\1 the field "column to predict"', text)
     return re.sub(r"(?<!diagnose )(?<![\w-])--(?=[a-z])", "ravine diagnose --", text)
 
 

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import OrderedDict
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any
 
 MOST_JOBS = 8
@@ -28,33 +29,32 @@ class Job:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process: Any = subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes)
         self.told: dict[str, Any] = {
-            "progress": "starting", "share": 0.0, "parts": [], "answers": {},
-            "result": None, "refusal": None,
+            "progress": "starting", "share": 0.0, "parts": [], "result": None, "refusal": None,
         }  # fmt: skip
-        self._asked = 0
-        head = json.dumps(request | {"bytes": len(content)}).encode() + b"\n"
-        threading.Thread(target=self._feed, args=(head + content,), daemon=True).start()
+        self._answers: SimpleQueue[str] = SimpleQueue()
+        self._asking = threading.Lock()
+        head = request | {"bytes": len(content)}
+        threading.Thread(target=self._feed, args=(head, content), daemon=True).start()
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()
 
-    def ask(self, request: dict[str, Any]) -> int | None:
-        """Ask for more once the result is there; returns the number of the answer."""
-        if self.process.poll() is not None:
-            return None
-
-        self._asked += 1
-        self._feed(json.dumps(request | {"number": self._asked}).encode() + b"\n")
-        return self._asked
+    def ask(self, request: dict[str, Any]) -> str:
+        """Ask for more once the result is there; the answer is empty if the process has ended."""
+        with self._asking:
+            if self.process.poll() is not None:
+                return ""
+            self._feed(request)
+            return self._answers.get()
 
     def end(self) -> None:
         """Stop the process, whatever it is doing."""
         self.process.kill()
         self.listener.join()
 
-    def _feed(self, content: bytes) -> None:
+    def _feed(self, request: dict[str, Any], content: bytes = b"") -> None:
         # A job that ended before it had read everything has said why.
         with suppress(BrokenPipeError, ValueError):
-            self.process.stdin.write(content)
+            self.process.stdin.write(json.dumps(request).encode() + b"\n" + content)
             self.process.stdin.flush()
 
     def _listen(self) -> None:
@@ -62,15 +62,17 @@ class Job:
         for text in self.process.stdout:
             said = json.loads(text)
             self.told["parts"] += said.pop("parts", [])
-            self.told["answers"] |= said.pop("answers", {})
+            if "answer" in said:
+                self._answers.put(said.pop("answer"))
             self.told |= said
 
         failed = self.process.wait() != 0
+        if failed and not (self.told["result"] or self.told["refusal"]):
+            self.told["refusal"] = "This needed more time or memory than the page allows."
+        self._answers.put("")  # for whoever still waits
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(BrokenPipeError):
                 pipe.close()
-        if failed and not (self.told["result"] or self.told["refusal"]):
-            self.told["refusal"] = "This needed more time or memory than the page allows."
 
 
 class Jobs:

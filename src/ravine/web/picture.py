@@ -1,7 +1,7 @@
 """Pictures as plain data: two axes, and layers that are drawn between them from back to front.
 
 Colours are names of the page's style sheet ("chosen", "ink", ...) or #rrggbb. Arrays go to the
-browser as base64 of single precision, which is finer than any screen.
+browser as base64: numbers in single precision, which is finer than any screen, colours in bytes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ CEILING = 1e12
 FLOOR = 1e-16
 _LEAST = 2.0  # decades on a logarithmic axis: one label would say nothing of the scale
 _ABOVE = 0.5  # decades above the highest line
+_LABELS = 7  # of a logarithmic axis, at most
+_SCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def as_json(value: Any) -> str:
@@ -31,21 +33,41 @@ def as_json(value: Any) -> str:
     Examples
     --------
     >>> as_json({"x": np.array([1.0, 2.0])})
-    '{"x":"AACAPwAAAEA="}'
+    '{"x":{"f4":"AACAPwAAAEA="}}'
     """
     return json.dumps(value, default=_packed, ensure_ascii=False, separators=(",", ":"))
 
 
-def _packed(values: FloatArray) -> str:
+def _packed(values: Any) -> dict[str, str]:
+    kind = "u1" if values.dtype == np.uint8 else "f4"
     with np.errstate(over="ignore"):
-        array = np.ascontiguousarray(values, dtype="<f4")
+        array = np.asarray(values, dtype=f"<{kind}")
 
-    return base64.b64encode(array.tobytes()).decode("ascii")
+    return {kind: base64.b64encode(array.tobytes()).decode("ascii")}
 
 
 def axis(label: str, low: float, high: float, *, log: bool = False) -> dict[str, Any]:
-    """Words and ends of an axis."""
-    return {"label": label, "low": low, "high": high, "log": log}
+    """Words and ends of an axis; a logarithmic one has its ticks with it, as values and words."""
+    ends = {"label": label, "low": low, "high": high, "log": log}
+    if not log:
+        return ends
+
+    first, last = int(np.ceil(np.log10(low) - 1e-9)), int(np.floor(np.log10(high) + 1e-9))
+    apart = max(1, -(-(last - first + 1) // _LABELS))
+    powers = range(-(-first // apart) * apart, last + 1, apart)
+    return ends | {"ticks": [10.0**n for n in powers], "words": [power(n) for n in powers]}
+
+
+def power(n: float) -> str:
+    """A power of ten in words.
+
+    Examples
+    --------
+    >>> power(-1), power(-12)
+    ('0.1', '10⁻¹²')
+    """
+    whole = round(n)
+    return f"{10.0**whole:g}" if abs(whole) < 3 else "10" + str(whole).translate(_SCRIPTS)
 
 
 def line(

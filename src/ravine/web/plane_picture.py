@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from io import StringIO
 from typing import Any
 
 import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.figures.plane import Plane, draw_plane, ladder_plane
-from ravine.figures.style import ink_on
+from ravine.figures.style import METHODS, ink_on
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import RUNGS
-from ravine.web.picture import Layer, axis, joined, line
+from ravine.web.picture import Layer, axis, joined, line, power
 from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.view import RIGHT, Axis, View
 
@@ -20,32 +21,36 @@ GRID = {False: 36, True: 72}
 """Points of the borders along an axis: while something moves, and at rest."""
 SECTIONS = {False: 2, True: 4}
 """Parts into which the distance between them is cut for the border of the costly rung."""
-PIXELS = {False: 64, True: 160}
+PIXELS = {False: 48, True: 160}
 """Points along an axis of a quantity in colour."""
+
+# Cividis: even in lightness, and told apart with any colour vision. Slow is dark.
+SHADES = (
+    "#fee838", "#e9d544", "#d0be67", "#bbab75", "#a59c74",
+    "#8f8d78", "#7b7b78", "#666970", "#49566d", "#213d6f", "#00224e",
+)  # fmt: skip
 
 _LEFT = 1e-3  # least step size αL
 _DECADES = 4.0  # of a noise floor or error that the colours tell apart
 _BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the regions depend on
 
 
-def plane_key(view: View, *, fine: bool) -> str:
+def plane_key(view: View) -> str:
     """What two views with the same picture of the plane have in common, and no others."""
-    shown = view.only(*_BORDERS, "colour", *view.needs)
-    return f"{'fine' if fine else 'coarse'} {shown.query}"
+    return view.only(*_BORDERS, "colour", *view.needs).query
 
 
 def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     """The regions of the ladder, or a quantity in colour with the regions as lines."""
     plane = _plane(view.only(*_BORDERS), fine)
-    layers: list[Layer] = []
     if view.colour == "regions":
-        layers += region_layers(plane)
+        layers = region_layers(plane)
     else:
-        layers.append(_heat(view, QUANTITIES[view.colour], PIXELS[fine]))
+        layers = [_heat(view, fine)]
         for one in plane.regions:
-            border = joined(plane.contour(one))
             look: dict[str, Any] = {"words": one.contour_label, "width": 1.6, "rim": True}
-            layers.append(line(**border, colour=one.contour[0], dash=one.contour[1], **look))
+            look |= joined(plane.contour(one))
+            layers.append(line(colour=one.contour[0], dash=one.contour[1], **look))
 
     return {
         "x": axis("step size αL", _LEFT, RIGHT, log=plane.log),
@@ -70,7 +75,8 @@ def region_layers(plane: Plane) -> list[Layer]:
 def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
     """Every marked method; the names of some stand beside them, the others are in the legend."""
     return [
-        {"kind": "dot", "x": mark.step, "y": mark.momentum, "key": mark.key, "words": mark.words,
+        {"kind": "dot", "x": mark.step, "y": mark.momentum, "words": mark.words,
+         "colour": METHODS[mark.key].colour, "marker": METHODS[mark.key].marker,
          "named": mark.key in named}
         for mark in plane.marks
     ]  # fmt: skip
@@ -99,31 +105,45 @@ def middles(view: View, pixels: int) -> tuple[FloatArray, FloatArray]:
     return _steps(view, share), 2.0 * share - 1.0
 
 
-def methods(view: View, pixels: int) -> Method:
-    """The methods at the middles of all pixels, momentum along the first axis."""
+def quantity_map(view: View, pixels: int) -> tuple[FloatArray, float, float]:
+    """The quantity in colour over (momenta, steps), and the values at the ends of its colours.
+
+    Rates are as they are, other quantities powers of ten. Where even exact gradients diverge, no
+    number of steps makes a colour meaningful: it is computed where they do not, and NaN elsewhere.
+    """
+    quantity: Quantity = QUANTITIES[view.colour]
     steps, momenta = middles(view, pixels)
-    return Method(steps[None, :] / view.Q, momenta[:, None], view.gamma)
-
-
-def _heat(view: View, quantity: Quantity, pixels: int) -> Layer:
-    """One quantity in colour: rates below 1 as they are, other quantities as powers of ten."""
-    grid = methods(view, pixels)
-    values = quantity.values(view, grid)
-    # Where even exact gradients diverge, no number of steps makes a colour meaningful.
-    values = np.where(RUNGS[0].rate(view.curvature, grid).upper < 1.0, values, np.inf)
+    alpha, beta = np.meshgrid(steps / view.Q, momenta)
+    stable = RUNGS[0].rate(view.curvature, Method(alpha, beta, view.gamma)).upper < 1.0
+    values = np.full(stable.shape, np.nan)
+    values[stable] = quantity.values(view, Method(alpha[stable], beta[stable], view.gamma))
     if quantity.rate:
-        shown = np.where(values < 1.0, values, np.nan)
-        low = min(float(np.nanmin(shown)), 0.99) if np.isfinite(shown).any() else 0.0
-        high = 1.0
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shown = np.log10(values)
-        shown = np.where(np.isfinite(shown), shown, np.nan)
-        low = float(np.nanquantile(shown, 0.02)) if np.isfinite(shown).any() else 0.0
-        high = low + _DECADES
+        values[values >= 1.0] = np.nan
+        return values, min(float(np.nanmin(values, initial=1.0)), 0.99), 1.0
 
-    scale = {"low": low, "high": high, "log": not quantity.rate}
-    return {"kind": "heat", "values": shown, "columns": pixels, "words": quantity.label, **scale}
+    with np.errstate(divide="ignore"):
+        values = np.log10(values)
+    values[~np.isfinite(values)] = np.nan
+    known = values[~np.isnan(values)]
+    low = float(np.quantile(known, 0.02)) if known.size else 0.0
+    return values, low, low + _DECADES
+
+
+def _heat(view: View, fine: bool) -> Layer:
+    """One quantity in colour, from the top row of pixels to the bottom one."""
+    values, low, high = quantity_map(view, PIXELS[fine])
+    shades = np.array([[int(shade[i : i + 2], 16) for i in (1, 3, 5)] for shade in SHADES])
+    at = np.linspace(low, high, len(SHADES))
+    pixels = np.zeros((*values.shape, 4), dtype=np.uint8)
+    known = ~np.isnan(values)
+    for channel in range(3):
+        pixels[known, channel] = np.interp(values[known], at, shades[:, channel])
+    pixels[known, 3] = 255
+
+    quantity = QUANTITIES[view.colour]
+    ends = [f"{end:.2f}" if quantity.rate else power(end) for end in (low, high)]
+    bar = {"words": quantity.label, "ends": ends, "shades": SHADES}
+    return {"kind": "heat", "pixels": pixels[::-1], "columns": PIXELS[fine], **bar}
 
 
 def draw_plane_figure(view: View) -> Any:
@@ -133,12 +153,12 @@ def draw_plane_figure(view: View) -> Any:
     figure = Figure(figsize=(7.0, 6.4), layout="constrained")
     axes = figure.add_subplot()
     if view.colour != "regions":
-        heat = _heat(view, QUANTITIES[view.colour], PIXELS[True])
-        look: dict[str, Any] = {"vmin": heat["low"], "vmax": heat["high"], "cmap": "cividis_r"}
-        mesh = axes.pcolormesh(
-            *middles(view, PIXELS[True]), heat["values"], rasterized=True, **look
-        )
-        figure.colorbar(mesh, ax=axes, label=("log₁₀ " if heat["log"] else "") + heat["words"])
+        values, low, high = quantity_map(view, PIXELS[True])
+        look: dict[str, Any] = {"vmin": low, "vmax": high, "cmap": "cividis_r"}
+        mesh = axes.pcolormesh(*middles(view, PIXELS[True]), values, rasterized=True, **look)
+        quantity = QUANTITIES[view.colour]
+        words = quantity.label if quantity.rate else f"log₁₀ {quantity.label}"
+        figure.colorbar(mesh, ax=axes, label=words)
 
     plane = _plane(view.only(*_BORDERS), True)
     handles = draw_plane(axes, plane, filled=view.colour == "regions")
@@ -153,9 +173,10 @@ def plane_csv(view: View) -> str:
     columns = dict(zip(("alpha_L", "beta"), np.meshgrid(plane.steps, plane.momenta), strict=True))
     columns |= {region.key: region.rate for region in plane.regions}
     if view.colour != "regions":
-        grid = methods(view, PIXELS[True])
+        grid = Method(plane.steps[None, :] / view.Q, plane.momenta[:, None], view.gamma)
         columns[view.colour] = QUANTITIES[view.colour].values(view, grid)
 
     rows = np.stack([column.ravel() for column in columns.values()], axis=1)
-    lines = [",".join(f"{value:.9g}" for value in row) for row in rows.tolist()]
-    return "\n".join([",".join(columns), *lines]) + "\n"
+    table = StringIO()
+    np.savetxt(table, rows, "%.9g", ",", header=",".join(columns), comments="")
+    return table.getvalue()

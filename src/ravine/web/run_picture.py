@@ -9,16 +9,16 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.finite_sum import ensemble
-from ravine.engine.run import run
 from ravine.figures.style import METHODS
 from ravine.methods import Method, sgd
-from ravine.problems.counterexample import counterexample, turning_quadratics
-from ravine.problems.worst_case import worst_case_quadratic
+from ravine.problems import counterexample, turning_quadratics, worst_case_quadratic
+from ravine.sampling import Sampling
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.noisy_gradients import additive_noise
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.theory.noise.moments import noise_floor, second_moment
+from ravine.theory.noise.moments import noise_floor
+from ravine.theory.tuning.budget import moment_after
 from ravine.web.picture import Layer, axis, decades, drawable, joined, line
 from ravine.web.view import Example, View
 
@@ -33,11 +33,10 @@ _POINTS = 160  # steps at which errors are kept, at most
 _FARTHEST = 1e30  # of a path that diverges
 
 
-def run_key(view: View, *, fine: bool) -> str:
+def run_key(view: View) -> str:
     """What two views with the same run have in common, and no others."""
-    own = set(view.only("example").active) & {"sigma2", "K", "n", "sampling"}
-    shown = view.only("Q", "step", "beta", "gamma", "seed", "example", *sorted(own))
-    return f"{'fine' if fine else 'coarse'} {shown.query}"
+    own = {*view.only("example").active} & {"sigma2", "K", "n", "sampling"}
+    return view.only("Q", "step", "beta", "gamma", "seed", "example", *sorted(own)).query
 
 
 def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
@@ -56,53 +55,52 @@ def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
         lines, label = make(view)
         more = _noise_bound(view) if bound and view.example is Example.NOISE else []
 
-    last = TURNS if view.example is Example.TURNING else view.K
-    return {"x": axis("step k", 0, last), "y": decades(lines, label), "layers": [*lines, *more]}
-
-
-def _paths(view: View) -> dict[str, FloatArray]:
-    """Points of the chosen method and of SGD on the four quadratics."""
-    plain = sgd(view.curvature)
+    turning = view.example is Example.TURNING
     return {
-        "chosen": _path(view.Q, view.step / view.Q, view.beta, view.gamma),
-        "sgd": _path(view.Q, float(plain.alpha), 0.0, None),
+        "x": axis("step k", 0, TURNS if turning else view.K),
+        "y": decades(lines, label),
+        "layers": [*lines, *more],
+        "path": turning_path(view) if turning else None,
     }
 
 
-@lru_cache(maxsize=64)
-def _path(Q: float, alpha: float, beta: float, gamma: float | None) -> FloatArray:
-    """The path of one method, kept: two pictures show it, and SGD's stays while the point moves."""
-    method = Method(alpha, beta, gamma)
-    return np.asarray(run(turning_quadratics(1.0, Q), method, TURNS, sampling="cyclic").y)
+@lru_cache(maxsize=1)
+def _paths(view: View) -> dict[str, FloatArray]:
+    """Points of the chosen method and of SGD on four quadratics, kept for the second picture."""
+    methods = {"chosen": view.method, "sgd": sgd(view.curvature)}
+    visits = np.arange(TURNS + 1)
+    problem = turning_quadratics(1.0, view.Q)
+    return {
+        key: ensemble(problem, method, visits, trajectories=1, sampling="cyclic").errors[:, 0]
+        for key, method in methods.items()
+    }
 
 
 def _turning(view: View) -> tuple[list[Layer], str]:
     """The loss of the whole sum, whose mean is perfectly conditioned."""
     mean = turning_quadratics(1.0, view.Q).hessian()
     words = {"chosen": "your method", "sgd": METHODS["sgd"].words}
-    lines = []
-    for key, path in _paths(view).items():
-        loss = drawable(0.5 * np.einsum("ki,ij,kj->k", path, mean, path))
-        lines.append(line(np.arange(len(path), dtype=np.float64), loss, key, words[key]))
-
+    steps = np.arange(TURNS + 1.0)
+    lines = [
+        line(steps, drawable(0.5 * ((path @ mean) * path).sum(axis=1)), key, words[key])
+        for key, path in _paths(view).items()
+    ]
     return lines, "loss f(y) − f*"
 
 
 def turning_path(view: View) -> dict[str, Any]:
-    """Paths in the plane of the two unknowns, and a level line of each quadratic.
+    """Paths in the plane of the two unknowns, and the level lines of the quadratics.
 
-    The steepest direction of a level line has length 1: the page scales it to the path.
+    A level line is an ellipse, √Q as long as it is wide; ``angles`` has its long axis.
     """
     problem = turning_quadratics(1.0, view.Q)
-    turn = np.linspace(0.0, 2.0 * np.pi, 97)
-    levels = []
-    for term in range(problem.terms):
-        values, vectors = np.linalg.eigh(problem.batch_hessian(term))
-        lengths = np.sqrt(view.Q / values)[:, None]
-        levels.append((vectors @ (lengths * np.stack([np.cos(turn), np.sin(turn)]))).T)
-
+    flat = [np.linalg.eigh(problem.batch_hessian(term))[1][:, 0] for term in range(problem.terms)]
     paths = {key: np.clip(path, -_FARTHEST, _FARTHEST) for key, path in _paths(view).items()}
-    return {"paths": paths, "levels": levels}
+    return {
+        "paths": {key: {"x": path[:, 0], "y": path[:, 1]} for key, path in paths.items()},
+        "angles": [float(np.arctan2(y, x)) for x, y in flat],
+        "ratio": float(np.sqrt(view.Q)),
+    }
 
 
 def _visits(K: int) -> FloatArray:
@@ -115,14 +113,12 @@ def _noisy(view: View) -> tuple[list[Layer], str]:
     problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
     at = _visits(view.K)
     noise: dict[str, Any] = {"sigma2": view.sigma2}
-    runs = ensemble(
-        problem, view.method, at, trajectories=RUNS, sampling=None, seed=view.seed, **noise
-    )
+    many: dict[str, Any] = {"trajectories": RUNS, "sampling": None, "seed": view.seed}
+    runs = ensemble(problem, view.method, at, **many, **noise)
     away = problem.eigenvectors.T @ (problem.start - problem.minimiser)
+    known: dict[str, Any] = {"distance": np.abs(away), "steps": at[:, None], **noise}
     exact, plain = (
-        second_moment(problem.eigenvalues, method, start=np.abs(away), steps=view.K, **noise).sum(
-            axis=-1
-        )[at]
+        moment_after(problem.eigenvalues, method, **known).sum(axis=-1)
         for method in (view.method, sgd(view.curvature))
     )
     lines = _runs_and_means(at, runs.norms**2, exact, plain)
@@ -149,19 +145,29 @@ def _inconsistent(view: View) -> tuple[list[Layer], str]:
     """The third coordinate of the sum, in which one term disagrees with all others."""
     problem = counterexample(mu=1.0, L=view.Q, n=view.n)
     at = _visits(view.K)
-    order: dict[str, Any] = {"sampling": view.sampling}
-    runs = ensemble(problem, view.method, at, trajectories=RUNS, seed=view.seed, **order)
-    exact, plain = (
-        inconsistent_term_moment(1.0, view.Q, method, n=view.n, steps=view.K, **order)[at]
-        for method in (view.method, sgd(view.curvature))
-    )
-    lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, exact, plain)
+    many: dict[str, Any] = {"trajectories": RUNS, "sampling": view.sampling, "seed": view.seed}
+    runs = ensemble(problem, view.method, at, **many)
+    plain = _sgd_moment(view.only("Q", "n", "K", "sampling"))
+    lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, _moment(view, view.method)[at], plain)
     if float(worst_case_rate(view.curvature, view.method)) < 1.0:
         # All terms have their minimum at x*: the bound holds along every path, squared too.
         envelope = worst_case(view.curvature, view.method).envelope(steps=view.K)
         lines += _bound(at, envelope.values**2)
 
     return lines, "(third coordinate)²"
+
+
+def _moment(view: View, method: Method) -> FloatArray:
+    """Exact second moments of the third coordinate."""
+    return inconsistent_term_moment(
+        1.0, view.Q, method, n=view.n, sampling=view.sampling, steps=view.K
+    )
+
+
+@lru_cache(maxsize=32)
+def _sgd_moment(view: View) -> FloatArray:
+    """Kept: it stays the same while the point moves."""
+    return np.asarray(_moment(view, sgd(view.curvature))[_visits(view.K)])
 
 
 def _runs_and_means(
@@ -188,10 +194,8 @@ def _bound(at: FloatArray, values: FloatArray) -> list[Layer]:
 
 def warm_up() -> None:
     """Compile, or load from disk, what the pictures need."""
-    usual = Method(0.01, 0.5)
-    problem = worst_case_quadratic(Q=4, d=2)
-    for noise in (0.0, 1.0):
-        ensemble(problem, usual, [1], trajectories=1, sampling=None, sigma2=noise)
-    inconsistent = counterexample(mu=1.0, L=4.0, n=3)
-    for sampling in ("iid", "cyclic", "reshuffle"):
-        ensemble(inconsistent, usual, [1], trajectories=1, sampling=sampling)
+    short: dict[str, Any] = {"n": 3, "K": 2}
+    for variance in (0.0, 1.0):
+        run_picture(View(example=Example.NOISE, sigma2=variance, **short), bound=False)
+    for rule in (Sampling.IID, Sampling.CYCLIC, Sampling.RESHUFFLE):
+        run_picture(View(example=Example.INCONSISTENT, sampling=rule, **short))

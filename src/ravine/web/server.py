@@ -16,7 +16,7 @@ from ravine.web.jobs import Jobs
 from ravine.web.picture import as_json
 from ravine.web.plane_picture import draw_plane_figure, plane_csv
 from ravine.web.run_picture import warm_up
-from ravine.web.tasks import OPTIONS, TASKS
+from ravine.web.tasks import TASKS
 from ravine.web.view import from_query
 
 UPLOAD_BYTES = 64 << 20
@@ -48,8 +48,6 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
     def refuse() -> None:
         if host in _LOCAL and request.host not in names:
             abort(403)
-        if (request.content_length or 0) > UPLOAD_BYTES:
-            abort(413)
 
     @app.after_request
     def protect(response: Response) -> Response:
@@ -77,7 +75,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
 
 def _prepare() -> None:
     """Load what pictures need, and keep the first of them, before a browser asks for it."""
-    answer({"search": "", "fine": True})
+    answer({"search": "", "calm": 1})
     warm_up()
 
 
@@ -116,10 +114,11 @@ def _connect_jobs(app: Flask, jobs: Jobs) -> None:
     @app.post("/jobs")
     def start() -> Response:
         """Begin long work; a table to diagnose is the body of the request."""
-        options = {name: request.args.get(name, "") for name in OPTIONS} | {"seconds": SECONDS}
-        if options["task"] not in TASKS:
+        content = request.get_data()
+        options = request.args.to_dict() | {"seconds": SECONDS}
+        if options.get("task") not in TASKS:
             abort(400)
-        return _json({"job": jobs.start(options, request.get_data())})
+        return _json({"job": jobs.start(options, content)})
 
     @app.get("/jobs/<name>")
     def look(name: str) -> Response:
@@ -128,11 +127,12 @@ def _connect_jobs(app: Flask, jobs: Jobs) -> None:
 
     @app.post("/jobs/<name>")
     def ask(name: str) -> Response:
+        """Ask for more, and wait for the answer."""
         job = jobs.get(name)
         wanted = request.get_json(silent=True)
         if not isinstance(wanted, dict):
             abort(400)
-        return _json({"number": None if job is None else job.ask(wanted)})
+        return _json({"answer": "" if job is None else job.ask(wanted)})
 
     @app.delete("/jobs/<name>")
     def cancel(name: str) -> Response:

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any, TypeAlias
 
-Say: TypeAlias = Callable[..., None]
-More: TypeAlias = Callable[[dict[str, Any]], Any] | None
-Task: TypeAlias = Callable[[dict[str, Any], bytes, Say], More]
+from ravine.web.picture import as_json
 
-OPTIONS = (
-    "task", "figure", "dataset", "name", "target", "batch_size", "standardise", "intercept",
-    "seconds",
-)  # fmt: skip
-"""What a request for a task may say."""
+Request: TypeAlias = dict[str, Any]
+Say: TypeAlias = Callable[..., None]
 
 MEMORY = 4 << 30
 """Bytes of address space that a job may have."""
@@ -36,14 +30,14 @@ _RESOLUTION = 24  # pixels along an axis of a figure that is run live
 _AGAIN = 4.0  # seconds to judge another point
 
 
-def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
+def make_figure(request: Request, content: bytes, say: Say, questions: Iterator[Request]) -> None:
     """Run one figure at low resolution, draw it, and judge the claims that need it alone."""
     from ravine.claims.catalogue import CLAIMS
     from ravine.claims.claim import judge
     from ravine.figures.catalogue import FIGURES
     from ravine.web.claims import typeset
 
-    name = request["figure"]
+    name = request.get("figure")
     if name not in FIGURES:
         raise ValueError(f"there is no figure {name!r}")
 
@@ -62,10 +56,9 @@ def make_figure(request: dict[str, Any], content: bytes, say: Say) -> More:
     picture = base64.b64encode(buffer.getvalue()).decode("ascii")
     words = [entry.title, entry.caption, *entry.findings(data)]
     say(result={"picture": picture, "words": words}, share=1.0)
-    return None
 
 
-def judge_claims(request: dict[str, Any], content: bytes, say: Say) -> More:
+def judge_claims(request: Request, content: bytes, say: Say, questions: Iterator[Request]) -> None:
     """Measure every claim that needs no figure, one after the other."""
     from ravine.claims.catalogue import CLAIMS
     from ravine.claims.claim import judge
@@ -77,24 +70,27 @@ def judge_claims(request: dict[str, Any], content: bytes, say: Say) -> More:
         say(parts=[typeset(judge(claim))])
 
     say(result={"words": []}, share=1.0)
-    return None
 
 
-def diagnose_table(request: dict[str, Any], content: bytes, say: Say) -> More:
-    """Read a table, diagnose it, and stay to judge other points of the plane."""
+def diagnose_table(
+    request: Request, content: bytes, say: Say, questions: Iterator[Request]
+) -> None:
+    """Read a table, diagnose it, and judge other points of its plane as they are asked for."""
     from ravine.diagnosis import diagnose
-    from ravine.tables import read_table
+    from ravine.tables.reading import NAMED, read_table
     from ravine.web.data import shown
 
     say(progress="reading the table", share=0.02)
-    with source_of(request, content) as source:
-        table = read_table(source, target=request["target"] or None, **LIMITS)
+    dataset = request.get("dataset", "")
+    if not content and dataset not in NAMED:  # a file of this machine is not for the page to read
+        raise ValueError(f"there is no data set {dataset!r}")
 
+    table = read_table(content or dataset, target=request.get("target") or None, **LIMITS)
     options: dict[str, Any] = {
-        "name": request["name"] or table.name,
-        "batch_size": int(request["batch_size"]) if request["batch_size"] else None,
-        "standardise": bool(request["standardise"]),
-        "intercept": bool(request["intercept"]),
+        "name": request.get("name") or table.name,
+        "batch_size": int(request["batch_size"]) if request.get("batch_size") else None,
+        "standardise": bool(request.get("standardise")),
+        "intercept": bool(request.get("intercept")),
     }
     rows, columns = table.X.shape
     say(parts=[f"{options['name']}: {rows} rows, {columns} columns; to predict: {table.target}"])
@@ -105,66 +101,37 @@ def diagnose_table(request: dict[str, Any], content: bytes, say: Say) -> More:
     result = diagnose(table, time=float(request["seconds"]), tell=tell, **options)
     say(result=shown(result), share=1.0)
 
-    def judge(asked: dict[str, Any]) -> Any:
-        short: dict[str, Any] = {"time": _AGAIN, "try_remedies": False, "epochs": result.epochs}
-        point = float(asked["alpha"]), float(asked["beta"])
-        return diagnose(table, alpha=point[0], beta=point[1], **short, **options).answer.why
-
-    return judge
-
-
-@contextmanager
-def source_of(request: dict[str, Any], content: bytes) -> Iterator[str]:
-    """What to read: a data set by its name, or the bytes in a file that is gone afterwards."""
-    if not content:
-        yield request["dataset"]
-        return
-
-    with tempfile.TemporaryDirectory(prefix="ravine-") as folder:
-        # Readers tell formats apart by the end of the name, among other things.
-        path = Path(folder) / ("table" + "".join(Path(request["name"]).suffixes[-2:]))
-        path.write_bytes(content)
-        yield str(path)
+    short: dict[str, Any] = {"time": _AGAIN, "try_remedies": False, "epochs": result.epochs}
+    for asked in questions:
+        try:
+            point: dict[str, Any] = {name: float(asked[name]) for name in ("alpha", "beta")}
+            say(answer=diagnose(table, **point, **short, **options).answer.why)
+        except (KeyError, TypeError, ValueError) as error:
+            say(answer=str(error))
 
 
-TASKS: dict[str, Task] = {
-    "figure": make_figure,
-    "claims": judge_claims,
-    "diagnose": diagnose_table,
-}
+TASKS = {"figure": make_figure, "claims": judge_claims, "diagnose": diagnose_table}
 
 
 def main() -> None:
-    """Read a request, answer it, then answer what is asked about the answer."""
-    import json
-
-    from ravine.web.picture import as_json
-
+    """Read a request and answer it, then what is asked about the answer."""
     with suppress(ImportError):  # not on this system; the server still ends jobs that are too many
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
+    given = sys.stdin.buffer
     out = sys.stdout
     sys.stdout = sys.stderr
 
     def say(**words: Any) -> None:
         print(as_json(words), file=out, flush=True)
 
-    request = json.loads(sys.stdin.buffer.readline())
-    content = sys.stdin.buffer.read(int(request["bytes"]))
+    request = json.loads(given.readline())
+    content = given.read(request["bytes"])
     try:
-        more = TASKS[request["task"]](request, content, say)
-        if more is None:
-            return
-        for text in sys.stdin.buffer:
-            asked = json.loads(text)
-            try:
-                said = more(asked)
-            except ValueError as error:
-                said = str(error)
-            say(answers={asked["number"]: said})
+        TASKS[request["task"]](request, content, say, map(json.loads, given))
     except MemoryError:
         say(refusal="This needs more memory than the page allows: use ravine diagnose.")
     except (ValueError, TypeError, ImportError, OSError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -21,9 +21,9 @@ RIGHT = 2.5
 class Tab(Choice):
     """The views of the page."""
 
-    EXPLORE = "explore", "Explore"
-    DATA = "data", "Your data"
-    CLAIMS = "claims", "The paper's claims"
+    EXPLORE = "explore"
+    DATA = "data"
+    CLAIMS = "claims"
 
 
 class Example(Choice):
@@ -50,29 +50,28 @@ class Control:
     """What it is, in one plain sentence."""
     low: float
     high: float
+    slider: str = "linear"
+    """How its slider moves: "linear"; "log", from ``first``; or "" if it has none."""
     whole: bool = False
-    log: bool = False
-    """The slider moves in the logarithm."""
-    zero: bool = False
-    """Zero is allowed too: it is the left end of a logarithmic slider."""
-    examples: tuple[Example, ...] = tuple(Example)
-    """Examples whose run depends on it."""
-    always: bool = False
-    """Whether the regions and rates depend on it."""
+    first: float = 0.0
+    """Left end of a logarithmic slider; if ``low`` is less, the slider jumps there from it."""
+    examples: tuple[Example, ...] = ()
+    """Examples whose run depends on it; empty if the regions do."""
+
+    @property
+    def rule(self) -> str:
+        """What may be typed."""
+        kind = "a whole number" if self.whole else "a number"
+        return f"{kind} from {self.low:g} to {self.high:g}"
 
     def check(self, value: Any) -> float:
         """Return ``value`` as a number inside the range, or refuse it."""
-        kind = "a whole number" if self.whole else "a number"
-        rule = f"{kind} from {0.0 if self.zero else self.low:g} to {self.high:g}"
-        remedy = f"type {kind} in this range"
         try:
             number = float(value)
-        except (TypeError, ValueError):
-            raise Refusal(self.label, rule, repr(value), remedy) from None
-
-        inside = self.low <= number <= self.high or (self.zero and number == 0.0)
-        if not inside or (self.whole and number != round(number)):
-            raise Refusal(self.label, rule, f"{number:g}", remedy)
+        except (TypeError, ValueError, OverflowError):
+            number = float("nan")
+        if not self.low <= number <= self.high or (self.whole and number != round(number)):
+            raise Refusal(self.label, self.rule, repr(value), "type one in this range")
 
         return number
 
@@ -81,43 +80,44 @@ _SUM = (Example.INCONSISTENT,)
 _NOISE = (Example.NOISE,)
 CONTROLS: dict[str, Control] = {
     "step": Control(
-        "step size αL", "The learning rate times the largest curvature L.", 1e-3, RIGHT, always=True
+        "step size αL", "The learning rate times the largest curvature L.", 1e-3, RIGHT
     ),
-    "beta": Control(
-        "momentum β", "The share of the last step that is kept.", -1.0, 1.0, always=True
-    ),
+    "beta": Control("momentum β", "The share of the last step that is kept.", -1.0, 1.0),
     "Q": Control(
         "condition number Q",
         "The largest curvature over the smallest, L/μ: how narrow the ravine is.",
-        1.001, 1e6, log=True, always=True,
+        1.001, 1e6, "log", first=1.001,
     ),
     "sigma2": Control(
         "noise variance σ²", "Variance of the noise in each coordinate of the gradient.",
-        1e-6, 100.0, log=True, zero=True, examples=_NOISE,
+        0.0, 100.0, "log", first=1e-6, examples=_NOISE,
     ),
     "K": Control(
-        "steps K", "How long the method runs.", 1, 5000, whole=True, log=True,
-        examples=(*_NOISE, *_SUM),
+        "steps K", "How long the method runs.",
+        1, 5000, "log", whole=True, first=1.0, examples=(*_NOISE, *_SUM),
     ),
     "n": Control(
-        "terms n", "How many functions the finite sum has.", 2, 1000, whole=True, log=True,
-        examples=_SUM,
+        "terms n", "How many functions the finite sum has.",
+        2, 1000, "log", whole=True, first=2.0, examples=_SUM,
     ),
     "ratio": Control(
-        "largest term Lₘₐₓ/L",
-        "How much more one term of the sum may curve than the whole.",
-        1.0, 1000.0, log=True, always=True,
+        "largest term Lₘₐₓ/L", "How much more one term of the sum may curve than the whole.",
+        1.0, 1000.0, "log", first=1.0,
     ),
     "batch": Control(
-        "batch size b",
-        "How many terms are averaged in one gradient: more of them disagree less.",
-        1, 10000, whole=True, log=True, always=True,
+        "batch size b", "How many terms are averaged in one gradient: more of them disagree less.",
+        1, 10000, "log", whole=True, first=1.0,
+    ),
+    "gamma": Control(
+        "look-ahead γ", "Where the gradient is taken; empty: β, Nesterov's.", -2.0, 2.0, slider=""
     ),
 }  # fmt: skip
 """Settings that are numbers, in the order of the page."""
 
-_GAMMA = Control("look-ahead γ", "Where the gradient is taken; empty: β, Nesterov's.", -2.0, 2.0)
 _SEED = Control("seed", "Of all random draws.", 0, 2**31, whole=True)
+_CHOICES: dict[str, type[Choice]] = {
+    "tab": Tab, "axis": Axis, "example": Example, "sampling": Sampling,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -167,27 +167,21 @@ class View:
     @property
     def active(self) -> list[str]:
         """Settings that change something in this view: the others are hidden."""
-        needs = self.needs
-        names = [
+        examples = {name: one.examples for name, one in CONTROLS.items()} | {"sampling": _SUM}
+        return [
             name
-            for name, control in CONTROLS.items()
-            if control.always or self.example in control.examples or name in needs
+            for name, own in examples.items()
+            if not own or self.example in own or name in self.needs
         ]
-        if self.example is Example.INCONSISTENT or "sampling" in needs:
-            names.append("sampling")
-
-        return names
 
     @property
     def query(self) -> str:
         """The address's part behind the question mark: whatever is not at its default."""
-        usual = asdict(View())
         changed = {
             name: "" if value is None else str(value)
-            for name, value in asdict(self).items()
-            if value != usual[name]
+            for name, value in vars(self).items()
+            if value != USUAL[name]
         }
-
         return urlencode(changed)
 
     @property
@@ -199,19 +193,19 @@ class View:
         >>> View(Q=8.0).typed["Q"], View().typed["beta"], View().typed["gamma"]
         ('8', '0.699558', '')
         """
-        return {name: _typed(value) for name, value in asdict(self).items()}
+        return {name: _typed(value) for name, value in vars(self).items()}
 
     def only(self, *names: str) -> View:
         """The view with everything but these settings at its default."""
         return View(**{name: getattr(self, name) for name in names})
 
 
-SETTINGS = tuple(field.name for field in fields(View))
-"""The names of all settings."""
+USUAL: dict[str, Any] = dict(vars(View()))
+"""Every setting with its default."""
 
 
 def parse(settings: dict[str, Any]) -> View:
-    """Read settings; what cannot be used stays at its default.
+    """Read settings; what is unknown or cannot be used changes nothing.
 
     Examples
     --------
@@ -230,7 +224,7 @@ def parse(settings: dict[str, Any]) -> View:
 
 
 def from_query(query: str) -> View:
-    """Read an address's query; unknown settings are ignored.
+    """Read an address's query.
 
     Examples
     --------
@@ -242,28 +236,21 @@ def from_query(query: str) -> View:
     except ValueError:  # more fields than there can be settings: no address of ours
         pairs = []
 
-    return parse({name: value for name, value in pairs if name in SETTINGS})
-
-
-_CHOICES: dict[str, type[Choice]] = {
-    "tab": Tab,
-    "axis": Axis,
-    "example": Example,
-    "sampling": Sampling,
-}
+    return parse(dict(pairs))
 
 
 def _read(name: str, value: Any) -> Any:
     if name in _CHOICES:
         return _CHOICES[name].parse(value, name)
-    if name == "colour":
-        if value == "regions" or value in QUANTITIES:
-            return value
-        raise Refusal(name, f"one of {', '.join(QUANTITIES)}", repr(value), "pick one of these")
     if name == "gamma" and value in (None, ""):
         return None
+    if name == "colour" and value in ("regions", *QUANTITIES):
+        return value
 
-    control = {"gamma": _GAMMA, "seed": _SEED, **CONTROLS}[name]
+    control = {"seed": _SEED, **CONTROLS}.get(name)
+    if control is None:
+        raise Refusal(name, "a setting of the page", repr(value), "leave it out")
+
     number = control.check(value)
     return int(number) if control.whole else number
 
@@ -288,8 +275,7 @@ def described() -> dict[str, Any]:
     choices["sampling"] = [[rule.value, f"{rule.value}: {rule.sentence}"] for rule in Sampling]
     choices["colour"] = [["regions", "where it converges"]]
     choices["colour"] += [[key, quantity.name] for key, quantity in QUANTITIES.items()]
-    numbers = {**CONTROLS, "gamma": _GAMMA}
     return {
-        "controls": {name: asdict(control) for name, control in numbers.items()},
+        "controls": {name: asdict(one) | {"rule": one.rule} for name, one in CONTROLS.items()},
         "choices": choices,
     }

@@ -1,4 +1,4 @@
-"""What the page says of a method: one line in words, then a row for every rung."""
+"""What the page says of a method: a line in words, the rate of every rung, and code for it all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ravine.arguments import Refusal
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.theory.ladder.worst_case import worst_case_rate
-from ravine.web.view import RIGHT, View
+from ravine.web.run_picture import DIMENSION, TURNS
+from ravine.web.view import RIGHT, Example, View
 
 
 def digits(value: float) -> str:
@@ -86,3 +87,46 @@ def at_cursor(view: View, step: Any, beta: Any) -> dict[str, str]:
         return {rung.key: "–" for rung in RUNGS}
 
     return {key: digits(rate) for key, rate in known.items()}
+
+
+def python_code(view: View) -> str:
+    """A program that prints the rungs of the point and runs the method as the page does."""
+    gamma = "" if view.gamma is None else f", {view.gamma!r}"
+    make, run = {
+        Example.TURNING: (f"turning_quadratics(1.0, {view.Q!r})", f'{TURNS}, sampling="cyclic"'),
+        Example.NOISE: (
+            f"worst_case_quadratic(Q={view.Q!r}, d={DIMENSION})",
+            f"{view.K}, sampling=None, sigma2={view.sigma2!r}",
+        ),
+        Example.INCONSISTENT: (
+            f"counterexample(mu=1.0, L={view.Q!r}, n={view.n})",
+            f'{view.K}, sampling="{view.sampling.value}"',
+        ),
+    }[view.example]
+    largest = "" if view.ratio == 1.0 else f", L_max={view.batches.L_max!r}"
+    size = "" if view.batch == 1 else f", batch_size={view.batch}"
+    lines = [
+        "import ravine",
+        "",
+        f"curvature = ravine.Curvature(mu=1.0, L={view.Q!r})",
+        f"method = ravine.Method({view.step!r} / {view.Q!r}, {view.beta!r}{gamma})",
+        "",
+        f"print(ravine.ladder(curvature, method{largest}{size}).verdict)",
+        "",
+        f"problem = ravine.problems.{make}",
+        f"trace = ravine.run(problem, method, {run}, seed={view.seed})",
+        "print(trace.outcome.sentence, trace.errors[-1])",
+        "",
+    ]
+
+    return "\n".join(lines)
+
+
+def command_line(view: View) -> str:
+    """The ``ravine rate`` that prints the same table."""
+    gamma = "" if view.gamma is None else f" --gamma {view.gamma!r}"
+    largest = "" if view.ratio == 1.0 else f" --L-max {view.batches.L_max!r}"
+    size = "" if view.batch == 1 else f" --batch-size {view.batch}"
+    alpha = view.step / view.Q
+    point = f"--alpha {alpha!r} --beta {view.beta!r}{gamma}"
+    return f"ravine rate --Q {view.Q!r} {point}{largest}{size}"

@@ -5,7 +5,7 @@ import reference
 from ravine.engine.kernels import quadratic_kernel
 from ravine.engine.kernels.quadratic_lanes import CHUNK
 from ravine.engine.sweep import sweep
-from ravine.problems.quadratic import Quadratic
+from ravine.problems import Quadratic
 
 SEED = 2**40 + 17
 

@@ -49,12 +49,12 @@ def _objective(problem, method, x, steps):
 @pytest.mark.parametrize("Q", [1.0, 3.0, 40.0, 900.0])
 @pytest.mark.parametrize("problem", [_valley, _bowl])
 @pytest.mark.parametrize(
-    ("bound", "usual"), [(bounds.gradient_descent, sgd), (bounds.nesterov, nesterov)]
+    ("bound", "standard"), [(bounds.gradient_descent, sgd), (bounds.nesterov, nesterov)]
 )
-def test_exact_gradients_stay_below_equations_4_and_5(bound, usual, problem, Q):
+def test_exact_gradients_stay_below_equations_4_and_5(bound, standard, problem, Q):
     curvature = Curvature(0.7, 0.7 * Q)
     start = np.random.default_rng(3).standard_normal(5)
-    found = _objective(problem(curvature, 5), usual(curvature), start, 80)
+    found = _objective(problem(curvature, 5), standard(curvature), start, 80)
     envelope = bound(curvature).envelope(steps=80, distance=np.linalg.norm(start))
     assert envelope.kind == "upper"
     assert envelope.bounds == "f(x_k) - f*"
@@ -85,9 +85,9 @@ def test_equation_4_is_attained_by_the_steep_direction():
     np.testing.assert_allclose(found, envelope.values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("usual", [nesterov, gradient_descent, sgd, heavy_ball, triple_momentum])
+@pytest.mark.parametrize("standard", [nesterov, gradient_descent, sgd, heavy_ball, triple_momentum])
 @pytest.mark.parametrize("Q", [10.0, 400.0])
-def test_no_method_beats_equation_6_on_the_chain(usual, Q):
+def test_no_method_beats_equation_6_on_the_chain(standard, Q):
     """A long tridiagonal quadratic started at zero: k steps reach k of its 1500 coordinates."""
     d, steps = 1500, 60
     curvature = Curvature(1.0, Q)
@@ -108,7 +108,7 @@ def test_no_method_beats_equation_6_on_the_chain(usual, Q):
         lambda x: 0.5 * (x - minimiser) @ product(x - minimiser),
         lambda x: product(x - minimiser),
     )
-    found = _objective(problem, usual(curvature), np.zeros(d), steps)
+    found = _objective(problem, standard(curvature), np.zeros(d), steps)
     envelope = bounds.first_order(curvature).envelope(
         steps=steps, distance=np.linalg.norm(minimiser)
     )

@@ -54,14 +54,14 @@ def test_theorem_1_with_exact_constants_bounds_every_quadratic(
     assert envelope.bounds == ("E f(y_{k+1}) - f*" if objective else "E ‖y_{k+1} - x*‖²")
 
 
-@pytest.mark.parametrize("usual", [nesterov, sgd, heavy_ball, triple_momentum])
-def test_theorem_1_with_exact_constants_is_attained(usual):
+@pytest.mark.parametrize("standard", [nesterov, sgd, heavy_ball, triple_momentum])
+def test_theorem_1_with_exact_constants_is_attained(standard):
     """By a start and a noise that pick, for one k, the worst eigenvalue for each power.
 
     The samples overstate the power j <= 60 of 256 by at most 1/cos²(60π/2048) < 0.9 %.
     """
     curvature = Curvature(1.0, 25.0)
-    method = usual(curvature)
+    method = standard(curvature)
     envelope = bounds.additive_noise(curvature, method).envelope(
         steps=60, distance=1.5, sigma=np.sqrt(0.3)
     )
@@ -89,11 +89,12 @@ def test_the_floor_at_usual_parameters_is_the_variance_of_the_flat_direction(Q):
 
 
 @pytest.mark.parametrize(
-    ("Q", "usual", "steps"), [(2000.0, sgd, 5000), (2000.0, nesterov, 2500), (9.0, nesterov, 700)]
+    ("Q", "standard", "steps"),
+    [(2000.0, sgd, 5000), (2000.0, nesterov, 2500), (9.0, nesterov, 700)],
 )
-def test_theorem_1_holds_beyond_the_powers_scanned(Q, usual, steps):
+def test_theorem_1_holds_beyond_the_powers_scanned(Q, standard, steps):
     curvature = Curvature(1.0, Q)
-    method = usual(curvature)
+    method = standard(curvature)
     envelope = bounds.additive_noise(curvature, method).envelope(
         steps=steps, distance=3.0, sigma=1.0
     )

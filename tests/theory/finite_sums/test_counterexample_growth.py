@@ -57,7 +57,7 @@ def test_largest_n_that_diverges(sampling, largest):
 
 
 def blocks(curvature):
-    """B(mu) and B(L) at usual parameters, from the paper's definition."""
+    """B(mu) and B(L) at standard parameters, from the paper's definition."""
     s = np.sqrt(float(curvature.Q))
     beta, alpha = (s - 1) / (s + 1), 1 / float(curvature.L)
 

@@ -9,9 +9,9 @@ from ravine.theory.finite_sums.epochs import Products, drawn_mean_square, root_w
 STEPS = 3
 
 
-def products(epochs, size, *, spread=0.3, seed=0):
+def products(epochs, size, *, deviation=0.3, seed=0):
     rng = np.random.default_rng(seed)
-    return 0.5 * np.eye(size) + spread * rng.standard_normal((epochs, size, size))
+    return 0.5 * np.eye(size) + deviation * rng.standard_normal((epochs, size, size))
 
 
 def growth_by_kronecker(P):
@@ -63,10 +63,10 @@ def test_scales_are_factors():
 
 def test_the_limits_hold_the_growth_of_all_epochs():
     # E[P ⊗ P] of these is known: the mean's Kronecker square plus the variance of every entry.
-    size, spread = 4, 0.3
+    size, deviation = 4, 0.3
     known = 0.25 * np.eye(size**2)
     unit = np.eye(size).ravel()
-    known += spread**2 * np.outer(unit, unit)
+    known += deviation**2 * np.outer(unit, unit)
     truth = np.abs(np.linalg.eigvals(known)).max() ** (1.0 / STEPS)
     held = 0
     for seed in range(40):
@@ -79,7 +79,7 @@ def test_the_limits_hold_the_growth_of_all_epochs():
 
 
 def test_it_is_never_below_the_mean_product():
-    P = np.stack([np.diag([1.4, 0.1]), np.diag([0.6, 0.1])])  # no spread in what lasts, but noise
+    P = np.stack([np.diag([1.4, 0.1]), np.diag([0.6, 0.1])])  # the mean is 1 where one lasts
     value, low, _ = drawn_mean_square(Products(P, np.zeros(2)), 1)
     assert low >= 1.0 - 1e-7  # what is left for rounding, of the logarithm
     assert value >= low

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ravine.theory.finite_sums.gap_laws import (
+from ravine.theory.finite_sums.rules import (
     mean_log_gap_no_repeat,
     mean_log_geometric,
     renewal,

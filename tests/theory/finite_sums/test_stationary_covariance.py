@@ -96,7 +96,7 @@ def test_krylov_iteration_agrees_with_the_matrix(sampling, monkeypatch):
     H, z = rotated(3, 3, seed=6)
     method = Method(0.06, 0.5)
     direct = stationary_covariance(H, z, method, sampling=sampling)
-    # The room exports the function under the name of its file.
+    # The package exports the function under the name of its file.
     module = sys.modules[stationary_covariance.__module__]
     monkeypatch.setattr(module, "_DENSE", 0)
     iterated = stationary_covariance(H, z, method, sampling=sampling)
@@ -105,7 +105,7 @@ def test_krylov_iteration_agrees_with_the_matrix(sampling, monkeypatch):
 
 
 def test_nothing_is_stationary_when_the_mean_square_grows():
-    # The third direction of the paper's example: Q = 32, n = 5, usual parameters.
+    # The third direction of the paper's example: Q = 32, n = 5, standard parameters.
     beta = (np.sqrt(32) - 1) / (np.sqrt(32) + 1)
     z = np.array([[1.0], [1.0], [1.0], [1.0], [-4.0]])
     found = stationary_covariance([[1.0]] * 4 + [[32.0]], z, Method(1 / 32, beta))

@@ -15,7 +15,7 @@ from ravine import (
     worst_case_rate,
 )
 from ravine.engine.kernels.finite_sum import ensemble
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum
 from ravine.theory.ladder.iid import critical_batch_size, iid_rate
 
 

@@ -50,7 +50,7 @@ def test_reference_variances_of_y(alpha, beta, gamma, lam, value):
 
 @pytest.mark.parametrize(("Q", "value"), [(8, 8.082879813002387), (128, 384.5737628599842)])
 def test_reference_variance_in_the_flat_direction(Q, value):
-    """L² Var y / sigma2 at lambda = mu, usual parameters."""
+    """L² Var y / sigma2 at lambda = mu, standard parameters."""
     curvature, method = _usual(Q)
     assert stationary_variance(curvature.mu, method).y == pytest.approx(value, rel=1e-10)
     assert exact_noise_coefficient(curvature, method) == pytest.approx(value, rel=1e-10)
@@ -145,7 +145,7 @@ def test_momentum_amplifies_noise_beyond_a_condition_number():
 
 @pytest.mark.parametrize(("Q", "value"), [(8, 5.468547971534831), (128, 25.90310935715519)])
 def test_reference_paper_coefficient(Q, value):
-    """L² alpha² ((1+beta)²+1)/(1-rho²) at usual parameters."""
+    """L² alpha² ((1+beta)²+1)/(1-rho²) at standard parameters."""
     curvature, method = _usual(Q)
     assert paper_noise_coefficient(curvature, method) == pytest.approx(value, rel=1e-10)
     estimate = paper_noise_coefficient(curvature, method, c_epsilon=True)
@@ -216,7 +216,7 @@ def test_noise_floor_broadcasts_leading_axes_of_the_spectrum():
 
 
 def test_reference_second_moment():
-    """E r_{k+1}² at k = 10 for mu = 1/32, L = 1, usual parameters."""
+    """E r_{k+1}² at k = 10 for mu = 1/32, L = 1, standard parameters."""
     _, method = _usual(32)
     found = second_moment(0.03125, method, sigma2=1.0, start=1.0, steps=10)
     assert found.shape == (11,)

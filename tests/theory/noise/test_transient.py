@@ -59,10 +59,10 @@ def test_reference_transient_peak(Q, value):
     assert abs(peak.step - np.sqrt(Q)) <= 1.5
 
 
-@pytest.mark.parametrize("usual", [nesterov, sgd, heavy_ball, triple_momentum])
-def test_the_peak_is_the_largest_norm_of_a_power_of_the_system(usual):
+@pytest.mark.parametrize("standard", [nesterov, sgd, heavy_ball, triple_momentum])
+def test_the_peak_is_the_largest_norm_of_a_power_of_the_system(standard):
     curvature = Curvature(0.5, 30.0)
-    method = usual(curvature)
+    method = standard(curvature)
     lam = np.geomspace(0.5, 30.0, 40)
     A, power, norms = system(np.diag(lam), method), np.eye(80), []
     for _ in range(200):

@@ -32,9 +32,7 @@ from ravine.engine.measures import (
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
 from ravine.methods import Method
-from ravine.problems.problem import Problem
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:

@@ -333,7 +333,8 @@ def new_rows(
 ) -> tuple[FloatArray, float]:
     """Alpha, beta, gamma and limit of each trajectory, and ones; and ‖x_0 - x*‖²."""
     problem = spec.problem
-    force = plan.sigma * np.sqrt(problem.dimension) + (problem.gradient_spread if sampled else 0.0)
+    force = plan.sigma * np.sqrt(problem.dimension)
+    force += problem.mean_gradient_norm if sampled else 0.0
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     start_square = float(((data.start - data.minimiser) ** 2).sum())
     scale = np.sqrt(start_square) + alpha * force

@@ -24,9 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ravine.arguments import FloatArray
 from ravine.engine.kernels import finite_sum, linear_model_kernel, quadratic_kernel, stepwise
 from ravine.engine.kernels.linear_model_gradient import LOSSES
-from ravine.problems.linear_model import LinearModel
-from ravine.problems.quadratic import Quadratic
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import LinearModel, Quadratic, QuadraticSum
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec

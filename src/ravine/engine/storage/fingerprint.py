@@ -13,7 +13,7 @@ import numpy as np
 
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.sources import DECIDING, digest
-from ravine.problems.problem import Problem
+from ravine.problems import Problem
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec

@@ -42,7 +42,7 @@ def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: fl
     """Theorem 1 with the constant that the paper puts for C_ε: an estimate, not a bound.
 
     C ((ρ+ε)^{2k} ‖x_0 - x*‖² + alpha² ((1+gamma)²+1)/(1-ρ²) sigma²) with
-    C = 1 + (1-ρ²)(‖A‖²-ρ²). The C that makes the theorem true is larger: at usual
+    C = 1 + (1-ρ²)(‖A‖²-ρ²). The C that makes the theorem true is larger: at standard
     parameters the floor is too low by a factor of 2.9 at Q = 32 and of 185 at Q = 2000, and the
     transient misses the growth ‖A^k‖ ~ √Q/e. Use :func:`additive_noise` for a bound.
 

@@ -14,10 +14,10 @@ from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.limits import Deadline
+from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
 from ravine.theory.finite_sums.paths import PathGrowth, almost_sure_growth, moment_growth
-from ravine.theory.finite_sums.terms import Scalars, Sense, Terms, finite_sum, one_method
-from ravine.theory.ladder.rates import block_radius
+from ravine.theory.finite_sums.terms import Sense, Terms, finite_sum, one_method
 
 __all__ = ["Growth", "Sense", "consistent", "growth"]
 
@@ -182,7 +182,8 @@ def growth(
             raise Refusal("sense", known, kind.value, remedy)
         return Growth(root.value, root.low, root.high, root.settled, kind, rule)
 
-    mean_rate = _mean_rate(terms, scalars)
+    assert isinstance(method, Method)
+    mean_rate = _mean_rate(terms, method)
     if kind is Sense.ALMOST_SURE:
         path = almost_sure_growth(
             terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
@@ -202,11 +203,11 @@ def growth(
     return _from_paths(path, kind, rule, mean_rate)
 
 
-def _mean_rate(terms: Terms, method: Scalars) -> float:
+def _mean_rate(terms: Terms, method: Method) -> float:
     """Spectral radius with exact gradients."""
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
     eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
-    return float(np.max(block_radius(eigenvalues, *(np.float64(value) for value in method))))
+    return float(MeanProblem(eigenvalues, method).rate)
 
 
 def _from_paths(path: PathGrowth, sense: Sense, sampling: Sampling, mean_rate: float) -> Growth:

@@ -140,8 +140,8 @@ def inconsistent_term_rate(
     D = T_other / scale[..., None, None]
 
     length = n if sampling.traits.by_epoch else 1
-    usual, barred = RULES[sampling].places(n)
-    classes = [usual] if usual == barred else [usual, barred]
+    free, barred = RULES[sampling].places(n)
+    classes = [free] if free == barred else [free, barred]
     others, itself = _rounds(C, D, length, classes)
     if len(classes) == 1:
         round_map = others[0] + itself[0]

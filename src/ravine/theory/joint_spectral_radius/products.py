@@ -43,6 +43,9 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
     norm of the rest; how far it moves the leading eigenvalue is for ``_shift`` to say.
     """
     n = matrices.shape[-1]
+    if n == len(word) == 1:
+        return abs(float(matrices[word[0], 0, 0]))
+
     scale = float(np.max(np.linalg.norm(matrices[list(word)], axis=(1, 2))))
     if scale == 0.0:
         return 0.0

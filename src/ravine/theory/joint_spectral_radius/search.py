@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.joint_spectral_radius.invariant_polytope import Polytope, leading_vectors
-from ravine.theory.joint_spectral_radius.norm_proof import (
-    InvariantPolytope,
-    NormProof,
-    ProductNorms,
+from ravine.theory.joint_spectral_radius.hulls import Hull, PositiveHull, images
+from ravine.theory.joint_spectral_radius.norms import (
+    Norm,
+    PolytopeNorm,
+    QuadraticNorm,
+    best_quadratic_norm,
+    power_of_two,
 )
-from ravine.theory.joint_spectral_radius.polygon import (
-    best_polygon,
-    best_word,
-    bracket_pair,
-    list_room,
-    workspace,
-)
-from ravine.theory.joint_spectral_radius.polytope_norm import (
-    Hull,
-    PositiveHull,
-    SymmetricHull,
-    operator_norm,
-    represent,
-)
+from ravine.theory.joint_spectral_radius.planar import as_complex, bracket_pair
+from ravine.theory.joint_spectral_radius.polytope import Polytope, leading_vectors
 from ravine.theory.joint_spectral_radius.products import (
     Word,
     best_words,
     certain_radius,
     product,
     smallest_rotation,
-)
-from ravine.theory.joint_spectral_radius.quadratic_norm import (
-    best_quadratic_norm,
-    norm_of_products,
 )
 
 _ROUNDING = 1e-12
@@ -48,22 +33,29 @@ _FIRST_ALLOTMENT = 300
 """Linear programmes for the first polytope; every one that does not close doubles it."""
 _ROUNDS = 60
 """Polytopes at most: the allotments end the search long before."""
-_EXACT_ATTEMPTS = 8
-"""Better products after which polytopes are first tried at the radius itself."""
+_EXACT_ATTEMPTS = 16
+"""Polytopes after which a better product is no longer tried first at its own radius."""
 _STARTS = 4
 """Products of equal radius whose eigenvectors start a polytope together."""
 _WIDEST = 3000
 """Most vertices of an unfinished polytope that is still worth a bound."""
+_PRODUCTS = 4096
+"""Products whose norms are all computed where nothing else reached the tolerance."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A lower bound with its product, and an upper bound with its proof."""
+    """A lower bound with its product, and an upper bound with the norm that proves it."""
 
     lower: float
     word: Word
-    proof: NormProof
+    upper: float
+    norm: Norm
     exhausted: bool = False
+
+    def within(self, goal: float) -> bool:
+        """Whether the relative width is at most ``goal``."""
+        return self.upper - self.lower <= goal * self.lower
 
 
 def irreducible(matrices: FloatArray, goal: float, budget: int) -> Answer:
@@ -72,25 +64,21 @@ def irreducible(matrices: FloatArray, goal: float, budget: int) -> Answer:
     The search is the same for every budget up to where the budget ends it, and keeps the best of
     what it has seen: a larger budget never gives a wider bracket.
     """
-    n = matrices.shape[-1]
-    scale = float(np.max(np.linalg.norm(matrices, ord=2, axis=(1, 2))))
-    P = best_quadratic_norm(matrices / scale)
-    quadratic = ProductNorms(matrices, P, 1, norm_of_products(matrices, P, 1))
-    if n == 1:
-        value, i = max((abs(float(matrix[0, 0])), i) for i, matrix in enumerate(matrices))
-        return Answer(value, (i,), replace(quadratic, P=np.eye(1), bound=value))
+    unit = power_of_two(matrices)
+    search = _Search(matrices / unit, goal, budget)
+    # The norm in which the eigenvectors of a single matrix are orthogonal is the best there is.
+    exhausted = len(matrices) > 1 and not search.run()
+    if exhausted:
+        search.try_longer_products()
 
-    search = _Search(matrices, quadratic, goal, budget)
-    exhausted = not search.run()
-    return Answer(min(search.lower, search.proof.bound), search.word, search.proof, exhausted)
+    lower = min(search.lower, search.upper)
+    return Answer(lower * unit, search.word, search.upper * unit, search.norm, exhausted)
 
 
 class _Search:
     """Candidates and polytopes for one irreducible set, in coordinates where P is the identity."""
 
-    def __init__(
-        self, matrices: FloatArray, quadratic: ProductNorms, goal: float, budget: int
-    ) -> None:
+    def __init__(self, matrices: FloatArray, goal: float, budget: int) -> None:
         self.matrices = matrices
         self.goal = goal
         self.left = budget
@@ -98,11 +86,11 @@ class _Search:
         self.tried_exactly = 0
         self.positive = bool((matrices >= 0.0).all())
 
-        self.root = np.linalg.cholesky(quadratic.P).T
-        self.back = np.linalg.inv(self.root)
-        self.unit = quadratic.bound
-        self.moved = self.root @ matrices @ self.back / self.unit
-        self.proof: NormProof = quadratic
+        self.P = best_quadratic_norm(matrices)
+        self.norm: Norm = QuadraticNorm(self.P)
+        self.upper = self.norm.bound(matrices)
+        self.root = np.linalg.cholesky(self.P).T
+        self.moved = self.root @ matrices @ np.linalg.inv(self.root)
 
         self.best, self.words = best_words(self.moved)
         self.word = self.words[0]
@@ -119,24 +107,24 @@ class _Search:
 
         slack = self._first_slack()
         too_small = 0.0
-        exact_left = _EXACT_ATTEMPTS
-        for _ in range(_ROUNDS):
+        for attempt in range(_ROUNDS):
             if self._reached(slack):
                 return True
             # Never a part of an allotment: a smaller budget must not see what a larger one skips.
             if self.left < self.allotment:
                 break
-            ceiling = self.proof.bound / (self.best * self.unit) - 1.0
+            ceiling = self.upper / self.best - 1.0
             if slack >= ceiling:
                 slack = max(0.5 * (too_small + ceiling), 0.25 * ceiling)
 
-            polytope = self._polytope(slack)
+            polytope = self._grown(slack)
             if polytope.closed:
                 slack, too_small = self._smaller(slack, too_small)
             elif self._learn(polytope.words()):
-                slack = self._first_slack() if exact_left else 0.25 * _FIRST_SLACK
+                slack = 0.25 * _FIRST_SLACK
+                if attempt < _EXACT_ATTEMPTS:
+                    slack = self._first_slack()
                 too_small = 0.0
-                exact_left = max(exact_left - 1, 0)
             else:
                 if slack == 0.0:
                     self.tried_exactly = self.allotment
@@ -146,9 +134,26 @@ class _Search:
 
         return self._reached(self.goal)
 
+    def try_longer_products(self) -> None:
+        """See whether the norms of all products of some length give a better bound."""
+        length = int(np.log(_PRODUCTS) / np.log(len(self.matrices)))
+        if length > 1:
+            self._keep(QuadraticNorm(self.P, length))
+
+    def _try_polygon(self) -> None:
+        """Two 2x2 matrices: polygons need no linear programmes and cost nothing of the budget."""
+        pair = as_complex(self.matrices).ravel().tolist()
+        # Above the ceiling, so that a polygon is grown even if the ceiling is the answer.
+        word, points = bracket_pair(pair, self.upper * (1.0 + 1e-9), self.goal)[2:]
+        # Polygons name the matrices in the order in which they act, products as written.
+        self._learn([tuple(reversed(word))])
+        if points:
+            vertices = np.stack([np.real(points), np.imag(points)])
+            self._keep(self._polytope_norm(vertices if self.positive else self.root @ vertices))
+
     def _smaller(self, slack: float, too_small: float) -> tuple[float, float]:
         """Next slack after one that closed, and the largest that did not."""
-        # The product's own radius again, once there is twice the room of the last attempt.
+        # The product's own radius again, with at least twice the allotment of the last attempt.
         if slack > 0.0 and self.allotment >= 2 * self.tried_exactly and self._first_slack() == 0.0:
             return 0.0, 0.0
 
@@ -160,12 +165,12 @@ class _Search:
         if between >= 1.2 * too_small:
             return between, too_small
 
-        # As close as it gets with this room: the one that did not close, with more.
+        # As close as it gets with this allotment: the one that did not close, with a larger one.
         self.allotment *= 2
         return too_small, 0.0
 
     def _reached(self, slack: float) -> bool:
-        width = self.proof.bound - self.lower
+        width = self.upper - self.lower
         return width <= _ROUNDING * self.lower or (slack > 0.0 and width <= self.goal * self.lower)
 
     def _first_slack(self) -> float:
@@ -174,51 +179,39 @@ class _Search:
         lead = values[np.argmax(np.abs(values))]
         return 0.0 if abs(lead.imag) <= 1e-12 * abs(lead) else _FIRST_SLACK
 
-    def _try_polygon(self) -> None:
-        """Two 2x2 matrices: polygons need no linear programmes and cost nothing of the budget."""
-        room = workspace(list_room)
-        pair = (self.matrices / self.proof.bound).ravel().tolist()
-        # Above the ceiling, so that a polygon is grown even if the ceiling is the answer.
-        _, _, length = bracket_pair(pair, 1.0 + 1e-9, self.goal, room)
-
-        # Polygons name the matrices in the order in which they act, products as written. (For 2x2
-        # matrices the mirror image of a word has the same trace and determinant.)
-        self._learn([tuple(reversed(best_word(room, length)))])
-        vertices = best_polygon(room)
-        if vertices.shape[1] >= 2:
-            self._keep(_prove(SymmetricHull(vertices), self.matrices))
-
-    def _polytope(self, slack: float) -> Polytope:
-        """Grow one, and keep its bound if it is better, closed or not."""
-        words = self.words[:_STARTS] if slack == 0.0 else self.words[:1]
-        rate = self.best * (1.0 + slack)
-        if self.positive:
-            start = leading_vectors(self.matrices, words)
-            polytope = Polytope(self.matrices / (rate * self.unit), start, positive=True)
-        else:
-            start = leading_vectors(self.moved, words)
-            polytope = Polytope(self.moved / rate, start)
-
+    def _grown(self, slack: float) -> Polytope:
+        """Grow a polytope, and keep its bound if it is better, closed or not."""
+        matrices = self.matrices if self.positive else self.moved
+        start = leading_vectors(matrices, self.words[: _STARTS if slack == 0.0 else 1])
+        scaled = matrices / (self.best * (1.0 + slack))
+        polytope = Polytope(scaled, start, PositiveHull if self.positive else Hull)
         polytope.grow(self.allotment)
         self.left -= max(polytope.spent, 1)
 
-        if polytope.spans and polytope.vertices.shape[1] <= _WIDEST:
-            self._keep(self._proven(polytope.vertices))
+        if polytope.vertices.shape[1] <= _WIDEST:
+            self._keep(self._polytope_norm(polytope.vertices))
 
         return polytope
 
-    def _keep(self, proof: NormProof) -> None:
-        if proof.bound < self.proof.bound:
-            self.proof = proof
-
-    def _proven(self, vertices: FloatArray) -> InvariantPolytope:
-        """The bound that the hull of some vertices proves, whether it is closed or not."""
+    def _polytope_norm(self, vertices: FloatArray) -> PolytopeNorm:
+        """The norm of a polytope, with the columns that make the images of its vertices."""
         if self.positive:
-            return _prove(PositiveHull(vertices), self.matrices)
+            basis = PositiveHull(vertices).bases(images(self.matrices, vertices))
+            return PolytopeNorm(vertices, basis, positive=True)
 
         # The same programmes in two coordinates: what ends badly in one may end well in the other.
-        hull = SymmetricHull(self.back @ vertices)
-        return _prove(hull, self.matrices, [(SymmetricHull(vertices), self.moved)])
+        hull = Hull(np.linalg.solve(self.root, vertices))
+        points = images(self.matrices, hull.vertices)
+        bases = [hull.bases(points), Hull(vertices).bases(images(self.moved, vertices))]
+        better = hull.bounds(bases[1], points) < hull.bounds(bases[0], points)
+        return PolytopeNorm(hull.vertices, np.where(better[:, None], *bases[::-1]), positive=False)
+
+    def _keep(self, norm: Norm) -> None:
+        """Take a norm whose bound is better than the best so far."""
+        bound = norm.bound(self.matrices)
+        if bound < self.upper:
+            self.norm = norm
+            self.upper = bound
 
     def _learn(self, words: list[Word]) -> bool:
         """Whether one of the words has a larger radius per factor than the best so far."""
@@ -242,12 +235,3 @@ class _Search:
             if value > self.lower:
                 self.word = word
                 self.lower = value
-
-
-def _prove(
-    hull: Hull, matrices: FloatArray, guides: Sequence[tuple[Hull, FloatArray]] = ()
-) -> InvariantPolytope:
-    basis, weights = represent(hull, matrices, guides)
-    bound = operator_norm(hull, matrices, basis, weights)
-    positive = isinstance(hull, PositiveHull)
-    return InvariantPolytope(matrices, hull.vertices, basis, weights, bound, positive)

@@ -10,12 +10,11 @@ from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.bracket import Bracket
 from ravine.theory.chunks import on_threads
-from ravine.theory.joint_spectral_radius.polygon import (
-    array_room,
+from ravine.theory.joint_spectral_radius.planar import (
+    ComplexArray,
+    as_complex,
     bracket_pair,
     compiled_sweep,
-    list_room,
-    workspace,
 )
 from ravine.theory.ladder.rates import check_shapes, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -83,8 +82,8 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
     return Bracket(lower.reshape(shape)[()], upper.reshape(shape)[()])
 
 
-def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> FloatArray:
-    """B(mu) and B(L) row by row, in units of the velocity that balance the two couplings."""
+def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> ComplexArray:
+    """B(mu) and B(L) as z -> u z + v z̄, in units of the velocity that balance the couplings."""
     blocks = np.empty((*shape, 2, 2, 2))
     blocks[..., 0, :, :] = block(curvature.mu, method)
     blocks[..., 1, :, :] = block(curvature.L, method)
@@ -94,27 +93,24 @@ def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> Floa
     unit = np.sqrt(np.divide(left, right, out=np.ones(shape), where=both))[..., None]
     blocks[..., 0, 1] *= unit
     blocks[..., 1, 0] /= unit
-    return blocks.reshape(-1, 8)
+    return as_complex(blocks).reshape(-1, 4)
 
 
 def _brackets(
-    pairs: FloatArray, ceiling: FloatArray, tolerance: float
+    pairs: ComplexArray, ceiling: FloatArray, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of every pair, computed in units of the ceiling so that no product overflows."""
     scaled = pairs / ceiling[:, None]
     lower = np.empty(len(pairs))
     upper = np.empty(len(pairs))
-    ones = np.ones(len(pairs))
     if len(pairs) <= _FEW and not compiled_sweep.cache_info().currsize:
-        room = workspace(list_room)
         for n, pair in enumerate(scaled.tolist()):
-            lower[n], upper[n], _ = bracket_pair(pair, 1.0, tolerance, room)
+            lower[n], upper[n], _, _ = bracket_pair(pair, 1.0, tolerance)
     else:
         sweep = compiled_sweep()
 
         def work(part: slice) -> None:
-            target = lower[part], upper[part]
-            sweep(scaled[part], ones[part], tolerance, *target, workspace(array_room))
+            sweep(scaled[part], tolerance, lower[part], upper[part])
 
         on_threads(work, len(pairs), _CHUNK)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +48,16 @@ def spectral_norms(matrices: FloatArray) -> FloatArray:
     d = matrices[..., 1, 1]
     norms: FloatArray = 0.5 * (np.hypot(a + d, b - c) + np.hypot(a - d, b + c))
     return norms
+
+
+def powers(blocks: FloatArray) -> Iterator[FloatArray]:
+    """B^0, B^1, B^2, ... of each block of a stack, shape (N, 2, 2)."""
+    a, b, c, d = blocks.reshape(-1, 4).T
+    p, q, s, t = np.repeat([1.0, 0.0, 0.0, 1.0], len(blocks)).reshape(4, -1)
+    while True:
+        yield np.stack([p, q, s, t], axis=1).reshape(-1, 2, 2)
+        # Entry by entry: a stacked product of 2x2 matrices is slower.
+        p, q, s, t = p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d
 
 
 @overflow_allowed
@@ -144,15 +156,10 @@ def _samples(mu: float, L: float) -> FloatArray:
 
 def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Largest norm of the first powers of each block, its power, and which are not yet below 1."""
-    a = blocks[:, 0, 0]
-    b = blocks[:, 0, 1]
-    c = blocks[:, 1, 0]
-    d = blocks[:, 1, 1]
     best = np.ones(len(blocks))
     at = np.zeros(len(blocks), np.int64)
     unsettled = np.ones(len(blocks), np.bool_)
-    power = blocks
-    for k in range(1, _TOGETHER + 1):
+    for k, power in enumerate(islice(powers(blocks), 1, _TOGETHER + 1), start=1):
         norms = spectral_norms(power)
         higher = norms > best
         best = np.where(higher, norms, best)
@@ -160,13 +167,6 @@ def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.ND
         unsettled &= norms > 1.0
         if not unsettled.any():
             break
-        # one power further, entry by entry: a stacked product of 2x2 matrices is slower
-        p = power[:, 0, 0]
-        q = power[:, 0, 1]
-        s = power[:, 1, 0]
-        t = power[:, 1, 1]
-        rows = [p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d]
-        power = np.stack(rows, axis=1).reshape(-1, 2, 2)
 
     return best, at, unsettled
 

@@ -9,6 +9,7 @@ polynomial of degree n falls no faster than cos(n φ), and some sample is within
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import stable
-from ravine.theory.noise.transient import spectral_norms
+from ravine.theory.noise.transient import powers, spectral_norms
 
 _LENGTHS = (256, 2048)
 """Powers J to scan: a short scan, then a long one where the powers have not decayed by then."""
@@ -95,11 +96,11 @@ def worst_powers(
     with np.errstate(all="ignore"):
         for length in _LENGTHS:
             tau = _scaling(curvature, method, length) if scaled else 1.0
-            powers = _scan(curvature, method, objective, length, tau)
-            if powers.block2 <= _NEGLIGIBLE**2 or not settles:
+            worst = _scan(curvature, method, objective, length, tau)
+            if worst.block2 <= _NEGLIGIBLE**2 or not settles:
                 break
 
-    return powers
+    return worst
 
 
 def _scaling(curvature: Curvature, method: Method, length: int) -> float:
@@ -109,13 +110,17 @@ def _scaling(curvature: Curvature, method: Method, length: int) -> float:
     g = noise_gain_vector(method)
     costs = []
     for tau in _SCALINGS:
-        scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
-        norm2 = float(np.max(spectral_norms(power * scale)) ** 2)
+        norm2 = float(np.max(spectral_norms(power * _rescaled(tau))) ** 2)
         gain2 = g[0] ** 2 + (tau * g[1]) ** 2
         costs.append(gain2 * norm2 / (1.0 - norm2) if norm2 < 1.0 else np.inf)
 
     best = int(np.argmin(costs))
     return float(_SCALINGS[best]) if np.isfinite(costs[best]) else 1.0
+
+
+def _rescaled(tau: float) -> FloatArray:
+    """What the entries of a block are multiplied by in the state (r, τv)."""
+    return np.array([[1.0, 1.0 / tau], [tau, 1.0]])
 
 
 def _scan(
@@ -127,32 +132,23 @@ def _scan(
     weight = 0.5 * lam if objective else np.ones_like(lam)
     gain = noise_gain_vector(method) * np.array([1.0, tau])
 
-    B = block(lam, method)
-    a = B[:, 0, 0]
-    b = B[:, 0, 1] / tau
-    c = B[:, 1, 0] * tau
-    d = B[:, 1, 1]
-
-    power = np.zeros((4, lam.size))  # the entries of B^j, row by row
-    power[0] = 1.0
-    power[3] = 1.0
     norm2: list[float] = []
     start2: list[float] = []
     noise2: list[float] = []
-    for j in range(length + 1):
-        p, q, s, t = power
+    blocks = block(lam, method) * _rescaled(tau)
+    for j, power in enumerate(islice(powers(blocks), length + 1)):
+        p = power[:, 0, 0]
         # An entry of B^j has degree j, so between two samples its square is at most this larger.
         angle = j * np.pi / (2 * points)
         excess = 1.0 / np.cos(angle) ** 2
         # lambda p² has degree 2j + 1, one more than p²
         weighted = 1.0 / np.cos(2 * angle + np.pi / (2 * points)) if objective else excess
 
-        norm2.append(excess * float(np.max(spectral_norms(power.T.reshape(-1, 2, 2))) ** 2))
+        norm2.append(excess * float(np.max(spectral_norms(power)) ** 2))
         start2.append(weighted * float(np.max(weight * p * p)))
-        noise2.append(weighted * float(np.max(weight * (gain[0] * p + gain[1] * q) ** 2)))
+        noise2.append(weighted * float(np.max(weight * (power[:, 0] @ gain) ** 2)))
         if j and norm2[-1] <= _NEGLIGIBLE**2:
             break
-        power = np.stack([p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d])
 
     return WorstPowers(
         norm2=np.array(norm2[:-1]),
@@ -178,6 +174,5 @@ def _largest_block(curvature: Curvature, method: Method, length: int, tau: float
     """Bound of ‖B^J‖² from more samples: the continuation past J hangs on it."""
     points = _POINTS_FOR_LAST * length
     power = np.linalg.matrix_power(block(_samples(curvature, points), method), length)
-    scale = np.array([[1.0, 1.0 / tau], [tau, 1.0]])
     excess = 1.0 / np.cos(np.pi * length / (2 * points)) ** 2
-    return float(np.max(spectral_norms(power * scale)) ** 2 * excess)
+    return float(np.max(spectral_norms(power * _rescaled(tau))) ** 2 * excess)

@@ -125,7 +125,8 @@ def fastest_on(
     seen += _diagonal_valleys(moments, scale)[:_STARTS]
 
     points = [one.point for one in seen]
-    points.append((float(np.log(float(fastest_step_on(moments).method.alpha))), 0.0))
+    step = fastest_step_on(moments, precision=max(precision, 1e-6)).method
+    points.append((float(np.log(float(step.alpha))), 0.0))
     if plain is not None:
         points.append((float(np.log(float(plain.alpha))), float(np.arctanh(float(plain.beta)))))
 
@@ -159,8 +160,10 @@ def _axes(
     return [steps, np.linspace(np.arctanh(-0.95), np.arctanh(0.999), across)]
 
 
-def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
-    """The step without momentum whose mean-square rate is least, to four digits of the step.
+def fastest_step_on(moments: SecondMoments, *, precision: float = 1e-6) -> FastestMeanSquare:
+    """The step without momentum whose mean-square rate is least.
+
+    To ``precision`` of the logarithm of the rate: the step itself to about its square root.
 
     Examples
     --------
@@ -168,11 +171,11 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
     >>> round(float(best.method.alpha), 3)  # E h/E h² = 2/5
     0.4
     """
-    exact = _log_growth(moments, 1e-6)
+    exact = _log_growth(moments, precision)
     axis = np.log(moments.natural_step * np.geomspace(0.1, 4.0, 12))
     best = least(
         lambda x: np.array([exact(one, 0.0) for one in np.ravel(x)]), [axis],
-        starts=1, precision=1e-7,
+        starts=1, precision=0.1 * precision,
     )  # fmt: skip
     return FastestMeanSquare(Method(np.exp(best.point[0])), float(np.exp(0.5 * best.value)))
 
@@ -180,7 +183,8 @@ def fastest_step_on(moments: SecondMoments) -> FastestMeanSquare:
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
     """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
     size = 2 * moments.dimension
-    by_matrix = 3 * moments.dimension**2 <= _MATRIX
+    # A matrix is as good as exact, which takes time that a rough search does not need.
+    by_matrix = precision < 1e-4 and 3 * moments.dimension**2 <= _MATRIX
 
     def at(log_step: float, s: float) -> float:
         method = _method(log_step, s)

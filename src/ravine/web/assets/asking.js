@@ -6,6 +6,7 @@ let waiting = null;
 const back = []; // what to do when it is there again
 
 export const whenBack = (action) => back.push(action);
+export const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 function gone() {
   byId("banner").hidden = false;
@@ -25,7 +26,14 @@ function tryAgain() {
   fetch("assets/page.css", { method: "HEAD", cache: "no-store" }).then(there, () => {});
 }
 
-// The answer as JSON. A server that cannot be reached is told apart from one that refuses.
+// Arrays arrive in base64.
+function unpacked(_, value) {
+  if (!value || (value.f4 === undefined && value.u1 === undefined)) return value;
+  const bytes = Uint8ClampedArray.from(atob(value.f4 ?? value.u1), (letter) => letter.charCodeAt(0));
+  return value.u1 === undefined ? new Float32Array(bytes.buffer) : bytes;
+}
+
+// The answer. A server that cannot be reached is told apart from one that refuses.
 export async function ask(path, options = {}) {
   let reply;
   try {
@@ -36,7 +44,7 @@ export async function ask(path, options = {}) {
   }
   there();
   if (!reply.ok) throw new Error(`the server refused this (${reply.status})`);
-  return reply.json();
+  return JSON.parse(await reply.text(), unpacked);
 }
 
 export const post = (path, value, signal) => ask(path, {
@@ -49,12 +57,11 @@ export const post = (path, value, signal) => ask(path, {
 // One request is under way at a time. Of what is wanted meanwhile only the latest is asked for,
 // once the answer has come: a drag never leaves a queue behind it.
 export function latest(request, land) {
-  let busy = false;
   let again = false;
   async function run() {
     again = true;
-    if (busy) return;
-    busy = true;
+    if (run.busy) return;
+    run.busy = true;
     while (again) {
       again = false;
       try {
@@ -63,9 +70,8 @@ export function latest(request, land) {
         if (waiting === null) console.error(error);
       }
     }
-    busy = false;
+    run.busy = false;
   }
-  run.busy = () => busy;
   return run;
 }
 
@@ -73,14 +79,10 @@ export function latest(request, land) {
 const LOOK = 300; // milliseconds between two looks
 export class Work {
   constructor(view, onProgress) {
-    this.view = view;
+    this.part = (name) => byId(`${view}-${name}`);
     this.onProgress = onProgress;
     this.job = "";
     this.part("cancel").addEventListener("click", () => this.cancel());
-  }
-
-  part(name) {
-    return byId(`${this.view}-${name}`);
   }
 
   say(words) {
@@ -95,7 +97,6 @@ export class Work {
   // The result, or nothing: then the message says why.
   async result() {
     const mine = this.job;
-    this.progress({ progress: "starting", share: 0, parts: [] });
     for (;;) {
       const told = await ask(`jobs/${mine}`);
       if (this.job !== mine) return null;
@@ -104,18 +105,18 @@ export class Work {
         this.say(told.refusal || "The server does not know this any more.");
         return null;
       }
-      this.progress(told.result ? { ...told, progress: "done" } : told);
+      this.progress(told);
       if (told.result) return told.result;
-      await new Promise((done) => setTimeout(done, LOOK));
+      await sleep(LOOK);
     }
   }
 
-  progress(told) {
+  progress({ progress, share, parts, result }) {
     this.part("work").hidden = false;
-    this.part("cancel").hidden = told.share === 1;
-    this.part("bar").value = told.share;
-    this.part("progress").textContent = `${told.progress} (${Math.round(100 * told.share)} %)`;
-    this.onProgress(told);
+    this.part("cancel").hidden = Boolean(result);
+    this.part("bar").value = share;
+    this.part("progress").textContent = `${result ? "done" : progress} (${Math.round(100 * share)} %)`;
+    this.onProgress(parts);
   }
 
   cancel() {

@@ -1,79 +1,67 @@
 // The settings: one truth, shown by sliders, boxes and lists. What is typed wrongly has a message
 // and changes nothing.
-import { byId } from "./draw.js";
+import { byId, make } from "./draw.js";
 
 export const settings = {};
 const MORE = ["ratio", "batch", "gamma"]; // behind "more settings"
 const LISTS = ["colour", "axis", "sampling", "example"];
+const JUMP = 0.5; // decades of a logarithmic slider that stand for all values below its first
 let controls = {};
 let changed = () => {};
 
-export const range = (name) => controls[name];
+const ends = ({ slider, low, high, first }) =>
+  slider === "log" ? [Math.log10(first) - (low < first ? JUMP : 0), Math.log10(high)] : [low, high];
 
-const ends = ({ low, high, log, zero }) =>
-  log ? [Math.log10(low) - (zero ? 0.5 : 0), Math.log10(high)] : [low, high];
-
-function place(name, value) {
-  const { log, low } = controls[name];
-  if (!log) return value;
-  return value > 0 ? Math.log10(Math.max(value, low)) : Math.log10(low) - 0.5;
+function place({ slider, first }, value) {
+  if (slider !== "log") return value;
+  return Math.log10(value < first ? first : value) - (value < first ? JUMP : 0);
 }
 
-function fromSlider(name, position) {
-  const { log, low, high, whole, zero } = controls[name];
-  if (zero && log && position < Math.log10(low) - 0.25) return "0";
-  let value = log ? 10 ** position : position;
-  value = Math.min(high, Math.max(low, value));
+function fromSlider({ slider, low, first, whole }, position) {
+  let value = position;
+  if (slider === "log") value = position < Math.log10(first) - JUMP / 2 ? low : 10 ** position;
   return String(whole ? Math.round(value) : Number(value.toPrecision(5)));
 }
 
-// What is wrong with a typed number, in words; empty if nothing is.
-function wrong(name, text) {
-  const { low, high, whole, zero, label } = controls[name];
-  if (name === "gamma" && text.trim() === "") return "";
-  const value = Number(text);
-  const inside = text.trim() !== "" && value >= low && value <= high;
-  if ((inside || (zero && text.trim() !== "" && value === 0)) && (!whole || Number.isInteger(value))) return "";
-  return `${label}: ${whole ? "a whole number" : "a number"} from ${zero ? 0 : low} to ${high}`;
+// The nearest number that may be set.
+export function within(name, value, digits) {
+  const { low, high } = controls[name];
+  return String(Math.min(high, Math.max(low, Number(value.toPrecision(digits)))));
 }
 
 // A slider and its box show the same number; whichever is being used is left alone.
 function show(name, used) {
-  const box = byId(`box-${name}`);
-  const slide = byId(`slide-${name}`);
-  if (box && box !== used) {
-    box.value = settings[name];
-    say(name, "");
-  }
-  if (slide && slide !== used) slide.value = place(name, Number(settings[name]));
+  const [box, slide] = [byId(`box-${name}`), byId(`slide-${name}`)];
+  if (!box) return;
+  if (box !== used) box.value = settings[name];
+  if (slide && slide !== used) slide.value = place(controls[name], Number(settings[name]));
+  byId(`message-${name}`).textContent = "";
 }
 
-function say(name, words) {
-  byId(`message-${name}`).textContent = words;
-  byId(`box-${name}`).setAttribute("aria-invalid", String(words !== ""));
-}
-
-function onInput(event) {
-  const [, kind, name] = /^(slide|box)-(\w+)$/.exec(event.target.id) || [];
+function onInput({ target }) {
+  const [, kind, name] = /^(slide|box)-(\w+)$/.exec(target.id) || [];
   if (!kind) return;
-  const text = kind === "slide" ? fromSlider(name, Number(event.target.value)) : event.target.value;
-  const words = wrong(name, text);
-  say(name, words);
-  if (!words) put({ [name]: text.trim() }, event.target);
+  const { label, rule } = controls[name];
+  const box = byId(`box-${name}`);
+  if (kind === "slide") box.value = fromSlider(controls[name], Number(target.value));
+  if (box.checkValidity()) put({ [name]: box.value }, target);
+  else byId(`message-${name}`).textContent = `${label}: ${rule}`;
 }
 
 function row(name) {
-  const { label, help, log, whole } = controls[name];
-  const [low, high] = ends(controls[name]);
-  const out = document.createElement("div");
-  out.className = "control";
-  out.id = `control-${name}`;
-  const slider = name === "gamma" ? "" : `<input id="slide-${name}" type="range" min="${low}" max="${high}"
-    step="${whole && !log ? 1 : "any"}" aria-label="${label}, slider">`;
-  out.innerHTML = `<label for="box-${name}">${label}</label>${slider}
-    <input id="box-${name}" class="box" inputmode="decimal" autocomplete="off" ${name === "gamma" ? 'placeholder="β"' : ""}>
-    <span class="hint">${help}</span><span id="message-${name}" class="message" role="alert"></span>`;
-  return out;
+  const { label, help, slider, whole, low, high } = controls[name];
+  const [min, max] = ends(controls[name]);
+  const box = { id: `box-${name}`, className: "box", type: "number", min: low, max: high, step: whole ? 1 : "any" };
+  const parts = [make("label", { htmlFor: box.id }, label)];
+  if (slider) {
+    parts.push(make("input", { id: `slide-${name}`, type: "range", min, max, step: "any", ariaLabel: `${label}, slider` }));
+  }
+  parts.push(
+    make("input", { ...box, required: Boolean(slider), placeholder: slider ? "" : "β" }),
+    make("span", { className: "hint" }, help),
+    make("span", { id: `message-${name}`, className: "message", role: "alert" }),
+  );
+  return make("div", { id: `control-${name}`, className: "control" }, ...parts);
 }
 
 export function options(list, pairs) {
@@ -109,9 +97,7 @@ export function adopt(all) {
 
 // Only what changes something is shown.
 export function arrange(active) {
-  for (const name of Object.keys(controls)) {
-    if (name !== "gamma") byId(`control-${name}`).hidden = !active.includes(name);
-  }
+  for (const name of Object.keys(controls)) byId(`control-${name}`).hidden = !active.includes(name);
   byId("sampling").parentElement.hidden = !active.includes("sampling");
   byId("reseed").hidden = settings.example === "turning";
   for (const part of document.querySelectorAll("[data-example]")) {

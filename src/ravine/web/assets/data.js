@@ -1,30 +1,27 @@
 // A table of the reader's own: sent to Python, diagnosed there, shown here.
 import { ask, post, Work } from "./asking.js";
 import { options } from "./controls.js";
-import { byId, legend, Picture } from "./draw.js";
+import { byId, legend, make, Picture } from "./draw.js";
 import { address, parts } from "./explore.js";
 
-const FIELDS = ["dataset", "target", "batch_size"];
 const CARDS = ["data-answer", "data-plane-card", "data-curves-card"];
-const FLAGS = ["standardise", "intercept"];
-const pictures = {};
-const work = new Work("data", ({ parts: told }) => told.length && showRead(told));
+const pictures = { plane: new Picture(byId("data-plane")), curves: new Picture(byId("data-curves")) };
+const form = byId("data-form");
+const work = new Work("data", (lines) => lines.length && showRead(lines));
 let file = ""; // the name of the file that was dropped
 let scale = 1; // L of the table: from αL to the step size itself
 
-parts.data = () => {
-  if (!work.job) return "";
-  const said = { job: work.job, file };
-  for (const name of FIELDS) said[name] = byId(name).value;
-  for (const name of FLAGS) said[name] = byId(name).checked ? "1" : "";
-  return new URLSearchParams(said).toString();
-};
+const typed = () => Object.fromEntries(new FormData(form));
+
+parts.data = () => (work.job ? new URLSearchParams({ job: work.job, file, ...typed() }).toString() : "");
 
 async function restore() {
   const said = new URLSearchParams(window.location.search);
-  for (const name of FIELDS) if (said.has(name)) byId(name).value = said.get(name);
-  for (const name of FLAGS) if (said.has(name)) byId(name).checked = said.get(name) === "1";
-  if (!said.get("job")) return;
+  if (!said.has("job")) return;
+  for (const field of form.elements) {
+    if (field.type === "checkbox") field.checked = said.has(field.name);
+    else if (said.has(field.name)) field.value = said.get(field.name);
+  }
   [work.job, file] = [said.get("job"), said.get("file") || ""];
   const known = await ask(`jobs/${work.job}`);
   if (!known.gone) await watch();
@@ -36,16 +33,13 @@ async function start(body) {
   for (const name of CARDS) byId(name).hidden = true;
   file = body ? body.name : "";
   if (body) byId("dataset").value = "";
-  const said = { task: "diagnose", name: file };
-  for (const name of FIELDS) said[name] = byId(name).value.trim();
-  for (const name of FLAGS) said[name] = byId(name).checked ? "1" : "";
   work.cancel();
-  if (!/^([1-9]\d*)?$/.test(said.batch_size)) {
+  if (!form.checkValidity()) {
     work.say("The batch size is a whole number, 1 or more.");
     return;
   }
   try {
-    await work.start(said, body);
+    await work.start({ task: "diagnose", name: file, ...typed() }, body);
   } catch (error) {
     const what = file || "The table";
     const large = `${what} is larger than the page takes: use ravine diagnose.`;
@@ -66,55 +60,44 @@ async function watch() {
 }
 
 function showRead(lines) {
-  const item = (words) => Object.assign(document.createElement("li"), { textContent: words });
-  byId("data-read").replaceChildren(...lines.map(item));
+  byId("data-read").replaceChildren(...lines.map((words) => make("li", {}, words)));
   byId("data-html").replaceChildren();
   byId("data-answer").hidden = false;
 }
 
-function show({ read, html, plane, curves, L }) {
+function show({ read, html, L, ...specs }) {
   scale = L;
   showRead(read);
   byId("data-html").innerHTML = html; // made by Python, which escapes what comes from the table
-  for (const [name, picture] of [["data-plane", plane], ["data-curves", curves]]) {
-    byId(`${name}-card`).hidden = false;
-    pictures[name] = pictures[name] || new Picture(byId(name));
-    if (name === "data-plane") pictures[name].ready = ({ over }) => over.addEventListener("click", judgeClick);
-    pictures[name].show(picture);
-    legend(byId(`${name}-legend`), picture);
+  for (const [name, picture] of Object.entries(pictures)) {
+    byId(`data-${name}-card`).hidden = false;
+    picture.show(specs[name]);
+    legend(byId(`data-${name}-legend`), specs[name].layers);
   }
-}
-
-function judgeClick(event) {
-  const box = pictures["data-plane"].plot.over.getBoundingClientRect();
-  const [step, beta] = pictures["data-plane"].back(event.clientX - box.left, event.clientY - box.top);
-  byId("judge-step").value = Number(step.toPrecision(3));
-  byId("judge-beta").value = Number(beta.toPrecision(3));
-  judge();
 }
 
 async function judge() {
-  const [step, beta] = ["judge-step", "judge-beta"].map((id) => Number(byId(id).value));
+  const [step, beta] = [byId("judge-step"), byId("judge-beta")];
   const words = byId("data-judged");
-  if (!(step > 0) || !(beta >= -1 && beta <= 1)) {
+  if (!step.checkValidity() || !beta.checkValidity() || !Number(step.value)) {
     words.textContent = "The step size must be positive and the momentum from -1 to 1.";
     return;
   }
-  const { layers } = pictures["data-plane"].spec;
-  pictures["data-plane"].spec.layers = layers.filter(({ mine }) => !mine);
-  pictures["data-plane"].spec.layers.push({ kind: "dot", x: step, y: beta, key: "chosen", words: "your point", named: true, mine: true });
-  pictures["data-plane"].redraw();
-  words.textContent = `Judging step size ${(step / scale).toPrecision(3)}, momentum ${beta} …`;
-  const { number } = await post(`jobs/${work.job}`, { alpha: step / scale, beta });
-  for (;;) {
-    const { answers = {}, gone, refusal } = await ask(`jobs/${work.job}`);
-    const said = answers[number] || refusal;
-    if (said || gone || number === null) {
-      words.textContent = said || "This table is not kept any more: drop it again.";
-      return;
-    }
-    await new Promise((done) => setTimeout(done, 300));
-  }
+  const at = { x: Number(step.value), y: Number(beta.value) };
+  const alpha = at.x / scale;
+  const { spec } = pictures.plane;
+  const mine = { kind: "dot", ...at, colour: "chosen", marker: "o", words: "your point", named: true };
+  pictures.plane.show({ ...spec, layers: [...spec.layers.filter((one) => one.words !== mine.words), mine] });
+  words.textContent = `Judging step size ${alpha.toPrecision(3)}, momentum ${beta.value} …`;
+  const { answer } = await post(`jobs/${work.job}`, { alpha, beta: at.y });
+  words.textContent = answer || "This table is not kept any more: drop it again.";
+}
+
+function judgeClick(event) {
+  const [step, beta] = pictures.plane.under(event);
+  byId("judge-step").value = step.toPrecision(3);
+  byId("judge-beta").value = beta.toPrecision(3);
+  judge();
 }
 
 export function begin(page) {
@@ -123,18 +106,20 @@ export function begin(page) {
   byId("dataset").addEventListener("change", () => byId("dataset").value && start());
   byId("data-cancel").addEventListener("click", address);
   byId("judge-point").addEventListener("click", judge);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  pictures.plane.ready = ({ over }) => over.addEventListener("click", judgeClick);
   const drop = byId("drop");
-  drop.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && byId("file").click());
+  drop.addEventListener("keydown", ({ key }) => ["Enter", " "].includes(key) && byId("file").click());
   for (const name of ["dragover", "drop"]) {
     document.addEventListener(name, (event) => {
       event.preventDefault(); // a file beside the field must not replace the page
       drop.classList.toggle("over", name === "dragover");
     });
   }
-  drop.addEventListener("drop", (event) => event.dataTransfer.files[0] && start(event.dataTransfer.files[0]));
+  drop.addEventListener("drop", ({ dataTransfer: { files } }) => files[0] && start(files[0]));
   return restore().catch(() => {});
 }
 
 export function repaint() {
-  for (const picture of Object.values(pictures)) if (picture.plot) picture.plot.redraw();
+  for (const { plot } of Object.values(pictures)) if (plot) plot.redraw();
 }

@@ -1,90 +1,47 @@
 // Pictures: uPlot gives axes and scales, a hook draws the layers that Python describes.
 // Nothing here knows what a picture means.
 
-const MARKERS = { o: "circle", s: "square", D: "diamond" };
 const DASHES = { "-": [], "--": [7, 4], "-.": [7, 3, 2, 3], ":": [2, 3] };
+const BORDERS = { "-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted" };
+const FONT = "system-ui, sans-serif";
 const BESIDE = 0.7; // share of the width beyond which words stand to the left of a mark
 const NARROW = 380; // pixels of a plane on a phone
-const LABELS = 7; // most labels of a logarithmic axis
-const known = { colours: {}, marks: {}, shades: [] };
 
 export const byId = (id) => document.getElementById(id);
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const colourOf = (name) => (name.startsWith("#") ? name : css(`--${name}`));
 
-export function learn({ colours, marks, shades }) {
-  Object.assign(known, { colours, marks, shades });
-}
-
-export function colourOf(name) {
-  return known.colours[name] || (name.startsWith("#") ? name : css(`--${name}`));
-}
-
-export function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
-}
-
-// Layers arrive as base64 and are unpacked once.
-function decoded(layer) {
-  const out = { ...layer };
-  for (const name of ["x", "y", "values"]) {
-    if (typeof layer[name] === "string") out[name] = unpack(layer[name]);
-  }
+export function make(tag, properties, ...children) {
+  const out = Object.assign(document.createElement(tag), properties);
+  out.append(...children);
   return out;
-}
-
-function written(value) {
-  const text = Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3)
-    ? value.toExponential(0).replace("e+", "e") : String(Number(value.toPrecision(6)));
-  return text.replace("-", "−");
-}
-
-function powers(low, high) {
-  const first = Math.ceil(Math.log10(low) - 1e-9);
-  const last = Math.floor(Math.log10(high) + 1e-9);
-  const apart = Math.max(1, Math.ceil((last - first + 1) / LABELS));
-  const out = [];
-  for (let n = Math.ceil(first / apart) * apart; n <= last; n += apart) out.push(10 ** n);
-  return out;
-}
-
-const SCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-function power(value) {
-  const n = Math.round(Math.log10(value));
-  if (n >= -2 && n <= 2) return written(10 ** n);
-  return `10${n < 0 ? "⁻" : ""}${[...String(Math.abs(n))].map((d) => SCRIPTS[d]).join("")}`;
 }
 
 export class Picture {
-  constructor(host, { bare = false, clip = null } = {}) {
+  constructor(host, { bare = false, clip = () => null, extra = () => {} } = {}) {
     this.host = host;
     this.bare = bare; // without axes
     this.clip = clip; // lines are drawn up to this x, if it returns one
+    this.extra = extra; // draws on top
+    this.ready = () => {}; // called with a new plot
+    this.moved = () => {}; // called when places in it may have changed
     this.plot = null;
     this.spec = null;
-    this.extra = null; // draws on top
     new ResizeObserver(() => this.fit()).observe(host);
   }
 
   show(spec) {
-    this.spec = { ...spec, layers: spec.layers.map(decoded) };
-    this.redraw();
+    this.spec = spec;
+    if (!this.host.clientWidth) return;
+    const { x, y } = spec;
+    const kind = [x.label, x.log, y.label, y.log].join();
+    // uPlot looks at its data for the ends of the scales only.
+    const ends = [[x.low, x.high], [y.low, y.high]];
+    if (this.plot && this.kind === kind) this.plot.setData(ends);
+    else this.build(kind, ends);
   }
 
-  redraw() {
-    if (!this.spec || !this.host.clientWidth) return;
-    const kind = JSON.stringify([this.spec.x.label, this.spec.x.log, this.spec.y.label, this.spec.y.log]);
-    if (this.plot && this.kind === kind) this.plot.setData(this.ends());
-    else this.make(kind);
-  }
-
-  // uPlot looks at its data for the ends of the scales only.
-  ends() {
-    const { x, y } = this.spec;
-    return [[x.low, x.high], [y.low, y.high]];
-  }
-
-  make(kind) {
+  build(kind, ends) {
     const over = this.plot ? [...this.plot.over.children] : [];
     if (this.plot) this.plot.destroy();
     this.kind = kind;
@@ -98,9 +55,9 @@ export class Picture {
       series: [{}, { stroke: "transparent", points: { show: false } }],
       hooks: { draw: [(plot) => this.draw(plot)] },
     };
-    this.plot = new uPlot(options, this.ends(), this.host);
+    this.plot = new uPlot(options, ends, this.host);
     this.plot.over.append(...over);
-    if (this.ready) this.ready(this.plot);
+    this.ready(this.plot);
   }
 
   size() {
@@ -108,18 +65,14 @@ export class Picture {
   }
 
   fit() {
-    if (!this.host.clientWidth) return;
-    if (!this.plot) this.redraw();
-    else this.plot.setSize(this.size());
-    if (this.moved) this.moved();
+    if (!this.host.clientWidth || !this.spec) return;
+    if (this.plot) this.plot.setSize(this.size());
+    else this.show(this.spec);
   }
 
   scale(name) {
-    return {
-      time: false,
-      distr: this.spec[name].log ? 3 : 1,
-      range: () => [this.spec[name].low, this.spec[name].high],
-    };
+    const range = () => [this.spec[name].low, this.spec[name].high];
+    return { time: false, distr: this.spec[name].log ? 3 : 1, range };
   }
 
   axis(name) {
@@ -129,27 +82,28 @@ export class Picture {
       label,
       labelSize: 22,
       size: name === "x" ? 34 : 52,
-      font: "12px system-ui, sans-serif",
-      labelFont: "13px system-ui, sans-serif",
+      font: `12px ${FONT}`,
+      labelFont: `13px ${FONT}`,
       stroke: () => css("--faint"),
       grid: { stroke: () => css("--line"), width: 1 },
       ticks: { stroke: () => css("--line"), width: 1, size: 5 },
-      values: (_, splits) => splits.map(log ? power : written),
     };
-    // uPlot's own search for ticks does not end on some logarithmic axes.
-    if (log) {
-      axis.splits = () => powers(this.spec[name].low, this.spec[name].high);
-      axis.filter = (_, splits) => splits;
-    }
-    return axis;
+    if (!log) return axis;
+    // uPlot's own search for ticks does not end on some logarithmic axes: Python sends them.
+    const [splits, values] = [() => this.spec[name].ticks, () => this.spec[name].words];
+    return { ...axis, splits, values, filter: (_, all) => all };
   }
 
-  // Places in pixels of the page, inside the frame, and back.
+  // A place in pixels of the page, inside the frame, and back.
   at(x, y) {
     return [this.plot.valToPos(x, "x"), this.plot.valToPos(y, "y")];
   }
 
-  back(left, top) {
+  under({ clientX, clientY }) {
+    const box = this.plot.over.getBoundingClientRect();
+    const inside = (value, most) => Math.min(most, Math.max(0, value));
+    const left = inside(clientX - box.left, box.width);
+    const top = inside(clientY - box.top, box.height);
     return [this.plot.posToVal(left, "x"), this.plot.posToVal(top, "y")];
   }
 
@@ -163,26 +117,25 @@ export class Picture {
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
+    ctx.lineJoin = "round";
     if (this.spec.layers.some(({ kind }) => kind === "fill" || kind === "heat")) {
       ctx.fillStyle = css("--outside");
       ctx.fillRect(bbox.left, bbox.top, bbox.width, bbox.height);
     }
     for (const layer of this.spec.layers) this[layer.kind](ctx, layer, bbox);
-    if (this.extra) this.extra(ctx);
+    this.extra(ctx, this);
     ctx.restore();
+    this.moved();
   }
 
-  trace(ctx, x, y) {
+  trace(ctx, x, y, count = x.length) {
     let gap = true;
     ctx.beginPath();
-    for (let i = 0; i < x.length; i++) {
-      if (Number.isNaN(x[i]) || Number.isNaN(y[i])) gap = true;
-      else {
-        const [left, top] = [this.toX(x[i]), this.toY(y[i])];
-        if (gap) ctx.moveTo(left, top);
-        else ctx.lineTo(left, top);
-        gap = false;
-      }
+    for (let i = 0; i < count; i++) {
+      const [left, top] = [this.toX(x[i]), this.toY(y[i])];
+      if (gap) ctx.moveTo(left, top);
+      else ctx.lineTo(left, top);
+      gap = Number.isNaN(left + top);
     }
   }
 
@@ -203,74 +156,58 @@ export class Picture {
 
   line(ctx, { x, y, colour, width, dash, opacity, rim }, bbox) {
     ctx.save();
-    const last = this.clip && this.clip();
-    if (last !== null && last !== undefined) {
+    const last = this.clip();
+    if (last !== null) {
       ctx.beginPath();
       ctx.rect(bbox.left, bbox.top, this.toX(last) - bbox.left + this.ratio, bbox.height);
       ctx.clip();
     }
     ctx.globalAlpha = opacity;
-    ctx.lineJoin = "round";
     this.trace(ctx, x, y);
     if (rim) this.stroke(ctx, "#0000008c", width + 1.8);
     this.stroke(ctx, colourOf(colour), width, dash);
     ctx.restore();
   }
 
-  heat(ctx, { values, columns, low, high }, bbox) {
-    const rows = values.length / columns;
-    const image = new ImageData(columns, rows);
-    const palette = known.shades.map((shade) => [1, 3, 5].map((i) => parseInt(shade.slice(i, i + 2), 16)));
-    values.forEach((value, i) => {
-      if (Number.isNaN(value)) return;
-      const share = Math.min(1, Math.max(0, (value - low) / (high - low))) * (palette.length - 1);
-      const first = Math.min(Math.floor(share), palette.length - 2);
-      const place = 4 * ((rows - 1 - Math.floor(i / columns)) * columns + (i % columns));
-      for (let c = 0; c < 3; c++) {
-        image.data[place + c] = palette[first][c] + (share - first) * (palette[first + 1][c] - palette[first][c]);
-      }
-      image.data[place + 3] = 255;
-    });
-    const sheet = new OffscreenCanvas(columns, rows);
+  heat(ctx, { pixels, columns }, bbox) {
+    const image = new ImageData(pixels, columns);
+    const sheet = new OffscreenCanvas(columns, image.height);
     sheet.getContext("2d").putImageData(image, 0, 0);
     ctx.drawImage(sheet, bbox.left, bbox.top, bbox.width, bbox.height);
   }
 
-  dot(ctx, { x, y, key, words, named }) {
-    const [colour, marker] = known.marks[key] || [colourOf(key), "o"];
+  dot(ctx, { x, y, colour, marker, words, named }) {
     const [left, top] = [this.toX(x), this.toY(y)];
-    this.marker(ctx, MARKERS[marker] || "circle", left, top, 5.5);
-    ctx.fillStyle = colour;
-    ctx.fill();
-    this.stroke(ctx, "#000000", 1.5);
+    this.mark(ctx, left, top, colour, marker);
     if (!named) return;
-    ctx.font = `600 ${12 * this.ratio}px system-ui, sans-serif`;
+    ctx.font = `600 ${12 * this.ratio}px ${FONT}`;
     const { bbox } = this.plot;
     // Beyond the ring around the point, on the side where there is space.
     const side = left - bbox.left > BESIDE * bbox.width ? -1 : 1;
-    const [across, up] = this.narrow ? [-8, -22] : [19, 0];
-    this.text(ctx, words, left + side * across * this.ratio, top - up * this.ratio, side < 0 ? "right" : "left", "#111", "#fffffff0");
+    const [across, down] = this.narrow ? [-8, 22] : [19, 0];
+    const align = side < 0 ? "right" : "left";
+    this.text(ctx, words, left + side * across * this.ratio, top + down * this.ratio, align, "#111", "#fffffff0");
   }
 
-  marker(ctx, shape, left, top, size) {
+  mark(ctx, left, top, colour, marker, size = 5.5) {
     const r = size * this.ratio;
     ctx.beginPath();
-    if (shape === "square") ctx.rect(left - r, top - r, 2 * r, 2 * r);
-    else if (shape === "diamond") {
-      [[0, -r], [r, 0], [0, r], [-r, 0]].forEach(([dx, dy]) => ctx.lineTo(left + 1.2 * dx, top + 1.2 * dy));
+    if (marker === "s") ctx.rect(left - r, top - r, 2 * r, 2 * r);
+    else if (marker === "D") {
+      for (const [dx, dy] of [[0, -r], [r, 0], [0, r], [-r, 0]]) ctx.lineTo(left + 1.2 * dx, top + 1.2 * dy);
       ctx.closePath();
     } else ctx.arc(left, top, r, 0, 2 * Math.PI);
+    ctx.fillStyle = colourOf(colour);
+    ctx.fill();
+    this.stroke(ctx, "#000000", 1.5);
   }
 
-  text(ctx, words, left, top, align, ink, halo) {
+  text(ctx, words, left, top, align, ink, halo = "transparent") {
     ctx.textAlign = align;
     ctx.textBaseline = "middle";
-    ctx.lineJoin = "round";
-    if (halo) {
-      ctx.strokeStyle = halo;
-      ctx.lineWidth = 3.5 * this.ratio;
-      ctx.strokeText(words, left, top);
-    }
+    ctx.strokeStyle = halo;
+    ctx.lineWidth = 3.5 * this.ratio;
+    ctx.strokeText(words, left, top);
     ctx.fillStyle = ink;
     ctx.fillText(words, left, top);
   }
@@ -280,19 +217,19 @@ export class Picture {
     if (this.narrow && target) return;
     const lines = this.narrow ? wide.join(" ").match(/.{1,12}(\s|$)/g) : wide;
     const high = (this.narrow ? 11 : 15) * this.ratio;
+    const half = 0.6 * high * lines.length;
     const left = this.toX(at[0]);
-    const top = Math.max(this.toY(at[1]), this.plot.bbox.top + 0.6 * high * lines.length);
-    ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px system-ui, sans-serif`;
+    const top = Math.max(this.toY(at[1]), this.plot.bbox.top + half);
+    ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px ${FONT}`;
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];
-      const upward = y < top ? -1 : 1;
+      const side = 0.55 * Math.max(...lines.map((line) => ctx.measureText(line).width));
       ctx.beginPath();
-      ctx.moveTo(left, top + upward * high * 0.6 * lines.length);
+      if (Math.abs(y - top) < 2 * half) ctx.moveTo(left + Math.sign(x - left) * side, top);
+      else ctx.moveTo(left, top + Math.sign(y - top) * half);
       ctx.lineTo(x, y);
       this.stroke(ctx, ink, 1);
-      this.marker(ctx, "circle", x, y, 2);
-      ctx.fillStyle = ink;
-      ctx.fill();
+      this.mark(ctx, x, y, ink, "o", 2);
     }
     lines.forEach((line, i) => {
       this.text(ctx, line, left, top + (i - (lines.length - 1) / 2) * high, "center", ink);
@@ -300,38 +237,23 @@ export class Picture {
   }
 }
 
-function entry(layer) {
-  const whole = document.createElement("span");
-  const swatch = document.createElement("i");
-  if (layer.kind === "fill") swatch.style.background = layer.colour;
-  else if (layer.kind === "dot") {
-    swatch.className = known.marks[layer.key][1] === "s" ? "mark" : "mark round";
-    swatch.style.background = known.marks[layer.key][0];
-  } else {
-    const styles = { "-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted" };
-    swatch.className = layer.rim ? "line rim" : "line";
-    swatch.append(document.createElement("b"));
-    swatch.firstChild.style.borderTop = `3px ${styles[layer.dash]} ${colourOf(layer.colour)}`;
-  }
-  whole.append(swatch, layer.words);
-  return whole;
-}
+const swatches = {
+  fill: ({ colour }) => make("i", { style: `background: ${colour}` }),
+  dot: ({ colour, marker }) => make("i", { className: `mark ${marker}`, style: `background: ${colour}` }),
+  heat: ({ shades }) => make("i", { className: "bar", style: `background: linear-gradient(to right, ${shades})` }),
+  line: ({ colour, dash, rim }) => make("i", { className: rim ? "line rim" : "line" },
+    make("b", { style: `border-top: 3px ${BORDERS[dash]} ${colourOf(colour)}` })),
+};
 
-function bar(layer) {
-  const whole = document.createElement("span");
-  const swatch = document.createElement("i");
-  const ends = [layer.low, layer.high].map((end) => (layer.log ? power(10 ** end) : end.toFixed(2)));
-  swatch.className = "bar";
-  swatch.style.background = `linear-gradient(to right, ${known.shades.join(",")})`;
-  whole.append(`${layer.words}: ${ends[0]} `, swatch, ` ${ends[1]}`);
-  return whole;
-}
-
-export function legend(host, spec, first = []) {
-  const entries = spec.layers.filter(({ kind, words, named }) => words && kind !== "words" && !named);
-  const said = JSON.stringify([first, entries.map(({ x, y, values, ...rest }) => rest)]);
+// What the layers are, for those that are not named in the picture itself.
+export function legend(host, layers) {
+  const entries = layers.filter(({ kind, words, named }) => words && swatches[kind] && !named);
+  const said = entries.map(({ colour = "", words, ends }) => [colourOf(colour), words, ends]).join();
   if (host.dataset.said === said) return;
   host.dataset.said = said;
-  const grounds = first.map(([words, colour]) => entry({ kind: "fill", words, colour }));
-  host.replaceChildren(...grounds, ...entries.map((layer) => (layer.kind === "heat" ? bar(layer) : entry(layer))));
+  host.replaceChildren(...entries.map((layer) => {
+    const [low, high] = layer.ends || ["", ""];
+    const words = layer.ends ? `${layer.words}: ${low} ` : "";
+    return make("span", {}, words, swatches[layer.kind](layer), high || layer.words);
+  }));
 }

@@ -1,12 +1,13 @@
 // Begins: asks for the first answer, then wires tabs, theme, tour and the dialog.
-import { post, whenBack } from "./asking.js";
+import { post, sleep, whenBack } from "./asking.js";
 import * as claims from "./claims.js";
 import { settings } from "./controls.js";
 import * as data from "./data.js";
-import { byId } from "./draw.js";
+import { byId, make } from "./draw.js";
 import * as explore from "./explore.js";
 
 const root = document.documentElement;
+const tabs = [...byId("tabs").children];
 
 function setTheme(theme) {
   root.dataset.theme = theme;
@@ -20,44 +21,25 @@ function turnTheme() {
   data.repaint();
 }
 
-let tabs = [];
-
-function showTab(wanted, focus = false) {
-  settings.tab = wanted;
-  for (const [name] of tabs) {
-    const tab = byId(`tab-${name}`);
-    tab.setAttribute("aria-selected", String(name === wanted));
-    tab.tabIndex = name === wanted ? 0 : -1;
-    byId(`view-${name}`).hidden = name !== wanted;
-    if (name === wanted && focus) tab.focus();
+function showTab(tab) {
+  settings.tab = tab.id.replace("tab-", "");
+  for (const one of tabs) {
+    one.ariaSelected = String(one === tab);
+    one.tabIndex = one === tab ? 0 : -1;
+    byId(one.id.replace("tab", "view")).hidden = one !== tab;
   }
-  if (wanted === "claims") claims.open().catch(() => whenBack(() => claims.open()));
+  if (settings.tab === "claims") claims.open().catch(() => whenBack(() => claims.open()));
 }
 
-function onTabKey(event) {
-  const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!move) return;
-  const place = tabs.findIndex(([name]) => name === settings.tab);
-  pick(tabs[(place + move + tabs.length) % tabs.length][0], true);
-}
-
-function pick(name, focus) {
-  showTab(name, focus);
+function pick(tab) {
+  showTab(tab);
+  tab.focus();
   explore.changed();
 }
 
-function buildTabs(pairs) {
-  tabs = pairs;
-  byId("tabs").replaceChildren(...tabs.map(([name, words]) => {
-    const tab = document.createElement("button");
-    tab.id = `tab-${name}`;
-    tab.setAttribute("role", "tab");
-    tab.setAttribute("aria-controls", `view-${name}`);
-    tab.textContent = words;
-    tab.addEventListener("click", () => pick(name));
-    tab.addEventListener("keydown", onTabKey);
-    return tab;
-  }));
+function onTabKey({ key, target }) {
+  const move = { ArrowRight: 1, ArrowLeft: -1 }[key];
+  if (move) pick(tabs.at((tabs.indexOf(target) + move) % tabs.length));
 }
 
 let place = -1;
@@ -82,49 +64,50 @@ function tour(next) {
 
 async function copy(button, words) {
   const label = button.textContent;
-  const done = await navigator.clipboard.writeText(words).then(() => "Copied", () => "Select and copy it by hand");
-  button.textContent = done;
-  setTimeout(() => (button.textContent = label), 1500);
+  const done = navigator.clipboard.writeText(words);
+  button.textContent = await done.then(() => "Copied", () => "Select and copy it by hand");
+  await sleep(1500);
+  button.textContent = label;
 }
 
 function openShare() {
   for (const link of document.querySelectorAll("[data-form]")) {
     link.download = `ravine-plane.${link.dataset.form}`;
-    link.href = `${link.download}?${explore.state.query}`;
+    link.href = `${link.download}?${explore.query()}`;
   }
   byId("share").showModal();
 }
 
 function save(name) {
-  const link = document.createElement("a");
-  Object.assign(link, { download: `ravine-${name}.png`, href: byId(name).querySelector("canvas").toDataURL() });
-  link.click();
+  const href = byId(name).querySelector("canvas").toDataURL();
+  make("a", { download: `ravine-${name}.png`, href }).click();
 }
 
-function connectButtons() {
-  byId("toggle-theme").addEventListener("click", turnTheme);
-  byId("start-tour").addEventListener("click", () => tour(0));
-  byId("tour-next").addEventListener("click", () => tour(place + 1));
-  byId("tour-end").addEventListener("click", () => tour(Infinity));
-  byId("tour").addEventListener("keydown", ({ key }) => key === "Escape" && tour(Infinity));
-  byId("open-share").addEventListener("click", openShare);
-  byId("close-share").addEventListener("click", () => byId("share").close());
-  byId("copy-address").addEventListener("click", (event) => copy(event.target, window.location.href));
-  document.addEventListener("click", ({ target }) => {
-    if (target.dataset.copy) copy(target, byId(target.dataset.copy).textContent);
-    if (target.dataset.save) save(target.dataset.save);
-  });
-}
+const clicks = {
+  "toggle-theme": turnTheme,
+  "start-tour": () => tour(0),
+  "tour-next": () => tour(place + 1),
+  "tour-end": () => tour(Infinity),
+  "open-share": openShare,
+  "close-share": () => byId("share").close(),
+  "copy-address": (button) => copy(button, window.location.href),
+};
+document.addEventListener("click", ({ target }) => {
+  if (clicks[target.id]) clicks[target.id](target);
+  if (target.dataset.copy) copy(target, byId(target.dataset.copy).textContent);
+  if (target.dataset.save) save(target.dataset.save);
+  if (tabs.includes(target)) pick(target);
+});
+byId("tabs").addEventListener("keydown", onTabKey);
+byId("tour").addEventListener("keydown", ({ key }) => key === "Escape" && tour(Infinity));
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
 setTheme(localStorage.getItem("ravine-theme") || (dark ? "dark" : "light"));
-connectButtons();
 
 async function begin() {
-  const answer = await post("answer", { search: window.location.search, fine: true });
-  buildTabs(answer.page.choices.tab);
+  const answer = await post("answer", { search: window.location.search, calm: 1 });
   explore.begin(answer);
-  showTab(answer.settings.tab);
+  showTab(byId(`tab-${answer.settings.tab}`));
   data.begin(answer.page);
 }
 

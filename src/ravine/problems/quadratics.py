@@ -1,4 +1,4 @@
-"""A mean of quadratics, f(x) = (1/n) Σ f_i(x)."""
+"""One quadratic, f(x) = ½ (x - x*)ᵀ H (x - x*) + f*, and means of quadratics."""
 
 from __future__ import annotations
 
@@ -8,10 +8,88 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.problems.problem import Problem, symmetric, vector
-from ravine.problems.quadratic import enclosing_curvature
+
+
+class Quadratic(Problem):
+    """The quadratic f(x) = ½ (x - x*)ᵀ H (x - x*) + f*.
+
+    Parameters
+    ----------
+    hessian
+        H, symmetric and positive definite, shape (d, d).
+    minimiser
+        x*, shape (d,). Zero unless given.
+    minimum
+        f*, the value at the minimiser.
+    curvature
+        Bounds that enclose the spectrum of H; its extreme eigenvalues unless given.
+    start
+        Where runs start unless told otherwise; x* + (1, ..., 1) unless given.
+    name, parameters
+        Kept with every result.
+
+    Examples
+    --------
+    >>> problem = Quadratic([[2.0, 1.0], [1.0, 2.0]], minimiser=[1.0, -1.0])
+    >>> problem.eigenvalues.round(12).tolist(), float(problem.curvature.Q.round(12))
+    ([1.0, 3.0], 3.0)
+    >>> problem.gradient([1.0, -1.0]).tolist()
+    [0.0, 0.0]
+    """
+
+    @overflow_allowed
+    def __init__(
+        self,
+        hessian: npt.ArrayLike,
+        minimiser: npt.ArrayLike | None = None,
+        *,
+        minimum: float = 0.0,
+        curvature: Curvature | None = None,
+        start: npt.ArrayLike | None = None,
+        name: str = "quadratic",
+        parameters: dict[str, Any] | None = None,
+    ) -> None:
+        self._hessian = symmetric("hessian", hessian, 2)
+        d = len(self._hessian)
+        super().__init__(name, parameters or {"dimension": d}, d, 1)
+        self._minimiser = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
+        self._start = self._minimiser + 1.0 if start is None else vector("start", start, d)
+        self.minimum = one_number("minimum", minimum, remedy="give the value at x*, e.g. 0")
+        self._curvature = _enclosing("hessian", self.eigenvalues, curvature)
+
+    @cached_property
+    def _decomposition(self) -> tuple[FloatArray, FloatArray]:
+        values, vectors = np.linalg.eigh(self._hessian)
+        return values, vectors
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """Eigenvalues of H in ascending order, shape (d,)."""
+        return self._decomposition[0]
+
+    @property
+    def eigenvectors(self) -> FloatArray:
+        """Orthonormal eigenvectors of H, one a column, shape (d, d)."""
+        return self._decomposition[1]
+
+    def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
+        """Value at ``x``; the only term is 0."""
+        self._term(i)
+        away = self._point(x) - self._minimiser
+        return float(0.5 * (away @ self._hessian @ away) + self.minimum)
+
+    def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
+        """H (x - x*), shape (d,); the only term is 0."""
+        self._term(i)
+        return np.asarray(self._hessian @ (self._point(x) - self._minimiser))
+
+    def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
+        """H, the same at every ``x``; the only term is 0."""
+        self._term(i)
+        return self._hessian.copy()
 
 
 class QuadraticSum(Problem):
@@ -63,7 +141,7 @@ class QuadraticSum(Problem):
         super().__init__(name, parameters or {"dimension": d, "terms": n}, d, n)
         self._mean_hessian = np.asarray(self._hessians.mean(axis=0))
         spectra = np.asarray(np.linalg.eigvalsh(self._hessians), dtype=np.float64)
-        self._curvature = enclosing_curvature("hessians", spectra, curvature)
+        self._curvature = _enclosing("hessians", spectra, curvature)
         if minimisers is not None:
             if not (minimiser is None and gradients is None and values is None):
                 shown = "minimiser, gradients or values as well"
@@ -72,13 +150,10 @@ class QuadraticSum(Problem):
 
             self._set_from_minimisers(self._rows("minimisers", minimisers))
         else:
-            self._set_at_minimiser(minimiser, gradients, values)
+            place = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
+            self._set_at_minimiser(place, gradients, values)
 
-        self._start = (
-            self._minimiser + 1.0
-            if start is None
-            else self._point(vector("start", start, remedy=f"give {d} coordinates"), "start")
-        )
+        self._start = self._minimiser + 1.0 if start is None else vector("start", start, d)
 
     def _rows(self, name: str, value: npt.ArrayLike) -> FloatArray:
         shape = (self.terms, self.dimension)
@@ -98,18 +173,16 @@ class QuadraticSum(Problem):
 
     def _set_at_minimiser(
         self,
-        minimiser: npt.ArrayLike | None,
+        minimiser: FloatArray,
         gradients: npt.ArrayLike | None,
         values: npt.ArrayLike | None,
     ) -> None:
         n = self.terms
-        d = self.dimension
-        place = np.zeros(d) if minimiser is None else minimiser
-        remedy = f"give the {d} coordinates of x*"
-        self._minimiser = self._point(vector("minimiser", place, remedy=remedy), "minimiser")
-        self._gradients = (
-            np.zeros((n, d)) if gradients is None else self._rows("gradients", gradients)
-        )
+        self._minimiser = minimiser
+        self._gradients = np.zeros((n, self.dimension))
+        if gradients is not None:
+            self._gradients = self._rows("gradients", gradients)
+
         drift = float(np.abs(self._gradients.mean(axis=0)).max())
         if drift > 1e-9 * float(np.abs(self._gradients).max(initial=1e-300)):
             shown = f"a mean of size {drift:.3g}"
@@ -124,19 +197,7 @@ class QuadraticSum(Problem):
             self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))
             return
 
-        self._values = vector("values", values, remedy=f"give {n} values")
-        if len(self._values) != n:
-            raise Refusal("values", f"{n} long", len(self._values), "one for each term")
-
-    @property
-    def curvature(self) -> Curvature:
-        """Bounds mu and L that hold for every term."""
-        return self._curvature
-
-    @property
-    def minimiser(self) -> FloatArray:
-        """The point x* where the whole objective is least, shape (d,)."""
-        return self._minimiser
+        self._values = vector("values", values, n)
 
     @cached_property
     def shared_eigenvectors(self) -> tuple[FloatArray, FloatArray] | None:
@@ -145,20 +206,17 @@ class QuadraticSum(Problem):
         U has shape (d, d), the eigenvalues (n, d). None when the Hessians do not commute, to
         a relative 1e-12.
         """
-        if self.dimension == 1:
-            return np.ones((1, 1)), self._hessians[:, :, 0].copy()
-
+        eye = np.eye(self.dimension)
         diagonals = np.einsum("nii->ni", self._hessians)
-        off = self._hessians - diagonals[:, :, None] * np.eye(self.dimension)
-        if not off.any():
-            return np.eye(self.dimension), diagonals.copy()
+        if not (self._hessians - diagonals[:, :, None] * eye).any():
+            return eye, diagonals.copy()
 
         # A generic combination has distinct eigenvalues wherever some two terms tell them apart.
         weights = np.random.default_rng(20).uniform(1.0, 2.0, self.terms)
         _, U = np.linalg.eigh(np.einsum("n,nij->ij", weights, self._hessians))
         turned = U.T @ self._hessians @ U
         eigenvalues = np.einsum("nii->ni", turned)
-        off = turned - eigenvalues[:, :, None] * np.eye(self.dimension)
+        off = turned - eigenvalues[:, :, None] * eye
         if float(np.abs(off).max()) > 1e-12 * self.dimension * float(self._curvature.L):
             return None
 
@@ -204,3 +262,24 @@ class QuadraticSum(Problem):
     def batch_hessians(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """H_i for every i, the same at every ``x``; shape (n, d, d)."""
         return np.array(self._hessians)
+
+
+def _enclosing(name: str, eigenvalues: FloatArray, given: Curvature | None) -> Curvature:
+    """Bounds on ``eigenvalues``: the given ones if they enclose them, else the extreme ones."""
+    low = float(eigenvalues.min())
+    high = float(eigenvalues.max())
+    if low <= 0.0:
+        shown = f"an eigenvalue of {low:.3g}"
+        raise Refusal(name, "positive definite", shown, "add l2 times the identity")
+    if given is None:
+        return Curvature(low, high)
+
+    remedy = "leave it out to have it computed"
+    mu = one_number("mu", given.mu, remedy=remedy)
+    L = one_number("L", given.L, remedy=remedy)
+    rounding = 1e-9 * high
+    if low < mu - rounding or high > L + rounding:
+        rule = f"bounds on the spectrum, [{low:.6g}, {high:.6g}]"
+        raise Refusal("curvature", rule, f"mu={mu:g}, L={L:g}", remedy)
+
+    return given

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ravine.diagnosis import Diagnosis
+    from ravine.diagnosis.diagnosis import Diagnosis
 
 _GRID = (56, 40)
 """Step sizes and momenta of the picture; boundaries are drawn between them."""
@@ -159,7 +159,7 @@ def draw_curves(result: Diagnosis) -> Figure:
         measured = runs.excess[taken][:, :, i].mean(axis=1) * scale
         axes.plot(runs.steps[taken], _shown(measured), color=colour, lw=1.4, label=p.candidate.name)
         if p.curve is not None:
-            curve = p.curve.excess[runs.steps] * scale
+            curve = p.curve[runs.steps] * scale
             axes.plot(runs.steps, _shown(curve), color=colour, lw=1.1, ls=(0, (3, 2)))
 
     axes.set_yscale("log")

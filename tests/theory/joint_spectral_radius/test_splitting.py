@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from ravine.theory.joint_spectral_radius.irreducible import (
+from ravine.theory.joint_spectral_radius.splitting import (
+    balanced_units,
     coordinate_blocks,
+    in_units,
     invariant_subspace,
     jointly_nilpotent,
     triangular_basis,
@@ -63,3 +65,28 @@ def test_irreducible_sets_have_no_invariant_subspace() -> None:
         assert invariant_subspace(generator.normal(size=(2, n, n)), generator) is None
     turn = np.array([[[0.0, -1.0], [1.0, 0.0]]])
     assert invariant_subspace(turn, generator) is None
+
+
+def test_units_are_powers_of_two_and_undo_a_scaling() -> None:
+    generator = np.random.default_rng(3)
+    matrices = generator.normal(size=(3, 5, 5))
+    stretched = in_units(matrices, 2.0 ** generator.integers(-30, 30, 5))
+    units = balanced_units(stretched)
+    exponents = np.log2(units)
+    np.testing.assert_array_equal(exponents, np.round(exponents))
+    balanced = np.abs(in_units(stretched, units))
+    # as even as before up to a few factors of two
+    assert balanced.max() <= 16.0 * np.abs(matrices).max()
+    rows, columns = (np.linalg.norm(balanced.sum(axis=0), axis=axis) for axis in (1, 0))
+    assert np.all(rows <= 4.0 * columns)
+    assert np.all(columns <= 4.0 * rows)
+
+
+def test_balanced_matrices_stay_as_they_are() -> None:
+    assert np.all(balanced_units(np.ones((2, 4, 4))) == 1.0)
+
+
+def test_other_units_round_nothing() -> None:
+    matrices = np.random.default_rng(1).normal(size=(2, 3, 3))
+    units = np.array([2.0**40, 1.0, 2.0**-17])
+    np.testing.assert_array_equal(in_units(in_units(matrices, units), 1.0 / units), matrices)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane, plane
+from ravine.diagnosis.pictures import draw_batches, draw_curves, draw_plane, plane
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ravine.diagnosis import Diagnosis
 from ravine.diagnosis.answer import MethodTable
+from ravine.diagnosis.diagnosis import Diagnosis
+from ravine.diagnosis.pictures import draw_batches, draw_curves, draw_plane
 from ravine.diagnosis.verdict import digits
 from ravine.markup import Cell
-from ravine.report.diagnosis_pictures import draw_batches, draw_curves, draw_plane
 from ravine.report.page import Page
 
 _FRAMEWORKS = {"torch": "PyTorch", "sklearn": "scikit-learn", "numpy": "NumPy"}
@@ -119,7 +119,7 @@ def _causes(page: Page, result: Diagnosis) -> None:
     why = result.disagreement
     directions = ", ".join(f"{name} ({weight:+.2f})" for name, weight in why.columns)
     page.paragraph(
-        f"The batch Hessians differ from their mean by {100 * why.spread:.0f} % of its size (root "
+        f"The batch Hessians differ from their mean by {100 * why.size:.0f} % of its size (root "
         f"mean square, Frobenius norm). The direction that matters most: {directions}."
     )
     shares = zip(why.batches or why.rows, why.shares, why.ratios, strict=True)
@@ -163,7 +163,7 @@ def _standing(result: Diagnosis) -> list[str]:
             "minimiser. The certificate is global, from curvature bounds that hold everywhere."
         )
 
-    what = "rows" if survey.cut.recut else "batches"
+    what = "batches" if survey.cut.fixed else "rows"
     if not survey.complete:
         lines.append(
             f"Second moments are those of the {survey.sure} heaviest and "

@@ -1,4 +1,4 @@
-from ravine.report.diagnosis_page import diagnosis_page
+from ravine.diagnosis.html_report import diagnosis_page
 
 
 def test_the_verdict_comes_first_and_pictures_are_embedded(found):

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.joint_spectral_radius.polytope_norm import (
-    Hull,
-    PositiveHull,
-    SymmetricHull,
-    images,
-)
+from ravine.theory.joint_spectral_radius.hulls import Hull, PositiveHull, images
 from ravine.theory.joint_spectral_radius.products import Word, product
 
 _LIMIT = 1.0 + 1e-12
@@ -20,11 +15,9 @@ _ELLIPSE = 12
 _INSIDE = 1e-10
 """A vertex this far inside the hull of the others is dropped."""
 _SPANS = 1e-10
-"""Least ratio of singular values of vertices that count as spanning."""
-_ACROSS = 1e-9
-"""Share of an image that has to point out of the span so far: more than rounding does."""
+"""Least ratio of singular values of vectors that count as independent."""
 _SHORT = 1e-6
-"""Length, in units of the longest vertex, of vectors added across a subspace."""
+"""Length, in units of the longest vertex, of the vectors that make a norm of the first ones."""
 _REAL = 1e-12
 """Imaginary part of an eigenvalue, over its size, that is put down to rounding."""
 _PRUNE = 1.5
@@ -57,37 +50,30 @@ def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
 class Polytope:
     """A polytope that grows under matrices given in units of the target rate.
 
-    ``positive`` is for matrices without negative entries. ``closed`` says that every image of a
-    vertex is inside; ``spans`` that the vertices are not all in a hyperplane; ``spent`` counts the
-    linear programmes. Each vertex remembers the vertex and the letter that led to it.
+    ``kind`` is the hull of its vertices. ``closed`` says that every image of a vertex is inside;
+    ``spent`` counts the linear programmes. Each vertex remembers the vertex and the letter that
+    led to it. Short vectors across the first ones make it a norm: growth elsewhere is slower, so
+    that they stay short or are covered.
     """
 
-    def __init__(self, matrices: FloatArray, start: FloatArray, *, positive: bool = False) -> None:
+    def __init__(self, matrices: FloatArray, start: FloatArray, kind: type[Hull]) -> None:
         self.matrices = matrices
-        self.positive = positive
+        self.kind = kind
+        self.positive = kind is PositiveHull
         self.vertices = np.empty((len(start), 0))
         self.closed = False
-        self.spans = False
         self.spent = 0
         self._parent: list[int] = []
         self._letter: list[int] = []
         self._node: list[int] = []  # the node that each column stands for
         self._fresh: list[int] = []  # the columns whose images are still to be tested
         self._last_pruned = 4 * len(start)
-        for vector in np.abs(start).T if positive else start.T:
+        start = np.abs(start) if self.positive else start
+        for vector in np.column_stack([start, _SHORT * self._across(start)]).T:
             self._append(vector)
-
-    @property
-    def hull(self) -> Hull:
-        """The norm of the vertices so far."""
-        return PositiveHull(self.vertices) if self.positive else SymmetricHull(self.vertices)
 
     def grow(self, budget: int) -> None:
         """Add images of vertices until none is outside, or ``budget`` would be exceeded."""
-        self.spans = self._span()
-        if not self.spans:
-            return
-
         while self._fresh:
             if self.spent + len(self.matrices) * len(self._fresh) > budget:
                 return
@@ -122,59 +108,19 @@ class Polytope:
         self._fresh.append(self.vertices.shape[1])
         self.vertices = np.column_stack([self.vertices, vector])
 
-    def _span(self) -> bool:
-        """Add images, and short vectors across where those fail, until the polytope is a norm."""
-        n = len(self.vertices)
-        column = 0
-        while column < min(self.vertices.shape[1], n * n):
-            for letter, matrix in enumerate(self.matrices):
-                if self._is_norm():
-                    return True
-                image = matrix @ self.vertices[:, column]
-                if self._leads_out(image):
-                    self._append(image, column, letter)
-
-            column += 1
-
+    def _across(self, start: FloatArray) -> FloatArray:
+        """Vectors as long as the longest of ``start`` that make them a norm."""
+        size = float(np.linalg.norm(start, axis=0).max())
         if self.positive:
-            return self._is_norm()
+            return np.full((len(start), 1), size)
 
-        # The images are (nearly) in a subspace that all matrices (nearly) keep. What they do
-        # across it grows more slowly, so that short vectors there stay short.
-        frame = self._frame()
-        size = float(np.linalg.norm(self.vertices, axis=0).max())
-        missing = np.linalg.qr(np.column_stack([frame, np.eye(n)]))[0][:, frame.shape[1] :]
-        for direction in missing.T:
-            self._append(_SHORT * size * direction)
-
-        return self._is_norm()
-
-    def _is_norm(self) -> bool:
-        """Whether every direction has a finite norm."""
-        if self.positive:
-            return bool(self.vertices.max(axis=1).min() > 0.0)
-
-        return bool(self._frame().shape[1] == len(self.vertices))
-
-    def _leads_out(self, image: FloatArray) -> bool:
-        """Whether an image reaches directions that no vertex reaches."""
-        if self.positive:
-            return bool(image[self.vertices.max(axis=1) == 0.0].any())
-
-        frame = self._frame()
-        across = image - frame @ (frame.T @ image)
-        return bool(np.linalg.norm(across) > _ACROSS * np.linalg.norm(image))
-
-    def _frame(self) -> FloatArray:
-        """Orthonormal basis of the directions in which the vertices are not negligible."""
-        left, values, _ = np.linalg.svd(self.vertices, full_matrices=False)
-        frame: FloatArray = left[:, values > _SPANS * values[0]]
-        return frame
+        left, values, _ = np.linalg.svd(start)
+        return size * left[:, int(np.sum(values > _SPANS * values[0])) :]
 
     def _outside(self, points: FloatArray) -> list[int]:
         """Indices of the images that have to become vertices."""
         self.spent += points.shape[1]
-        sizes = self.hull.norms(points, _LIMIT)
+        sizes = self.kind(self.vertices).norms(points, _LIMIT)
         order = np.argsort(-sizes, kind="stable")
         order = order[sizes[order] > _LIMIT]
 
@@ -183,7 +129,7 @@ class Polytope:
         tail = order[cut:]
         if tail.size:
             self.spent += tail.size
-            wider = type(self.hull)(np.column_stack([self.vertices, points[:, head]]))
+            wider = self.kind(np.column_stack([self.vertices, points[:, head]]))
             tail = tail[wider.norms(points[:, tail], _LIMIT) > _LIMIT]
 
         return [int(k) for k in (*head, *tail)]
@@ -191,7 +137,7 @@ class Polytope:
     def _prune(self) -> None:
         """Drop the columns that are inside the hull of the others."""
         self.spent += self.vertices.shape[1]
-        keep = self.hull.norms(self.vertices) > 1.0 - _INSIDE
+        keep = self.kind(self.vertices).norms(self.vertices) > 1.0 - _INSIDE
         place = np.cumsum(keep) - 1
         self._fresh = [int(place[k]) for k in self._fresh if keep[k]]
         self._node = [node for node, kept in zip(self._node, keep, strict=True) if kept]

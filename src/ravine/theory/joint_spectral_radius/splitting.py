@@ -1,4 +1,4 @@
-"""Common invariant subspaces of a finite set of matrices, and sets whose products all vanish."""
+"""What makes a set of matrices simpler: common invariant subspaces, vanishing products, units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.theory.joint_spectral_radius.products import EPS
 
 _LEAVES = 1e-11
 """Share of the matrices' size that may leave a subspace that counts as invariant."""
@@ -16,10 +15,6 @@ _TRIALS = 3
 """Random elements of the algebra: each fails with probability zero, and rounding may help it."""
 _NEW = 1e-6
 """Share of a vector outside a space that makes it a new direction and not an error of one."""
-_REFINEMENTS = 5
-"""Steps of Gauss and Newton, which double the digits each: from 1e-6 to rounding in two."""
-_SAME = 1e-10
-"""Singular value, over the largest, below which a correction has no direction of its own."""
 
 
 def jointly_nilpotent(matrices: FloatArray) -> bool:
@@ -82,8 +77,8 @@ def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> 
 
     A random element of the algebra has, with probability one, an eigenvector (or a complex pair)
     in a proper invariant subspace if there is one; spinning it under the matrices gives the
-    subspace, Gauss-Newton sharpens it, and it counts when what leaves it is near rounding. The
-    caller pays for what leaves: nothing is taken for zero.
+    subspace, which counts when what leaves it is near rounding. The caller pays for what leaves:
+    nothing is taken for zero.
     """
     n = matrices.shape[-1]
     scale = float(np.max(np.linalg.norm(matrices, axis=(1, 2))))
@@ -101,9 +96,12 @@ def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> 
                 continue  # the other one of its pair spans the same plane
 
             start = np.stack([vector.real, vector.imag], axis=1)
-            basis = _sharpened(matrices, _spin(matrices / scale, start), scale)
-            if basis is not None and 0 < basis.shape[1] < n:
-                return basis
+            basis = _spin(matrices / scale, start)
+            if 0 < basis.shape[1] < n:
+                moved = matrices @ basis
+                leaving = moved - basis @ (basis.T @ moved)
+                if np.linalg.norm(leaving, axis=(1, 2)).max() <= _LEAVES * scale:
+                    return basis
 
     return None
 
@@ -129,38 +127,6 @@ def _spin(matrices: FloatArray, start: FloatArray) -> FloatArray:
     return basis
 
 
-def _sharpened(matrices: FloatArray, basis: FloatArray, scale: float) -> FloatArray | None:
-    """Refine a nearly invariant subspace; None unless little leaves it."""
-    n, k = basis.shape
-    if not 0 < k < n:
-        return None
-
-    best = basis
-    residual = np.inf
-    for _ in range(_REFINEMENTS):
-        full = np.linalg.qr(np.column_stack([basis, np.eye(n)]))[0]
-        moved = full.T @ matrices @ full
-        leaving = moved[:, k:, :k]
-        size = float(np.max(np.linalg.norm(leaving, axis=(1, 2))))
-        if size < residual:
-            best = full[:, :k]
-            residual = size
-        if size <= 2.0 * n * EPS * scale:
-            break
-
-        # A tilt Z of the space, [I; Z], leaves C + D Z - Z A to first order, with the blocks
-        # A on it, D beside it and C of what leaves: least squares over all matrices at once.
-        rows = [
-            np.kron(np.eye(k), block[k:, k:]) - np.kron(block[:k, :k].T, np.eye(n - k))
-            for block in moved
-        ]
-        right = -leaving.transpose(0, 2, 1).reshape(-1)
-        step = np.linalg.lstsq(np.concatenate(rows), right, rcond=_SAME)[0]
-        basis = np.linalg.qr(full[:, :k] + full[:, k:] @ step.reshape(k, n - k).T)[0]
-
-    return best if residual <= _LEAVES * scale else None
-
-
 def triangular_basis(
     matrices: FloatArray, generator: np.random.Generator
 ) -> tuple[FloatArray, list[int]]:
@@ -179,3 +145,22 @@ def triangular_basis(
     turn[:k, :k] = first
     turn[k:, k:] = last
     return full @ turn, sizes + more
+
+
+def balanced_units(matrices: FloatArray) -> FloatArray:
+    """Powers of two d for which the matrices D⁻¹AD, D = diag(d), have rows and columns alike.
+
+    The joint spectral radius does not depend on units, but quadratic norms, thresholds and
+    rounding do. Powers of two change no digit.
+    """
+    from scipy.linalg import matrix_balance  # here, for the sake of a fast import
+
+    total = np.abs(matrices).sum(axis=0)
+    units: FloatArray = matrix_balance(total, permute=False, separate=True)[1][0]
+    return units
+
+
+def in_units(matrices: FloatArray, units: FloatArray) -> FloatArray:
+    """The matrices D⁻¹AD."""
+    scaled: FloatArray = matrices * units[None, None, :] / units[None, :, None]
+    return scaled

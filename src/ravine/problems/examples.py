@@ -1,4 +1,4 @@
-"""Finite sums on which Nesterov's method with its standard parameters diverges."""
+"""The quadratics of the theory: worst cases of exact gradients and of finite sums."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from ravine.arguments import (
     whole,
 )
 from ravine.curvature import Curvature
-from ravine.problems.orthogonal import reflection_between
 from ravine.problems.problem import vector
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems.quadratics import Quadratic, QuadraticSum
 
 
 @overflow_allowed
@@ -41,11 +40,8 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
     >>> problem.batch_hessian(48).diagonal().tolist(), problem.batch_hessian(49).diagonal().tolist()
     ([100.0, 0.05, 0.05], [100.0, 0.05, 100.0])
     """
-    curvature = _single(mu, L)
-    terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
-    _refuse_many("n", terms, 3)
-    low = float(curvature.mu)
-    high = float(curvature.L)
+    low, high, curvature = _bounds(mu, L)
+    terms = _terms("n", n, 3)
     eigenvalues = np.tile([high, low, low], (terms, 1))
     eigenvalues[-1, 2] = high
 
@@ -67,7 +63,7 @@ def divergent_sum(
     *,
     interpolate: bool = True,
     minimiser: npt.ArrayLike | None = None,
-    spread: float = 1.0,
+    noise: float = 1.0,
     seed: int = 0,
 ) -> QuadraticSum:
     """A sum on which standard Nesterov diverges from ``x0``: the paper's Theorem 3.
@@ -90,7 +86,7 @@ def divergent_sum(
         Whether every term is minimised at x*. Otherwise ∇f_i(x*) is Gaussian with zero mean.
     minimiser
         x*, any point but ``x0``. Unless given, x0 less the same amount in each coordinate.
-    spread
+    noise
         Standard deviation of each coordinate of ∇f_i(x*) without interpolation, positive.
     seed
         Of those gradients.
@@ -103,19 +99,16 @@ def divergent_sum(
     >>> divergent_sum([3.0, 1.0], mu=0.05, L=100, n=10, interpolate=False).interpolates
     False
     """
-    start = vector("x0", x0, remedy="give the point that the run starts from, e.g. [1.0, 1.0]")
-    curvature = _single(mu, L)
-    terms = whole("n", n, 2, remedy="give a number of terms, e.g. n=50")
-    size = one_number("spread", spread, "positive", remedy="give a standard deviation, e.g. 1")
+    start = vector("x0", x0)
+    low, high, curvature = _bounds(mu, L)
+    size = one_number("noise", noise, "positive", remedy="give a standard deviation, e.g. 1")
     origin = seed_number("seed", seed)
     place = _other_point(start, minimiser)
     away = start - place
     d = len(start)
-    _refuse_many("n", terms, d)
+    terms = _terms("n", n, d)
     even = np.full(d, 1.0 / np.sqrt(d))
     U = reflection_between(even, away / np.linalg.norm(away))
-    low = float(curvature.mu)
-    high = float(curvature.L)
     eigenvalues = np.empty((terms, d))
     eigenvalues[:, :-1] = np.geomspace(high, low, d - 1)
     eigenvalues[:-1, -1] = low
@@ -138,7 +131,7 @@ def divergent_sum(
             "L": high,
             "n": terms,
             "interpolate": bool(interpolate),
-            "spread": size,
+            "noise": size,
             "seed": origin,
         },
     )
@@ -166,11 +159,8 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     >>> np.allclose(problem.hessian(), 6.5 * np.eye(2))
     True
     """
-    curvature = _single(mu, L)
-    n = whole("terms", terms, 2, remedy="give a number of axes, e.g. 4")
-    _refuse_many("terms", n, 2)
-    low = float(curvature.mu)
-    high = float(curvature.L)
+    low, high, curvature = _bounds(mu, L)
+    n = _terms("terms", terms, 2)
     angle = np.arange(n) * np.pi / n
     first = np.stack((np.cos(angle), np.sin(angle)), axis=-1)
     second = np.stack((-np.sin(angle), np.cos(angle)), axis=-1)
@@ -186,23 +176,99 @@ def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
     )
 
 
-def _refuse_many(name: str, terms: int, d: int) -> None:
-    """Refuse more terms than there is memory for: their Hessians, four times on the way."""
+@overflow_allowed
+def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadratic:
+    """Nesterov's tridiagonal quadratic, behind the lower bound for first-order methods.
+
+    f(x) = (L - mu)/8 [x₁² + Σ (x_j - x_{j+1})² + x_d² - 2 x₁] + mu/2 ‖x‖² with L = Q mu, so that
+    its Hessian is (L - mu)/4 tridiag(-1, 2, -1) + mu I. Its eigenvalues are
+    mu + (L - mu)/2 (1 - cos(jπ/(d + 1))), j = 1 ... d: strictly between mu and L, and approaching
+    both like 1/d². ``curvature`` holds mu and L, the bounds that the standard parameters are made
+    of; the extreme eigenvalues themselves are ``eigenvalues[0]`` and ``eigenvalues[-1]``.
+
+    Parameters
+    ----------
+    Q
+        Condition number of the bounds, more than 1.
+    d
+        Dimension, at least 1.
+    mu
+        Strong convexity, positive.
+
+    Returns
+    -------
+    Quadratic
+        It starts at zero, from where k steps of a first-order method reach k coordinates at most.
+
+    Examples
+    --------
+    >>> problem = worst_case_quadratic(32)
+    >>> problem.dimension, float(problem.curvature.Q)
+    (100, 32.0)
+    >>> bool(1 < problem.eigenvalues[0] < 1.01), bool(31.99 < problem.eigenvalues[-1] < 32)
+    (True, True)
+    """
+    ratio = condition_number(Q)
+    size = whole("d", d, 1, remedy="give a dimension, e.g. d=100")
+    # The matrix, the four that it is made of, and its factors.
+    refuse_too_large("d", 64 * size**2, size, "take fewer dimensions")
+    low = one_number("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=1")
+    weight = (ratio - 1.0) * low / 4.0
+    chain = 2.0 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
+    hessian = weight * chain + low * np.eye(size)
+    linear = np.zeros(size)
+    linear[0] = weight
+    place = np.linalg.solve(hessian, linear)
+
+    return Quadratic(
+        hessian,
+        place,
+        minimum=-0.5 * float(linear @ place),
+        curvature=Curvature(low, ratio * low),
+        start=np.zeros(size),
+        name="worst_case_quadratic",
+        parameters={"Q": ratio, "d": size, "mu": low},
+    )
+
+
+def reflection_between(a: FloatArray, b: FloatArray) -> FloatArray:
+    """The Householder reflection that takes the unit vector ``a`` to the unit vector ``b``."""
+    normal = a - b
+    size = float(normal @ normal)
+    if size == 0.0:
+        return np.eye(len(a))
+
+    return np.asarray(np.eye(len(a)) - np.outer(normal, normal) * (2.0 / size))
+
+
+def condition_number(Q: float) -> float:
+    """Return ``Q`` as a float that is more than 1."""
+    ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
+    if ratio <= 1.0:
+        raise Refusal("Q", "more than 1", f"{ratio:g}", "give L / mu, e.g. Q=32")
+
+    return ratio
+
+
+def _terms(name: str, count: int, d: int) -> int:
+    """The number of terms, if there is memory for their Hessians, four times on the way."""
+    terms = whole(name, count, 2, remedy="give a number of terms, e.g. 50")
     refuse_too_large(name, 32 * terms * d**2, terms, "take fewer terms")
+    return terms
 
 
-def _single(mu: float, L: float) -> Curvature:
+def _bounds(mu: float, L: float) -> tuple[float, float, Curvature]:
     low = one_number("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=0.05")
     high = one_number("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
-    return Curvature(low, high)
+    return low, high, Curvature(low, high)
 
 
 def _other_point(start: FloatArray, minimiser: npt.ArrayLike | None) -> FloatArray:
     if minimiser is None:
         return start - max(1.0, float(np.abs(start).max()))
 
-    place = vector("minimiser", minimiser, remedy="give a point other than x0")
-    if place.shape != start.shape or np.array_equal(place, start):
+    place = vector("minimiser", minimiser, len(start))
+    if np.array_equal(place, start):
         rule = f"a vector of {len(start)} coordinates other than x0"
         raise Refusal("minimiser", rule, place.tolist(), "leave it out")
 

@@ -1,0 +1,307 @@
+"""Runs on the data: many recipes on the same batches at once, watching the loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.survey import Survey
+from ravine.diagnosis.work import TimeBudget, loss_work, step_work
+from ravine.engine.measures import divergence_limit
+from ravine.engine.recursion import held, iterate
+
+_BLOCKS = (64, 32, 16, 8, 6, 4, 3, 2)
+"""Seeds that run side by side: as many as the time allows."""
+_MOST_SEEDS = 320
+_KNOWN = 0.03
+"""Relative standard error at which a loss counts as known: well within what a reader would read
+out of a number of one or two digits."""
+_CHECKED = 4
+"""Steps after which it is checked which runs have diverged."""
+_WATCHED = 40
+_FEWEST_WATCHED = 8
+"""Marks at which a loss that takes a pass over the data is taken, at most and at least."""
+_WATCHING = 0.3
+"""Of the time that the steps take, for such passes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Errors of runs of several recipes over several seeds, of the point that a recipe reports.
+
+    That is the iterate y, and for an averaged recipe, from the middle of the run on, the mean of
+    the iterates since then.
+
+    Attributes
+    ----------
+    steps
+        Steps after which errors were taken, shape (t,).
+    squares
+        ‖y - x*‖², shape (t, seeds, recipes); infinite once a run has diverged.
+    excess
+        f(y) - f*, of the same shape; NaN at steps where it was not taken.
+    diverged_at
+        First step at which a run had diverged, shape (1, seeds, recipes); -1 for none.
+    average
+        Mean of ‖y - x*‖² of the iterates over the last half of the steps, of the same shape; of
+        runs from the minimiser.
+    tail_excess
+        f - f* of the mean of the iterates over the last half, whether it is reported or not.
+    final
+        The last points, (features * outputs, seeds, recipes).
+    """
+
+    steps: npt.NDArray[np.intp]
+    squares: FloatArray
+    excess: FloatArray
+    diverged_at: npt.NDArray[np.intp]
+    average: FloatArray
+    tail_excess: FloatArray
+    final: FloatArray
+
+    @property
+    def seeds(self) -> int:
+        """Number of runs of each recipe."""
+        return int(self.squares.shape[1])
+
+    @property
+    def watched(self) -> npt.NDArray[np.intp]:
+        """Indices of the marks at which the loss was taken."""
+        return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))
+
+    def joined(self, more: Runs) -> Runs:
+        """These runs and those of further seeds."""
+        both = {
+            f.name: np.concatenate([getattr(self, f.name), getattr(more, f.name)], axis=1)
+            for f in fields(self)[1:]
+        }
+        return replace(self, **both)
+
+    def of(self, recipes: Sequence[int]) -> Runs:
+        """The runs of some of the recipes."""
+        kept = {f.name: getattr(self, f.name)[:, :, recipes] for f in fields(self)[1:]}
+        return replace(self, **kept)
+
+    def steps_to(self, level: float) -> FloatArray:
+        """Steps after which the mean excess loss is at most ``level``: (recipes,), inf if never.
+
+        Between two marks the loss falls log-linearly.
+        """
+        kept = self.watched
+        steps = self.steps[kept].astype(np.float64)
+        mean = self.excess[kept].mean(axis=1)
+        out = np.full(mean.shape[1], math.inf)
+        for i, curve in enumerate(mean.T):
+            below = np.flatnonzero(curve <= level)
+            if not below.size:
+                continue
+
+            k = int(below[0])
+            out[i] = steps[k]
+            if k > 0 and math.isfinite(curve[k - 1]) and curve[k] > 0.0:
+                share = math.log(curve[k - 1] / level) / math.log(curve[k - 1] / curve[k])
+                out[i] = steps[k - 1] + share * (steps[k] - steps[k - 1])
+
+        return out
+
+
+def follow(
+    survey: Survey,
+    recipes: Sequence[Recipe],
+    *,
+    steps: int,
+    seeds: int,
+    seed: int | Sequence[int] = 0,
+    points: int = 200,
+    watched: int | None = None,
+    from_minimiser: bool = False,
+) -> Runs:
+    """Run every recipe on every seed from zero; on one seed all recipes see the same batches.
+
+    ``points`` is about the number of marks, and ``watched`` of those at which the loss is taken,
+    all unless given.
+    """
+    model = survey.model
+    K = model.outputs
+    draws = survey.cut.draws(seeds, np.random.default_rng(seed))
+    best = model.repeated(survey.minimiser, 1, len(recipes))
+    states = iterate(
+        lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
+        np.repeat(best if from_minimiser else 0.0 * best, seeds, axis=0),
+        steps=steps,
+        alpha=_each(recipes, "alpha", K),
+        betas=held(_each(recipes, "beta", K), steps),
+        gammas=held(_each(recipes, "gamma", K), steps + 1),
+        factors=_factors(recipes, steps, K),
+    )
+    limit = float(divergence_limit(math.sqrt(survey.start_square)))
+    averaged = np.array([r.averaged for r in recipes])
+    marks = marked_steps(steps, points)
+    with_loss = _watched_marks(len(marks), watched)
+    squares = np.full((len(marks), seeds, len(recipes)), np.inf)
+    excess = np.full_like(squares, np.nan)
+    diverged = np.full((seeds, len(recipes)), -1, dtype=np.intp)
+    total = np.zeros((seeds, len(recipes)))
+    tail = np.zeros((seeds, model.features, len(recipes) * K))
+    half = steps // 2
+    row = 0
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        for state in states:
+            marked = state.k == marks[row]
+            late = state.k >= half
+            if marked or state.k % _CHECKED == 0 or (late and from_minimiser):
+                error = model.squares(state.y - best)
+                gone = ~(error < limit)
+                if gone.any():
+                    # Runs that have diverged go on at zero, so that they cost no overflow.
+                    diverged[gone & (diverged < 0)] = state.k
+                    zeroed = np.repeat(gone, K, axis=1)[:, None, :]
+                    for values in (state.x, state.v, state.y, tail):
+                        np.copyto(values, 0.0, where=zeroed)
+
+            lost = diverged >= 0
+            if late:
+                total += np.where(lost, np.inf, error)
+                tail += state.y
+
+            if marked:
+                mean = tail / max(state.k + 1 - half, 1)
+                reported = np.repeat(averaged & late, K)
+                point = np.where(reported, mean, state.y) if reported.any() else state.y
+                squares[row] = np.where(lost, np.inf, model.squares(point - best))
+                if row in with_loss:
+                    excess[row] = np.where(lost, np.inf, survey.excess(point))
+                row += 1
+
+        tail_excess = np.where(lost, np.inf, survey.excess(mean))
+
+    final = point.reshape(seeds, model.features, -1, K)
+    return Runs(
+        marks, squares, excess, diverged[None], total[None] / (steps + 1 - half),
+        tail_excess[None], final.transpose(1, 3, 0, 2).reshape(-1, seeds, len(recipes)),
+    )  # fmt: skip
+
+
+def run_work(survey: Survey, recipes: int, steps: int, seeds: int, watched: int | None) -> float:
+    """Counted seconds of so many recipes on so many seeds."""
+    passes = 0 if watched is None else watched * loss_work(survey.model, recipes, seeds)
+    return steps * step_work(survey.model, survey.cut, recipes, seeds) + passes
+
+
+def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int | None:
+    """Marks at which to take the loss: all of a quadratic, whose loss is cheap."""
+    if survey.quadratic:
+        return None
+
+    once = loss_work(survey.model, recipes, seeds)
+    affordable = _WATCHING * run_work(survey, recipes, steps, seeds, None) / once
+    return int(np.clip(affordable, _FEWEST_WATCHED, _WATCHED))
+
+
+def compare(
+    survey: Survey,
+    recipes: Sequence[Recipe],
+    choose: Callable[[Runs], list[int]],
+    *,
+    steps: int,
+    seeds: int | None,
+    seed: int,
+    seconds: float,
+    budget: TimeBudget,
+) -> tuple[Runs, list[int]]:
+    """Run every recipe, choose some of them by that, and run those again on more seeds.
+
+    Blocks of seeds follow each other, for about ``seconds`` of counted work, until the mean loss of
+    every recipe that stays below its start is known to a few per cent. Exactly ``seeds`` runs of
+    each where they are given. At least one block of two runs, which may take longer.
+    """
+    count = len(recipes)
+    block = seeds
+    if block is None:
+        fits = (b for b in _BLOCKS if run_work(survey, count, steps, b, None) <= 0.5 * seconds)
+        block = next(fits, _BLOCKS[-1])
+
+    watched = watched_marks(survey, count, steps, block)
+    options: dict[str, Any] = {"steps": steps, "seeds": block, "watched": watched}
+    runs = follow(survey, recipes, seed=[seed, 0], **options)
+    kept = choose(runs)
+
+    def enough(runs: Runs) -> bool:
+        last = runs.excess[-1]
+        # A lost run has an infinite mean, and stays out like one that ends above its start.
+        return known(last[:, last.mean(axis=0) < survey.start_excess]) or budget.over
+
+    seconds -= run_work(survey, count, steps, block, watched)
+    each = run_work(survey, len(kept), steps, block, watched)
+    blocks = 1 + int(np.clip(seconds / each, 0, _MOST_SEEDS // block - 1)) if seeds is None else 1
+    few = [recipes[i] for i in kept]
+    return in_blocks(survey, few, blocks, enough, runs.of(kept), seed=[seed], **options), kept
+
+
+def in_blocks(
+    survey: Survey,
+    recipes: Sequence[Recipe],
+    blocks: int,
+    enough: Callable[[Runs], bool],
+    first: Runs | None = None,
+    *,
+    seed: list[int],
+    **options: Any,
+) -> Runs:
+    """Blocks of runs on new seeds, until they are enough or as many as ``blocks``."""
+    runs = follow(survey, recipes, seed=[*seed, 0], **options) if first is None else first
+    for number in range(1, blocks):
+        if enough(runs):
+            break
+
+        runs = runs.joined(follow(survey, recipes, seed=[*seed, number], **options))
+
+    return runs
+
+
+def known(values: FloatArray) -> bool:
+    """Whether the means over the first axis are known to a few per cent."""
+    if len(values) < 2:
+        return False
+
+    error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    return bool((error <= _KNOWN * values.mean(axis=0)).all())
+
+
+def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:
+    """Steps at which errors are taken: evenly, and more of them early."""
+    even = np.linspace(0, steps, max(points // 2, 2))
+    early = np.geomspace(1, max(steps, 1), max(points // 2, 2))
+    return np.unique(np.concatenate([even, early]).round().astype(np.intp))
+
+
+def _watched_marks(marks: int, watched: int | None) -> set[int]:
+    if watched is None or watched >= marks:
+        return set(range(marks))
+
+    # More of them early, as a loss falls fastest there; the first and the last in any case.
+    spaced = np.linspace(0.0, 1.0, max(watched, 2)) ** 1.5
+    return {round(float(s) * (marks - 1)) for s in spaced}
+
+
+def _each(recipes: Sequence[Recipe], name: str, outputs: int) -> FloatArray:
+    """A parameter of every recipe, for each of its outputs."""
+    values = np.array([float(getattr(r.method, name)) for r in recipes])
+    return np.repeat(values, outputs)[None, None, :]
+
+
+def _factors(recipes: Sequence[Recipe], steps: int, outputs: int) -> FloatArray | None:
+    """What the step sizes are multiplied by in each step; None where all are constant."""
+    if all(r.schedule.constant for r in recipes):
+        return None
+
+    factors = np.stack([r.schedule.factors(steps) for r in recipes], axis=1)
+    return np.repeat(factors, outputs, axis=1)[:, None, None, :]

@@ -1,0 +1,211 @@
+"""Polytopes as norms: the length of a vector is the value of a linear programme.
+
+The norm of x is the least cost of weights c >= 0 with W c = x, where the columns of W come from the
+vertices of the polytope. All points are solved at once by a simplex method whose every step is
+feasible: stopped early, it still bounds the norm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ravine.arguments import FloatArray
+from ravine.theory.joint_spectral_radius.products import EPS
+
+Indices = npt.NDArray[np.intp]
+
+_OPTIMAL = 1e-13
+"""A price this far below zero is rounding."""
+_PIVOT = 1e-11
+"""Directions smaller than this would divide by rounding."""
+
+
+class Hull:
+    """The hull of the vertices and their negatives, which is a norm for all of R^n."""
+
+    exchanges = 120
+    """Most exchanges of one linear programme: a few times n is the rule."""
+
+    def __init__(self, vertices: FloatArray) -> None:
+        self.vertices = vertices
+        self.columns = np.column_stack([vertices, -vertices])
+        self.costs = np.ones(self.columns.shape[1])
+
+    def norms(self, points: FloatArray, stop: float = 0.0) -> FloatArray:
+        """Upper bounds of the norms of the columns of ``points``, least ones when converged.
+
+        A point is left alone once its norm is known to be at most ``stop``, or to exceed it.
+        """
+        return self.bounds(self.bases(points, stop), points)
+
+    def bases(self, points: FloatArray, stop: float = 0.0) -> Indices:
+        """For each point the n columns of its cheapest representation, by the simplex method."""
+        basis = self._start(points)
+        inverse = np.linalg.inv(self.columns[:, basis].transpose(1, 0, 2))
+        weights = np.maximum(np.einsum("kij,jk->ki", inverse, points), 0.0)
+        active = np.arange(points.shape[1])
+
+        for _ in range(self.exchanges):
+            cost = self.costs[basis[active]]
+            dual = np.einsum("ki,kij->kj", cost, inverse[active])
+            price = self.costs - dual @ self.columns
+            entering = np.argmin(price, axis=1)
+            goes_on = price[np.arange(len(active)), entering] < -_OPTIMAL
+            if stop > 0.0:
+                total = np.einsum("ki,ki->k", weights[active], cost)
+                goes_on &= (total > stop) & (self._least(dual, points[:, active]) <= stop)
+            active, entering = active[goes_on], entering[goes_on]
+
+            direction = np.einsum("kij,jk->ki", inverse[active], self.columns[:, entering])
+            usable = direction > _PIVOT
+            ratio = np.where(usable, weights[active] / np.where(usable, direction, 1.0), np.inf)
+            leaving = np.argmin(ratio, axis=1)
+            theta = ratio[np.arange(len(active)), leaving]
+            finite = np.isfinite(theta)
+            active, entering, leaving = active[finite], entering[finite], leaving[finite]
+            direction, theta = direction[finite], theta[finite]
+            if active.size == 0:
+                break
+
+            weights[active] = np.maximum(weights[active] - theta[:, None] * direction, 0.0)
+            weights[active, leaving] = theta
+            rows = np.arange(len(active))
+            pivot = inverse[active, leaving] / direction[rows, leaving][:, None]
+            inverse[active] -= direction[:, :, None] * pivot[:, None, :]
+            inverse[active, leaving] = pivot
+            basis[active, leaving] = entering
+
+        return basis
+
+    def operator_norm(self, matrices: FloatArray, basis: Indices) -> float:
+        """Bound of the matrices' norms, rounding included, from the columns of every image."""
+        sizes = self.bounds(basis, images(matrices, self.vertices)) + self._rounding(matrices)
+        return float(np.max(sizes)) * (1.0 + (len(self.vertices) + 8) * EPS)
+
+    def _weights(self, basis: Indices, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The columns ``basis[k]`` that make point k, and the weights that do."""
+        columns = self.columns[:, basis].transpose(1, 0, 2)
+        weights: npt.NDArray[np.floating]
+        try:
+            weights = np.linalg.solve(columns, points.T[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
+            weights = np.einsum("kij,jk->ki", np.linalg.pinv(columns), points)
+
+        return columns, np.asarray(weights, np.float64)
+
+    def _least(self, dual: FloatArray, points: FloatArray) -> FloatArray:
+        """Lower bounds of the norms: a dual solution, scaled until it is feasible."""
+        largest = (dual @ self.columns[:, self.costs > 0.0]).max(axis=1)
+        least: FloatArray = np.einsum("ki,ik->k", dual, points) / np.maximum(largest, 1e-300)
+        return least
+
+    def _start(self, points: FloatArray) -> Indices:
+        """Columns of a feasible basis for each point."""
+        picked = _independent(self.vertices)
+        weights = np.linalg.solve(self.vertices[:, picked], points).T
+        return np.where(weights < 0.0, picked + self.vertices.shape[1], picked)
+
+    def bounds(self, basis: Indices, points: FloatArray) -> FloatArray:
+        """The sum of the weights' sizes, and the costs of what they leave over."""
+        columns, weights = self._weights(basis, points)
+        left = np.abs(points.T - np.einsum("kij,kj->ki", columns, weights))
+        sizes = np.einsum("kij,kj->ki", np.abs(columns), np.abs(weights))
+        left += (len(points) + 2) * EPS * sizes
+        bounds: FloatArray = np.abs(weights).sum(axis=1) + left @ self.leftover_costs()
+        return bounds
+
+    def _rounding(self, matrices: FloatArray) -> FloatArray:
+        """Bounds of the norms of the errors in the computed images."""
+        sizes = images(np.abs(matrices), np.abs(self.vertices))
+        return (len(self.vertices) + 2) * EPS * (self.leftover_costs() @ sizes)
+
+    def leftover_costs(self) -> FloatArray:
+        """Costs c with ‖x‖ <= sum_i c_i |x_i|; infinite where the vertices do not span.
+
+        For any n vertices B, x = B(B⁻¹x) gives ‖x‖ <= ‖B⁻¹x‖₁. B⁻¹ is known as X with X B = 1 - R,
+        so that ‖B⁻¹x‖₁ <= ‖X x‖₁/(1 - ‖R‖₁). Coordinate by coordinate, this is not spoilt by
+        coordinates of different size, as a ball inside the polytope would be.
+        """
+        n = len(self.vertices)
+        B = self.vertices[:, _independent(self.vertices)]
+        try:
+            X = np.linalg.inv(B)
+        except np.linalg.LinAlgError:
+            return np.full(n, np.inf)
+
+        rounding = (n + 2) * EPS * np.abs(X) @ np.abs(B)
+        residual = float((np.abs(np.eye(n) - X @ B) + rounding).sum(axis=0).max())
+        if not residual < 0.5:
+            return np.full(n, np.inf)
+
+        costs: FloatArray = np.abs(X).sum(axis=0) * (1.0 + 4 * n * EPS) / (1.0 - residual)
+        return costs
+
+    def inner_radius(self) -> float:
+        """Radius of a ball inside the polytope: ‖x‖ <= sum_i c_i |x_i| <= |c| |x|."""
+        return 1.0 / float(np.linalg.norm(self.leftover_costs()))
+
+
+class PositiveHull(Hull):
+    """All that lies below the hull of vertices in the positive orthant, for positive matrices.
+
+    The norm of x is the least sum of weights with V c >= |x|, entry by entry. It needs far fewer
+    vertices than a norm for all of R^n: whatever is below a vertex is inside for free. The
+    downward directions -e_i are free columns; the mean of the vertices is one column more.
+    """
+
+    exchanges = 400
+
+    def __init__(self, vertices: FloatArray) -> None:
+        n, m = vertices.shape
+        self.vertices = vertices
+        self.columns = np.column_stack([vertices, vertices.mean(axis=1), -np.eye(n)])
+        self.costs = np.concatenate([np.ones(m + 1), np.zeros(n)])
+
+    def _start(self, points: FloatArray) -> Indices:
+        # The mean alone, made long enough, is above any point.
+        n, count = points.shape
+        m = self.vertices.shape[1]
+        tightest = np.argmax(points / self.columns[:, m, None], axis=0)
+        basis = np.tile(m + 1 + np.arange(n), (count, 1))
+        basis[np.arange(count), tightest] = m
+        return basis
+
+    def _least(self, dual: FloatArray, points: FloatArray) -> FloatArray:
+        return super()._least(np.maximum(dual, 0.0), points)
+
+    def bounds(self, basis: Indices, points: FloatArray) -> FloatArray:
+        """The sum of the weights, and as much of the mean as covers what is missing above."""
+        n, m = self.vertices.shape
+        columns, weights = self._weights(basis, points)
+        paid = np.where(basis <= m, np.maximum(weights, 0.0), 0.0)
+        made = np.einsum("kij,kj->ki", np.maximum(columns, 0.0), paid) * (1.0 - (n + 2) * EPS)
+        # Nothing cancels where nothing is negative: images are rounded relative to themselves.
+        missing = np.maximum(points.T * (1.0 + (n + 2) * EPS) - made, 0.0)
+        mean = self.columns[:, m] * (1.0 - 4.0 * EPS)
+        bounds: FloatArray = paid.sum(axis=1) + (missing / mean).max(axis=1)
+        return bounds
+
+    def _rounding(self, matrices: FloatArray) -> FloatArray:
+        return np.zeros(1)
+
+    def inner_radius(self) -> float:
+        """Where |x| <= t min w, x is below t times the mean vertex w."""
+        return float(self.vertices.mean(axis=1).min())
+
+
+def images(matrices: FloatArray, vertices: FloatArray) -> FloatArray:
+    """The images A_i v_k as columns, i the slower index."""
+    return np.concatenate(list(matrices @ vertices), axis=1)
+
+
+def _independent(vertices: FloatArray) -> Indices:
+    """Columns of n vertices that are far from dependent: QR with pivoting."""
+    from scipy.linalg import qr  # here, for the sake of a fast import
+
+    # In units that make the rows alike: the choice must not depend on the units of coordinates.
+    rows = np.abs(vertices).max(axis=1)
+    units = np.exp2(np.round(np.log2(np.where(rows > 0.0, rows, 1.0))))
+    pivots: Indices = qr(vertices / units[:, None], mode="r", pivoting=True)[1]
+    return pivots[: len(vertices)].astype(np.intp)
