@@ -20,7 +20,6 @@ from numba import cuda
 
 from ravine import Sampling
 from ravine.engine.cuda import finite_sum as cuda_finite_sum
-from ravine.engine.cuda import linear_model as cuda_linear_model
 from ravine.engine.spec import Spec
 from ravine.engine.tiles import cut_plane, run_tiles
 from ravine.problems import counterexample, multinomial_logistic
@@ -113,7 +112,7 @@ def main() -> None:
                 "linear_model_kernel",
             ),
         ):
-            show(f"multinomial {dtype}, {what}", spec, cuda_linear_model, maker, with_cpu)
+            show(f"multinomial {dtype}, {what}", spec, cuda_finite_sum, maker, with_cpu)
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ def adam_at_its_edge(task: Task, size: int, lr: float, steps: int = 800) -> tupl
     rule = torch.optim.Adam(model.parameters(), lr=lr)
     batches = task.endless(size, seed=3)
     direction = TrackedDirection()
-    seen = []
+    means, variances = [], []
     for step in range(steps):
         x, y = next(batches)
         rule.zero_grad()
@@ -216,11 +216,14 @@ def adam_at_its_edge(task: Task, size: int, lr: float, steps: int = 800) -> tupl
                 direction.begin(at)
             here = [p.grad.clone() for p in at.params]
             there = lambda x=x, y=y, at=at: gradients(task.loss(model(x), y), at.params)  # noqa: E731
-            seen.append(direction.turn(at, here, there))
+            seen = direction.product(at, here, there)
+            means.append(seen.mean)
+            if direction.compared:
+                variances.append(seen.variance)
+                direction.turn()
         rule.step()
-    used = seen[20:]
-    mean = float(np.mean([each.mean for each in used]))
-    ratio = float(np.mean([each.variance for each in used])) / mean
+    mean = float(np.mean(means[20:]))
+    ratio = float(np.mean(variances[10:])) / mean
     return lr * mean / 38.0, lr * ratio / 2.0
 
 

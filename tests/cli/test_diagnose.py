@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ravine.cli.diagnose import _wrapped
+
 ROWS = ["a,b,y"] + [f"{i % 7},{(3 * i) % 11},{i % 5 + 0.5}" for i in range(40)]
 
 
@@ -23,6 +25,11 @@ def test_the_verdict_is_printed_first_within_80_columns(ravine, table):
     assert shown.out.index("\n\nmethod ") <= 8 * 81
     assert max(len(line) for line in shown.out.splitlines()) <= 80
     assert "certified" in shown.out
+
+
+def test_numbers_stay_with_their_signs():
+    lines = _wrapped("lr = 0.1 leaves 0.5 % of it", 12).splitlines()
+    assert lines == ["lr = 0.1", "leaves 0.5 %", "of it"]
 
 
 def test_json_has_the_documented_keys(ravine, table):

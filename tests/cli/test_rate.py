@@ -48,6 +48,7 @@ def test_batches_of_samples(ravine):
     assert "Batches of 64 drawn independently can diverge in mean square" in shown
     kept = ravine("rate", "--Q", 8, "--L-max", 16, "--mu-min", 1).out
     assert "samples from 1 to 16" in kept
+    assert kept.endswith("  ravine recommend --Q 8 --L-max 16 --mu-min 1\n")
 
 
 def test_infinite_numbers_become_null(ravine):

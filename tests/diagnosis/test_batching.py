@@ -8,16 +8,16 @@ from ravine.sampling import Sampling
 from ravine.tables import as_table
 
 
-def cut_of(rows, batch_size, batches=None, sampling="reshuffle"):
+def batching_of(rows, batch_size, batches=None, sampling="reshuffle"):
     table = as_table(np.ones((rows, 1)), np.arange(float(rows)))
-    return make_setup(table, batch_size=batch_size, batches=batches, sampling=sampling)[0].cut
+    return make_setup(table, batch_size=batch_size, batches=batches, sampling=sampling)[0].batching
 
 
 def test_every_epoch_has_new_batches_by_default_and_visit_every_row_once_an_epoch():
-    cut = cut_of(10, 4)
-    assert not cut.fixed
-    assert cut.sizes.tolist() == [4, 4, 2]
-    epochs = list(islice(cut.draws(3, np.random.default_rng(1)), 6))
+    batching = batching_of(10, 4)
+    assert not batching.fixed
+    assert batching.sizes.tolist() == [4, 4, 2]
+    epochs = list(islice(batching.draws(3, np.random.default_rng(1)), 6))
     for first in (0, 3):
         rows = np.concatenate([d.rows for d in epochs[first : first + 3]], axis=1)
         assert (np.sort(rows, axis=1) == np.arange(10)).all()
@@ -25,31 +25,31 @@ def test_every_epoch_has_new_batches_by_default_and_visit_every_row_once_an_epoc
 
 
 def test_fixed_batches_stay_the_same_and_the_short_one_is_padded():
-    cut = cut_of(10, 4, "fixed")
-    kept = {tuple(sorted(cut.batch(b))) for b in range(3)}
-    for drawn in islice(cut.draws(2, np.random.default_rng(0)), 6):
+    batching = batching_of(10, 4, "fixed")
+    kept = {tuple(sorted(batching.batch(b))) for b in range(3)}
+    for drawn in islice(batching.draws(2, np.random.default_rng(0)), 6):
         for rows, weights in zip(drawn.rows, drawn.weights, strict=True):
             assert tuple(sorted(rows[weights > 0.0])) in kept
             assert weights.sum() == pytest.approx(1.0)
 
 
 def test_other_orders_need_fixed_batches():
-    assert cut_of(10, 4, sampling="cyclic").fixed
+    assert batching_of(10, 4, sampling="cyclic").fixed
     with pytest.raises(ValueError, match="batches must be fixed for cyclic order"):
-        cut_of(10, 4, "new", "cyclic")
+        batching_of(10, 4, "new", "cyclic")
 
 
 def test_variance_of_a_batch_mean_is_that_of_a_row_times_the_factor():
     """All draws of 4 of 12 rows: (n - m)/(m (n - 1)) of the variance of one row."""
     values = np.random.default_rng(0).standard_normal(12)
-    cut = cut_of(12, 4)
-    draws = cut.draws(4000, np.random.default_rng(2))
+    batching = batching_of(12, 4)
+    draws = batching.draws(4000, np.random.default_rng(2))
     means = np.concatenate([values[next(draws).rows].mean(axis=1) for _ in range(3)])
     # 12000 means, correlated in threes: a relative standard error below 3 %.
-    assert means.var() == pytest.approx(cut.variance_factor * values.var(), rel=0.1)
+    assert means.var() == pytest.approx(batching.variance_factor * values.var(), rel=0.1)
 
 
 def test_one_batch_of_all_rows_is_the_whole():
-    cut = cut_of(6, 6)
-    assert cut.steps_per_epoch == 1
-    assert cut.sampling is Sampling.CYCLIC
+    batching = batching_of(6, 6)
+    assert batching.steps_per_epoch == 1
+    assert batching.sampling is Sampling.CYCLIC

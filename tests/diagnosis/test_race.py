@@ -8,7 +8,7 @@ from ravine.methods import Method
 
 def test_the_winner_leaves_less_than_usual_parameters(data, survey_of):
     seen = survey_of(*data(rows=200, d=4, seed=1), batch_size=16)
-    steps = 20 * seen.cut.steps_per_epoch
+    steps = 20 * seen.batching.steps_per_epoch
     winners = race(seen, steps=steps, seed=0, seconds=600.0)
     usual = [Recipe(Method(0.01, 0.9)), Recipe(Method(1.0 / float(seen.curvature.L)))]
     recipes = [winners.schedule[0], winners.constant[0], *usual]

@@ -28,7 +28,7 @@ def test_a_run_is_that_of_a_training_loop(data, survey_of, schedule):
     seen = survey_of(X, y, batch_size=6)
     recipe = Recipe(Method(0.05, 0.8)) if schedule is None else Recipe(Method(0.05, 0.8), schedule)
     runs = follow(seen, [recipe, Recipe(Method(0.01))], steps=12, seeds=2, seed=5)
-    draws = seen.cut.draws(2, np.random.default_rng(5))
+    draws = seen.batching.draws(2, np.random.default_rng(5))
     batches = [next(draws).rows[1] for _ in range(12)]
     trace = plain_run(X, y, 0.05, 0.8, batches, recipe.schedule.factors(12))
     squares = ((trace - seen.minimiser) ** 2).sum(axis=1)
@@ -42,7 +42,7 @@ def test_an_averaged_recipe_reports_its_average(data, survey_of):
     seen = survey_of(X, y, batch_size=6)
     recipes = [Recipe(Method(0.05, 0.8), averaged=True), Recipe(Method(0.05, 0.8))]
     runs = follow(seen, recipes, steps=12, seeds=2, seed=5)
-    draws = seen.cut.draws(2, np.random.default_rng(5))
+    draws = seen.batching.draws(2, np.random.default_rng(5))
     trace = plain_run(X, y, 0.05, 0.8, [next(draws).rows[1] for _ in range(12)], np.ones(12))
     means = [trace[k] if k < 6 else trace[6 : k + 1].mean(axis=0) for k in range(13)]
     squares = ((np.array(means) - seen.minimiser) ** 2).sum(axis=1)

@@ -56,7 +56,7 @@ def test_a_thousand_batches_get_an_answer():
     X = rng.standard_normal((1100, 2))
     options = QUICK | {"epochs": 1}
     result = diagnose(X, X @ [1.0, 2.0] + rng.standard_normal(1100), batch_size=1, **options)
-    assert result.survey.cut.steps_per_epoch == 1100
+    assert result.survey.batching.steps_per_epoch == 1100
 
 
 def test_a_table_of_few_rows_and_many_columns_ends(data):
@@ -115,7 +115,7 @@ def test_one_batch_of_all_rows_is_deterministic(data):
 
 def test_held_out_rows_have_a_loss(data):
     result = diagnose(*data(rows=80), validation=0.25, **QUICK)
-    assert result.survey.cut.rows == 60
+    assert result.survey.batching.rows == 60
     assert all(p.held_out is not None for p in result.predictions)
     assert np.isfinite(result.recommendation.held_out)
 

@@ -18,8 +18,8 @@ def counted(loss="squared", rows=64, features=5, batch=8, runs=3, seeds=4, spars
     if loss == "logistic":
         target = target > 0
     model = RowModel(csr_matrix(X) if sparse else X, make_loss(loss, target), 0.0)
-    cut = Batching(rows, batch, False, Sampling.RESHUFFLE, np.arange(rows))
-    return step_work(model, cut, runs, seeds), loss_work(model, runs, seeds)
+    batching = Batching(rows, batch, False, Sampling.RESHUFFLE, np.arange(rows))
+    return step_work(model, batching, runs, seeds), loss_work(model, runs, seeds)
 
 
 def test_every_size_adds_to_the_work():

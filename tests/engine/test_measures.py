@@ -3,7 +3,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ravine.engine.measures import FIELDS, Outcome, bin_edges, summarise, vanished
+from ravine.engine.measures import (
+    FIELDS,
+    Outcome,
+    Records,
+    Setting,
+    bin_edges,
+    summarise,
+    vanished,
+)
 
 
 def measured(history, start=1.0, noisy=False, diverged_at=0):
@@ -11,8 +19,8 @@ def measured(history, start=1.0, noisy=False, diverged_at=0):
     edges = bin_edges(len(history))
     sums = np.array([[np.sum(history[a:b] ** 2)] for a, b in pairwise(edges)])
     out = np.full((1, len(FIELDS)), np.nan)
-    when = np.array([diverged_at])
-    summarise(sums, edges, start**2, history[-1:] ** 2, when, noisy, vanished("float64"), out)
+    records = Records(sums, history[-1:] ** 2, np.array([diverged_at]), np.zeros(1))
+    summarise(Setting(edges, start**2, noisy, vanished("float64"), 0), records, out)
     return dict(zip(FIELDS, out[0], strict=True))
 
 

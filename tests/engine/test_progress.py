@@ -1,45 +1,44 @@
 """The bar appears on terminals alone, and an interrupt says how far the work came."""
 
+from unittest.mock import MagicMock
+
 import pytest
 
 from ravine.engine import progress as module
-from ravine.engine.progress import Progress
+from ravine.engine.progress import progress
 
 
 @pytest.fixture
 def bars(monkeypatch):
-    """Bars that were opened, with a clock that says that a second has passed."""
+    """Totals of the bars that were opened, with a clock that says that a second has passed."""
     opened = []
     clock = iter(range(0, 1000, 2))
     monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(Progress, "_open", lambda self: opened.append(self))
+    monkeypatch.setattr(module, "_new_bar", lambda total: opened.append(total) or MagicMock())
     return opened
 
 
-def test_a_terminal_gets_a_bar(bars, monkeypatch):
-    monkeypatch.setattr(module.sys.stderr, "isatty", lambda: True)
-    with Progress(3) as progress:
-        progress.advance()
-        assert bars == [progress]
+@pytest.mark.parametrize(
+    ("terminal", "total", "expected"), [(True, 3, [3]), (False, 3, []), (True, 1, [])]
+)
+def test_a_terminal_gets_a_bar_before_the_last_tile(bars, monkeypatch, terminal, total, expected):
+    monkeypatch.setattr(module.sys.stderr, "isatty", lambda: terminal)
+    with progress(total) as advance:
+        for _ in range(total):
+            advance()
+    assert bars == expected
 
 
-def test_a_file_gets_none(bars, monkeypatch):
-    monkeypatch.setattr(module.sys.stderr, "isatty", lambda: False)
-    with Progress(3) as progress:
-        progress.advance()
-    assert bars == []
-
-
-def test_the_last_tile_opens_no_bar(bars, monkeypatch):
-    monkeypatch.setattr(module.sys.stderr, "isatty", lambda: True)
-    with Progress(1) as progress:
-        progress.advance()
-    assert bars == []
+def test_a_bar_shows_the_tiles_that_are_done():
+    bar = module._new_bar(9)
+    bar.update(bar.task_ids[0], completed=4)
+    bar.stop()
+    assert (bar.tasks[0].completed, bar.tasks[0].total) == (4, 9)
 
 
 def interrupt(**options):
-    with Progress(9, **options) as progress:
-        progress.advance()
+    with progress(9, **options) as advance:
+        advance()
         raise KeyboardInterrupt
 
 

@@ -132,7 +132,7 @@ def test_any_problem_runs(problem, steps, restart):
         ({"steps": 0}, "steps must be at least 1"),
         ({"sampling": "sorted"}, "sampling must be one of iid"),
         ({"sigma2": -1}, "sigma2 must be zero or more"),
-        ({"start": [1.0]}, "start must be a vector of 2 coordinates, got shape"),
+        ({"start": [1.0]}, "start must be a number or a vector of 2 coordinates, got"),
         ({"restart": "never"}, "restart must be one of"),
         ({"batch": 5}, "batch must be at most the 4 terms"),
     ],

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import wraps
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ravine import Curvature, Method, commuting_rate, nesterov, sgd
 from ravine.figures import plane as planes
 from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
+from ravine.figures.plane_labels import LETTER
 from ravine.figures.style import METHODS, OUTSIDE
 from ravine.theory.ladder.batches import Batches
 from ravine.theory.ladder.rungs import RUNGS
@@ -99,6 +101,27 @@ def test_labels_name_the_region_that_they_stand_in_or_point_at(both):
         assert quick.counts[row, column] == names.index(" ".join(label.lines))
 
 
+def box_of(label):
+    """Corners of the words of a label, as shares of the plane."""
+    spans = np.array([STEPS[-1] - STEPS[0], MOMENTA[-1] - MOMENTA[0]])
+    middle = (np.array(label.at) - [STEPS[0], MOMENTA[0]]) / spans
+    half = 0.5 * np.array([LETTER[0] * max(map(len, label.lines)), LETTER[1] * len(label.lines)])
+    return middle - half, middle + half
+
+
+@pytest.mark.parametrize("Q", [8.0, 10.0, 32.0, 300.0])
+def test_no_label_covers_another_and_no_line_crosses_one(Q):
+    labels = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA, quick=True).labels()
+    origin, spans = np.array([STEPS[0], MOMENTA[0]]), np.array([np.ptp(STEPS), np.ptp(MOMENTA)])
+    for label, other in permutations(labels, 2):
+        low, high = box_of(other)
+        assert not ((box_of(label)[0] < high) & (box_of(label)[1] > low)).all()
+        if label.points_at is not None:
+            ends = (np.array([label.at, label.points_at]) - origin) / spans
+            line = ends[0] + np.linspace(0.0, 1.0, 200)[:, None] * (ends[1] - ends[0])
+            assert not ((line > low) & (line < high)).all(axis=1).any()
+
+
 def test_every_region_and_mark_is_drawn_and_in_the_legend(both):
     from matplotlib.figure import Figure
 
@@ -142,3 +165,12 @@ def test_a_plane_inside_one_region_has_the_frame_as_its_border():
     plane = ladder_plane(Curvature(1, 2), steps, momenta, quick=True)
     assert (plane.counts == len(RUNGS)).all()
     assert all(not plane.contour(region) for region in plane.regions)
+
+
+@pytest.mark.parametrize("Q", [24.0, 28.0])
+def test_borders_stay_inside_the_frame(Q):
+    """Interpolation puts some points off it by a rounding."""
+    plane = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA, quick=True)
+    points = np.concatenate([ring for one in plane.regions for ring in plane.borders(one)])
+    assert (points >= [STEPS[0], MOMENTA[0]]).all()
+    assert (points <= [STEPS[-1], MOMENTA[-1]]).all()

@@ -4,7 +4,7 @@ import torch
 
 import ravine
 from ravine.torch.batches import batch_loss
-from ravine.torch.curvature import measure
+from ravine.torch.curvature import LocalCurvature, measure
 
 LOSS = batch_loss(torch.nn.functional.mse_loss)
 
@@ -39,7 +39,6 @@ def test_more_samples_a_batch_allow_more(data):
     assert limits == sorted(limits)
     edge = 2 * 1.9 / (2.8 * curvature.top)
     assert limits[-1] == pytest.approx(edge, rel=1e-3)
-    assert curvature.safe_limit(0.9) <= curvature.limit(0.9) * 1.01
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -71,10 +70,31 @@ def test_samples_of_a_network_are_looked_at(data):
     assert named.largest > curvature.largest
 
 
-def test_the_critical_batch_is_where_the_safe_limit_is_reached(data):
-    curvature = measured(data)
-    lr = curvature.safe_limit(0.9, batch_size=20)
-    assert curvature.critical_batch_size(lr, 0.9) == pytest.approx(20, rel=0.02)
+# Two directions; every sample's curvature deviates by 1 in the first.
+KNOWN = LocalCurvature(
+    np.array([2.0, 1.0]), np.diag([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0]), 5.0, 8, True, True
+)
+
+
+def test_the_critical_batch_is_where_the_limit_is_reached():
+    """One direction alone has variance: there both say V Var_y = 1."""
+    lr = KNOWN.limit(0.9, batch_size=3)
+    assert lr < 0.99 * KNOWN.limit(0.9, batch_size=10**6)
+    assert KNOWN.critical_batch_size(lr, 0.9) == pytest.approx(3, rel=0.02)
+
+
+def test_batch_sizes_of_a_map_are_around_the_user_s():
+    rows = KNOWN.limits((0.0, 0.9))
+    assert [(row.momentum, row.batch_size) for row in rows] == [
+        (m, b) for m in (0.0, 0.9) for b in (2, 8, 32)
+    ]
+
+
+def test_limits_of_a_map_are_the_curvature_s_and_those_of_any_batches_are_below():
+    (row,) = KNOWN.limits((0.5,), (4,), gamma=0.0)
+    assert row.limit == KNOWN.limit(0.5, 0.0, 4)
+    assert row.iid_limit == KNOWN.iid_limit(0.5, 0.0, 4)
+    assert row.iid_limit < row.limit < 2 * 1.5 / 2.0
 
 
 def test_groups_scale_the_curvature(data):

@@ -157,6 +157,14 @@ def test_the_plane_shows_every_region_in_its_colour_with_its_name():
     assert marks[METHODS["nesterov"].words]["x"] == pytest.approx(1.0)
 
 
+def test_every_condition_number_has_a_plane():
+    for Q in np.geomspace(1.001, 1e6, 60):
+        picture = plane_picture(View(Q=float(f"{Q:.5g}")), fine=False)
+        fills = of_kind(picture, "fill")
+        assert len(fills) == len(RUNGS)
+        assert all(np.nanmax(one["x"], initial=0.0) < 2.5 + 1e-9 for one in fills)
+
+
 def test_a_new_rung_appears_by_itself(monkeypatch):
     from dataclasses import replace
 

@@ -14,7 +14,7 @@ from ravine.methods import nesterov
 from ravine.problems import counterexample, divergent_sum
 from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.worst_case import worst_case_rate
 

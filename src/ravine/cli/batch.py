@@ -121,7 +121,7 @@ def _show_batch(result: BatchGain, three: BatchSizes, out: Path | None) -> None:
     say("\nSteps: to a tenth of √E‖y - x*‖², guaranteed for every such problem.")
     wrote(out)
     size = result.batch_sizes[-1]
-    words = options.as_words(c, L_max=result.L_max, batch_size=size)
+    words = options.as_words(c, L_max=result.L_max, mu_min=result.mu_min, batch_size=size)
     suggest(f"ravine recommend {words}", f"exact settings for batches of {size:g}")
 
 
@@ -207,7 +207,7 @@ def _show_league(
             one.name,
             rate_digits(one.published.exact),
             coloured(rate_digits(one.published.iid), one.published.iid < 1.0),
-            coloured(digits(one.published.worst), one.published.worst < 1.0),
+            coloured(rate_digits(one.published.worst), one.published.worst < 1.0),
             digits(one.published.stable_batch),
             digits(one.published.floor),
             f"{one.tuned.iid:.5f}",

@@ -253,8 +253,8 @@ def _show(result: Diagnosis) -> None:
 
 
 def _wrapped(line: str, width: int, indent: str = "") -> str:
-    """A line broken between words, but not inside an equation."""
-    whole = line.replace(" = ", "\u00a0=\u00a0")
+    """A line broken between words, but not inside an equation or a percentage."""
+    whole = line.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%")
     return fill(whole, width, subsequent_indent=indent).replace("\u00a0", " ")
 
 

@@ -108,12 +108,20 @@ def curvature_json(curvature: Curvature) -> dict[str, float]:
     return {name: float(getattr(curvature, name)) for name in ("mu", "L", "Q")}
 
 
-def as_words(curvature: Curvature, *, L_max: float | None = None, batch_size: float = 1.0) -> str:
+def as_words(
+    curvature: Curvature,
+    *,
+    L_max: float | None = None,
+    mu_min: float | None = None,
+    batch_size: float = 1.0,
+) -> str:
     """The options that give this problem, for the next command to try."""
     words = f"--mu {float(curvature.mu):g} --L {float(curvature.L):g}"
     if curvature.mu == 1.0:
         words = f"--Q {float(curvature.L):g}"
     if L_max is not None:
         words += f" --L-max {L_max:g}"
+    if mu_min:
+        words += f" --mu-min {mu_min:g}"
 
     return words if batch_size == 1.0 else f"{words} --batch-size {batch_size:g}"

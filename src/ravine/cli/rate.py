@@ -130,7 +130,7 @@ def _show(rungs: Ladder) -> None:
     say(f"{_batch(rungs)}\n")
     say(rungs.verdict)
     b = rungs.batches
-    words = options.as_words(c, L_max=b.L_max, batch_size=b.batch_size)
+    words = options.as_words(c, L_max=b.L_max, mu_min=b.mu_min, batch_size=b.batch_size)
     suggest(f"ravine recommend {words}", "settings with a guarantee")
 
 

@@ -174,12 +174,12 @@ def make_answer(result: Diagnosis) -> Answer:
 def _data(result: Diagnosis) -> tuple[str, ...]:
     """What was read, what was done with it, and what is worth knowing about it."""
     setup = result.setup
-    cut = result.survey.cut
+    batching = result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"
     read = (
-        f"{result.name}: {cut.rows} rows, {many}{target}, {setup.loss} loss, "
-        f"l2 = {setup.l2:.3g}, batches of {cut.batch_size} {cut.phrase}"
+        f"{result.name}: {batching.rows} rows, {many}{target}, {setup.loss} loss, "
+        f"l2 = {setup.l2:.3g}, batches of {batching.batch_size} {batching.phrase}"
     )
     scaled = "standardised" if setup.standardise else "not scaled"
     shift = "intercept added" if setup.intercept else "no intercept added"

@@ -133,11 +133,11 @@ def tuned_here(survey: Survey) -> list[Candidate]:
 
 def safe_for_draws(survey: Survey) -> list[Candidate]:
     """Parameters that are safe in mean square for independent draws of rows of such curvature."""
-    if survey.cut.fixed or not math.isfinite(survey.heaviest_row):
+    if survey.batching.fixed or not math.isfinite(survey.heaviest_row):
         return []
 
     safe = recommend(
-        survey.curvature, batch_size=survey.cut.batch_size, L_max=survey.heaviest_row,
+        survey.curvature, batch_size=survey.batching.batch_size, L_max=survey.heaviest_row,
         mu_min=min(survey.model.l2, float(survey.curvature.mu)),
     )  # fmt: skip
     reason = "stable in mean square for independent batches, on every problem of this curvature"

@@ -189,7 +189,7 @@ class _Script:
     """Fills templates with a diagnosis and a recipe."""
 
     def __init__(self, result: Diagnosis, recipe: Recipe, *, torch: bool) -> None:
-        setup, cut, method = result.setup, result.survey.cut, recipe.method
+        setup, batching, method = result.setup, result.survey.batching, recipe.method
         alpha, beta, gamma = float(method.alpha), float(method.beta), float(method.gamma)
         if torch and not method.is_nesterov and gamma != 0.0:
             given = f"look-ahead {gamma:g} with momentum {beta:g}"
@@ -209,11 +209,11 @@ class _Script:
             "weighted" if setup.weighted else "even",
             "averaged" if recipe.averaged else "last",
             "constant" if recipe.schedule.constant else "falling",
-            "fixed" if cut.fixed else "replaced" if cut.replaced else "shuffled",
+            "fixed" if batching.fixed else "replaced" if batching.replaced else "shuffled",
         }
         share = recipe.schedule.constant_share
         factor = "(1.0 - step / steps)"
-        m, n = cut.batch_size, cut.steps_per_epoch
+        m, n = batching.batch_size, batching.steps_per_epoch
         order = f"np.random.default_rng({setup.shuffle}).permutation(n)"
         order = "np.arange(n)" if setup.shuffle is None else order
         self.words: dict[str, object] = {
@@ -227,7 +227,7 @@ class _Script:
             "permutation": "torch.randperm(n)" if torch else "rng.permutation(n)",
             "split": f"order.split({m})" if torch else f"np.split(order, range({m}, n, {m}))",
             "draw": f"torch.randint(n, {(n, m)})" if torch else f"rng.integers(n, size={(n, m)})",
-            "visits": _visits(cut.sampling, n) if cut.fixed else "",
+            "visits": _visits(batching.sampling, n) if batching.fixed else "",
         }  # fmt: skip
         self.words["loop"] = self.filled(_EPOCHS).rstrip()
 

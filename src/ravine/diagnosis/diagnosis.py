@@ -133,7 +133,7 @@ class Diagnosis(Value):
         best = self.recommendation
         advice = "nothing" if best is None else best.candidate.recipe.words
         return (
-            f"<Diagnosis of {self.name}: {self.survey.cut.rows} rows, "
+            f"<Diagnosis of {self.name}: {self.survey.batching.rows} rows, "
             f"{self.survey.model.features} columns, {self.subject.candidate.name} "
             f"{self.subject.outcome.value}; advice: {advice}>"
         )

@@ -78,9 +78,9 @@ def disagreement(survey: Survey, method: Method, columns: tuple[str, ...]) -> Di
     axis = np.linalg.eigh(pushed)[1][:, -1]
     mean = float(axis**2 @ moments.eigenvalues)
     along = moments.deviations.along(axis)
-    if not survey.cut.fixed:
+    if not survey.batching.fixed:
         # A row deviates by more than a batch does, by the root of this factor.
-        along = along / np.sqrt(max(survey.cut.variance_factor, 1e-300))
+        along = along / np.sqrt(max(survey.batching.variance_factor, 1e-300))
 
     lead = np.argsort(shares)[::-1][:_SHOWN]
     direction = survey.basis @ axis
@@ -89,7 +89,7 @@ def disagreement(survey: Survey, method: Method, columns: tuple[str, ...]) -> Di
     lead_shares = tuple(float(shares[i]) for i in lead)
     batches: tuple[int, ...] = ()
     rows, row_shares = named, lead_shares
-    if survey.cut.fixed:
+    if survey.batching.fixed:
         batches = named
         rows, row_shares = _rows(survey, direction, named[0])
 
@@ -110,7 +110,7 @@ def _rows(
     survey: Survey, direction: FloatArray, batch: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """The fewest rows that make most of the batch's curvature along the direction, five at most."""
-    rows = survey.cut.batch(batch)
+    rows = survey.batching.batch(batch)
     roots = survey.model.row_roots(rows, survey.minimiser, direction[:, None])
     parts = (roots**2).sum(axis=(1, 2))
     total = float(parts.sum())

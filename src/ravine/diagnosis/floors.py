@@ -90,11 +90,11 @@ def floors(
             continue
 
         steps = 1.0 / max(1.0 - both.mean_square.rate, 1e-12)
-        independent = survey.cut.sampling is Sampling.IID
+        independent = survey.batching.sampling is Sampling.IID
         if survey.interpolates:
             # Where x* minimises every batch, nothing is left but rounding.
             out[i] = Floors(computed(0.0), computed(0.0))
-        elif independent or steps * _SHORT_MEMORY < survey.cut.steps_per_epoch:
+        elif independent or steps * _SHORT_MEMORY < survey.batching.steps_per_epoch:
             out[i] = _moment_floor(survey, candidate.method)
         else:
             memory[i] = steps
@@ -115,7 +115,7 @@ def _moment_floor(survey: Survey, method: Method) -> Floors:
         return Floors()
 
     excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
-    exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
+    exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
     return Floors(computed(float(np.trace(X)), exact), computed(excess, exact))
 
 
@@ -167,7 +167,7 @@ def _plan(
     survey: Survey, group: list[int], memory: dict[int, float], seconds: float
 ) -> _Plan | None:
     """Runs whose second half is at the floor, on as many seeds as ``seconds`` allow."""
-    per_epoch = survey.cut.steps_per_epoch
+    per_epoch = survey.batching.steps_per_epoch
     epochs = math.ceil(2.0 * _SETTLED * memory[group[-1]] / per_epoch)
     steps = max(2 * epochs, _FEWEST_EPOCHS) * per_epoch
     for seeds in _SEEDS:

@@ -163,7 +163,7 @@ def _standing(result: Diagnosis) -> list[str]:
             "minimiser. The certificate is global, from curvature bounds that hold everywhere."
         )
 
-    what = "batches" if survey.cut.fixed else "rows"
+    what = "batches" if survey.batching.fixed else "rows"
     if not survey.complete:
         lines.append(
             f"Second moments are those of the {survey.sure} heaviest and "

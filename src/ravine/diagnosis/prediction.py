@@ -128,13 +128,13 @@ def critical_batch(survey: Survey, method: Method) -> int | None:
     The strain, the spectral radius that must stay below 1, is proportional to the variance of a
     batch, (n - m)/(m (n - 1)).
     """
-    cut = survey.cut
-    if cut.fixed or float(spectral_radius(survey.curvature, method)) >= 1.0:
+    batching = survey.batching
+    if batching.fixed or float(spectral_radius(survey.curvature, method)) >= 1.0:
         return None
 
-    n = cut.rows
-    allowed = cut.variance_factor / max(survey.moments.strain(method), 1e-300)
-    if cut.replaced:
+    n = batching.rows
+    allowed = batching.variance_factor / max(survey.moments.strain(method), 1e-300)
+    if batching.replaced:
         return max(1, math.ceil(1.0 / allowed))
 
     return int(np.clip(math.ceil(n / (1.0 + allowed * (n - 1))), 1, n))
@@ -154,7 +154,7 @@ def predict(
 ) -> list[Prediction]:
     """Put together what theory says and what the runs did, and judge."""
     curves = moment_curves(survey, judged, int(runs.steps[-1]), seconds=seconds, budget=budget)
-    exact = survey.exact and survey.quadratic and survey.cut.sampling is Sampling.IID
+    exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
     proven = survey.certified_curvature
     out = []
     for i, candidate in enumerate(judged):

@@ -27,15 +27,15 @@ def record(result: Diagnosis) -> dict[str, Any]:
     from ravine import __version__
 
     best, quick, scaled = result.recommendation, result.quick, result.scaling
-    survey, cut, why = result.survey, result.survey.cut, result.disagreement
+    survey, batching, why = result.survey, result.survey.batching, result.disagreement
     point = survey.minimiser
     everything = {
         "verdict": result.verdict,
         "answer": result.answer,
         "data": {
-            "name": result.name, "rows": cut.rows, "features": survey.model.features,
+            "name": result.name, "rows": batching.rows, "features": survey.model.features,
             "dimension": survey.model.dimension, "loss": result.setup.loss, "l2": result.setup.l2,
-            "batch_size": cut.batch_size, "batches": cut.steps_per_epoch,
+            "batch_size": batching.batch_size, "batches": batching.steps_per_epoch,
             "start_excess": survey.start_excess, "start_square": survey.start_square,
             "minimum": survey.minimum.value, "flat_directions": survey.minimum.flat,
         },
@@ -70,7 +70,7 @@ def record(result: Diagnosis) -> dict[str, Any]:
         },
         "remedies": [{**plain(r), "works": r.works} for r in result.remedies],
         "remedies_computed": result.remedies_computed, "left_out": result.left_out,
-        "batches_are": "fixed" if cut.fixed else "new", "sampling": cut.sampling,
+        "batches_are": "fixed" if batching.fixed else "new", "sampling": batching.sampling,
         "epochs": result.epochs, "steps": result.steps, "seed": result.seed,
         "seconds": result.seconds, "ravine_version": __version__,
     }  # fmt: skip

@@ -130,7 +130,7 @@ def follow(
     """
     model = survey.model
     K = model.outputs
-    draws = survey.cut.draws(seeds, np.random.default_rng(seed))
+    draws = survey.batching.draws(seeds, np.random.default_rng(seed))
     best = model.repeated(survey.minimiser, 1, len(recipes))
     states = iterate(
         lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
@@ -193,7 +193,7 @@ def follow(
 def run_work(survey: Survey, recipes: int, steps: int, seeds: int, watched: int | None) -> float:
     """Counted seconds of so many recipes on so many seeds."""
     passes = 0 if watched is None else watched * loss_work(survey.model, recipes, seeds)
-    return steps * step_work(survey.model, survey.cut, recipes, seeds) + passes
+    return steps * step_work(survey.model, survey.batching, recipes, seeds) + passes
 
 
 def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int | None:

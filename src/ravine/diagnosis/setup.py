@@ -83,7 +83,7 @@ class Setup:
         return tuple(int(self.source_rows[r]) for r in rows)
 
     @cached_property
-    def cut(self) -> Batching:
+    def batching(self) -> Batching:
         """How the rows are split into batches."""
         order = np.arange(self.rows, dtype=np.intp)
         if self.batch_size == self.rows:
@@ -97,7 +97,7 @@ class Setup:
     @cached_property
     def model(self) -> LinearModel:
         """The objective: all rows count the same, or all batches where they are fixed."""
-        size = self.batch_size if self.cut.fixed else self.rows
+        size = self.batch_size if self.batching.fixed else self.rows
         loss = make_loss(self.loss, self.y, self.weights)
         return LinearModel(self.X, loss, l2=self.l2, batch_size=size)
 

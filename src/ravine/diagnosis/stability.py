@@ -27,8 +27,8 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
         exact_gradients=float(spectral_radius(survey.curvature, method)) ** 2,
         independent=lambda: survey.moments.growth(method),
         exact=survey.exact,
-        sampling=survey.cut.sampling,
-        steps=survey.cut.steps_per_epoch,
+        sampling=survey.batching.sampling,
+        steps=survey.batching.steps_per_epoch,
         directions=survey.basis.shape[1],
     )
     return known.growths(lambda: epoch_products(survey, method, seed=seed, seconds=seconds), seed)
@@ -46,9 +46,9 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
         return None
 
     model = survey.model
-    n = survey.cut.steps_per_epoch
+    n = survey.batching.steps_per_epoch
     slopes = model.hessian_slopes(survey.minimiser)
-    draws = survey.cut.draws(epochs, np.random.default_rng([seed, 11]))
+    draws = survey.batching.draws(epochs, np.random.default_rng([seed, 11]))
     units = np.concatenate([_columns(survey), np.zeros_like(_columns(survey))], axis=1)
     speeds = np.roll(units, k * model.outputs, axis=1)
     gamma = float(method.gamma)
@@ -81,12 +81,14 @@ def _affordable_epochs(survey: Survey, seconds: float) -> int | None:
     k = survey.basis.shape[1]
     if not survey.every_direction or k > MOMENT_DIRECTIONS:
         return None
-    if not survey.cut.sampling.traits.random:
+    if not survey.batching.sampling.traits.random:
         return 1
 
     for epochs in _EPOCHS:
         # The 2k columns of the product are runs of their own.
-        steps = survey.cut.steps_per_epoch * step_work(survey.model, survey.cut, 2 * k, epochs)
+        steps = survey.batching.steps_per_epoch * step_work(
+            survey.model, survey.batching, 2 * k, epochs
+        )
         numbers = epochs * survey.model.features * survey.model.outputs * 2 * k
         if steps + root_work(epochs, 2 * k) <= seconds and numbers <= _NUMBERS:
             return epochs

@@ -49,7 +49,7 @@ _SURVEY = 0.15
 _RACE = 0.02
 _RUNS = 0.03
 _GROWTHS = 0.02
-_FLOORS = 0.02
+_FLOORS = 0.03
 _CURVES = 0.03
 _REMEDIES = 0.03
 """Shares of the whole time that the stages take where they can: small data answer in a few of 60
@@ -157,7 +157,7 @@ def diagnose(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((64, 2)) * [1.0, 3.0]
     >>> result = diagnose(X, X @ [1.0, 2.0], batch_size=4, epochs=5, try_remedies=False)
-    >>> result.survey.cut.steps_per_epoch, result.survey.interpolates
+    >>> result.survey.batching.steps_per_epoch, result.survey.interpolates
     (16, True)
     """
     seconds = one_number("time", time, "positive", remedy="give seconds, e.g. time=60")
@@ -275,11 +275,11 @@ def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Met
 
 def _length(seen: Survey, epochs: int | None, budget: TimeBudget) -> tuple[int, int]:
     """Epochs and steps of the runs: shorter than planned where the time does not suffice."""
-    n = seen.cut.steps_per_epoch
+    n = seen.batching.steps_per_epoch
     planned = max(USUAL_EPOCHS, math.ceil(_LEAST_STEPS / n)) if epochs is None else epochs
 
     # Both the narrowest race and the comparison have to fit.
-    epoch = n * step_work(seen.model, seen.cut, _LENGTH_RECIPES, _LENGTH_SEEDS)
+    epoch = n * step_work(seen.model, seen.batching, _LENGTH_RECIPES, _LENGTH_SEEDS)
     once = level_work(seen, LEVELS[0], 0)
     by_race = (budget.allowed(_LONGEST_RACE) - once) / (level_work(seen, LEVELS[0], n) - once)
     most = max(1, int(min(budget.allowed(_LONGEST_RUNS) / epoch, by_race)))
@@ -356,16 +356,16 @@ def _scaling(
 def _batch_notes(seen: Survey) -> list[Finding]:
     """What follows from the number of rows in a batch, and from columns that depend."""
     notes = []
-    rows = int(seen.cut.sizes.max())
+    rows = int(seen.batching.sizes.max())
     d = seen.model.features
 
-    if seen.cut.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
+    if seen.batching.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
         what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
         remedy = "without l2 no order-free certificate is possible; add some"
         notes.append(Finding("batch", what, remedy))
 
-    sizes = seen.cut.sizes
-    if seen.cut.fixed and len(set(sizes.tolist())) > 1:
+    sizes = seen.batching.sizes
+    if seen.batching.fixed and len(set(sizes.tolist())) > 1:
         last = int(sizes[-1])
         what = (
             f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"

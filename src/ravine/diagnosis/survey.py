@@ -48,7 +48,7 @@ class Survey:
 
     Attributes
     ----------
-    model, cut
+    model, batching
         The whole objective, in which all rows count the same, or all batches if they are fixed, and
         how its rows are split into batches.
     minimum
@@ -72,7 +72,7 @@ class Survey:
     """
 
     model: LinearModel
-    cut: Batching
+    batching: Batching
     minimum: Minimum
     local: FloatArray
     bounds: FloatArray
@@ -114,7 +114,7 @@ class Survey:
     @property
     def complete(self) -> bool:
         """Whether ``moments`` holds everything that a step can draw, not a sample."""
-        drawn = self.cut.steps_per_epoch if self.cut.fixed else self.cut.rows
+        drawn = self.batching.steps_per_epoch if self.batching.fixed else self.batching.rows
         return len(self.sample) == drawn
 
     @property
@@ -177,25 +177,29 @@ def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
 
     The search for the minimiser of wide data ends after about ``seconds`` of counted work.
     """
-    model, cut = setup.model, setup.cut
+    model, batching = setup.model, setup.batching
     minimum = minimum_of(model, seconds=seconds)
     sizes = row_sizes(model)
-    shown = range(cut.steps_per_epoch if cut.fixed else min(cut.steps_per_epoch, _SHOWN_BATCHES))
-    if cut.fixed and model.quadratic:
+    shown = range(
+        batching.steps_per_epoch
+        if batching.fixed
+        else min(batching.steps_per_epoch, _SHOWN_BATCHES)
+    )
+    if batching.fixed and model.quadratic:
         local = model.batch_curvatures
     else:
-        local = np.stack([_local(model, minimum, cut.batch(b)) for b in shown])
+        local = np.stack([_local(model, minimum, batching.batch(b)) for b in shown])
 
-    bounds = model.batch_curvatures if cut.fixed else _any_batch(model, cut, sizes)
-    gradients = np.stack([model.row_gradient(cut.batch(b), minimum.point) for b in shown])
+    bounds = model.batch_curvatures if batching.fixed else _any_batch(model, batching, sizes)
+    gradients = np.stack([model.row_gradient(batching.batch(b), minimum.point) for b in shown])
     values, basis = _directions(model, minimum, sizes)
-    if cut.fixed:
-        moments, sample, sure = _batch_moments(model, cut, minimum, values, basis, local[:, 1])
+    if batching.fixed:
+        moments, sample, sure = _batch_moments(model, batching, minimum, values, basis, local[:, 1])
     else:
-        moments, sample, sure = _row_moments(model, cut, minimum, values, basis, sizes)
+        moments, sample, sure = _row_moments(model, batching, minimum, values, basis, sizes)
 
     norms = np.linalg.norm(gradients, axis=1)
-    return Survey(model, cut, minimum, local, bounds, norms, moments, sample, sure, basis)
+    return Survey(model, batching, minimum, local, bounds, norms, moments, sample, sure, basis)
 
 
 def row_sizes(model: LinearModel) -> FloatArray:
@@ -206,11 +210,11 @@ def row_sizes(model: LinearModel) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", model.X, model.X))
 
 
-def _any_batch(model: LinearModel, cut: Batching, sizes: FloatArray) -> FloatArray:
+def _any_batch(model: LinearModel, batching: Batching, sizes: FloatArray) -> FloatArray:
     """Bounds of every batch that can be drawn: λ_max of a mean is at most the mean of ‖x_r‖²."""
-    heaviest = np.sort(sizes)[-int(cut.sizes.min()) :]
+    heaviest = np.sort(sizes)[-int(batching.sizes.min()) :]
     # Drawn with replacement, one row may fill a batch.
-    top = heaviest[-1] if cut.replaced else heaviest.mean()
+    top = heaviest[-1] if batching.replaced else heaviest.mean()
     return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
@@ -262,32 +266,32 @@ _Moments = tuple[SecondMoments, Indices, int]
 
 
 def _row_moments(
-    model: LinearModel, cut: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
+    model: LinearModel, batching: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
     sizes: FloatArray,
 ) -> _Moments:  # fmt: skip
     """Moments of batches that are fresh draws of rows, from single rows."""
     k = len(values)
     most = int(max(_ROW_NUMBERS / (k * k * model.outputs**2), _LEAST_SAMPLE))
-    sample, weights, sure = _sample(cut.rows, most, sizes)
+    sample, weights, sure = _sample(batching.rows, most, sizes)
     weights = weights / weights.sum()
     roots = model.row_roots(sample, minimum.point, basis)
     z = model.row_gradients(sample, minimum.point, basis)
     z -= weights @ z
     # A batch varies as a row does, less by this factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
-    factor = cut.variance_factor
+    factor = batching.variance_factor
     deviations = RowDeviations(np.swapaxes(roots, 1, 2), weights, factor)
     moments = SecondMoments(values, deviations, gradients=np.sqrt(factor) * z, basis=basis)
     return moments, sample, sure
 
 
 def _batch_moments(
-    model: LinearModel, cut: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
+    model: LinearModel, batching: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
     heaviness: FloatArray,
 ) -> _Moments:  # fmt: skip
     """Moments of batches that stay the same."""
     most = int(max(_BATCH_NUMBERS / len(values) ** 3, _LEAST_SAMPLE))
-    sample, weights, sure = _sample(cut.steps_per_epoch, most, heaviness)
-    batches = [cut.batch(int(b)) for b in sample]
+    sample, weights, sure = _sample(batching.steps_per_epoch, most, heaviness)
+    batches = [batching.batch(int(b)) for b in sample]
     H = np.stack([_mean_hessian(model, minimum, rows, basis) for rows in batches])
     H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
     z = np.stack([basis.T @ model.row_gradient(rows, minimum.point) for rows in batches])

@@ -103,9 +103,9 @@ def what_is_certain(result: Diagnosis) -> str:
         if p.candidate.key == "certified":
             return f"Certain in every order of the batches: {setting} ({pace(p.rate)})."
         if p.candidate.key == "iid":
-            size = result.survey.cut.batch_size
+            size = result.survey.batching.batch_size
             return f"Certain in mean square for independent batches of {size} rows: {setting}."
-        if p.candidate.key == "safe" and result.survey.cut.fixed:
+        if p.candidate.key == "safe" and result.survey.batching.fixed:
             return f"Certain to stay bounded in every order of the batches: {setting}."
 
     return f"Nothing is certain: the {result.setup.loss} loss has unbounded curvature."
@@ -181,7 +181,7 @@ def growth(rate: float) -> str:
 
 def epochs_of(result: Diagnosis, steps: float) -> str:
     """Steps as epochs, in words."""
-    epochs = steps / result.survey.cut.steps_per_epoch
+    epochs = steps / result.survey.batching.steps_per_epoch
     if epochs < 0.95:
         return f"{steps:.0f} steps"
 
@@ -307,11 +307,11 @@ def _changes(result: Diagnosis) -> str:
         return f"{_subject(result).capitalize()} diverges with every change that was tried."
 
     needed = subject.critical_batch
-    cut = result.survey.cut
+    batching = result.survey.batching
     if (
         subject.outcome is Outcome.CONVERGES
         or needed is None
-        or not cut.batch_size < needed < cut.rows
+        or not batching.batch_size < needed < batching.rows
     ):
         return ""
 

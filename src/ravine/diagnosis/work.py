@@ -32,9 +32,9 @@ _EXPONENTIAL = 25e-9
 _BY_THE_CLOCK = "some runs (the machine is slow or busy, so a repeat may differ)"
 
 
-def step_work(model: RowModel, cut: Batching, runs: int, seeds: int) -> float:
+def step_work(model: RowModel, batching: Batching, runs: int, seeds: int) -> float:
     """Seconds of one step of so many runs on each of so many seeds."""
-    m = cut.batch_size
+    m = batching.batch_size
     width = runs * model.outputs
     own = m * width * _score(model) + 4.0 * _NUMBER * model.features * width
     if model.sparse:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal, known_name
+from ravine.engine.kernels.table import kernel_for
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
@@ -58,7 +59,7 @@ def choose_device(device: str, spec: Spec) -> str:
         remedy = f"install it with {_INSTALL} on a machine with an NVIDIA GPU, or use device='cpu'"
         raise DeviceError("device", "one that is there", shown, remedy)
 
-    lack = spec.kernel.lacking(spec)
+    lack = kernel_for(spec).lacking(spec)
     if lack is None:
         return "cuda"
     if device == "auto":

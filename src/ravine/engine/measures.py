@@ -28,7 +28,7 @@ run can at most double there (a double eigenvalue), noise can grow it by 2^1.5 (
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -80,23 +80,21 @@ class Outcome(IntEnum):
     'at its noise floor: the error has stopped falling'
     """
 
-    CONVERGED = 0
-    NOISE_FLOOR = 1
-    UNDECIDED = 2
-    DIVERGED = 3
+    sentence: str
+    """What the outcome means."""
 
-    @property
-    def sentence(self) -> str:
-        """What the outcome means."""
-        return _SENTENCES[self]
+    CONVERGED = 0, "converged: the error fell to 1e-6 of that at the start"
+    NOISE_FLOOR = 1, "at its noise floor: the error has stopped falling"
+    UNDECIDED = 2, "undecided: the error was still changing at the last step"
+    DIVERGED = 3, "diverged"
 
+    def __new__(cls, number: int, sentence: str) -> Self:
+        """Make a member that says what it means."""
+        outcome = int.__new__(cls, number)
+        outcome._value_ = number
+        outcome.sentence = sentence
+        return outcome
 
-_SENTENCES = {
-    Outcome.CONVERGED: "converged: the error fell to 1e-6 of that at the start",
-    Outcome.NOISE_FLOOR: "at its noise floor: the error has stopped falling",
-    Outcome.UNDECIDED: "undecided: the error was still changing at the last step",
-    Outcome.DIVERGED: "diverged",
-}
 
 FIELDS = (
     "rate",
@@ -111,6 +109,25 @@ FIELDS = (
 """What a kernel returns for each trajectory, in this order."""
 _RATE, _START, _STOP, _FLOOR, _SUP, _OUTCOME, _WHEN, _FINAL = range(len(FIELDS))
 _CONVERGED, _AT_FLOOR, _UNDECIDED, _DIVERGED = (int(o) for o in Outcome)
+
+
+class Setting(NamedTuple):
+    """What the measures of all runs of a sweep have in common."""
+
+    edges: Integers  # of the bins
+    start_square: float  # squared error at the start
+    noisy: bool  # whether noise is left at the minimiser
+    tiny: float  # squared error at which a noise-free run has vanished
+    samples: int  # sup-norms that are added up in a run
+
+
+class Records(NamedTuple):
+    """What a kernel records of the runs of a block."""
+
+    bins: FloatArray  # (bins, lanes) sums of squared errors
+    latest: FloatArray  # (lanes,) squared error after the last step
+    diverged_at: Integers  # (lanes,) step at which a run passed its limit, or 0
+    sup: FloatArray  # (lanes,) sum of sup-norms
 
 
 def bin_edges(steps: int) -> Integers:
@@ -146,14 +163,15 @@ def record(
     factor: FloatArray,
     limit: FloatArray,
     k: int,
-    bin_sum: FloatArray,
-    latest: FloatArray,
-    diverged_at: Integers,
+    b: int,
+    records: Records,
 ) -> None:
-    """Add the squared errors ``factor * square`` of all lanes after step ``k`` to their bin."""
+    """Add the squared errors ``factor * square`` of all lanes after step ``k`` to bin ``b``."""
+    bin_sum = records.bins[b]
+    diverged_at = records.diverged_at
     for lane in range(bin_sum.size):
         error = factor[lane] * square[lane]
-        latest[lane] = error
+        records.latest[lane] = error
         bin_sum[lane] += error
         # Written so that a NaN counts as diverged too.
         beyond = not (error <= limit[lane])
@@ -265,19 +283,14 @@ def outcome_of(
 
 @inner
 def summarise_lane(
-    mean: FloatArray,
-    edges: Integers,
-    start_square: float,
-    last_square: float,
-    when: int,
-    noisy: bool,
-    tiny: float,
-    out: FloatArray,
+    setting: Setting, mean: FloatArray, last_square: float, when: int, sup: float, out: FloatArray
 ) -> None:
     """Write the measures of one run into ``out``, in the order of ``FIELDS``.
 
-    ``when`` is the step at which the error passed the limit of divergence, 0 if it never did.
+    ``mean`` has the mean squares of its bins; ``when`` is the step at which the error passed the
+    limit of divergence, 0 if it never did.
     """
+    edges, start_square, noisy, tiny, samples = setting
     bins = mean.size
     half = bin_at(edges, 0.5 * edges[-1])
     single = min(bins, 1)  # not a constant, with which ``fit`` would be compiled once more
@@ -306,71 +319,33 @@ def summarise_lane(
     out[_START] = edges[first] + 1 if fitted else -1
     out[_STOP] = edges[last] if fitted else -1
     out[_FLOOR] = np.nan if diverged else floor
+    out[_SUP] = np.nan if diverged or np.isnan(floor) or samples == 0 else sup / samples
     out[_OUTCOME] = outcome
     out[_WHEN] = max(when, slow) if diverged else -1
     out[_FINAL] = np.inf if when > 0 else np.sqrt(last_square)
 
 
 @compiled
-def _summarise(
-    bin_sums: FloatArray,
-    edges: Integers,
-    start_square: float,
-    latest: FloatArray,
-    diverged_at: Integers,
-    noisy: bool,
-    tiny: float,
-    mean: FloatArray,
-    out: FloatArray,
-) -> None:
+def summarise(setting: Setting, records: Records, out: FloatArray) -> None:
+    """Write the measures of all lanes of a block into ``out`` [lanes, fields]."""
+    edges = setting.edges
     bins = edges.size - 1
-    lanes = latest.size
+    lanes = records.latest.size
+    mean = np.empty((_TOGETHER, bins))
     # Lanes that share a cache line are read together: a column alone would miss at every bin.
     for at in range(0, lanes, _TOGETHER):
         together = min(_TOGETHER, lanes - at)
         for b in range(bins):
             scale = 1.0 / (edges[b + 1] - edges[b])
             for i in range(together):
-                mean[i, b] = bin_sums[b, at + i] * scale
+                mean[i, b] = records.bins[b, at + i] * scale
 
         for i in range(together):
             lane = at + i
             summarise_lane(
-                mean[i],
-                edges,
-                start_square,
-                latest[lane],
-                diverged_at[lane],
-                noisy,
-                tiny,
-                out[lane],
-            )
-
-
-def summarise(
-    bin_sums: FloatArray,
-    edges: Integers,
-    start_square: float,
-    latest: FloatArray,
-    diverged_at: Integers,
-    noisy: bool,
-    tiny: float,
-    out: FloatArray,
-    *,
-    sup: FloatArray | None = None,
-    samples: int = 0,
-) -> None:
-    """Write the measures of all lanes: ``bin_sums`` [bins, lanes] into ``out`` [lanes, fields].
-
-    ``sup`` is the sum of ``samples`` sup-norms of the second half; None where it is not wanted.
-    """
-    mean = np.empty((_TOGETHER, edges.size - 1))
-    start = float(start_square)
-    _summarise(bin_sums, edges, start, latest, diverged_at, bool(noisy), tiny, mean, out)
-    out[:, _SUP] = np.nan
-    if sup is not None and samples > 0:
-        known = ~np.isnan(out[:, _FLOOR])
-        out[known, _SUP] = sup[known] / samples
+                setting, mean[i], records.latest[lane], records.diverged_at[lane],
+                records.sup[lane], out[lane],
+            )  # fmt: skip
 
 
 def fields_of(out: FloatArray, repeats: int) -> dict[str, FloatArray]:

@@ -4,67 +4,51 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 _QUIET = 1.0  # seconds before a bar appears: short work needs none
 
 
-class Progress:
-    """A bar on standard error that appears once the work has taken a second.
+@contextmanager
+def progress(total: int, done: int = 0, *, resumable: bool = False) -> Iterator[Callable[[], None]]:
+    """Give a function that counts one more tile, with a bar on standard error after a second.
 
     Interrupted, it says in one line how far the work came.
     """
+    since = time.monotonic()
+    bar: Any = None
 
-    def __init__(self, total: int, done: int = 0, resumable: bool = False) -> None:
-        self._total = total
-        self._done = done
-        self._remedy = ": run it again with the same store to continue" if resumable else ""
-        self._since = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
+    def advance() -> None:
+        nonlocal bar, done
+        done += 1
+        late = time.monotonic() - since > _QUIET and done < total
+        if bar is None and late and sys.stderr.isatty():
+            bar = _new_bar(total)
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done)
 
-    def __enter__(self) -> Self:
-        return self
+    try:
+        yield advance
+    except KeyboardInterrupt:
+        remedy = ": run it again with the same store to continue" if resumable else ""
+        if bar is not None:
+            bar.stop()
+        print(f"stopped after {done} of {total} tiles{remedy}", file=sys.stderr, flush=True)
+        raise
+    finally:
+        if bar is not None:
+            bar.stop()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-        if isinstance(error, KeyboardInterrupt):
-            line = f"stopped after {self._done} of {self._total} tiles{self._remedy}"
-            print(line, file=sys.stderr, flush=True)
 
-    def advance(self) -> None:
-        """Count one more tile."""
-        self._done += 1
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
-        elif (
-            sys.stderr.isatty()
-            and time.monotonic() - self._since > _QUIET
-            and self._done < self._total
-        ):
-            self._open()
+def _new_bar(total: int) -> Any:
+    """Start a bar with one task."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    def _open(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
-
-        self._bar = RichProgress(
-            "sweep",
-            BarColumn(),
-            MofNCompleteColumn(),
-            "tiles",
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-
-        self._task = self._bar.add_task("sweep", total=self._total, completed=self._done)
-        self._bar.start()
+    columns = ("sweep", BarColumn(), MofNCompleteColumn(), "tiles", TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("sweep", total=total)
+    bar.start()
+    return bar

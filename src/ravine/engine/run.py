@@ -14,30 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import (
-    FloatArray,
-    Refusal,
-    one_number,
-    overflow_allowed,
-    real,
-    refuse_too_large,
-    whole,
-)
+from ravine.arguments import FloatArray, Refusal, overflow_allowed, refuse_too_large
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.draws.normals import normal_pair
-from ravine.engine.draws.random import NOISE, advance, key_of_seed, output, stream
+from ravine.engine.draws.random import NOISE, advance, output, stream
 from ravine.engine.kernels.compiled import compiled
 from ravine.engine.measures import (
     FIELDS,
     Outcome,
+    Records,
+    Setting,
     bin_edges,
     divergence_limit,
     summarise,
     vanished,
 )
 from ravine.engine.recursion import State, iterate, iterate_linear
-from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED, Restart, restart_rule
+from ravine.engine.restart import Restart
 from ravine.engine.schedule import Schedule, momenta
+from ravine.engine.spec import Spec, checked_spec, one_method
 from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
@@ -185,7 +180,7 @@ def run(
     seed, trajectory
         Name the random streams. The kernels draw the same for the same two.
     start
-        x_0; the problem's own start unless given.
+        x_0, a vector, or a number: the problem's start, that many times as far from x*.
 
     Examples
     --------
@@ -196,128 +191,141 @@ def run(
     >>> trace.outcome.name, trace.errors.shape
     ('DIVERGED', (2001,))
     """
-    count = whole("steps", steps, 1, remedy="give a number of steps, e.g. 1000")
-    parameters = _parameters(method, restart, schedule)
-    alpha, beta, gamma = parameters.values()
-    variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
-    rule = None if sampling is None else Sampling.parse(sampling)
-    kind, period = restart_rule(restart)
-    # Points, velocities and gradients of each step, as lists and then as arrays.
-    needed = 64 * count * (problem.dimension + 4)
-    refuse_too_large("steps", needed, count, "take fewer steps, or sweep, which keeps none of them")
-    key = key_of_seed(seed)
-    betas = momenta(schedule, count).of(beta)
-    gammas = betas if gamma == beta else np.full(count + 1, gamma)
-    indices = np.zeros((count, 1), np.int64)
-    if rule is not None:
-        indices = sampled_indices(
-            problem.terms, count, sampling=rule, seed=key, trajectory=trajectory, batch=batch
-        )
-
-    noise = _noise(problem, rule, count, variance, key, trajectory)
-    steps_of = _Steps(problem, indices, noise, sampled=rule is not None, kind=kind, period=period)
-    first = _start(problem, start)
-    if isinstance(method, LinearMethod):
-        states = iterate_linear(steps_of.gradient, first, method, steps=count)
-    else:
-        states = iterate(
-            steps_of.gradient,
-            first,
-            steps=count,
-            alpha=alpha,
-            betas=betas,
-            gammas=gammas,
-            restarts=None if kind == NEVER else steps_of.restarts,
-        )
-
-    made_by = {
-        "problem": problem.name,
-        **problem.parameters,
-        **parameters,
-        "steps": count,
-        "sampling": "full gradient" if rule is None else rule.value,
-        "batch": batch,
-        "restart": str(restart),
-        "schedule": "none" if schedule is None else str(schedule),
-        "sigma2": variance,
-        "seed": seed,
-        "trajectory": trajectory,
-    }
-
-    noisy = variance > 0.0 or (rule is not None and not problem.interpolates)
-    force = alpha * np.sqrt(variance * problem.dimension)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _trace(problem, states, indices, betas, noisy, force, made_by)
-
-
-def _parameters(
-    method: Method | LinearMethod, restart: object, schedule: Schedule | None
-) -> dict[str, float]:
-    """Step size, momentum and look-ahead; of a linear method its gain at rest stands for alpha."""
     if isinstance(method, LinearMethod):
         for name, value in (("restart", restart), ("schedule", schedule)):
             if value is not None:
                 remedy = "it has no velocity of its own to set"
                 raise Refusal(name, "left out with a LinearMethod", repr(value), remedy)
-        return {"alpha": float(method.numerator.sum()), "beta": 0.0, "gamma": 0.0}
+        parameters = {"alpha": 0.0, "beta": 0.0, "gamma": 0.0}
+    else:
+        parameters = one_method(method)
 
-    remedy = "give one method, not a plane of them"
-    names = ("alpha", "beta", "gamma")
-    return {name: one_number(name, getattr(method, name), remedy=remedy) for name in names}
+    alpha, beta, gamma = parameters.values()
+    spec = checked_spec(
+        problem,
+        [alpha],
+        [beta],
+        gammas=None if gamma == beta else [gamma],
+        pairs=True,
+        steps=steps,
+        sampling=sampling,
+        batch=batch,
+        restart=restart,
+        schedule=schedule,
+        sigma2=sigma2,
+        seed=seed,
+        start=start,
+    )
+
+    # Points, velocities and gradients of each step, as lists and then as arrays.
+    needed = 64 * spec.steps * (problem.dimension + 4)
+    remedy = "take fewer steps, or sweep, which keeps none of them"
+    refuse_too_large("steps", needed, spec.steps, remedy)
+    return trace(spec, method, trajectory)
 
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """What each step of a run draws: terms and noise."""
+@overflow_allowed
+def trace(spec: Spec, method: Method | LinearMethod, trajectory: int) -> Trace:
+    """Run one method as a specification says, and judge how it ended."""
+    problem = spec.problem
+    indices = np.zeros((spec.steps, 1), np.int64)
+    if spec.sampling is not None:
+        indices = sampled_indices(
+            problem.terms,
+            spec.steps,
+            sampling=spec.sampling,
+            seed=spec.seed,
+            trajectory=trajectory,
+            batch=spec.batch,
+        )
 
-    problem: Problem
-    indices: npt.NDArray[np.int64]
-    noise: FloatArray
-    sampled: bool
-    kind: int
-    period: int
+    if isinstance(method, LinearMethod):
+        # Its gain at rest stands for the step size.
+        parameters = {"alpha": float(method.numerator.sum()), "beta": 0.0, "gamma": 0.0}
+    else:
+        parameters = one_method(method)
 
-    def _drawn(self, k: int) -> list[int]:
+    betas = momenta(spec.schedule, spec.steps).of(parameters["beta"])
+    made_by = {
+        "problem": problem.name,
+        **problem.parameters,
+        **parameters,
+        "steps": spec.steps,
+        "sampling": "full gradient" if spec.sampling is None else spec.sampling.value,
+        "batch": spec.batch,
+        "restart": str(spec.restart),
+        "schedule": "none" if spec.schedule is None else str(spec.schedule),
+        "sigma2": spec.sigma2,
+        "seed": spec.seed,
+        "trajectory": trajectory,
+    }
+
+    states = _states(spec, method, betas, indices, _noise(spec, trajectory))
+    force = parameters["alpha"] * np.sqrt(spec.sigma2 * problem.dimension)
+    return _finished(spec, states, indices, betas, force, made_by)
+
+
+def _states(
+    spec: Spec,
+    method: Method | LinearMethod,
+    betas: FloatArray,
+    indices: npt.NDArray[np.int64],
+    noise: FloatArray,
+) -> Iterator[State]:
+    """The states of a run, step by step, with these terms and this noise."""
+    problem = spec.problem
+
+    def drawn(k: int) -> list[int]:
         """The terms of step k; -1 fills up shorter batches."""
-        return [int(i) for i in self.indices[k] if i >= 0]
+        return [int(i) for i in indices[k] if i >= 0]
 
-    def gradient(self, k: int, y: FloatArray) -> FloatArray:
-        """The mean gradient of the drawn terms, and the noise."""
-        if not self.sampled:
-            return np.asarray(self.problem.gradient(y) + self.noise[k])
+    def gradient(k: int, y: FloatArray) -> FloatArray:
+        if spec.sampling is None:
+            return np.asarray(problem.gradient(y) + noise[k])
 
-        parts = [self.problem.batch_gradient(i, y) for i in self._drawn(k)]
+        parts = [problem.batch_gradient(i, y) for i in drawn(k)]
         mean = parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
-        return np.asarray(mean + self.noise[k])
+        return np.asarray(mean + noise[k])
 
-    def restarts(self, k: int, x: FloatArray, ahead: FloatArray, g: FloatArray) -> bool:
-        """Whether the momentum is set to zero after step k, which went from x to ``ahead``."""
-        if self.kind == EVERY:
-            return (k + 1) % self.period == 0
+    def restarts(k: int, x: FloatArray, ahead: FloatArray, g: FloatArray) -> bool:
+        if isinstance(spec.restart, int):
+            return (k + 1) % spec.restart == 0
         if not np.isfinite(ahead).all():
             return False
-        if self.kind == ON_GRADIENT:
+        if spec.restart is Restart.GRADIENT:
             return bool(g @ (ahead - x) > 0.0)
-        if self.kind == ON_SAMPLED and self.sampled:
-            rise = [
-                self.problem.batch_objective(i, ahead) - self.problem.batch_objective(i, x)
-                for i in self._drawn(k)
-            ]
-            return bool(np.mean(rise) > 0.0)
+        if spec.restart is Restart.SAMPLED and spec.sampling is not None:
+            after, before = (
+                [problem.batch_objective(i, point) for i in drawn(k)] for point in (ahead, x)
+            )
+            return bool(np.mean(np.subtract(after, before)) > 0.0)
 
-        return bool(self.problem.objective(ahead) > self.problem.objective(x))
+        return bool(problem.objective(ahead) > problem.objective(x))
+
+    if isinstance(method, LinearMethod):
+        return iterate_linear(gradient, spec.start, method, steps=spec.steps)
+
+    return iterate(
+        gradient,
+        spec.start,
+        steps=spec.steps,
+        alpha=float(method.alpha),
+        betas=betas,
+        gammas=betas if spec.gammas is None else np.full(len(betas), float(method.gamma)),
+        restarts=None if spec.restart is None else restarts,
+    )
 
 
-def _trace(
-    problem: Problem,
+def _finished(
+    spec: Spec,
     states: Iterator[State],
     indices: npt.NDArray[np.int64],
     betas: FloatArray,
-    noisy: bool,
     force: float,
     made_by: dict[str, Any],
 ) -> Trace:
     """Run until the end, or until the numbers overflow, and judge how it ended."""
+    problem = spec.problem
     kept: list[State] = []
     objectives: list[float] = []
     for state in states:
@@ -331,9 +339,9 @@ def _trace(
     taken = len(kept) - 1
     best = problem.minimiser
     y = np.array([state.y for state in kept])
-    squares = np.full(made_by["steps"] + 1, np.inf)
+    squares = np.full(spec.steps + 1, np.inf)
     squares[: taken + 1] = ((y - best) ** 2).sum(axis=1)
-    measures = _judge(squares, noisy, force, float(best @ best))
+    measures = _judge(spec, squares, force)
     if measures["outcome"] != Outcome.DIVERGED:
         late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
         measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
@@ -349,7 +357,7 @@ def _trace(
         gradient=np.array(gradients, dtype=np.float64).reshape(taken, problem.dimension),
         momentum=betas[:taken],
         restarted=np.array([state.restarted for state in kept[1:]], dtype=bool),
-        outcome=Outcome(int(measures["outcome"])),
+        outcome=list(Outcome)[int(measures["outcome"])],
         diverged_at=int(measures["diverged_at"]),
         rate=measures["rate"],
         measures=measures,
@@ -357,44 +365,20 @@ def _trace(
     )
 
 
-def _judge(squares: FloatArray, noisy: bool, force: float, best_square: float) -> dict[str, float]:
+def _judge(spec: Spec, squares: FloatArray, force: float) -> dict[str, float]:
     """What a sweep measures, from the squared errors after 0, 1, ... steps."""
+    best = spec.problem.minimiser
     # The run moves x, not x - x*: errors below the rounding of x* do not fall any further.
-    tiny = max(vanished(float), 1e-24 * best_square)
-    steps = len(squares) - 1
-    edges = bin_edges(steps)
+    tiny = max(vanished(float), 1e-24 * float(best @ best))
+    noisy = spec.sigma2 > 0.0 or (spec.sampling is not None and not spec.problem.interpolates)
+    setting = Setting(bin_edges(spec.steps), float(squares[0]), noisy, tiny, 0)
     limit = divergence_limit(np.sqrt(squares[0]) + force)
     beyond = np.flatnonzero(~(squares[1:] <= limit))
     when = int(beyond[0]) + 1 if beyond.size else 0
-    sums = np.add.reduceat(squares[1:], edges[:-1])
+    sums = np.add.reduceat(squares[1:], setting.edges[:-1])
     out = np.full((1, len(FIELDS)), np.nan)
-
-    with np.errstate(invalid="ignore"):
-        summarise(
-            sums[:, None],
-            edges,
-            squares[0],
-            squares[-1:],
-            np.array([when]),
-            noisy,
-            tiny,
-            out,
-        )
-
+    summarise(setting, Records(sums[:, None], squares[-1:], np.array([when]), np.zeros(1)), out)
     return {name: float(value) for name, value in zip(FIELDS, out[0], strict=True)}
-
-
-def _start(problem: Problem, start: npt.ArrayLike | None) -> FloatArray:
-    if start is None:
-        return problem.start
-
-    x0 = np.asarray(real("start", start, remedy="give x_0"))
-    if x0.shape != (problem.dimension,):
-        rule = f"a vector of {problem.dimension} coordinates"
-        shown = f"shape {x0.shape}"
-        raise Refusal("start", rule, shown, "give one number for each dimension")
-
-    return x0
 
 
 @compiled
@@ -411,18 +395,18 @@ def _normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
                 out[k + 1, j] = odd
 
 
-def _noise(
-    problem: Problem, rule: Sampling | None, steps: int, sigma2: float, seed: int, trajectory: int
-) -> FloatArray:
+def _noise(spec: Spec, trajectory: int) -> FloatArray:
     """Additive noise of each step, in the basis in which a kernel would draw it."""
-    out = np.zeros((steps, problem.dimension))
-    if sigma2 == 0.0:
+    problem = spec.problem
+    out = np.zeros((spec.steps, problem.dimension))
+    if spec.sigma2 == 0.0:
         return out
 
-    _normals(np.uint64(seed), np.uint64(trajectory), out)
+    _normals(np.uint64(spec.seed), np.uint64(trajectory), out)
+    sampled_sum = isinstance(problem, QuadraticSum) and spec.sampling is not None
     if isinstance(problem, Quadratic):
         out = out @ problem.eigenvectors.T
-    elif isinstance(problem, QuadraticSum) and rule is not None and problem.shared_eigenvectors:
+    elif sampled_sum and problem.shared_eigenvectors:
         out = out @ problem.shared_eigenvectors[0].T
 
-    return np.asarray(np.sqrt(sigma2) * out)
+    return np.asarray(np.sqrt(spec.sigma2) * out)

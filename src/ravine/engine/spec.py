@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -25,10 +24,10 @@ from ravine.arguments import (
 )
 from ravine.engine.draws.index_sampling import check_batch
 from ravine.engine.draws.random import key_of_seed
-from ravine.engine.kernels.table import Kernel, kernel_for
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
 from ravine.engine.schedule import Schedule, Tail, momenta
+from ravine.methods import Method
 from ravine.problems import Problem
 from ravine.sampling import Sampling
 
@@ -84,11 +83,6 @@ class Spec:
         """Whether gradients are of drawn terms, and not of the whole objective."""
         return self.sampling is not None and self.problem.terms > 1
 
-    @cached_property
-    def kernel(self) -> Kernel:
-        """What runs the tiles of this sweep."""
-        return kernel_for(self)
-
     def parameters(self, pixel: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Alpha, beta and gamma of each pixel."""
         place = (pixel,) if self.pairs else np.divmod(pixel, len(self.betas))
@@ -101,25 +95,25 @@ class Spec:
 
 
 def checked_spec(
-    *,
     problem: Any,
     alphas: npt.ArrayLike,
     betas: npt.ArrayLike,
-    gammas: npt.ArrayLike | None,
-    pairs: bool,
+    *,
     steps: int,
-    repeats: int,
-    sampling: Sampling | str | None,
-    batch: int,
-    restart: Restart | str | int | None,
-    schedule: Schedule | None,
-    sigma2: float | None,
-    total_variance: float | None,
-    noise: str,
-    measure: Sequence[str],
-    seed: int,
-    start: npt.ArrayLike | None,
-    dtype: str,
+    gammas: npt.ArrayLike | None = None,
+    pairs: bool = False,
+    repeats: int = 1,
+    sampling: Sampling | str | None = None,
+    batch: int = 1,
+    restart: Restart | str | int | None = None,
+    schedule: Schedule | None = None,
+    sigma2: float | None = None,
+    total_variance: float | None = None,
+    noise: str = "independent",
+    measure: Sequence[str] = MEASURES,
+    seed: int = 0,
+    start: npt.ArrayLike | None = None,
+    dtype: str = "float64",
 ) -> Spec:
     """Check the arguments of ``ravine.sweep`` and gather them; ``device`` is still to be chosen."""
     if not isinstance(problem, Problem):
@@ -151,8 +145,14 @@ def checked_spec(
     # Two tables of the momentum of each step, and what they are made from.
     refuse_too_large("steps", 64 * spec.steps, spec.steps, "take fewer steps")
     momenta(spec.schedule, spec.steps)
-    spec.kernel.check(spec)
     return spec
+
+
+def one_method(method: Method) -> dict[str, float]:
+    """Alpha, beta and gamma of a method that is not a plane of them."""
+    remedy = "give one method, not a plane of them"
+    names = ("alpha", "beta", "gamma")
+    return {name: one_number(name, getattr(method, name), remedy=remedy) for name in names}
 
 
 def _check_plane(spec: Spec) -> None:

@@ -20,7 +20,8 @@ from ravine.engine.dataset import Assembly
 from ravine.engine.device import choose_device
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.kernels.compiled import announced_compilation
-from ravine.engine.progress import Progress
+from ravine.engine.kernels.table import kernel_for
+from ravine.engine.progress import progress
 from ravine.engine.restart import Restart
 from ravine.engine.schedule import Schedule
 from ravine.engine.spec import Spec, checked_spec
@@ -128,9 +129,9 @@ def sweep(
     [[0, 0], [3, 3]]
     """
     spec = checked_spec(
-        problem=problem,
-        alphas=alphas,
-        betas=betas,
+        problem,
+        alphas,
+        betas,
         gammas=gammas,
         pairs=pairs,
         steps=steps,
@@ -148,6 +149,7 @@ def sweep(
         dtype=dtype,
     )
 
+    kernel_for(spec).check(spec)
     spec = replace(spec, device=choose_device(device, spec))
     if tile is not None:
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
@@ -158,12 +160,12 @@ def sweep(
         todo = result.missing()
         done = result.total - len(todo)
         with (
-            Progress(result.total, done, resumable=store is not None) as progress,
+            progress(result.total, done, resumable=store is not None) as advance,
             closing(_finished(spec, todo, threads, cluster)) as finished,
         ):
             for where, part in finished:
                 result.keep(where, part)
-                progress.advance()
+                advance()
 
         return result.dataset()
 
@@ -174,9 +176,9 @@ def _new_result(
     """Where finished tiles are kept: in memory, or in a store that may have some already."""
     tiles = cut_plane(spec, tile)
     if store is not None:
-        from ravine.engine.storage.store import TileStore
+        from ravine.engine.storage.store import tile_store
 
-        return TileStore(store, spec, tiles[0][1])
+        return tile_store(store, spec, tiles[0][1])
 
     # Every measure of a pixel with its standard error, once in parts and once joined.
     size = 32 * (len(spec.measures) + 1) * spec.pixels

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, refuse_too_large
+from ravine.engine.kernels.table import kernel_for
 from ravine.engine.repeats import reduce_repeats
 from ravine.engine.spec import Spec
 
@@ -53,13 +54,13 @@ def run_tile(spec: Spec, first: int, last: int) -> Part:
         part = next(_run_on_gpu(spec, [(first, last)]))[1]
         return {name: values.copy() for name, values in part.items()}
 
-    fields = spec.kernel.run(spec, first, last)
+    fields = kernel_for(spec).run(spec, first, last)
     return reduce_repeats(fields, spec.measures, spec.repeats)
 
 
 def _run_on_gpu(spec: Spec, tiles: Iterable[Tile]) -> Iterator[tuple[Tile, Part]]:
     pipeline = import_module("ravine.engine.cuda.pipeline")
-    yield from pipeline.run_tiles(spec, spec.kernel.new_launcher, tiles)
+    yield from pipeline.run_tiles(spec, kernel_for(spec).new_launcher, tiles)
 
 
 def run_tiles(

@@ -12,8 +12,10 @@ from ravine.figures.style import BLUE, GREY, RED, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems import counterexample
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
-from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
+from ravine.theory.finite_sums.inconsistent_term import (
+    counterexample_growth,
+    inconsistent_term_moment,
+)
 
 if TYPE_CHECKING:
     import xarray as xr

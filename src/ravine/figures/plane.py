@@ -290,10 +290,12 @@ def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[Flo
     near = np.clip(np.nan_to_num(rate, nan=np.inf), 1.0 - _FAR, 1.0 + _FAR)
     tracer = contour_generator(steps, momenta, near, fill_type=FillType.OuterOffset)
     points, offsets = tracer.filled(-np.inf, 1.0)
+    # Interpolated points may lie off the frame by a rounding.
+    frame = np.array([steps[0], momenta[0]]), np.array([steps[-1], momenta[-1]])
     return [
         ring
         for outer, cuts in zip(points, offsets, strict=True)
-        for ring in np.split(np.asarray(outer), np.asarray(cuts[1:-1], dtype=np.intp))
+        for ring in np.split(np.clip(outer, *frame), np.asarray(cuts[1:-1], dtype=np.intp))
     ]
 
 
@@ -315,8 +317,10 @@ def _refined(
     points = np.concatenate(rings)
     left = np.searchsorted(steps, points[:, 0], "right") - 1
     bottom = np.searchsorted(momenta, points[:, 1], "right") - 1
-    right = np.searchsorted(steps, points[:, 0])
-    top = np.searchsorted(momenta, points[:, 1])
+    # Rounding may put a point of the frame a little outside of it.
+    right = np.minimum(np.searchsorted(steps, points[:, 0]), len(steps) - 1)
+    top = np.minimum(np.searchsorted(momenta, points[:, 1]), len(momenta) - 1)
+    left, bottom = np.maximum(left, 0), np.maximum(bottom, 0)
     starts_inside = rate[bottom, left] < 1.0
     crossing = starts_inside != (rate[top, right] < 1.0)
     one = np.stack([steps[left], momenta[bottom]], axis=1)[crossing]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ravine.arguments import Refusal
-from ravine.tables.source import UNPACKING_ERRORS, Limits, Source, broken
+from ravine.tables.source import UNPACKING_ERRORS, Limits, Source, broken, needed, readable
 
 _PAIRS = (
     ("X", "y"), ("X_train", "y_train"), ("x_train", "y_train"), ("x", "y"), ("data", "target"),
@@ -37,15 +37,11 @@ Arrays: TypeAlias = tuple[Any, npt.NDArray[Any] | None, str]
 def read_npy(source: Source) -> Arrays:
     """A table whose last column is the target, or a structured array with named columns."""
     packed = source.size if source.packing else None
-    try:
+    with readable(source.label, "NPY", *_BAD):
         with source.open() as stream:
             _check_header(stream, source.limits, source.label, packed)
         with source.open() as stream:
             array = npy.read_array(stream, allow_pickle=False)
-    except Refusal:
-        raise
-    except _BAD as error:
-        raise broken(source.label, "NPY", error) from None
 
     return _checked_table(array), None, "y"
 
@@ -53,7 +49,7 @@ def read_npy(source: Source) -> Arrays:
 def read_npz(source: Source) -> Arrays:
     """Arrays ``X`` and ``y``, or with other common names, or a sparse matrix with ``y``."""
     name = source.label
-    try:
+    with readable(name, "NPZ", *_BAD):
         with source.raw() as raw, zipfile.ZipFile(raw) as archive:
             members = {Path(info.filename).stem: info for info in archive.infolist()}
             chosen = _choose(set(members), name)
@@ -68,10 +64,6 @@ def read_npz(source: Source) -> Arrays:
         target = chosen[-1]
         if len(chosen) > 2:
             return _sparse(loaded), loaded[target], target
-    except Refusal:
-        raise
-    except _BAD as error:
-        raise broken(name, "NPZ", error) from None
 
     if len(chosen) == 1:
         return _checked_table(loaded[target]), None, "y"
@@ -146,28 +138,14 @@ def looks_like_libsvm(head: bytes) -> bool:
 
 def read_libsvm(source: Source) -> Arrays:
     """The rows as a CSR matrix, and the labels; indices count from 1, or from 0 if one is 0."""
-    datasets = load_sklearn()
-    try:
-        with source.open(lines=True) as stream:
-            X, y = datasets.load_svmlight_file(stream)
-    except Refusal:
-        raise
-    except (ValueError, OverflowError) as error:
-        raise broken(source.name, "LIBSVM", error) from None
+    datasets = needed("sklearn.datasets")
+    with (
+        readable(source.name, "LIBSVM", ValueError, OverflowError),
+        source.open(lines=True) as stream,
+    ):
+        X, y = datasets.load_svmlight_file(stream)
 
     # Every stored number has an index beside it; the shape costs nothing yet.
     source.limits.check_shape(0, X.shape[1])
     source.limits.check_shape(X.shape[0], 1)
     return X, y, "target"
-
-
-def load_sklearn() -> Any:
-    """The data sets of scikit-learn, which is optional."""
-    try:
-        import sklearn.datasets as datasets
-    except ImportError:
-        raise ImportError(
-            "this data needs scikit-learn, which is not installed: pip install 'ravine[data]'"
-        ) from None
-
-    return datasets

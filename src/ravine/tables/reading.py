@@ -13,13 +13,7 @@ import pandas as pd
 
 from ravine.arguments import Refusal, WrongType, in_words, kind_in_words, overflow_allowed, whole
 from ravine.problems.spectrum import is_sparse
-from ravine.tables.array_files import (
-    load_sklearn,
-    looks_like_libsvm,
-    read_libsvm,
-    read_npy,
-    read_npz,
-)
+from ravine.tables.array_files import looks_like_libsvm, read_libsvm, read_npy, read_npz
 from ravine.tables.record_files import (
     FEATHER,
     PARQUET,
@@ -28,7 +22,7 @@ from ravine.tables.record_files import (
     read_arrow,
     read_json,
 )
-from ravine.tables.source import Limits, Source, broken, find_source
+from ravine.tables.source import Limits, Source, broken, find_source, needed
 from ravine.tables.table import Finding, Table
 from ravine.tables.text_files import read_text
 from ravine.tables.tidy import Options, make_table
@@ -118,7 +112,7 @@ def read_table(
     elif Path(source).is_symlink() or Path(source).exists():
         file = find_source(Path(source), limits, Path(source).name)
     elif str(source) in NAMED:
-        data = getattr(load_sklearn(), f"load_{source}")()
+        data = getattr(needed("sklearn.datasets"), f"load_{source}")()
         y = pd.Series(data.target, name="target")
         return _of_arrays(data.data, y, options, str(source), [str(c) for c in data.feature_names])
     else:

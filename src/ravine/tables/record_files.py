@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ravine.arguments import Refusal
-from ravine.tables.source import Source, broken
+from ravine.tables.source import Source, needed, readable
 
 PARQUET, FEATHER = b"PAR1", b"ARROW1"
 """First bytes of the two formats."""
@@ -30,12 +30,8 @@ def looks_like_json(head: bytes) -> bool:
 
 def read_json(source: Source) -> pd.DataFrame:
     """The columns of JSON lines or of a JSON document."""
-    try:
+    with readable(source.name, "JSON", ValueError, TypeError, AttributeError, RecursionError):
         frame = _lines(source) if _is_in_lines(source.head) else _document(source)
-    except Refusal:
-        raise
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise broken(source.name, "JSON", error) from None
 
     source.limits.check_shape(*frame.shape)
     return frame.rename(columns=lambda key: key if isinstance(key, str) else f"column {key}")
@@ -90,18 +86,15 @@ def _document(source: Source) -> pd.DataFrame:
 
 def read_arrow(source: Source) -> pd.DataFrame:
     """The columns of a Parquet or Feather file."""
-    pa = _arrow()
+    pa = needed("pyarrow")
     if source.packing:
         rule = "a Parquet or Feather file that is not packed again"
         raise Refusal("DATA", rule, source.label, "unpack it")
 
     is_parquet = source.head.startswith(PARQUET)
-    try:
+    kind = "Parquet" if is_parquet else "Feather"
+    with readable(source.label, kind, pa.ArrowException, OSError, ValueError):
         return _parquet(source) if is_parquet else _feather(source)
-    except Refusal:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise broken(source.label, "Parquet" if is_parquet else "Feather", error) from None
 
 
 def _parquet(source: Source) -> pd.DataFrame:
@@ -141,7 +134,7 @@ def _feather(source: Source) -> pd.DataFrame:
 
 def arrow_frame(batches: Iterable[Any], schema: Any) -> pd.DataFrame:
     """Record batches as a pandas frame; decimals and times become numbers."""
-    pa = _arrow()
+    pa = needed("pyarrow")
     checked = []
     for batch in batches:
         # Arrow trusts offsets and codes, and would read beyond the memory.
@@ -157,14 +150,3 @@ def arrow_frame(batches: Iterable[Any], schema: Any) -> pd.DataFrame:
             table = table.set_column(k, field.name, values.cast(pa.float64(), safe=False))
 
     return table.to_pandas(ignore_metadata=True, date_as_object=False, split_blocks=True)
-
-
-def _arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(
-            "this format needs pyarrow, which is not installed: pip install 'ravine[data]'"
-        ) from None
-
-    return pyarrow

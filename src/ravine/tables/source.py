@@ -9,7 +9,10 @@ import lzma
 import stat
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,12 +34,6 @@ _OPENERS: dict[bytes, Any] = {
 }
 """By the first bytes of a compressed stream."""
 _ZIP = b"PK\x03\x04"
-_FOREIGN = {
-    b"\x28\xb5\x2f\xfd": "a zstd archive", b"\x89HDF": "an HDF5 file", b"\x80": "a pickle",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook", b"%PDF": "a PDF", b"RDX": "an R workspace",
-    b"SQLite": "an SQLite database", b"<!DOC": "a web page", b"<html": "a web page",
-}  # fmt: skip
-"""First bytes of formats that are not read."""
 UNPACKING_ERRORS = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
                     RuntimeError, NotImplementedError)  # fmt: skip
 
@@ -102,6 +99,27 @@ class Limits:
         if count > most:
             remedy = f"raise the limit with --max-{limit} (max_{limit}=)"
             raise Refusal(name, f"of at most {most:,} {what}", f"{count:,}", remedy)
+
+
+@contextmanager
+def readable(name: str, kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn the errors of a library into the refusal of a broken file."""
+    try:
+        yield
+    except Refusal:
+        raise
+    except errors as error:
+        raise broken(name, kind, error) from None
+
+
+def needed(module: str) -> Any:
+    """Import a library that is optional."""
+    try:
+        return import_module(module)
+    except ImportError:
+        name = {"sklearn": "scikit-learn"}.get(module.partition(".")[0], "pyarrow")
+        line = f"this data needs {name}, which is not installed: pip install 'ravine[data]'"
+        raise ImportError(line) from None
 
 
 def broken(name: str, kind: str, error: object) -> Refusal:
@@ -184,10 +202,8 @@ class _Guarded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer, count, and refuse what is too much."""
-        try:
+        with readable(self._source.name, "packed", *UNPACKING_ERRORS):
             part = self._unpacked.read(len(buffer))
-        except UNPACKING_ERRORS as error:
-            raise broken(self._source.name, "packed", error) from None
 
         self._returned += len(part)
         # Compared with the part of the file read so far: a bomb shows long before its end.
@@ -241,17 +257,18 @@ def find_source(data: Path | bytes, limits: Limits, label: str) -> Source:
 
 def _zip_source(source: Source) -> Source:
     """The one file in a zip archive, or an archive of arrays."""
-    try:
-        with source.raw() as raw, zipfile.ZipFile(raw) as archive:
-            hidden = ("__MACOSX", ".")
-            files = [
-                info
-                for info in archive.infolist()
-                if not info.is_dir() and not info.filename.startswith(hidden)
-            ]
-    except UNPACKING_ERRORS as error:
-        kind = "NPZ" if source.label.endswith(".npz") else "zip"
-        raise broken(source.label, kind, error) from None
+    kind = "NPZ" if source.label.endswith(".npz") else "zip"
+    with (
+        readable(source.label, kind, *UNPACKING_ERRORS),
+        source.raw() as raw,
+        zipfile.ZipFile(raw) as archive,
+    ):
+        hidden = ("__MACOSX", ".")
+        files = [
+            info
+            for info in archive.infolist()
+            if not info.is_dir() and not info.filename.startswith(hidden)
+        ]
 
     names = [info.filename for info in files]
     if any(name.startswith("xl/") for name in names):
@@ -274,7 +291,6 @@ def _refuse_other_formats(source: Source) -> None:
         value = f"an archive in an archive, {source.name}"
         raise Refusal("DATA", "packed once", value, "unpack it once")
 
-    for magic, what in _FOREIGN.items():
-        if source.head.startswith(magic):
-            value = f"{what}, {source.name}"
-            raise Refusal("DATA", "a table", value, "save it as CSV or Parquet")
+    if source.head.startswith((b"\x80", b"\x89HDF", b"%PDF")) or source.head.lstrip()[:1] == b"<":
+        value = f"{source.name}, a pickle, HDF5 file, PDF or web page"
+        raise Refusal("DATA", "a table", value, "save it as CSV or Parquet")

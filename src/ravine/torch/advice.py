@@ -249,10 +249,11 @@ class _Search:
 
                 if i == 0:
                     coarse = is_coarse(loss)
-                fixed = i >= FIRST_TURNS
-                seen.append(direction.turn(at, gradient(), gradient, coarse=coarse, fixed=fixed))
+                seen.append(direction.product(at, gradient(), gradient, coarse=coarse))
+                if i < FIRST_TURNS:
+                    direction.turn()
 
-        # The first product along the fixed direction is compared with one along another.
+        # The first product after a turn has none to be compared with.
         used = seen[FIRST_TURNS + 1 :]
         moments = torch.tensor([[each.mean, each.variance] for each in used])
         mean, variance = setting.read(list(moments.mean(dim=0).to(setting.device)))

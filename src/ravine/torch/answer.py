@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
-from ravine.torch.curvature import LocalCurvature
+from ravine.torch.curvature import LocalCurvature, LrLimit
 from ravine.torch.direction import DirectionalCurvature
-from ravine.torch.lr_map import USUAL_MOMENTA, LrLimit, lr_limits
 from ravine.torch.schedule import Schedule
 from ravine.torch.trial import set_parameters
+
+USUAL_MOMENTA = (0.0, 0.5, 0.9, 0.99)
+"""The momenta of a map unless others are asked for."""
 
 FLAT = 0.02
 """lrs whose loss is within this share of the best one are as good."""
@@ -165,7 +167,7 @@ class Advice:
         if self.curvature is None:
             return []
 
-        return lr_limits(self.curvature, self._look(), momenta, batch_sizes)
+        return self.curvature.limits(momenta, batch_sizes, self._look())
 
     def limits(
         self, momenta: tuple[float, ...] = USUAL_MOMENTA, batch_sizes: tuple[int, ...] = ()

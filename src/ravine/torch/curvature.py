@@ -21,7 +21,6 @@ from torch.func import functional_call, hessian, vmap
 from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.ladder.step_limits import largest_step
 from ravine.theory.noise.moments import stationary_variance
 from ravine.torch.batches import BatchLoss, each_tensor, joined, size_of
 from ravine.torch.products import flat, hessian_product, shaped, top_eigenpairs
@@ -43,6 +42,19 @@ has hardly more large eigenvalues than the model has outputs."""
 
 BATCHES = 8
 """Batches whose curvature is compared; their variance is known to half of itself."""
+
+
+@dataclass(frozen=True)
+class LrLimit:
+    """The largest lr with one momentum and batch size."""
+
+    momentum: float
+    batch_size: int
+    limit: float
+    """Stable in mean square with batches as they were measured."""
+    iid_limit: float
+    """Stable in mean square whatever the law of the batches, of curvature up to the largest
+    measured: the rung of independent batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +108,6 @@ class LocalCurvature:
 
         return float(low)
 
-    def safe_limit(
-        self, momentum: float, gamma: float | None = None, batch_size: float = 0
-    ) -> float:
-        """The largest lr for which V Var_y < 1 in every direction: safe for any such batches."""
-        batch = batch_size or self.batch_size
-        look = momentum if gamma is None else gamma
-        positive = self.eigenvalues > 0.0
-        eigenvalues = self.eigenvalues[positive]
-        ratios = self.spread[positive] / batch / eigenvalues
-        limits = largest_step(eigenvalues, variance_ratio=ratios, beta=momentum, gamma=look)
-        return float(np.min(limits, initial=np.inf))
-
     def iid_limit(
         self, momentum: float, gamma: float | None = None, batch_size: float = 0
     ) -> float:
@@ -128,6 +128,21 @@ class LocalCurvature:
         positive = self.eigenvalues > 0.0
         variance = stationary_variance(self.eigenvalues[positive], Method(lr, momentum, gamma)).y
         return float(np.max(self.spread[positive] * variance, initial=0.0))
+
+    def limits(
+        self,
+        momenta: tuple[float, ...],
+        batch_sizes: tuple[int, ...] = (),
+        gamma: float | None = None,
+    ) -> list[LrLimit]:
+        """The limits of all pairs; batch sizes are a quarter, one and four times the user's."""
+        size = self.batch_size
+        sizes = batch_sizes or tuple(sorted({max(size // 4, 1), size, size * 4}))
+        return [
+            LrLimit(m, b, self.limit(m, gamma, b), self.iid_limit(m, gamma, b))
+            for m in momenta
+            for b in sizes
+        ]
 
     def _feedback(self, lr: float, beta: float, gamma: float, batch: float) -> float:
         """Spectral radius of N ↦ E[D (R ∘ N) D] / batch; infinite where the mean is unstable."""

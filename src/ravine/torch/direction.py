@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -30,6 +30,10 @@ before BatchNorm has no gradient but rounding, which the preconditioner would bl
 
 FIRST_TURNS = 4
 """Products that turn a random direction towards the sharpest one, before any is used."""
+
+
+KEPT = 0.25
+"""Share of the direction, times its curvature, that a turn keeps."""
 
 
 @dataclass
@@ -176,12 +180,20 @@ def is_coarse(closure: Callable[[], Tensor]) -> bool:
 
 
 class TrackedDirection:
-    """A direction u that turns towards the sharpest one, a product at a time."""
+    """A direction u that turns towards the sharpest one, a product at a time.
+
+    Between two turns, u and the optimizer's coordinates stay as they are: what changes from one
+    product to the next is then the batch, and not a preconditioner that moves.
+    """
 
     def __init__(self, seed: int = 0) -> None:
+        self.compared = False
+        """Whether the last product had another one before it along the same u."""
         self._draw = torch.Generator().manual_seed(seed)
         self._direction: list[Tensor] = []
         self._image: list[Tensor] = []
+        self._earlier: list[Tensor] = []
+        self._roots: list[Any] = []
 
     def fits(self, params: list[Tensor]) -> bool:
         """Whether there is a direction for these parameters already."""
@@ -198,63 +210,89 @@ class TrackedDirection:
         self._image = []
 
     @torch.no_grad()
-    def turn(
+    def product(
         self,
         at: Coordinates,
         here: list[Tensor],
         there: Callable[[], list[Tensor]],
         *,
         coarse: bool = False,
-        fixed: bool = False,
     ) -> DirectionalCurvature:
-        """The curvature of one batch along u, and u turned towards Hu unless ``fixed``.
+        """The curvature of one batch along u.
 
         ``here`` is the batch's gradient at the weights, ``there`` computes it at moved weights. The
         variance is half the squared difference from the product before, which had another batch;
-        of the first product, what is not along u.
+        of the first product since a turn, what is not along u.
         """
-        u = self._direction
-        image = self._product(at, here, there, COARSE_STEP if coarse else STEP)
-        mean = _dot(u, image)
-        if self._image:
+        self.compared = bool(self._image)
+        now = at.roots
+        if self.compared:
+            at = replace(at, roots=self._roots)
+        image = self._product(at, here, there, coarse)
+        mean = _dot(self._direction, image)
+        variance = max(_dot(image, image) - mean**2, 0.0)
+        if self.compared:
             difference = list(torch._foreach_sub(image, self._image))
             variance = 0.5 * _dot(difference, difference)
-        else:
-            variance = max(_dot(image, image) - mean**2, 0.0)
 
-        turned = list(torch._foreach_add(image, u, alpha=abs(mean)))
+        self._earlier = self._image
+        self._image = image
+        self._roots = at.roots
+        # The same displacement, measured in the coordinates of now.
+        ratios = [torch.as_tensor(old / new) for old, new in zip(at.roots, now, strict=True)]
+        u = [u * r.nan_to_num(0.0, 0.0) for u, r in zip(self._direction, ratios, strict=True)]
+        return DirectionalCurvature(mean / _norm(u) ** 2, variance)
+
+    def turn(self) -> None:
+        """Turn u towards Hu, the mean of the last two products along it if there are two.
+
+        A power step of H + shift, which keeps some of u, so that batches are averaged and u does
+        not settle on negative curvature.
+        """
+        image = self._image
+        if self.compared:
+            image = list(torch._foreach_add(image, self._earlier))
+            torch._foreach_mul_(image, 0.5)
+        shift = KEPT * abs(_dot(self._direction, image))
+        turned = list(torch._foreach_add(image, self._direction, alpha=shift))
         length = _norm(turned)
-        if not fixed and math.isfinite(length) and length > 0.0:
+        if math.isfinite(length) and length > 0.0:
             torch._foreach_div_(turned, length)
             self._direction = turned
-        self._image = image
-        return DirectionalCurvature(mean, variance)
-
-    def forget_product(self) -> None:
-        """The next product has the same batch as the last: no variance between them."""
         self._image = []
 
     def _product(
-        self, at: Coordinates, here: list[Tensor], there: Callable[[], list[Tensor]], length: float
+        self, at: Coordinates, here: list[Tensor], there: Callable[[], list[Tensor]], coarse: bool
     ) -> list[Tensor]:
-        """Hu in the optimizer's coordinates, by a step of this length relative to the weights."""
+        """Hu in the optimizer's coordinates, by a difference of gradients.
+
+        Weights and products of 16 bits are rounded by much of the step. There the difference is
+        central: twice as long for the same curvature, and without the rounding of ``here``.
+        """
         move = list(torch._foreach_mul(self._direction, at.roots))
-        step = length * max(1.0, _norm(at.params)) / _norm(move)
+        length = (COARSE_STEP if coarse else STEP) * max(1.0, _norm(at.params))
+        step = length / _norm(move)
         torch._foreach_mul_(move, step)
         kept = [p.detach().clone() for p in at.params]
 
-        try:
-            for p, part in zip(at.params, move, strict=True):
-                p.add_(part)
+        def moved(sign: float) -> list[Tensor]:
+            for p, value, part in zip(at.params, kept, move, strict=True):
+                p.copy_(value + sign * part)
             with torch.enable_grad():
-                moved = there()
+                return there()
+
+        try:
+            ahead = moved(1.0)
+            behind = moved(-1.0) if coarse else here
         finally:
             torch._foreach_copy_(at.params, kept)
 
-        image = [g.float() for g in torch._foreach_sub(moved, here)]
-        torch._foreach_add_(image, [part * d for part, d in zip(move, at.decays, strict=True)])
+        image = [a.float() - b.float() for a, b in zip(ahead, behind, strict=True)]
+        torch._foreach_div_(image, 2.0 * step if coarse else step)
+        torch._foreach_add_(
+            image, [d / step * part for part, d in zip(move, at.decays, strict=True)]
+        )
         torch._foreach_mul_(image, at.roots)
-        torch._foreach_div_(image, step)
         return image
 
 

@@ -270,24 +270,29 @@ class Monitor:
                 self._coarse = is_coarse(closure)
                 self._curvature = None
                 for _ in range(FIRST_TURNS):
-                    self._turn(at, here, closure)
-                self._direction.forget_product()
-            seen = self._turn(at, here, closure)
+                    self._product(at, here, closure)
+                    self._direction.turn()
+            seen = self._product(at, here, closure)
 
         before = self._curvature
-        # There is no second batch yet: the first variance is a guess.
         if before is not None and math.isfinite(seen.variance):
+            # The first variance is a guess, as there is no second batch yet. Later every second
+            # check has one: two products along the same direction.
             keep = FORGETTING if self._checks > 1 else 0.0
+            if not self._direction.compared:
+                keep = 1.0
             seen = DirectionalCurvature(
                 FORGETTING * before.mean + (1.0 - FORGETTING) * seen.mean,
                 keep * before.variance + (1.0 - keep) * seen.variance,
             )
         self._curvature = seen
+        if self._direction.compared:
+            self._direction.turn()
 
-    def _turn(
+    def _product(
         self, at: Coordinates, here: list[Tensor], closure: Callable[[], Tensor]
     ) -> DirectionalCurvature:
-        return self._direction.turn(
+        return self._direction.product(
             at, here, lambda: gradients(closure(), at.params), coarse=self._coarse
         )
 

@@ -44,7 +44,7 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     """The regions of the ladder, or a quantity in colour with the regions as lines."""
     plane = _plane(view.only(*_BORDERS), fine)
     if view.colour == "regions":
-        layers = region_layers(plane)
+        layers = region_layers(plane, named=fine)  # places for words take longer than borders
     else:
         layers = [_heat(view, fine)]
         for one in plane.regions:
@@ -59,7 +59,7 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     }
 
 
-def region_layers(plane: Plane) -> list[Layer]:
+def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
     """Every region filled, and the names in them."""
     fills = [
         {"kind": "fill", "colour": one.colour, "words": one.label, **joined(plane.borders(one))}
@@ -67,7 +67,7 @@ def region_layers(plane: Plane) -> list[Layer]:
     ]
     names = [
         {"kind": "words", "ink": ink_on(label.ground), **label._asdict()}
-        for label in plane.labels()
+        for label in (plane.labels() if named else ())
     ]
     return fills + names
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 CODE = """
-from ravine.engine.cuda.group import earliest, sum_steps
+from ravine.engine.cuda.group import earliest_of, sum_steps
 
 rng = np.random.default_rng(1)
 parts = rng.standard_normal(({lanes}, {steps}))
-fold = sum_steps({steps} // 2, {lanes})
+fold, earliest = sum_steps({steps} // 2, {lanes}), earliest_of(8)
 
 @cuda.jit
 def kernel(parts, out, first):

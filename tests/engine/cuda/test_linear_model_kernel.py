@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 CODE = """
-from ravine.engine.cuda.linear_model import LinearModelLauncher
+from ravine.engine.cuda.finite_sum import FiniteSumLauncher
 from ravine.engine.cuda.work_queue import work_queues
-from ravine.engine.kernels.linear_model_kernel import run_tile
+from ravine.engine.kernels.finite_sum import run_tile
 from ravine.engine.measures import FIELDS
 from ravine.engine.restart import Restart
 from ravine.engine.spec import Spec
@@ -20,7 +20,7 @@ spec = Spec(
     restart=Restart.GRADIENT, start=problem.start, dtype="{dtype}", device="cuda",
 )
 with work_queues(1) as (queue,):
-    launcher = LinearModelLauncher(spec, queue)
+    launcher = FiniteSumLauncher(spec, queue)
     fields = launcher.launch(queue, 0, 2).copy_to_host()
 expected = run_tile(spec, 0, 2)
 result = launcher._whole, fields.tolist(), [expected[name].ravel().tolist() for name in FIELDS]

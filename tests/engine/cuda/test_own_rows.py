@@ -19,7 +19,7 @@ spec = Spec(
     gammas={gammas}, device="cuda",
 )
 mode = noise_mode(spec)
-plan = new_plan(spec, mode)
+plan, _ = new_plan(spec, mode)
 shared = "{noise}" == "shared"
 with work_queues(1) as (queue,):
     launcher = QuadraticLauncher(spec, queue)
@@ -33,7 +33,7 @@ lanes = new_trajectories(spec, plan, pixels, repeats)
 bound = np.minimum(lanes.limit / lanes.factor, np.finfo("{dtype}").max)
 expected = dict(
     ALPHA=lanes.alpha, BETA=lanes.beta, GAMMA=lanes.gamma, AHEAD=lanes.g, UNIT=1 / lanes.unit,
-    FACTOR=lanes.factor, BOUND=bound, SCALE=np.zeros(n) if shared else -lanes.alpha * plan.sigma,
+    FACTOR=lanes.factor, BOUND=bound, SCALE=np.zeros(n) if shared else -lanes.alpha * 0.5,
 )
 result = [
     [own[getattr(rows, name)].tolist(), values.tolist()] for name, values in expected.items()

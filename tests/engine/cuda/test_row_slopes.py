@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
+from ravine.problems.losses import LOGISTIC, MULTINOMIAL
 
 CODE = """
 from ravine.engine.cuda.row_slopes import row_reader, slopes_for
@@ -28,7 +28,6 @@ result = out.tolist(), row.tolist()
 @pytest.mark.parametrize(
     ("loss", "scores", "probabilities"),
     [
-        (SQUARED, [0.3], [0.3]),
         (LOGISTIC, [-0.4], [1 / (1 + np.exp(0.4))]),
         (LOGISTIC, [3.0], [1 / (1 + np.exp(-3.0))]),
         (MULTINOMIAL, [0.5, 600.0, 599.0], [0.0, 1 / (1 + np.exp(-1)), 1 / (1 + np.e)]),

@@ -6,7 +6,7 @@ import pytest
 CODE = """
 from ravine.engine.cuda.finite_sum import FiniteSumLauncher
 from ravine.engine.cuda.work_queue import work_queues
-from ravine.engine.kernels.finite_sum import new_tile
+from ravine.engine.kernels.finite_sum import new_sum, new_trajectories
 from ravine.engine.spec import Spec
 from ravine.problems import counterexample
 from ravine.sampling import Sampling
@@ -22,7 +22,7 @@ with work_queues(1) as (queue,):
     own = queue.room("own of sums", (3, 8), spec.dtype).copy_to_host()
     limit = queue.room("limit", (8,), np.float64).copy_to_host()
     identity = queue.room("identity", (8,), np.uint64).copy_to_host()
-lanes = new_tile(spec, 1, 5)[3]
+lanes = new_trajectories(spec, new_sum(spec), 1, 5)
 result = [
     [own.tolist(), lanes.own[:, :8].tolist()],
     [limit.tolist(), lanes.limit[:8].tolist()],

@@ -18,7 +18,7 @@ from ravine.problems import (
     partitioned_least_squares,
     turning_quadratics,
 )
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 
 RULES = [rule.value for rule in Sampling]
 NOISY_ROTATED = divergent_sum([1.0, -2.0, 0.5, 3.0], 0.5, 20, 6, interpolate=False)
@@ -89,7 +89,7 @@ def test_rows_are_told_apart():
     terms, basis = sum_terms(counterexample(1, 10, 5), Sampling.IID)
     assert terms.shared
     assert terms.same.tolist() == [True, True, False]
-    assert terms.odd.tolist() == [-1, -1, 4]
+    assert terms.lone.tolist() == [-1, -1, 4]
     np.testing.assert_array_equal(basis, np.eye(3))
     assert not sum_terms(turning_quadratics(1, 5), Sampling.IID)[0].shared
     assert len(sum_terms(NOISY_ROTATED, Sampling.IID)[0].slopes) == 4

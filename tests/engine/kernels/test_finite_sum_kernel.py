@@ -5,33 +5,30 @@ import pytest
 
 from ravine import Method
 from ravine.engine.draws.index_sampling import TOGETHER
-from ravine.engine.kernels.finite_sum import ensemble, sum_rules, sum_terms
-from ravine.engine.kernels.finite_sum_kernel import CHUNK, _drivers, driver_for
+from ravine.engine.kernels.finite_sum import ensemble, new_sum
+from ravine.engine.kernels.finite_sum_kernel import APART, kind_of
+from ravine.engine.kernels.finite_sum_lanes import CHUNK
 from ravine.problems import counterexample, partitioned_least_squares, turning_quadratics
 from ravine.sampling import Sampling
 
-PLAIN = {"batch": 1, "restart": None, "schedule": None, "sigma": 0.0}
 SHARED = counterexample(1, 10, 6)
 
 
 @pytest.mark.parametrize(
-    ("problem", "changes", "apart", "extras"),
+    ("problem", "changes", "apart"),
     [
-        (SHARED, {}, 1, 0),
-        (SHARED, {"batch": 2}, 0, 0),
-        (SHARED, {"schedule": 0.5}, 0, 0),
-        (SHARED, {"sigma": 0.1}, 0, 1),
-        (SHARED, {"restart": "full"}, 0, 1),
-        (turning_quadratics(1, 5), {}, 0, 0),
-        (partitioned_least_squares(60, 3, 6, Q=9), {}, 0, 0),
+        (SHARED, {}, True),
+        (SHARED, {"batch": 2}, False),
+        (SHARED, {"schedule": 0.5}, False),
+        (SHARED, {"sigma2": 0.1}, False),
+        (SHARED, {"restart": "full"}, False),
+        (turning_quadratics(1, 5), {}, False),
+        (partitioned_least_squares(60, 3, 6, Q=9), {}, False),
     ],
 )
-def test_coordinates_are_taken_apart_where_they_do_not_meet(problem, changes, apart, extras):
-    terms, _ = sum_terms(problem, Sampling.IID)
-    rules = sum_rules(problem.terms, 9, sampling=Sampling.IID, nesterov=True, **PLAIN | changes)
-    for recording in (False, True):
-        expected = _drivers[apart, extras, int(recording)]
-        assert driver_for(terms, rules, recording=recording) is expected
+def test_coordinates_are_taken_apart_where_they_do_not_meet(spec, problem, changes, apart):
+    given = new_sum(spec(problem, sampling=Sampling.IID, **changes))
+    assert (kind_of(given.terms, given.rules)[0] == APART) == apart
 
 
 @pytest.mark.parametrize("rule", Sampling)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine import Method, Sampling
-from ravine.engine.kernels.linear_model_kernel import run_tile
+from ravine.engine.kernels.finite_sum import run_tile
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
 from ravine.engine.schedule import Tail

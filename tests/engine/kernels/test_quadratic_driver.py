@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from ravine.engine.kernels import quadratic_kernel
-from ravine.engine.kernels.quadratic_driver import find_steps, record_eight, takes_sup_norm
-from ravine.engine.kernels.quadratic_lanes import LANES
-from ravine.engine.measures import record
+from ravine.engine.kernels.quadratic_driver import LANES, record_eight, takes_sup_norm
+from ravine.engine.measures import Records, record
 from ravine.problems import worst_case_quadratic
 
 
@@ -19,21 +18,22 @@ def test_eight_steps_are_recorded_as_one_by_one():
     limit = np.full(LANES, 10.0)
     squares[3 * LANES + 2] = squares[5 * LANES + 2] = 100.0
     squares[7 * LANES + 4] = np.nan
-    sums, latest, when = np.ones(LANES), np.zeros(LANES), np.zeros(LANES, np.int64)
+    one_by_one, together = (
+        Records(np.ones((1, LANES)), np.zeros(LANES), np.zeros(LANES, np.int64), np.zeros(LANES))
+        for _ in range(2)
+    )
     for j in range(8):
-        record.py_func(squares[j * LANES :], factor, limit, 41 + j, sums, latest, when)
+        record.py_func(squares[j * LANES :], factor, limit, 41 + j, 0, one_by_one)
 
-    more, last, found = np.ones(LANES), np.zeros(LANES), np.zeros(LANES, np.int64)
-    assert record_eight.py_func(squares, factor, limit, more, last) == 2
-    find_steps.py_func(squares, factor, limit, 41, found)
-    assert more.tobytes() == sums.tobytes()
-    assert last.tobytes() == latest.tobytes()
-    assert found.tolist() == when.tolist()
+    record_eight.py_func(squares, factor, limit, 41, 0, together)
+    for found, expected in zip(together, one_by_one, strict=True):
+        assert found.tobytes() == expected.tobytes()
+    found = together.diverged_at
     assert (found[2], found[4], np.count_nonzero(found)) == (44, 48, 2)
 
 
 def test_noise_drawn_at_once_is_that_of_each_block(spec, monkeypatch):
-    plane = spec(worst_case_quadratic(Q=9, d=4), sigma2=0.1, noise="shared", steps=70)
+    plane = spec(worst_case_quadratic(Q=9, d=5), sigma2=0.1, noise="shared", steps=70)
     at_once = quadratic_kernel.run_tile(plane, 0, 30)
     monkeypatch.setattr(quadratic_kernel, "_MOST_NOISE", 0)
     block_by_block = quadratic_kernel.run_tile(plane, 0, 30)

@@ -3,7 +3,7 @@ import pytest
 import reference
 
 from ravine.engine.kernels import quadratic_kernel
-from ravine.engine.kernels.quadratic_lanes import CHUNK
+from ravine.engine.kernels.quadratic_driver import CHUNK
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic
 

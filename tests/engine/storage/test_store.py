@@ -15,8 +15,8 @@ import xarray as xr
 
 import ravine.engine.tiles as running
 from ravine.arguments import Refusal
-from ravine.engine.storage.grid import TileGrid
-from ravine.engine.storage.store import TileStore, open_store, store_status
+from ravine.engine.storage.header import Header, tile_shape
+from ravine.engine.storage.store import open_store, store_status, tile_store
 from ravine.engine.sweep import sweep
 from ravine.problems import Quadratic, worst_case_quadratic
 
@@ -192,8 +192,11 @@ def test_two_runs_do_not_write_to_one_store(whole, tmp_path, monkeypatch):
     original = running.run_tile
 
     def second(spec, first, last):
-        with pytest.raises(ValueError, match="which a run writes to now"):
-            TileStore(tmp_path / "s", spec, 100)
+        with (
+            pytest.raises(ValueError, match="which a run writes to now"),
+            tile_store(tmp_path / "s", spec, 100),
+        ):
+            pass
         return original(spec, first, last)
 
     monkeypatch.setattr(running, "run_tile", second)
@@ -254,7 +257,7 @@ def test_a_store_keeps_its_own_tiles(tmp_path, counted):
     ("shape", "pixels"), [((7, 5), 5), ((7, 5), 12), ((7, 5), 3), ((7, 5), 999), ((11,), 4)]
 )
 def test_boxes_and_tiles_cover_every_pixel_once_and_agree(shape, pixels):
-    grid = TileGrid.cut(shape, pixels)
+    grid = Header(shape, tile_shape(shape, pixels), (), {})
     numbers = np.arange(np.prod(shape)).reshape(shape)
     seen = []
     for number in range(grid.total):
@@ -265,9 +268,9 @@ def test_boxes_and_tiles_cover_every_pixel_once_and_agree(shape, pixels):
 
 
 def test_a_tile_is_whole_rows_or_a_part_of_one():
-    assert TileGrid.cut((7, 5), 12).chunk == (2, 5)
-    assert TileGrid.cut((7, 5), 3).chunk == (1, 3)
-    assert TileGrid.cut((7, 5), 3).place(3) == (1, 1)
+    assert tile_shape((7, 5), 12) == (2, 5)
+    assert tile_shape((7, 5), 3) == (1, 3)
+    assert Header((7, 5), (1, 3), (), {}).place(3) == (1, 1)
 
 
 def run_all_but_the_last_tile(store):

@@ -8,7 +8,7 @@ import pytest
 
 from ravine.curvature import Curvature
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
+from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 from ravine.theory.finite_sums.terms import Sense
 
 Q2000 = Curvature(mu=0.05, L=100)

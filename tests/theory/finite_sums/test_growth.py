@@ -10,8 +10,8 @@ from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method, heavy_ball, nesterov
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 from ravine.theory.finite_sums.growth import Growth, consistent, growth
+from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.paths import almost_sure_growth, moment_growth
 from ravine.theory.finite_sums.terms import Sense, finite_sum, one_method

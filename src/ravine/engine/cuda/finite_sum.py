@@ -1,4 +1,4 @@
-"""Tiles of a sweep over a finite sum of quadratics, on the GPU."""
+"""Tiles of a sweep over a finite sum, of quadratics or of a linear model, on the GPU."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.engine.cuda.finite_sum_kernel import FiniteSumLayout, finite_sum_kernel
+from ravine.engine.cuda.finite_sum_kernel import (
+    FiniteSumLayout,
+    finite_sum_kernel,
+    linear_model_kernel,
+)
 from ravine.engine.cuda.measures import batches, new_runs, summarise
 from ravine.engine.cuda.own_rows import fill_sum_rows, put_axes
 from ravine.engine.cuda.source import SIMULATED
+from ravine.engine.cuda.whole_gradient_kernel import WholeGradientLayout, whole_gradient_kernel
 from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.draws.index_sampling import order_size
-from ravine.engine.kernels.finite_sum import new_sum, sup_samples
-from ravine.engine.kernels.finite_sum_kernel import FiniteSumPlan
-from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules
+from ravine.engine.kernels.finite_sum import Sum, is_quadratic_sum, new_sum
+from ravine.engine.kernels.finite_sum_kernel import APART, QUADRATIC, WHOLE, kind_of
+from ravine.engine.kernels.linear_model_gradient import LOSSES, LinearModelData, scratch_sizes
 from ravine.engine.measures import FIELDS
 from ravine.engine.restart import NEVER
 
@@ -24,6 +29,9 @@ if TYPE_CHECKING:
 MOST_COORDINATES = 512
 """A thread keeps six numbers a coordinate: more would not fit beside those of the others."""
 _THREADS = 2 if SIMULATED else 128
+_WHOLE_THREADS = 2 if SIMULATED else 64
+_MOST_IN_REGISTERS = {"float32": 100, "float64": 64}
+"""Weights whose values and gradient fit the 255 registers of a thread."""
 _ORDERS = 1 << 31  # bytes of orders in a launch, at most
 
 
@@ -32,37 +40,69 @@ def lacking(spec: Spec) -> str | None:
     d = spec.problem.dimension
     batch = spec.batch
     if d > MOST_COORDINATES:
-        return f"a finite sum of {d} coordinates, more than {MOST_COORDINATES}"
+        what = (
+            "finite sum of {} coordinates"
+            if is_quadratic_sum(spec)
+            else "linear model of {} weights"
+        )
+        return f"a {what.format(d)}, more than {MOST_COORDINATES}"
     if batch > MOST_COORDINATES:
         return f"batch={batch}, more than {MOST_COORDINATES}"
+    if not is_quadratic_sum(spec) and spec.problem.loss.kernel_code not in LOSSES:
+        return f"the loss {type(spec.problem.loss).__name__}"
 
     return None
 
 
-def layout_for(terms: FiniteSumTerms, rules: StepRules, plan: FiniteSumPlan) -> FiniteSumLayout:
+def layout_for(spec: Spec, given: Sum) -> FiniteSumLayout:
     """Gather what is known of a sum and its rules when a kernel is compiled."""
+    terms, rules = given.terms, given.rules
+    kind, extras = kind_of(terms, rules)
+    of_kind: dict[str, Any] = {}
+    if isinstance(terms, LinearModelData):
+        of_kind["features"] = terms.X.shape[1]
+        of_kind["outputs"] = terms.outputs
+        of_kind["loss"] = terms.loss
+        of_kind["sizes"] = scratch_sizes(terms)
+    else:
+        of_kind["shared"] = bool(terms.shared)
+        of_kind["with_slopes"] = terms.slopes.size > 0
+
     return FiniteSumLayout(
-        d=plan.start.size,
+        kind=QUADRATIC if kind == APART else kind,
+        extras=extras,
+        d=given.plan.start.size,
         batch=rules.batch,
         sampling=rules.sampling,
         restart=rules.restart,
-        extras=int(rules.sigma > 0.0 or rules.restart != NEVER),
         with_noise=rules.sigma > 0.0,
-        shared=bool(terms.shared),
-        with_slopes=terms.slopes.size > 0,
-        single=bool(plan.start.dtype == np.float32),
-        with_sup=plan.basis.size > 0,
+        chunk=given.plan.chunk,
+        single=spec.dtype == "float32",
+        with_sup=given.plan.with_sup,
+        **of_kind,
     )
 
 
-def entries_of(rule: int, n: int, batch: int) -> int:
-    """Entries of the order of a trajectory, at least one."""
-    return max(1, order_size(rule, n, batch))
+def whole_layout_for(spec: Spec, given: Sum) -> WholeGradientLayout | None:
+    """The same for whole gradients in registers; None where these do not serve."""
+    data, rules = given.terms, given.rules
+    if kind_of(data, rules)[0] != WHOLE or rules.restart != NEVER:
+        return None
+    if given.plan.start.size > _MOST_IN_REGISTERS[spec.dtype]:
+        return None
 
-
-def launches(count: int, bins: int, entries: int) -> list[tuple[int, int]]:
-    """Cut trajectories into launches whose bins and orders fit the room meant for them."""
-    return list(batches(count, max(bins, entries * 4 * (1 << 30) // (8 * _ORDERS))))
+    single = spec.dtype == "float32"
+    return WholeGradientLayout(
+        features=data.X.shape[1],
+        wide=data.wide.shape[1],
+        outputs=data.outputs,
+        loss=data.loss,
+        noisy=rules.sigma > 0.0,
+        with_sup=given.plan.with_sup,
+        single=single,
+        # More threads then fit beside each other, for a few numbers that leave the registers.
+        registers=168 if single else None,
+    )
 
 
 class FiniteSumLauncher:
@@ -71,72 +111,106 @@ class FiniteSumLauncher:
     repeats_outside = False
 
     def __init__(self, spec: Spec, queue: WorkQueue) -> None:
-        terms, rules, plan, force = new_sum(spec)
-        start = plan.start.astype(np.float64)
+        given = new_sum(spec)
+        rules = given.rules
+        self._spec = spec
+        self._given = given
         self._axes = put_axes(queue, spec)
-        self._pairs = spec.pairs
-        self._repeats = spec.repeats
-        self._own_streams = spec.noise != "shared"
-        self._distance = float(np.linalg.norm(start))
-        self._force = force
-        self._plan = plan
-        self._start_square = float((start**2).sum())
-        self._edges = queue.put("edges", plan.edges)
-        self._entries = entries_of(rules.sampling, terms.curvatures.shape[1], rules.batch)
-        layout = layout_for(terms, rules, plan)
-        self._samples = sup_samples(int(plan.edges[-1])) if layout.with_sup else 0
-        self._kernel = finite_sum_kernel(layout)
-        momentum = [rules.scale, rules.shift, rules.look_scale, rules.look_shift]
-        slopes = terms.slopes if layout.with_slopes else terms.curvatures[:1]
-        self._arguments = (
-            queue.put("curvatures", terms.curvatures),
-            queue.put("slopes", slopes),
-            queue.put("mean", terms.mean),
-            queue.put("same", terms.same),
-            queue.put("odd", terms.odd),
-            rules.sigma,
-            rules.period,
-            queue.put("momentum", np.stack(momentum).astype(plan.start.dtype)),
-            queue.put("start", plan.start),
-            plan.seed,
-            self._edges,
-            plan.noisy,
-            plan.tiny,
-            queue.put("basis", plan.basis if plan.basis.size else np.zeros((1, 1))),
-        )
+        self._setting = given.setting._replace(edges=queue.put("edges", given.setting.edges))
+        # At least one entry of the order of a trajectory.
+        self._entries = max(1, order_size(rules.sampling, rules.terms, rules.batch))
+        whole = whole_layout_for(spec, given)
+        self._whole = whole is not None
+        if whole is not None:
+            self._kernel = whole_gradient_kernel(whole)
+            self._arguments = self._whole_arguments(queue)
+        else:
+            layout = layout_for(spec, given)
+            make = linear_model_kernel if layout.features else finite_sum_kernel
+            self._kernel = make(layout)
+            self._arguments = self._all_arguments(queue)
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
-        count = (last - first) * self._repeats
+        repeats = self._spec.repeats
+        count = (last - first) * repeats
+        bins = self._given.setting.edges.size - 1
         fields = queue.room("fields", (count, len(FIELDS)), np.float64)
-        for start, stop in launches(count, self._plan.edges.size - 1, self._entries):
+        # Bins and orders of a launch fit the room that is meant for them.
+        for start, stop in batches(
+            count, max(bins, self._entries * 4 * (1 << 30) // (8 * _ORDERS))
+        ):
             some = fields if stop - start == count else fields[start:stop]
-            self._run(queue, first * self._repeats + start, some)
+            self._run(queue, first * repeats + start, some)
 
         return fields
 
     def _run(self, queue: WorkQueue, first: int, out: Any) -> None:
         """Queue the trajectories from the number ``first`` on in one launch, and their measures."""
-        plan = self._plan
+        given, spec = self._given, self._spec
         n = int(out.shape[0])
-        blocks = -(-n // _THREADS)
-        runs = new_runs(queue, n, plan.edges.size - 1, cleared=True)
-        own = queue.room("own of sums", (3, n), plan.start.dtype)
+        runs = new_runs(queue, n, given.setting.edges.size - 1, cleared=True)
+        own = queue.room("own of sums", (3, n), given.rules.momentum.dtype)
         limit = queue.room("limit", (n,), np.float64)
         identity = queue.room("identity", (n,), np.uint64)
-        orders = queue.room("orders", (n, self._entries), np.uint32)
-        fill_sum_rows[blocks, _THREADS, queue.stream](
-            *self._axes, self._pairs, first, self._repeats, self._own_streams, self._distance,
-            self._force, own, limit, identity,
+        fill_sum_rows[-(-n // _THREADS), _THREADS, queue.stream](
+            *self._axes, spec.pairs, first, spec.repeats, spec.noise != "shared",
+            float(np.sqrt(given.setting.start_square)), given.force, own, limit, identity,
         )  # fmt: skip
-        with queue.long() as stream:
-            self._kernel[blocks, _THREADS, stream](
-                *self._arguments, own, limit, identity, orders, *runs
-            )
+        orders: tuple[Any, ...] = ()
+        if not self._whole:
+            orders = (queue.room("orders", (n, self._entries), np.uint32),)
 
-        summarise(
-            queue, runs, self._edges, self._start_square, plan.noisy, plan.tiny, self._samples, out
-        )  # fmt: skip
+        threads = _WHOLE_THREADS if self._whole else _THREADS
+        with queue.long() as stream:
+            self._kernel[-(-n // threads), threads, stream](
+                *self._arguments, own, limit, identity, *orders, *runs
+            )
+        summarise(queue, runs, self._setting, out)
+
+    def _all_arguments(self, queue: WorkQueue) -> tuple[Any, ...]:
+        """What all trajectories have in common: the terms, the rules, the plan."""
+        terms, rules, plan = self._given[:3]
+        parts: tuple[Any, ...]
+        if isinstance(terms, LinearModelData):
+            data = (terms.X, terms.wide, terms.target, terms.weights)
+            parts = (*data, terms.l2, terms.minimiser, terms.edges)
+        else:
+            slopes = terms.slopes if terms.slopes.size else terms.curvatures[:1]
+            parts = (terms.curvatures, slopes, terms.mean, terms.same, terms.lone, terms.minimiser)
+
+        def put(place: int, part: Any) -> Any:
+            return part if np.isscalar(part) else queue.put(f"terms {place}", part)
+
+        return (
+            *(put(place, part) for place, part in enumerate(parts)),
+            rules.terms,
+            rules.sigma,
+            rules.period,
+            queue.put("momentum", rules.momentum),
+            queue.put("start", plan.start),
+            plan.seed,
+            self._setting.edges,
+            plan.rest,
+            queue.put("basis", plan.basis),
+        )
+
+    def _whole_arguments(self, queue: WorkQueue) -> tuple[Any, ...]:
+        """The same for ``whole_gradient_kernel``, in its precision."""
+        data, rules, plan = self._given[:3]
+        dtype = np.dtype(self._spec.dtype)
+        return (
+            queue.put("wide", data.wide.ravel().astype(dtype)),
+            queue.put("target", data.target.astype(dtype)),
+            queue.put("weights", data.weights.astype(dtype)),
+            dtype.type(data.l2),
+            queue.put("minimiser", data.minimiser.astype(dtype)),
+            queue.put("start", plan.start.astype(dtype)),
+            plan.seed,
+            dtype.type(rules.sigma),
+            self._setting.edges,
+            queue.put("momentum", rules.momentum),
+        )
 
 
 new_launcher = FiniteSumLauncher

@@ -1,8 +1,9 @@
-"""The GPU's kernel for finite sums of quadratics: a thread a trajectory.
+"""The GPU's kernels for finite sums, of quadratics and of linear models: a thread a trajectory.
 
 A step is the source of the CPU's kernel with one lane. What is known when a kernel is compiled is
 in its ``FiniteSumLayout``: the state then fits registers where the dimension is small. Orders for
-reshuffling stay in device memory.
+reshuffling stay in device memory. ``whole_gradient_kernel`` is much faster where it serves: for
+whole gradients of linear models with few weights, without restarts.
 """
 
 from __future__ import annotations
@@ -12,94 +13,93 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ravine.engine.cuda.source import cuda, kernel_function, on_device
-from ravine.engine.kernels.finite_sum_kernel import CHUNK, add_largest, take_step
+from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
+from ravine.engine.kernels.finite_sum_kernel import QUADRATIC, WHOLE, add_largest, step_of
 from ravine.engine.kernels.finite_sum_lanes import (
     ROWS,
     FiniteSumBlock,
     FiniteSumTerms,
     StepRules,
     begin,
-    seed_noise,
 )
+from ravine.engine.kernels.linear_model_gradient import LinearModelData
 
-gpu_begin, gpu_seed_noise = on_device(begin, LANES=1), on_device(seed_noise, LANES=1)
-gpu_step, gpu_add_largest = on_device(take_step, LANES=1), on_device(add_largest, LANES=1)
+gpu_begin, gpu_add_largest = on_device(begin, LANES=1), on_device(add_largest, LANES=1)
 
 
 class FiniteSumLayout(NamedTuple):
     """What is known of a sum and its rules when a kernel is compiled."""
 
+    kind: str  # of gradients
+    extras: int  # whether there is noise, or restart
     d: int
     batch: int
     sampling: int
     restart: int
-    extras: int  # whether there is noise, or restart
     with_noise: bool
-    shared: bool  # whether the terms are rows of eigenvalues
-    with_slopes: bool  # whether terms have gradients at the minimiser
+    chunk: int  # steps between two looks at whether a run can end
     single: bool  # whether the state is in single precision
     with_sup: bool  # whether the sup-norm is wanted
+    shared: bool = False  # of quadratics: whether the terms are rows of eigenvalues
+    with_slopes: bool = False  # of quadratics: whether terms have gradients at the minimiser
+    features: int = 0  # of a linear model
+    outputs: int = 0
+    loss: int = 0
+    sizes: tuple[int, int, int] = (0, 0, 0)  # what linear models need besides
 
 
 @cache
-def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
-    """Make the kernel of a layout."""
-    d, batch, sampling, kind, extras, with_noise, shared, with_slopes, single, with_sup = layout
-    real = np.float32 if single else np.float64
+def runs_trajectory(layout: FiniteSumLayout) -> Any:
+    """Make a function that runs one trajectory and writes what is measured of it."""
+    d, batch, chunk, with_sup = layout.d, layout.batch, layout.chunk, layout.with_sup
+    sampling, restart = layout.sampling, layout.restart
+    real = np.float32 if layout.single else np.float64
+    # Parameters and errors of a linear model are in double precision always.
+    wide = real if layout.kind == QUADRATIC else np.float64
     room_size = d * ROWS
-    streams = 4 * d if with_noise else 4
-    normals_size = 2 * d if with_noise else 2
+    streams = 4 * d if layout.with_noise else 1
+    score_size, weight_size, flat_size = (max(1, size) for size in layout.sizes)
+    gpu_step = on_device(step_of(layout.kind, layout.extras), LANES=1)
 
-    @kernel_function(("finite_sum", layout))
-    def kernel(
-        curvatures: Any, slopes: Any, mean: Any, same: Any, odd: Any, sigma: Any, period: Any,
-        momentum: Any, start: Any, seed: Any, edges: Any, noisy: Any, tiny: Any, basis: Any,
-        own: Any, limit: Any, identity: Any, orders: Any, bins: Any, latest: Any, when: Any,
-        sup: Any,
+    @device_function
+    def run(
+        at: Any, terms: Any, count: Any, sigma: Any, period: Any, momentum: Any, start: Any,
+        seed: Any, edges: Any, rest: Any, basis: Any, own: Any, limit: Any, identity: Any,
+        orders: Any, bins: Any, latest: Any, when: Any, sup: Any,
     ) -> None:  # fmt: skip
-        at = cuda.grid(1)
         n = limit.size
-        if at >= n:
-            return
-
-        total = cuda.local.array(1, real)
+        total = cuda.local.array(1, wide)
         largest = cuda.local.array(1, np.float64)
         state = FiniteSumBlock(
             cuda.local.array(room_size, real),
-            cuda.local.array(4, real),
+            cuda.local.array(4, wide),
             cuda.local.array(5, np.uint32),
             orders[at],
             cuda.local.array(batch, np.uint32),
             cuda.local.array(1, np.uint32),
             cuda.local.array(streams, np.uint32),
-            cuda.local.array(normals_size, np.float32),
+            cuda.local.array(streams, np.float32),
+            cuda.local.array(score_size, real),
+            cuda.local.array(weight_size, np.float64),
+            cuda.local.array(flat_size, real),
+            total,
         )
-
-        rows = slopes.shape[0] if with_slopes else 0
-        terms = FiniteSumTerms(curvatures, slopes[:rows], mean, same, odd, shared)
-        rules = StepRules(
-            sampling, batch, kind, period, sigma, False, momentum[0], momentum[1], momentum[2],
-            momentum[3],
-        )  # fmt: skip
+        rules = StepRules(count, sampling, batch, restart, period, sigma, False, momentum)
         gpu_begin(state, start, own[:, at : at + 1], seed, identity[at : at + 1])
-        if with_noise:
-            gpu_seed_noise(seed, identity[at : at + 1], state.noise_words)
-
-        for i in range(batch):
-            state.picks[i] = np.uint32(0)
+        for i in range(weight_size):
+            state.weights[i] = 0.0
 
         largest[0] = 0.0
-        steps = edges[edges.size - 1]
+        end = edges[edges.size - 1]
         bound = limit[at]
         last = 0.0
         in_bin = 0.0
         b = 0
         diverged = 0
         edge = edges[1]
-        for k in range(steps):
+        for k in range(end):
             total[0] = 0.0
-            gpu_step(state, terms, rules, k, extras, total)
+            gpu_step(state, terms, rules, k, total)
             if k + 1 > edge:
                 bins[b * n + at] = in_bin
                 in_bin = 0.0
@@ -111,15 +111,68 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
             # Written so that a NaN counts as diverged too.
             if diverged == 0 and not (last <= bound):
                 diverged = k + 1
-            if (k + 1) % CHUNK == 0 or k + 1 == steps:
-                if diverged > 0 or (not noisy and last < tiny):
+            if (k + 1) % chunk == 0 or k + 1 == end:
+                if diverged > 0 or last < rest:
                     break
-                if with_sup and 2 * (k + 1) > steps:
-                    gpu_add_largest(state, basis, largest)
+                if with_sup and 2 * (k + 1) > end:
+                    gpu_add_largest(state, terms.minimiser, basis, largest)
 
         bins[b * n + at] = in_bin
         latest[at] = last
         when[at] = diverged
         sup[at] = largest[0]
+
+    return run
+
+
+@cache
+def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
+    """Make the kernel of a layout for sums of quadratics."""
+    run = runs_trajectory(layout)
+    shared, with_slopes = layout.shared, layout.with_slopes
+
+    @kernel_function(("finite_sum", layout))
+    def kernel(
+        curvatures: Any, slopes: Any, mean: Any, same: Any, lone: Any, minimiser: Any, count: Any,
+        sigma: Any, period: Any, momentum: Any, start: Any, seed: Any, edges: Any, rest: Any,
+        basis: Any, own: Any, limit: Any, identity: Any, orders: Any, bins: Any, latest: Any,
+        when: Any, sup: Any,
+    ) -> None:  # fmt: skip
+        at = cuda.grid(1)
+        if at < limit.size:
+            rows = slopes.shape[0] if with_slopes else 0
+            terms = FiniteSumTerms(curvatures, slopes[:rows], mean, same, lone, shared, minimiser)
+            run(
+                at, terms, count, sigma, period, momentum, start, seed, edges, rest, basis, own,
+                limit, identity, orders, bins, latest, when, sup,
+            )  # fmt: skip
+
+    return kernel
+
+
+@cache
+def linear_model_kernel(layout: FiniteSumLayout) -> Any:
+    """Make the kernel of a layout for linear models."""
+    run = runs_trajectory(layout)
+    loss, outputs = layout.loss, layout.outputs
+    per_feature = (0,) * layout.features if layout.kind == WHOLE else ()
+    per_class = (0,) * outputs if layout.kind == WHOLE else ()
+
+    @kernel_function(("linear_model", layout))
+    def kernel(
+        X: Any, wide: Any, target: Any, weights: Any, l2: Any, minimiser: Any, rows: Any,
+        count: Any, sigma: Any, period: Any, momentum: Any, start: Any, seed: Any, edges: Any,
+        rest: Any, basis: Any, own: Any, limit: Any, identity: Any, orders: Any, bins: Any,
+        latest: Any, when: Any, sup: Any,
+    ) -> None:  # fmt: skip
+        at = cuda.grid(1)
+        if at < limit.size:
+            terms = LinearModelData(
+                X, wide, target, weights, l2, loss, outputs, minimiser, rows, per_feature, per_class
+            )
+            run(
+                at, terms, count, sigma, period, momentum, start, seed, edges, rest, basis, own,
+                limit, identity, orders, bins, latest, when, sup,
+            )  # fmt: skip
 
     return kernel

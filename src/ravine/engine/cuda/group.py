@@ -7,7 +7,7 @@ it goes through memory, with all threads of the block in step.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,25 @@ STEPS = 8
 
 FAR = np.int32(2**31 - 1)
 """A step that no run reaches."""
+
+
+class QuadraticLayout(NamedTuple):
+    """How trajectories are spread over threads; known when a kernel is compiled."""
+
+    threads: int  # of a block
+    lanes: int  # threads of a group: 8, 16 or 32
+    coordinates: int  # of a thread
+    trajectories: int  # of a group
+    single: bool  # whether the state is in single precision
+    nesterov: bool  # whether noise is shared and the look-ahead is the momentum
+    with_sup: bool  # whether the sup-norm is wanted
+    registers: int | None  # of a thread, at most
+
+    @property
+    def real(self) -> Any:
+        """Type of the state."""
+        return np.float32 if self.single else np.float64
+
 
 _ALL = 0xFFFFFFFF
 _BLOCK = 1024  # threads of a block, at most
@@ -112,14 +131,20 @@ def sum_steps(pairs: int, lanes: int) -> Any:
     return eight
 
 
-@device_function
-def earliest(step: Any) -> Any:
-    """Return the smallest of the steps of eight threads that is not 0, or 0."""
-    step = step if step > 0 else FAR
-    step = min(step, exchange(step, 4))
-    step = min(step, exchange(step, 2))
-    step = min(step, exchange(step, 1))
-    return step if step < FAR else np.int32(0)
+@cache
+def earliest_of(threads: int) -> Any:
+    """Make a function that returns the smallest step of 4 or 8 threads that is not 0, or 0."""
+
+    @device_function
+    def earliest(step: Any) -> Any:
+        step = step if step > 0 else FAR
+        if threads > 4:
+            step = min(step, exchange(step, 4))
+        step = min(step, exchange(step, 2))
+        step = min(step, exchange(step, 1))
+        return step if step < FAR else np.int32(0)
+
+    return earliest
 
 
 @device_function

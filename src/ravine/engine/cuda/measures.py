@@ -7,7 +7,6 @@ only the results travel back.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +14,8 @@ import numpy.typing as npt
 
 from ravine.engine.cuda.source import cuda, kernel_function, on_device
 from ravine.engine.cuda.work_queue import WorkQueue
-from ravine.engine.measures import FIELDS, Integers, bin_edges, summarise_lane
+from ravine.engine.measures import Integers, Setting, bin_edges, summarise_lane
 
-_SUP, _FLOOR = FIELDS.index("floor_sup"), FIELDS.index("floor_square")
 _THREADS = 128
 _ROOM = 1 << 30  # bytes of bins in a launch, at most
 
@@ -88,8 +86,8 @@ def clear(array: Any, stream: Any) -> None:
 # With 64 registers all threads of a tile fit the GPU at once.
 @kernel_function("summarise", 64)
 def _summarise(
-    bins: Any, edges: Any, start_square: Any, latest: Any, when: Any, noisy: Any, tiny: Any,
-    sup: Any, samples: Any, out: Any,
+    edges: Any, start_square: Any, noisy: Any, tiny: Any, samples: Any, bins: Any, latest: Any,
+    when: Any, sup: Any, out: Any,
 ) -> None:  # fmt: skip
     at = cuda.grid(1)
     n = latest.size
@@ -103,36 +101,14 @@ def _summarise(
     if not noisy and last < tiny:
         last = 0.0
 
-    row = out[at]
-    gpu_summarise_lane(bins[at::n], edges, start_square, last, when[at], noisy, tiny, row)
-    row[_SUP] = np.nan if samples == 0 or isnan(row[_FLOOR]) else sup[at] / samples
+    setting = Setting(edges, start_square, noisy, tiny, samples)
+    gpu_summarise_lane(setting, bins[at::n], last, when[at], sup[at], out[at])
 
 
-def summarise(
-    queue: WorkQueue,
-    runs: Runs,
-    edges: Any,
-    start_square: float,
-    noisy: bool,
-    tiny: float,
-    samples: int,
-    out: Any,
-) -> None:
+def summarise(queue: WorkQueue, runs: Runs, setting: Setting, out: Any) -> None:
     """Queue the measures of finished runs, into ``out`` (trajectories, fields).
 
-    ``edges`` are on the device; the bins are used up. ``samples`` says how many sup-norms were
-    added up.
+    The edges of ``setting`` are on the device; the bins are used up.
     """
     n = int(out.shape[0])
-    _summarise[-(-n // _THREADS), _THREADS, queue.stream](
-        runs.bins,
-        edges,
-        start_square,
-        runs.latest,
-        runs.when,
-        noisy,
-        tiny,
-        runs.sup,
-        samples,
-        out,
-    )
+    _summarise[-(-n // _THREADS), _THREADS, queue.stream](*setting, *runs, out)

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ravine.engine.cuda.group import (
     STEPS,
-    earliest,
+    QuadraticLayout,
+    earliest_of,
     everyone,
     in_step,
     largest_entry,
     record_steps,
     sum_steps,
 )
+from ravine.engine.cuda.over_tuples import mapped
 from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, SCALE, UNIT
 from ravine.engine.cuda.quadratic_steps import (
     all_coordinates,
@@ -31,54 +33,25 @@ from ravine.engine.cuda.quadratic_steps import (
     own_noise,
 )
 from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
-from ravine.engine.kernels.quadratic_driver import takes_sup_norm
+from ravine.engine.kernels.quadratic_driver import CHUNK, takes_sup_norm
 from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, NO_NOISE
-from ravine.engine.kernels.quadratic_lanes import CHUNK
 
 gpu_takes_sup_norm = on_device(takes_sup_norm)
 
 
-class QuadraticLayout(NamedTuple):
-    """How trajectories are spread over threads; known when a kernel is compiled."""
-
-    threads: int  # of a block
-    lanes: int  # threads of a group: 8, 16 or 32
-    coordinates: int  # of a thread
-    single: bool  # whether the state is in single precision
-    with_sup: bool  # whether the sup-norm is wanted
-    registers: int | None  # of a thread, at most
-
-    @property
-    def real(self) -> Any:
-        """Type of the state."""
-        return np.float32 if self.single else np.float64
-
-
 @cache
 def writes_ahead(count: int, lanes: int) -> Any:
-    """Make a function that writes y of ``count`` coordinates of a trajectory, from i on."""
+    """Make a function that writes y of ``count`` coordinates of a trajectory."""
 
     @device_function
-    def one(state: Any, g: Any, size: float, y: Any, i: int) -> None:
+    def one(state: Any, same: Any, at: Any, common: Any) -> Any:
+        g, size, y, lane = common
+        i = lane + lanes * at
         if i < y.size:
             y[i] = size * (state[0] - g * state[1])
+        return 0
 
-    if count == 1:
-
-        @device_function
-        def last(states: Any, g: Any, size: float, y: Any, i: int) -> None:
-            one(states[0], g, size, y, i)
-
-        return last
-
-    others = writes_ahead(count - 1, lanes)
-
-    @device_function
-    def some(states: Any, g: Any, size: float, y: Any, i: int) -> None:
-        one(states[0], g, size, y, i)
-        others(states[1:], g, size, y, i + lanes)
-
-    return some
+    return mapped(count, one)
 
 
 @cache
@@ -107,16 +80,18 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
 
     The errors of eight steps are recorded while the next eight are under way.
     """
-    threads, lanes, count, _, with_sup, registers = layout
+    threads, lanes, count, _, _, _, with_sup, registers = layout
     drawing = mode == INDEPENDENT
     vanishing = mode == NO_NOISE
     real = layout.real
     zero = layout.real(0.0)
     groups = threads // lanes
     width = lanes * count
+    numbers = tuple(range(count))
     begin = new_coordinates(count, lanes, real, drawing)
     go_on = eight_steps(layout, own_noise if drawing else no_noise)
     look = writes_ahead(count, lanes)
+    earliest = earliest_of(8)
 
     @kernel_function(("quadratic", layout, mode), registers)
     def kernel(
@@ -129,8 +104,11 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
         at = cuda.blockIdx.x * groups + group
         n = identity.size
         p = min(at, n - 1)
-        its = own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[UNIT, p], seed, identity[p]
-        states = begin(eigenvalues, start, lane, its)
+        its = (
+            eigenvalues, start, lane, own[ALPHA, p], own[BETA, p], own[GAMMA, p], own[UNIT, p],
+            seed, identity[p],
+        )  # fmt: skip
+        states = begin(numbers, numbers, 0, its)
         g = real(own[AHEAD, p])
         factor = own[FACTOR, p]
         bound = real(own[BOUND, p])
@@ -157,7 +135,7 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
             k = np.int32(k + STEPS)
             if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
                 y = room[group, : start.size]
-                look(states, g, sqrt(factor), y, lane)
+                look(states, states, 0, (g, sqrt(factor), y, lane))
                 in_step()
                 sup_sum += largest_entry(vectors, y, lane, lanes)
                 in_step()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ravine.engine.cuda.over_tuples import mapped
 from ravine.engine.cuda.source import (
     FAST_NUMPY,
     cuda,
@@ -97,11 +98,12 @@ def all_coordinates(count: int, one: Any) -> Any:
 
 @cache
 def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
-    """Make a function that puts ``count`` coordinates at their start, from coordinate i on."""
+    """Make a function that puts ``count`` coordinates of a thread at their start."""
 
     @device_function
-    def one(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
-        alpha, beta, gamma, per_unit, seed, identity = given
+    def one(number: Any, same: Any, at: Any, common: Any) -> Any:
+        eigenvalues, start, lane, alpha, beta, gamma, per_unit, seed, identity = common
+        i = lane + lanes * at
         inside = i < start.size
         place = real(start[i] * per_unit) if inside else real(0.0)
         eigenvalue = eigenvalues[i] if inside else real(0.0)
@@ -112,22 +114,7 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
         s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
         return place, place, real(c1), real(c2), s0, s1, s2, s3
 
-    if count == 1:
-
-        @device_function
-        def last(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
-            return (one(eigenvalues, start, i, given),)
-
-        return last
-
-    others = new_coordinates(count - 1, lanes, real, drawing)
-
-    @device_function
-    def some(eigenvalues: Any, start: Any, i: int, given: Any) -> Any:
-        state = one(eigenvalues, start, i, given)
-        return (state, *others(eigenvalues, start, i + lanes, given))
-
-    return some
+    return mapped(count, one)
 
 
 @kernel_function("draw_shared")

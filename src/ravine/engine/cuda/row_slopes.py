@@ -1,7 +1,8 @@
 """The slopes of a row's loss in its scores, in registers: inner part of the whole-gradient kernel.
 
 A score a class. ``slopes_for`` turns scores into weight (p - target), where p is what is to meet
-the target: the softmax of the scores, the logistic function of one score, or the score itself.
+the target: the softmax of the scores, or the logistic function of one score. Whole gradients of
+the squared loss are those of a quadratic, which ``finite_sum_kernel`` runs.
 """
 
 from __future__ import annotations
@@ -15,10 +16,7 @@ import numpy as np
 from ravine.engine.cuda.over_tuples import folded, mapped
 from ravine.engine.cuda.source import device_function, on_device, piece_of
 from ravine.engine.kernels.linear_model_gradient import exponential
-from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
-
-LOSSES = (SQUARED, LOGISTIC, MULTINOMIAL)
-"""Losses that ``slopes_for`` knows, by their ``kernel_code``."""
+from ravine.problems.losses import LOGISTIC, MULTINOMIAL
 
 gpu_exponential = on_device(exponential)
 
@@ -30,13 +28,13 @@ def single_exponential(x: Any) -> Any:
 
 
 @device_function
-def larger(so_far: Any, z: Any, at: Any, common: Any) -> Any:
+def larger(so_far: Any, z: Any, same: Any, at: Any, common: Any) -> Any:
     """Return the larger of two scores."""
     return max(so_far, z)
 
 
 @device_function
-def added(so_far: Any, e: Any, at: Any, common: Any) -> Any:
+def added(so_far: Any, e: Any, same: Any, at: Any, common: Any) -> Any:
     """Return a sum."""
     return so_far + e
 
@@ -68,30 +66,22 @@ def slopes_for(loss: int, outputs: int, real: Any) -> Any:
 
         @device_function
         def softmax(z: Any, weight: Any, target: Any, first: Any) -> Any:
-            e = each_relative(z, z, 0, top_of(z[0], z, 0, 0))
-            share = one / sum_of(zero, e, 0, 0)
+            e = each_relative(z, z, 0, top_of(z[0], z, z, 0, 0))
+            share = one / sum_of(zero, e, e, 0, 0)
             return each_slope(e, e, 0, (share, weight, target, first))
 
         return softmax
 
-    if loss == LOGISTIC:
-
-        @device_function
-        def logistic(z: Any, weight: Any, target: Any, first: Any) -> Any:
-            e = exp(-abs(z[0]))
-            p = ((one if z[0] >= zero else e) / (one + e),)
-            return each_slope(p, p, 0, (one, weight, target, first))
-
-        return logistic
-
-    if loss != SQUARED:
+    if loss != LOGISTIC:
         raise ValueError(f"no slopes on the GPU for the loss with kernel_code {loss}")
 
     @device_function
-    def squared(z: Any, weight: Any, target: Any, first: Any) -> Any:
-        return each_slope(z, z, 0, (one, weight, target, first))
+    def logistic(z: Any, weight: Any, target: Any, first: Any) -> Any:
+        e = exp(-abs(z[0]))
+        p = ((one if z[0] >= zero else e) / (one + e),)
+        return each_slope(p, p, 0, (one, weight, target, first))
 
-    return squared
+    return logistic
 
 
 @cache

@@ -15,12 +15,20 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ravine.engine.cuda.group import FAR, everyone, exchange, in_step, largest_entry, sum_steps
-from ravine.engine.cuda.over_tuples import all_of, mapped, written
+from ravine.engine.cuda.group import (
+    QuadraticLayout,
+    earliest_of,
+    everyone,
+    exchange,
+    in_step,
+    largest_entry,
+    sum_steps,
+)
+from ravine.engine.cuda.over_tuples import folded, mapped
 from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, LOOK, UNIT
 from ravine.engine.cuda.shared_noise_steps import (
     STEPS,
@@ -33,8 +41,7 @@ from ravine.engine.cuda.shared_noise_steps import (
     new_states,
 )
 from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
-from ravine.engine.kernels.quadratic_driver import takes_sup_norm
-from ravine.engine.kernels.quadratic_lanes import CHUNK
+from ravine.engine.kernels.quadratic_driver import CHUNK, takes_sup_norm
 
 gpu_takes_sup_norm = on_device(takes_sup_norm)
 
@@ -42,37 +49,14 @@ _SINGLES = 64  # steps in bins of one; as many again are in bins of two
 _PAIRS = 128  # where bins of four steps and more begin
 
 
-class SharedNoiseLayout(NamedTuple):
-    """How trajectories are spread over threads; known when a kernel is compiled."""
-
-    threads: int  # of a block
-    lanes: int  # threads of a group: 8, 16 or 32
-    coordinates: int  # of a thread
-    trajectories: int  # of a group
-    single: bool  # whether the state is in single precision
-    nesterov: bool  # whether the look-ahead is the momentum
-    with_sup: bool  # whether the sup-norm is wanted
-    registers: int | None  # of a thread, at most
-
-    @property
-    def piece(self) -> int:
-        """Steps of noise that are read at a time: 16 bytes."""
-        return 4 if self.single else 2
-
-    @property
-    def real(self) -> Any:
-        """Type of the state."""
-        return np.float32 if self.single else np.float64
-
-
 @device_function
-def is_quiet(record: Any, sums: Any) -> Any:
+def is_quiet(so_far: Any, record: Any, sums: Any, at: Any, common: Any) -> Any:
     """Whether no step can be beyond the bound, as far as this thread knows.
 
     A NaN is not quiet either. What has diverged is not looked at any more.
     """
     part = (sums[0] + sums[1]) + (sums[2] + sums[3])
-    return (part <= record[2]) | (record[0] > 0)
+    return so_far & ((part <= record[2]) | (record[0] > 0))
 
 
 @device_function
@@ -82,15 +66,6 @@ def with_steps(record: Any, sums: Any, at: Any, common: Any) -> Any:
     return record[0], record[1] + np.float64(part), record[2]
 
 
-@device_function
-def first_of_four(step: Any) -> Any:
-    """Return the smallest of the steps of four neighbouring threads that is not 0, or 0."""
-    step = step if step > 0 else FAR
-    step = min(step, exchange(step, 2))
-    step = min(step, exchange(step, 1))
-    return step if step < FAR else np.int32(0)
-
-
 @cache
 def looks_at_steps(lanes: int, real: Any) -> Any:
     """Make a function that looks at four steps of a trajectory one by one.
@@ -98,6 +73,7 @@ def looks_at_steps(lanes: int, real: Any) -> Any:
     Bins of one or two steps are stored at once; wider ones grow in the record.
     """
     fold = sum_steps(2, lanes)
+    first_of_four = earliest_of(4)
     zero = real(0.0)
 
     @device_function
@@ -158,41 +134,43 @@ def ends_bin(lanes: int) -> Any:
 
 
 @device_function
-def has_diverged(record: Any, same: Any) -> Any:
-    """Whether a trajectory has diverged."""
-    return record[0] > 0
+def has_diverged(so_far: Any, record: Any, same: Any, at: Any, common: Any) -> Any:
+    """Whether a trajectory has diverged, and those before it."""
+    return so_far & (record[0] > 0)
 
 
 @device_function
-def write_step(record: Any, at: Any, common: Any) -> None:
+def write_step(record: Any, same: Any, at: Any, common: Any) -> Any:
     """Store the step at which a trajectory diverged."""
     lane, n, when = common
     if lane == 0 and at < n:
         when[at] = record[0]
+    return 0
 
 
 @cache
-def adds_sup_norm(layout: SharedNoiseLayout) -> Any:
+def adds_sup_norm(layout: QuadraticLayout) -> Any:
     """Make a function that adds the sup-norm of y of a group's one trajectory to ``sup``."""
     lanes = layout.lanes
     count = layout.coordinates
     nesterov = layout.nesterov
 
     @device_function
-    def entry(states: Any, number: Any, common: Any) -> None:
+    def entry(states: Any, same: Any, number: Any, common: Any) -> Any:
         y, g, size, lane = common
         i = lane + lanes * number
         if i < y.size:
             mine = states[0]
             y[i] = size * (mine[1] if nesterov else mine[0] - g * mine[1])
+        return 0
 
-    entries = written(count, entry)
+    entries = mapped(count, entry)
 
     @device_function
     def add(states: Any, g: Any, at: Any, common: Any) -> None:
         lane, n, own, y, vectors, sup = common
         p = min(at, n - 1)
-        entries(states, 0, (y, g, sqrt(own[FACTOR, p]), lane))
+        entries(states, states, 0, (y, g, sqrt(own[FACTOR, p]), lane))
         in_step()
         largest = largest_entry(vectors, y, lane, lanes)
         in_step()
@@ -203,14 +181,14 @@ def adds_sup_norm(layout: SharedNoiseLayout) -> Any:
 
 
 @cache
-def shared_noise_kernel(layout: SharedNoiseLayout) -> Any:
+def shared_noise_kernel(layout: QuadraticLayout) -> Any:
     """Make the kernel of a layout."""
     threads, lanes, count, group_size, single, nesterov, with_sup, registers = layout
     real = layout.real
     zero = real(0.0)
     groups = threads // lanes
     width = lanes * count
-    piece = layout.piece
+    piece = 16 // np.dtype(real).itemsize  # steps of noise that are read at a time
     row = width * piece
     zeros = ((zero,) * STEPS,) * group_size
     numbers = tuple(range(group_size))
@@ -219,12 +197,12 @@ def shared_noise_kernel(layout: SharedNoiseLayout) -> Any:
     together = each_trajectory(group_size, nesterov_four if nesterov else family_four)
     read = four_of_single if single else four_of_double
     go_on = each_coordinate(count, lanes * piece, together, read)
-    all_quiet = all_of(group_size, is_quiet)
-    all_diverged = all_of(group_size, has_diverged)
+    all_quiet = folded(group_size, is_quiet)
+    all_diverged = folded(group_size, has_diverged)
     add_steps = mapped(group_size, with_steps)
     look_at = mapped(group_size, looks_at_steps(lanes, real))
     end_bin = mapped(group_size, ends_bin(lanes))
-    write_steps = written(group_size, write_step)
+    write_steps = mapped(group_size, write_step)
     add_sup = adds_sup_norm(layout)
     share = 0.5 / lanes  # of the bound that a thread's part may have, rounding left aside
 
@@ -270,11 +248,11 @@ def shared_noise_kernel(layout: SharedNoiseLayout) -> Any:
             place = np.int64(k * width + lane * piece)
             states, sums = go_on(states, zeros, gs, noise, place, row)
             narrow = (k < _PAIRS) | (k + STEPS >= steps)
-            if narrow or not everyone(all_quiet(records, sums)):
+            if narrow or not everyone(all_quiet(True, records, sums, 0, 0)):
                 bin = bin_of[k + 1]
                 common = (lane, k, steps, n, bin, own, bins, latest)
                 records = look_at(records, sums, at, common)
-                running = not everyone(all_diverged(records, records))
+                running = not everyone(all_diverged(True, records, records, 0, 0))
             else:
                 records = add_steps(records, sums, at, 0)
 
@@ -289,6 +267,6 @@ def shared_noise_kernel(layout: SharedNoiseLayout) -> Any:
                 y = room[group, : start.size]
                 add_sup(states, gs[0], at, (lane, n, own, y, vectors, sup))
 
-        write_steps(records, at, (lane, n, when))
+        write_steps(records, records, at, (lane, n, when))
 
     return kernel

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Hashable
 from functools import cache
 from importlib import import_module
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,13 @@ def on_device(function: Any, **constants: Any) -> Any:
         for name in _names(source.__code__):
             if isinstance(known.get(name), Dispatcher):
                 known[name] = on_device(known[name], **constants)
-        twin = FunctionType(source.__code__, known, source.__name__, source.__defaults__)
+        closed_over = tuple(
+            CellType(on_device(held, **constants) if isinstance(held, Dispatcher) else held)
+            for held in (cell.cell_contents for cell in source.__closure__ or ())
+        )
+        twin = FunctionType(
+            source.__code__, known, source.__name__, source.__defaults__, closed_over
+        )
         twin.__module__ = source.__module__
         _made[key] = twin if SIMULATED else device_function(twin)
 

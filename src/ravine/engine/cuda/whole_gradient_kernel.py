@@ -91,14 +91,14 @@ def shrunk(y: Any, same: Any, at: Any, l2: Any) -> Any:
 
 
 @device_function
-def add_square(so_far: Any, y: Any, at: Any, minimiser: Any) -> Any:
+def add_square(so_far: Any, y: Any, same: Any, at: Any, minimiser: Any) -> Any:
     """Add the squared error of a weight."""
     error = y - minimiser[at]
     return so_far + error * error
 
 
 @device_function
-def add_largest(so_far: Any, y: Any, at: Any, minimiser: Any) -> Any:
+def add_largest(so_far: Any, y: Any, same: Any, at: Any, minimiser: Any) -> Any:
     """Return the larger of two errors."""
     return max(so_far, abs(y - minimiser[at]))
 
@@ -121,8 +121,8 @@ def folded_by_feature(features: int, outputs: int, one: Any) -> Any:
     classes = folded(outputs, one)
 
     @device_function
-    def of_feature(so_far: Any, entries: Any, at: Any, common: Any) -> Any:
-        return classes(so_far, entries, outputs * at, common)
+    def of_feature(so_far: Any, first: Any, second: Any, at: Any, common: Any) -> Any:
+        return classes(so_far, first, second, outputs * at, common)
 
     return folded(features, of_feature)
 
@@ -144,40 +144,24 @@ def whole_gradient(layout: WholeGradientLayout) -> Any:
     def collected(g: Any, x: Any, at: Any, s: Any) -> Any:
         return each_product(g, s, 0, x)
 
+    @device_function
+    def scored(z: Any, w: Any, x: Any, at: Any, common: Any) -> Any:
+        return each_product(z, w, 0, x)
+
     collect = mapped(features, collected)
-    score = _scores(features, each_product)
+    score = folded(features, scored)
 
     @device_function
     def gradient(y: Any, rows: Any, target: Any, weights: Any, l2: Any) -> Any:
         g = penalty(y, y, 0, l2)
         for r in range(weights.size):
             x = read(rows, np.int64(r * wide))
-            s = slopes(score(zeros, y, x), weights[r], target, r * outputs)
+            s = slopes(score(zeros, y, x, 0, 0), weights[r], target, r * outputs)
             g = collect(g, x, 0, s)
 
         return g
 
     return gradient
-
-
-@cache
-def _scores(features: int, each_product: Any) -> Any:
-    """Make a function that adds the products of a row with the weights to scores."""
-
-    @device_function
-    def last(z: Any, y: Any, x: Any) -> Any:
-        return each_product(z, y[0], 0, x[0])
-
-    if features == 1:
-        return last
-
-    others = _scores(features - 1, each_product)
-
-    @device_function
-    def some(z: Any, y: Any, x: Any) -> Any:
-        return others(each_product(z, y[0], 0, x[0]), y[1:], x[1:])
-
-    return some
 
 
 @cache
@@ -207,8 +191,8 @@ def whole_gradient_kernel(layout: WholeGradientLayout) -> Any:
     @kernel_function(("whole_gradient", layout), registers)
     def kernel(
         rows: Any, target: Any, weights: Any, l2: Any, minimiser: Any, start: Any, seed: Any,
-        sigma: Any, edges: Any, momentum: Any, own: Any, identity: Any, bins: Any, latest: Any,
-        when: Any, sup: Any,
+        sigma: Any, edges: Any, momentum: Any, own: Any, limit: Any, identity: Any, bins: Any,
+        latest: Any, when: Any, sup: Any,
     ) -> None:  # fmt: skip
         at = cuda.grid(1)
         n = identity.size
@@ -224,7 +208,7 @@ def whole_gradient_kernel(layout: WholeGradientLayout) -> Any:
                 words[4 * j + 2], words[4 * j + 3] = s2, s3
 
         alpha = real(own[0, at])
-        bound = own[3, at]
+        bound = limit[at]
         places = begin(numbers, numbers, 0, start)
         y = look(places, places, 0, zero)
         steps = edges[edges.size - 1]
@@ -252,10 +236,10 @@ def whole_gradient_kernel(layout: WholeGradientLayout) -> Any:
                 b += 1
                 edge = edges[b + 1]
 
-            last = float(square_of(zero, y, 0, minimiser))
+            last = float(square_of(zero, y, y, 0, minimiser))
             in_bin += last
             if with_sup and 2 * (k + 1) > steps:
-                largest += float(largest_of(zero, y, 0, minimiser))
+                largest += float(largest_of(zero, y, y, 0, minimiser))
             # Written so that a NaN counts as diverged too.
             if not (last <= bound):
                 diverged = k + 1

@@ -42,9 +42,15 @@ def compiled(function: Function) -> Function:
     the function's own. So a digest of all sources of compiled code is part of that name, and what
     the function closes over: two processes then never write different code under one name.
     """
-    closed_over = [str(cell.cell_contents) for cell in function.__closure__ or ()]
-    function.__qualname__ = "-".join([function.__qualname__, *closed_over, _SOURCES])
+    function.__qualname__ = f"{_full_name(function)}-{_SOURCES}"
     return cached_njit(function, **OPTIONS)
+
+
+def _full_name(function: Callable[..., Any]) -> str:
+    """The qualified name of a function, and what it closes over."""
+    contents = [cell.cell_contents for cell in function.__closure__ or ()]
+    inside = [_full_name(c.py_func) if hasattr(c, "py_func") else str(c) for c in contents]
+    return "-".join([function.__qualname__, *inside])
 
 
 _INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}

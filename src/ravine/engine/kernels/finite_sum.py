@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType, one_number, real, whole
-from ravine.engine.draws.index_sampling import LANES, check_batch, rule_number
-from ravine.engine.draws.random import key_of_seed
+from ravine.arguments import FloatArray, Refusal, WrongType, real, whole
+from ravine.engine.draws.index_sampling import LANES, rule_number
+from ravine.engine.kernels.blocks import on_all_threads, padded, run_blocks
 from ravine.engine.kernels.compiled import announced_compilation
 from ravine.engine.kernels.finite_sum_kernel import (
-    CHUNK,
     FiniteSumPlan,
-    FiniteSumRecord,
     FiniteSumTrajectories,
     driver_for,
 )
-from ravine.engine.kernels.finite_sum_lanes import FiniteSumTerms, StepRules, new_block
-from ravine.engine.kernels.threads import on_all_threads, padded
+from ravine.engine.kernels.finite_sum_lanes import (
+    CHUNK,
+    FiniteSumBlock,
+    FiniteSumTerms,
+    StepRules,
+    new_block,
+)
+from ravine.engine.kernels.linear_model_gradient import LinearModelData, new_data, scratch_sizes
 from ravine.engine.measures import (
-    FIELDS,
+    Records,
+    Setting,
     bin_edges,
     divergence_limit,
     fields_of,
-    summarise,
     vanished,
 )
 from ravine.engine.restart import Restart, restart_rule
 from ravine.engine.schedule import Schedule, momenta
+from ravine.engine.spec import Spec, checked_spec, one_method
 from ravine.methods import Method
-from ravine.problems import Problem, Quadratic, QuadraticSum
+from ravine.problems import LinearModel, Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
 
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+_MOST_FEATURES = 32
+"""Features up to which Hessians of mini-batches, d² numbers each, beat the rows that made them."""
+_ROUNDING = {"float64": 1e-24, "float32": 1e-12}
+"""Rounding of squared errors, in units of ‖x*‖²: some units in the last place of x*, squared."""
+
+
+def is_quadratic_sum(spec: Spec) -> bool:
+    """Whether terms are Hessians: of a linear model with few features, or that is not sampled."""
+    problem = spec.problem
+    if not isinstance(problem, LinearModel):
+        return isinstance(problem, Quadratic | QuadraticSum)
+
+    few = problem.dimension <= _MOST_FEATURES or not spec.sampled
+    return problem.loss.quadratic and few
 
 
 def sum_terms(
@@ -71,14 +88,15 @@ def sum_terms(
 
     curvatures = np.ascontiguousarray(rows, dtype=dtype)
     columns = np.ascontiguousarray(slopes.T, dtype=dtype)
-    same, odd = _structure(curvatures)
+    same, lone = _structure(curvatures)
     terms = FiniteSumTerms(
         curvatures=curvatures,
         slopes=columns if slopes.any() else columns[:0],
         mean=curvatures.mean(axis=1),
         same=same,
-        odd=odd,
+        lone=lone,
         shared=shared is not None,
+        minimiser=np.zeros(d, dtype),
     )
 
     return terms, np.ascontiguousarray(basis, dtype=np.float64)
@@ -90,124 +108,135 @@ def _structure(
     """Which rows are constant, and the one entry that differs from the others in a row, or -1."""
     n = rows.shape[1]
     same = (rows == rows[:, :1]).all(axis=1)
-    odd = np.full(len(rows), -1, np.int64)
+    lone = np.full(len(rows), -1, np.int64)
     if n > 2:
         middle = np.sort(rows, axis=1)[:, n // 2]
         differs = rows != middle[:, None]
         alone = differs.sum(axis=1) == 1
-        odd[alone] = differs[alone].argmax(axis=1)
+        lone[alone] = differs[alone].argmax(axis=1)
 
-    return same, odd
-
-
-def sum_rules(
-    terms: int,
-    steps: int,
-    *,
-    sampling: Sampling | None,
-    batch: int,
-    restart: Restart | str | int | None,
-    schedule: Schedule | None,
-    nesterov: bool,
-    sigma: float,
-    dtype: npt.DTypeLike = np.float64,
-) -> StepRules:
-    """Gather what happens in a step."""
-    kind, period = restart_rule(restart)
-    momentum = momenta(schedule, steps)
-    # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
-    look = momentum if nesterov else momenta(None, steps)
-
-    return StepRules(
-        sampling=rule_number(sampling),
-        batch=check_batch(sampling, terms, batch),
-        restart=kind,
-        period=period,
-        sigma=float(sigma),
-        steady=momentum.steady,
-        scale=momentum.scale.astype(dtype),
-        shift=momentum.shift.astype(dtype),
-        look_scale=look.scale.astype(dtype),
-        look_shift=look.shift.astype(dtype),
-    )
+    return same, lone
 
 
-def new_sum(spec: Spec) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, float]:
-    """Lay out what all trajectories of a sweep have in common.
+class Sum(NamedTuple):
+    """A sweep over a finite sum, laid out for the kernels: what all its trajectories share."""
 
-    The last is the size of what noise and the terms' own gradients push a run with, per alpha.
-    """
+    terms: Any  # FiniteSumTerms or LinearModelData
+    rules: StepRules
+    plan: FiniteSumPlan
+    setting: Setting
+    force: float  # what noise and the terms' own gradients push a run with, per alpha
+
+
+def new_sum(spec: Spec) -> Sum:
+    """Lay out what all trajectories of a sweep have in common."""
+    if not is_quadratic_sum(spec):
+        return _new_model(spec)
+
     dtype = np.dtype(spec.dtype)
     terms, basis = sum_terms(spec.problem, spec.sampling, dtype)
-    rules = sum_rules(
-        terms.curvatures.shape[1],
-        spec.steps,
-        sampling=spec.sampling,
+    rules = _new_rules(spec, terms.curvatures.shape[1], dtype)
+    start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
+    noisy = spec.sigma2 > 0.0 or len(terms.slopes) > 0
+    setting = _new_setting(spec, start, noisy, vanished(dtype), CHUNK)
+    rest = 0.0 if noisy else setting.tiny
+    plan = _new_plan(spec, start, rest, CHUNK, basis)
+    force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
+    return Sum(terms, rules, plan, setting, force)
+
+
+def _new_model(spec: Spec) -> Sum:
+    """The same for a linear model, whose state is x, and whose lanes diverge at any step."""
+    problem = spec.problem
+    best = problem.minimiser
+    data = new_data(problem, spec.sampled)
+    rules = _new_rules(spec, problem.terms if spec.sampled else 1, np.dtype(np.float64))
+    noisy = spec.sigma2 > 0.0 or (spec.sampled and not problem.interpolates)
+    # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
+    tiny = max(vanished(spec.dtype), _ROUNDING[spec.dtype] * float(best @ best))
+    setting = _new_setting(spec, spec.start - best, noisy, tiny, 1)
+    plan = _new_plan(spec, np.ascontiguousarray(spec.start), 0.0, 1, np.empty((0, 0)))
+    force = rules.sigma * float(np.sqrt(problem.dimension))
+    if spec.sampled:
+        force += problem.mean_gradient_norm
+
+    return Sum(data, rules, plan, setting, force)
+
+
+def _new_rules(spec: Spec, terms: int, dtype: np.dtype[Any]) -> StepRules:
+    """Gather what happens in a step."""
+    kind, period = restart_rule(spec.restart)
+    momentum = momenta(spec.schedule, spec.steps)
+    # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
+    look = momentum if spec.gammas is None else momenta(None, spec.steps)
+    return StepRules(
+        terms=terms,
+        sampling=rule_number(spec.sampling if terms > 1 else None),
         batch=spec.batch,
-        restart=spec.restart,
-        schedule=spec.schedule,
-        nesterov=spec.gammas is None,
+        restart=kind,
+        period=period,
         sigma=float(np.sqrt(spec.sigma2)),
-        dtype=dtype,
+        steady=momentum.steady,
+        momentum=np.stack([*momentum, *look]).astype(dtype),
     )
 
-    start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
-    plan = FiniteSumPlan(
+
+def _new_setting(spec: Spec, error: Any, noisy: bool, tiny: float, chunk: int) -> Setting:
+    """What the measures need: ``error`` is that of the start."""
+    # The sup-norm is taken after each chunk of the second half.
+    ends = np.minimum(np.arange(chunk, spec.steps + chunk, chunk), spec.steps)
+    late = int((2 * ends > spec.steps).sum())
+    samples = late if "floor_sup" in spec.measures else 0
+    start_square = float((error.astype(np.float64) ** 2).sum())
+    return Setting(bin_edges(spec.steps), start_square, noisy, tiny, samples)
+
+
+def _new_plan(
+    spec: Spec, start: npt.NDArray[Any], rest: float, chunk: int, basis: FloatArray
+) -> FiniteSumPlan:
+    return FiniteSumPlan(
         start=start,
         seed=np.uint64(spec.seed),
         edges=bin_edges(spec.steps),
-        noisy=spec.sigma2 > 0.0 or len(terms.slopes) > 0,
-        tiny=vanished(dtype),
-        basis=basis if "floor_sup" in spec.measures else np.empty((0, 0)),
+        rest=rest,
+        chunk=chunk,
+        with_sup="floor_sup" in spec.measures,
+        basis=basis,
     )
 
-    force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
-    return terms, rules, plan, force
 
-
-def new_tile(
-    spec: Spec, first: int, last: int
-) -> tuple[FiniteSumTerms, StepRules, FiniteSumPlan, FiniteSumTrajectories]:
-    """Lay out the pixels first..last-1 of a sweep, each repeat a trajectory, for a kernel."""
-    terms, rules, plan, force = new_sum(spec)
+def new_trajectories(spec: Spec, given: Sum, first: int, last: int) -> FiniteSumTrajectories:
+    """What is each trajectory's own, of the pixels first..last-1, in whole blocks."""
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
-    lanes = _trajectories(alpha, beta, gamma, identities(spec, first, last), plan.start, force)
-    return terms, rules, plan, lanes
+    fill = padded(len(alpha), LANES)
+    own = np.stack([alpha, beta, gamma])[:, fill].astype(given.rules.momentum.dtype)
+    limit = divergence_limit(np.sqrt(given.setting.start_square) + alpha * given.force)
+    identity = identities(spec, first, last)
+    return FiniteSumTrajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
-    terms, rules, plan, lanes = new_tile(spec, first, last)
-    drive = driver_for(terms, rules, recording=True)
-    out = np.empty((len(lanes.limit), len(FIELDS)))
-    kind = plan.start.dtype
-    start_square = float((plan.start.astype(np.float64) ** 2).sum())
-    visits = plan.edges[-1:].copy()
+    given = new_sum(spec)
+    lanes = new_trajectories(spec, given, first, last)
+    drive = driver_for(given.terms, given.rules, recording=True)
+    visits = given.plan.edges[-1:].copy()
     nowhere = np.empty((0, 0, 0))
 
-    def run(first: int, last: int) -> None:
-        state = new_block(plan.start.size, terms.curvatures.shape[1], rules, kind)
-        kept = FiniteSumRecord(
-            errors=np.empty(CHUNK * LANES, kind),
-            bins=np.empty((len(plan.edges) - 1, LANES)),
-            latest=np.empty(LANES),
-            diverged_at=np.empty(LANES, np.int64),
-            ones=np.ones(LANES),
-            sup=np.empty(LANES),
-        )
+    def run_block(state: FiniteSumBlock, records: Records, block: int) -> None:
+        drive(*given[:3], lanes, state, records, visits, nowhere, block)
 
-        for block in range(first, last):
-            for each in (kept.bins, kept.latest, kept.diverged_at, kept.sup):
-                each.fill(0)
-            drive(terms, rules, plan, lanes, state, kept, visits, nowhere, block, block + 1)
-            summarise(
-                kept.bins, plan.edges, start_square, kept.latest, kept.diverged_at, plan.noisy,
-                plan.tiny, out[block * LANES : (block + 1) * LANES],
-                sup=kept.sup if len(plan.basis) else None, samples=sup_samples(spec.steps),
-            )  # fmt: skip
-
-    on_all_threads(run, len(out) // LANES)
+    blocks = len(lanes.limit) // LANES
+    out = run_blocks(given.setting, blocks, LANES, lambda: _new_state(spec, given), run_block)
     return fields_of(out[: (last - first) * spec.repeats], spec.repeats)
+
+
+def _new_state(spec: Spec, given: Sum) -> FiniteSumBlock:
+    sizes = (0, 0, 0)
+    if isinstance(given.terms, LinearModelData):
+        sizes = scratch_sizes(given.terms)
+
+    return new_block(given.plan.start.size, given.rules, spec.dtype, sizes)
 
 
 def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
@@ -218,28 +247,6 @@ def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
     pixels = np.repeat(np.arange(first, last, dtype=np.uint64), spec.repeats)
     repeat = np.arange(len(pixels), dtype=np.uint64) % np.uint64(spec.repeats)
     return (pixels * np.uint64(spec.noise != "shared")) | (repeat << np.uint64(32))
-
-
-def sup_samples(steps: int) -> int:
-    """How often the sup-norm is taken: after each chunk of the second half."""
-    ends = np.minimum(np.arange(CHUNK, steps + CHUNK, CHUNK), steps)
-    return int((2 * ends > steps).sum())
-
-
-def _trajectories(
-    alpha: FloatArray,
-    beta: FloatArray,
-    gamma: FloatArray,
-    identity: npt.NDArray[np.uint64],
-    start: npt.NDArray[np.floating[Any]],
-    force: float,
-) -> FiniteSumTrajectories:
-    """Pad to whole blocks; a lane has diverged beyond ``DIVERGENCE`` times its scale."""
-    fill = padded(len(alpha), LANES)
-    scale = float(np.linalg.norm(start.astype(np.float64))) + alpha * force
-    limit = divergence_limit(scale)
-    own = np.stack([alpha, beta, gamma])[:, fill].astype(start.dtype)
-    return FiniteSumTrajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,71 +324,49 @@ def ensemble(
         raise Refusal("visits", "increasing whole numbers", f"{at.tolist()}", "sort them")
 
     count = whole("trajectories", trajectories, 1, remedy="give a number, e.g. 1000")
-    rule = None if sampling is None else Sampling.parse(sampling)
-    variance = one_number("sigma2", sigma2, "nonnegative", remedy="give a variance, e.g. 1")
-    origin = key_of_seed(seed)
-    alpha, beta, gamma = (
-        one_number(name, getattr(method, name), remedy="give one method, not a plane of them")
-        for name in ("alpha", "beta", "gamma")
-    )
-    terms, basis = sum_terms(problem, rule)
-    rules = sum_rules(
-        terms.curvatures.shape[1],
-        max(1, int(at[-1])),
-        sampling=rule,
+    parameters = one_method(method)
+    alphas, betas, gammas = (np.full(count, value) for value in parameters.values())
+    spec = checked_spec(
+        problem,
+        alphas,
+        betas,
+        gammas=None if method.is_nesterov else gammas,
+        pairs=True,
+        steps=max(1, int(at[-1])),
+        sampling=sampling,
         batch=batch,
         restart=restart,
         schedule=schedule,
-        nesterov=method.is_nesterov,
-        sigma=float(np.sqrt(variance)),
+        sigma2=sigma2,
+        seed=seed,
+        start=start,
     )
 
-    x0 = problem.start if start is None else np.asarray(real("start", start, remedy="give x_0"))
-    away = basis.T @ (x0 - problem.minimiser)
-    plan = FiniteSumPlan(
-        start=away,
-        seed=np.uint64(origin),
-        edges=bin_edges(1),
-        noisy=False,
-        tiny=0.0,
-        basis=np.empty((0, 0)),
-    )
-
-    ones = np.ones(count)
-    names = np.arange(count, dtype=np.uint64)
-    lanes = _trajectories(alpha * ones, beta * ones, gamma * ones, names, away, 0.0)
+    laid_out = new_sum(spec)
+    lanes = new_trajectories(spec, laid_out, 0, count)
+    drive = driver_for(laid_out.terms, laid_out.rules, recording=False)
     out = np.empty((len(at), problem.dimension, len(lanes.limit)))
-    drive = driver_for(terms, rules, recording=False)
+    none = np.empty(0)
+    records = Records(np.empty((0, 0)), none, np.empty(0, np.int64), none)
 
     def go(first: int, last: int) -> None:
-        state = new_block(len(away), terms.curvatures.shape[1], rules, away.dtype)
-        none = np.empty(0)
-        kept = FiniteSumRecord(
-            errors=np.empty(CHUNK * LANES),
-            bins=np.empty((0, 0)),
-            latest=none,
-            diverged_at=np.empty(0, np.int64),
-            ones=none,
-            sup=none,
-        )
-
-        drive(terms, rules, plan, lanes, state, kept, at, out, first, last)
+        state = _new_state(spec, laid_out)
+        for block in range(first, last):
+            drive(*laid_out[:3], lanes, state, records, at, out, block)
 
     with announced_compilation():
         on_all_threads(go, len(lanes.limit) // LANES)
 
-    errors = np.einsum("ij,vjt->vti", basis, out[:, :, :count], optimize=True)
+    errors = np.einsum("ij,vjt->vti", laid_out.plan.basis, out[:, :, :count], optimize=True)
     made_by = {
         "problem": problem.name,
         **problem.parameters,
-        "alpha": alpha,
-        "beta": beta,
-        "gamma": gamma,
-        "sampling": "full gradient" if rule is None else rule.value,
+        **parameters,
+        "sampling": "full gradient" if spec.sampling is None else spec.sampling.value,
         "batch": batch,
         "restart": str(restart),
-        "sigma2": variance,
-        "seed": origin,
+        "sigma2": spec.sigma2,
+        "seed": spec.seed,
     }
 
     return Ensemble(at, errors, made_by)

@@ -12,13 +12,14 @@ where the next gradient is taken: y_1 = x_0 is not recorded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_batch, draw_together
+from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_together
 from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.finite_sum_lanes import (
     BETA,
@@ -27,36 +28,36 @@ from ravine.engine.kernels.finite_sum_lanes import (
     FiniteSumBlock,
     FiniteSumTerms,
     Floats,
-    G,
     StepRules,
     Words,
     Y,
-    add_noise,
     begin,
-    descend_rows,
     look_rows,
-    restart,
-    restart_all,
-    sampled_gradient,
-    seed_noise,
+    new_step,
+    quadratic_gradient,
+    quadratic_rise,
+)
+from ravine.engine.kernels.linear_model_gradient import (
+    LinearModelData,
+    drawn_gradient,
+    model_rise,
+    whole_gradient,
 )
 from ravine.engine.kernels.step import look_ahead, modal_coefficients, modal_step
-from ravine.engine.measures import Integers, record
-from ravine.engine.restart import EVERY, NEVER
-
-CHUNK = 16
-"""Steps between two looks at the measures; a multiple of ``TOGETHER``."""
+from ravine.engine.measures import Integers, Records, record
+from ravine.engine.restart import NEVER
 
 
 class FiniteSumPlan(NamedTuple):
     """What all trajectories have in common besides the sum and the rules."""
 
-    start: Floats  # (d,) x_0 - x*, in the coordinates of the sum
+    start: Floats  # (d,) x_0 or x_0 - x*, in the coordinates of the sum
     seed: np.uint64
     edges: Integers  # of the bins of the measures
-    noisy: bool  # whether noise is left at the minimiser
-    tiny: float  # squared error at which a noise-free lane has vanished
-    basis: FloatArray  # (d, d) eigenvectors, or (0, 0) where no sup-norm is wanted
+    rest: float  # squared error below which a lane need not go on
+    chunk: int  # steps between two looks at the measures, at most CHUNK
+    with_sup: bool  # whether the sup-norm is wanted
+    basis: FloatArray  # (d, d) eigenvectors that errors are taken in, or (0, 0) if none
 
 
 class FiniteSumTrajectories(NamedTuple):
@@ -67,65 +68,20 @@ class FiniteSumTrajectories(NamedTuple):
     identity: npt.NDArray[np.uint64]  # that its streams depend on
 
 
-class FiniteSumRecord(NamedTuple):
-    """What is measured of a block; empty where nothing is."""
-
-    errors: Floats  # a row a step of the chunk
-    bins: FloatArray  # (bins, lanes)
-    latest: FloatArray
-    diverged_at: Integers
-    ones: FloatArray
-    sup: FloatArray
-
-
-@inner
-def take_step(
-    state: FiniteSumBlock,
-    terms: FiniteSumTerms,
-    rules: StepRules,
-    k: int,
-    extras: int,
-    total: Floats,
-) -> None:
-    """Take step k, adding ‖y - x*‖² of every lane after it to ``total``."""
-    n = terms.curvatures.shape[1]
-    d = state.room.size // (ROWS * LANES)
-
-    size = draw_batch(rules.sampling, n, k, state.words, state.order, state.picks)
-    sampled_gradient(terms, state.picks, size, state.room, Y, G)
-    if extras == 1 and rules.sigma > 0.0:
-        add_noise(state, k, rules.sigma)
-
-    for j in range(d):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        descend_rows(coordinate, state.each, rules.scale[k], rules.shift[k])
-
-    if extras == 1:
-        if rules.restart == EVERY:
-            if (k + 1) % rules.period == 0:
-                restart_all(state)
-        elif rules.restart != NEVER:
-            restart(state, terms, rules.restart, size)
-
-    for j in range(d):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        look_rows(coordinate, state.each, rules.look_scale[k + 1], rules.look_shift[k + 1], total)
-
-
 @inner
 def _two_kinds(
     coordinate: Floats,
     each: Floats,
     common: float,
     special: float,
-    odd: int,
+    lone: int,
     drawn: Words,
     recording: int,
     errors: Floats,
 ) -> None:
     """Take eight steps of a coordinate with two eigenvalues: a term's, and that of all others."""
     none = coordinate.dtype.type(0.0)
-    term = np.uint32(odd)
+    term = np.uint32(lone)
     for lane in range(LANES):
         alpha = each[lane]
         beta = each[BETA * LANES + lane]
@@ -192,139 +148,149 @@ def _together(
     for j in range(d):
         coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         row = terms.curvatures[j]
-        odd = terms.odd[j]
-        if count == TOGETHER and (terms.same[j] or odd >= 0):
-            # Where all terms are the same, term 0 stands for the odd one.
-            at = max(odd, 0)
-            other = row[(odd + 1) % n]
+        lone = terms.lone[j]
+        if count == TOGETHER and (terms.same[j] or lone >= 0):
+            # Where all terms are the same, term 0 stands for the one that differs.
+            at = max(lone, 0)
+            other = row[(lone + 1) % n]
             _two_kinds(coordinate, state.each, other, row[at], at, state.drawn, recording, errors)
         else:
             _any_kind(coordinate, state.each, row, state.drawn, count, recording, errors)
 
 
 @inner
-def _retire_certain(
-    state: FiniteSumBlock, noisy: bool, tiny: float, latest: FloatArray, diverged_at: Integers
-) -> int:
-    """Let lanes rest at zero whose outcome is certain; return how many are still running."""
+def _retire_certain(state: FiniteSumBlock, minimiser: Floats, rest: float, records: Records) -> int:
+    """Let lanes rest at the minimiser whose outcome is certain; return how many still run."""
     running = LANES
     for lane in range(LANES):
-        if diverged_at[lane] > 0 or (not noisy and latest[lane] < tiny):
+        if records.diverged_at[lane] > 0 or records.latest[lane] < rest:
             running -= 1
             for row in range(3):
                 state.each[row * LANES + lane] = 0.0
-            for row in range(state.room.size // LANES):
-                state.room[row * LANES + lane] = 0.0
+                for j in range(minimiser.size):
+                    state.room[(j * ROWS + row) * LANES + lane] = minimiser[j]
 
     return running
 
 
 @inner
-def add_largest(state: FiniteSumBlock, basis: FloatArray, sup: FloatArray) -> None:
+def add_largest(
+    state: FiniteSumBlock, minimiser: Floats, basis: FloatArray, sup: FloatArray
+) -> None:
     """Add to ``sup`` the sup-norm of y - x* of every lane, in the given coordinates."""
-    d = basis.shape[0]
+    d = minimiser.size
     for lane in range(LANES):
         largest = 0.0
         for i in range(d):
             entry = 0.0
-            for j in range(d):
+            if basis.shape[0] == 0:
+                entry = state.room[(i * ROWS + Y) * LANES + lane] - minimiser[i]
+            for j in range(basis.shape[0]):
                 entry += basis[i, j] * state.room[(j * ROWS + Y) * LANES + lane]
             largest = max(largest, abs(entry))
 
         sup[lane] += largest
 
 
-def _new_driver(apart: int, extras: int, recording: int) -> Callable[..., None]:
+QUADRATIC, APART, DRAWN, WHOLE = "quadratic", "apart", "drawn", "whole"
+"""Kinds of gradients: of quadratics, by coordinate where these do not meet, and of linear models
+of mini-batches or all rows."""
+_GRADIENTS: dict[str, Any] = {
+    QUADRATIC: (quadratic_gradient, quadratic_rise),
+    DRAWN: (drawn_gradient, model_rise),
+    WHOLE: (whole_gradient, model_rise),
+}
+
+
+@cache
+def step_of(kind: str, extras: int) -> Any:
+    """The step with gradients of a kind; with ``extras`` it has noise and restarts."""
+    gradient, rise = _GRADIENTS[kind]
+    return new_step(gradient, rise, extras)
+
+
+@cache
+def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
     """Make a driver that has only what a run needs: the rest is not compiled."""
+    apart = int(kind == APART)
+    take_step = step_of(QUADRATIC if kind == APART else kind, extras)
 
     @compiled
     def drive(
-        terms: FiniteSumTerms,
+        terms: Any,
         rules: StepRules,
         plan: FiniteSumPlan,
         all_: FiniteSumTrajectories,
         state: FiniteSumBlock,
-        kept: FiniteSumRecord,
+        records: Records,
         visits: Integers,
         out: FloatArray,
-        first: int,
-        last: int,
+        block: int,
     ) -> None:
         d = plan.start.size
-        errors = kept.errors
         edges = plan.edges
-        for block in range(first, last):
-            some = slice(block * LANES, (block + 1) * LANES)
-            begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
-            if extras == 1:
-                seed_noise(plan.seed, all_.identity[some], state.noise_words)
+        errors = state.errors
+        ones = np.ones(LANES)
+        some = slice(block * LANES, (block + 1) * LANES)
+        begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
+        k = 0 * block  # a zero of the type of a step, which may be 64 bits wide
+        b = 0
+        running = LANES
+        for v in range(visits.size):
+            while k < visits[v] and running > 0:
+                count = min(plan.chunk, visits[v] - k)
+                for entry in range(count * LANES):
+                    errors[entry] = 0.0
+                if apart == 1:
+                    for u in range(0, count, TOGETHER):
+                        few = min(TOGETHER, count - u)
+                        rows = errors[u * LANES :]
+                        _together(state, terms, rules.sampling, k + u, few, recording, rows)
+                else:
+                    for u in range(count):
+                        take_step(state, terms, rules, k + u, errors[u * LANES :])
 
-            k = 0 * first  # a zero of the type of a step, which may be 64 bits wide
-            b = 0
-            running = LANES
-            for v in range(visits.size):
-                while k < visits[v] and running > 0:
-                    count = min(CHUNK, visits[v] - k)
-                    for entry in range(count * LANES):
-                        errors[entry] = 0.0
-                    if apart == 1:
-                        for u in range(0, count, TOGETHER):
-                            few = min(TOGETHER, count - u)
-                            rows = errors[u * LANES :]
-                            _together(state, terms, rules.sampling, k + u, few, recording, rows)
-                    else:
-                        for u in range(count):
-                            take_step(state, terms, rules, k + u, extras, errors[u * LANES :])
+                if recording == 1:
+                    for u in range(count):
+                        b += k + u + 1 > edges[b + 1]
+                        rows = errors[u * LANES :]
+                        record(rows, ones, all_.limit[some], k + u + 1, b, records)
+                    running = _retire_certain(state, terms.minimiser, plan.rest, records)
 
-                    if recording == 1:
-                        for u in range(count):
-                            b += k + u + 1 > edges[b + 1]
-                            record(
-                                errors[u * LANES :],
-                                kept.ones,
-                                all_.limit[some],
-                                k + u + 1,
-                                kept.bins[b],
-                                kept.latest,
-                                kept.diverged_at,
-                            )
+                k += count
 
-                        running = _retire_certain(
-                            state, plan.noisy, plan.tiny, kept.latest, kept.diverged_at
-                        )
+                # Coordinates that are taken apart have no look-ahead before it is asked for.
+                look = recording == 1 and plan.with_sup and 2 * k > edges[-1]
+                if apart == 1 and (look or k == visits[v]):
+                    for j in range(d):
+                        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+                        look_rows(coordinate, state.each, 1.0, 0.0, terms.minimiser[j], errors)
 
-                    k += count
+                if recording == 1 and look and running > 0:
+                    add_largest(state, terms.minimiser, plan.basis, records.sup)
 
-                    # Coordinates that are taken apart have no look-ahead before it is asked for.
-                    look = recording == 1 and plan.basis.shape[0] > 0 and 2 * k > edges[-1]
-                    if apart == 1 and (look or k == visits[v]):
-                        for j in range(d):
-                            coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-                            look_rows(coordinate, state.each, 1.0, 0.0, errors)
-
-                    if recording == 1 and look and running > 0:
-                        add_largest(state, plan.basis, kept.sup)
-
-                for j in range(d if recording == 0 else 0):
-                    for lane in range(LANES):
-                        y = state.room[(j * ROWS + Y) * LANES + lane]
-                        out[v, j, block * LANES + lane] = y
+            for j in range(d if recording == 0 else 0):
+                for lane in range(LANES):
+                    y = state.room[(j * ROWS + Y) * LANES + lane]
+                    out[v, j, block * LANES + lane] = y
 
     return drive
 
 
-_drivers = {
-    key: _new_driver(*key)
-    for key in ((1, 0, 0), (1, 0, 1), (0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1))
-}
+def kind_of(terms: Any, rules: StepRules) -> tuple[str, int]:
+    """The kind of gradients of a sum, and whether there is noise or restart."""
+    extras = int(rules.sigma > 0.0 or rules.restart != NEVER)
+    if isinstance(terms, LinearModelData):
+        return (WHOLE if terms.features else DRAWN), extras
+
+    single = rules.batch == 1 and terms.slopes.shape[0] == 0
+    apart = terms.shared and single and rules.steady and extras == 0
+    return (APART if apart else QUADRATIC), extras
 
 
-def driver_for(terms: FiniteSumTerms, rules: StepRules, *, recording: bool) -> Callable[..., None]:
+def driver_for(terms: Any, rules: StepRules, *, recording: bool) -> Callable[..., None]:
     """Pick the driver of a sum under rules: for measures, or for errors at some steps.
 
-    It runs the blocks first..last-1 and does not hold the GIL.
+    It runs one block and does not hold the GIL.
     """
-    extras = rules.sigma > 0.0 or rules.restart != NEVER
-    single = rules.batch == 1 and terms.slopes.shape[0] == 0
-    apart = terms.shared and single and rules.steady and not extras
-    return _drivers[int(apart), int(extras), int(recording)]
+    return _driver(*kind_of(terms, rules), int(recording))

@@ -1,31 +1,35 @@
-"""Quadratic finite sums, a trajectory a vector lane: the state of a block, and parts of a step.
+"""Finite sums, a trajectory a vector lane: the state of a block, and the parts of a step.
 
-The state is the error x - x*, in the eigenbasis where the Hessians share one (then a term is a row
-of eigenvalues), else in the given coordinates (then a term is a dense matrix).
+Of a sum of quadratics the state is the error x - x*, in the eigenbasis where the Hessians share one
+(then a term is a row of eigenvalues), else in the given coordinates (then a term is a dense
+matrix). Of a linear model it is x itself, and its gradients are in ``linear_model_gradient``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.engine.draws.index_sampling import LANES, TOGETHER, new_draws, seed_lanes
+from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_batch, new_draws, seed_lanes
 from ravine.engine.draws.normals import cosine, radius, sine
 from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.kernels.blocks import paged
 from ravine.engine.kernels.compiled import inner
-from ravine.engine.kernels.quadratic_lanes import aligned
 from ravine.engine.kernels.step import descend, look_ahead
-from ravine.engine.restart import ON_GRADIENT, ON_SAMPLED
+from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED
 
 Y, G, SLOPE, MID = range(2, 6)
 ROWS = 6
 """Rows of a coordinate in ``FiniteSumBlock.room``.
 
-Row 0 is x - x* and row 1 the one before. The others hold what one step needs: the look-ahead y, the
-gradient there, for restarts the slope of a function and the point half-way along the step.
+Row 0 is x (or x - x*) and row 1 the one before. The others hold what one step needs: the look-ahead
+y, the gradient there, for restarts the slope of a function and the point half-way along the step.
 """
+CHUNK = 16
+"""Steps of quadratics between two looks at the measures; a multiple of ``TOGETHER``."""
 ALPHA, BETA, GAMMA, TEST = range(4)
 """Rows of ``FiniteSumBlock.each``."""
 
@@ -34,29 +38,28 @@ Words = npt.NDArray[np.uint32]
 
 
 class FiniteSumTerms(NamedTuple):
-    """The terms, laid out for look-ups: one row an entry, one column a term."""
+    """The terms of a quadratic sum, laid out for look-ups: one row an entry, one column a term."""
 
     curvatures: Floats  # (d, n) eigenvalues, or (d * d, n) entries of H_i
     slopes: Floats  # (d, n) gradients at the minimiser, or (0, n) where all are zero
     mean: Floats  # (d,) or (d * d,): the mean of curvatures over the terms
     same: npt.NDArray[np.bool_]  # which rows of curvatures are equal for all terms
-    odd: npt.NDArray[np.int64]  # the one term that differs from the others in a row, or -1
+    lone: npt.NDArray[np.int64]  # the one term that differs from the others in a row, or -1
     shared: bool  # whether rows are eigenvalues
+    minimiser: Floats  # (d,) zeros: the state is the error
 
 
 class StepRules(NamedTuple):
     """What happens in a step besides descending."""
 
+    terms: int
     sampling: int
     batch: int
     restart: int
     period: int
     sigma: float  # standard deviation of the additive noise of each coordinate
     steady: bool  # whether scale is 1 and the shifts are 0 throughout
-    scale: Floats  # (steps + 1,) the momentum in step k is scale[k] beta + shift[k]
-    shift: Floats
-    look_scale: Floats  # (steps + 1,) likewise for the look-ahead
-    look_shift: Floats
+    momentum: Floats  # (4, steps + 1): in step k row 0 times beta plus row 1; rows 2, 3 look ahead
 
 
 class FiniteSumBlock(NamedTuple):
@@ -70,21 +73,31 @@ class FiniteSumBlock(NamedTuple):
     drawn: Words  # a row for each of the steps that are taken together
     noise_words: Words  # 4 rows a coordinate, streams of noise, or none
     normals: npt.NDArray[np.float32]  # 2 rows a coordinate: an even and an odd step
+    scores: Floats  # of a linear model, for each of the rows of data that are taken at once
+    weights: npt.NDArray[np.float64]  # of a linear model in one lane, and their gradient
+    flat: Floats  # y and the gradient of a linear model, without the rows between them
+    errors: Floats  # a row a step of a chunk
 
 
-def new_block(d: int, n: int, rules: StepRules, dtype: npt.DTypeLike) -> FiniteSumBlock:
-    """Make room for a block."""
+def new_block(
+    d: int, rules: StepRules, dtype: npt.DTypeLike, sizes: tuple[int, int, int] = (0, 0, 0)
+) -> FiniteSumBlock:
+    """Make room for a block; ``sizes`` are those of what linear models need."""
     noisy = d if rules.sigma > 0.0 else 0
-    words, order, picks = new_draws(rules.sampling, n, rules.batch)
+    words, order, picks = new_draws(rules.sampling, rules.terms, rules.batch)
     return FiniteSumBlock(
-        aligned(d * ROWS * LANES, dtype),
-        aligned(4 * LANES, dtype),
+        paged(d * ROWS * LANES, dtype),
+        paged(4 * LANES, rules.momentum.dtype),
         words,
         order,
         picks,
-        aligned(TOGETHER * LANES, np.uint32),
-        aligned(4 * noisy * LANES, np.uint32),
-        aligned(2 * noisy * LANES, np.float32),
+        paged(TOGETHER * LANES, np.uint32),
+        paged(4 * noisy * LANES, np.uint32),
+        paged(2 * noisy * LANES, np.float32),
+        paged(sizes[0] * LANES, dtype),
+        np.zeros(sizes[1]),
+        paged(sizes[2] * LANES, dtype),
+        paged(CHUNK * LANES, rules.momentum.dtype),
     )
 
 
@@ -106,18 +119,16 @@ def begin(
         for lane in range(LANES):
             state.each[row * LANES + lane] = own[row, lane]
 
+    for entry in range(state.picks.size):
+        state.picks[entry] = np.uint32(0)
+
     seed_lanes(seed, identity, state.words, state.order)
-
-
-@inner
-def seed_noise(seed: np.uint64, identity: npt.NDArray[np.uint64], noise_words: Words) -> None:
-    """Set the streams of noise of a block."""
-    for j in range(noise_words.size // (4 * LANES)):
-        coordinate = noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
+    for j in range(state.noise_words.size // (4 * LANES)):
+        words = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
         for lane in range(LANES):
             s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
-            coordinate[lane], coordinate[LANES + lane] = s0, s1
-            coordinate[2 * LANES + lane], coordinate[3 * LANES + lane] = s2, s3
+            words[lane], words[LANES + lane] = s0, s1
+            words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
 
 
 @inner
@@ -141,7 +152,7 @@ def multiply_rows(
 
 
 @inner
-def sampled_gradient(
+def sampled_slope(
     terms: FiniteSumTerms, picks: Words, size: int, room: Floats, source: int, target: int
 ) -> None:
     """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
@@ -172,7 +183,7 @@ def sampled_gradient(
 
 
 @inner
-def full_gradient(terms: FiniteSumTerms, room: Floats, source: int, target: int) -> None:
+def full_slope(terms: FiniteSumTerms, room: Floats, source: int, target: int) -> None:
     """Put the gradient of the whole objective at row ``source`` into row ``target``."""
     wide = ROWS * LANES
     d = room.shape[0] // wide
@@ -214,13 +225,61 @@ def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
 
 
 @inner
-def look_rows(coordinate: Floats, each: Floats, scale: float, shift: float, total: Floats) -> None:
-    """Form the look-ahead of a coordinate and add its square to ``total``."""
+def quadratic_gradient(terms: FiniteSumTerms, state: FiniteSumBlock, size: int) -> None:
+    """Put the mean gradient of the ``size`` drawn terms at y into its row."""
+    sampled_slope(terms, state.picks, size, state.room, Y, G)
+
+
+@inner
+def quadratic_rise(terms: FiniteSumTerms, state: FiniteSumBlock, kind: int, size: int) -> None:
+    """Set the restart criterion to how far the last step went up, on the terms drawn or on all.
+
+    The rise of a quadratic f from a to b is ∇f((a + b)/2)·(b - a), exactly.
+    """
+    if kind == ON_SAMPLED:
+        sampled_slope(terms, state.picks, size, state.room, MID, SLOPE)
+    else:
+        full_slope(terms, state.room, MID, SLOPE)
+
+    slope_along_step(state, SLOPE)
+
+
+@inner
+def slope_along_step(state: FiniteSumBlock, row: int) -> None:
+    """Set the restart criterion to the slope in a row of all coordinates times the last step."""
+    test = state.each[TEST * LANES : (TEST + 1) * LANES]
+    for lane in range(LANES):
+        test[lane] = 0.0
+
+    for j in range(state.room.shape[0] // (ROWS * LANES)):
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        slope = coordinate[row * LANES : (row + 1) * LANES]
+        for lane in range(LANES):
+            test[lane] += slope[lane] * (coordinate[lane] - coordinate[LANES + lane])
+
+
+@inner
+def restart(state: FiniteSumBlock) -> None:
+    """Set the momentum of those lanes to zero whose criterion is above zero."""
+    test = state.each[TEST * LANES : (TEST + 1) * LANES]
+    for j in range(state.room.shape[0] // (ROWS * LANES)):
+        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        for lane in range(LANES):
+            x = coordinate[lane]
+            x_prev = coordinate[LANES + lane]
+            coordinate[LANES + lane] = x if test[lane] > 0.0 else x_prev
+
+
+@inner
+def look_rows(
+    coordinate: Floats, each: Floats, scale: float, shift: float, best: float, total: Floats
+) -> None:
+    """Form the look-ahead of a coordinate and add its squared error to ``total``."""
     for lane in range(LANES):
         gamma = scale * each[GAMMA * LANES + lane] + shift
-        y = look_ahead(coordinate[lane], coordinate[LANES + lane], gamma)
-        coordinate[Y * LANES + lane] = y
-        total[lane] += y * y
+        coordinate[Y * LANES + lane] = look_ahead(coordinate[lane], coordinate[LANES + lane], gamma)
+        error = coordinate[Y * LANES + lane] - best
+        total[lane] += error * error
 
 
 @inner
@@ -237,46 +296,44 @@ def descend_rows(coordinate: Floats, each: Floats, scale: float, shift: float) -
         coordinate[MID * LANES + lane] = 0.5 * (ahead + x)
 
 
-@inner
-def restart(state: FiniteSumBlock, terms: FiniteSumTerms, kind: int, size: int) -> None:
-    """Set the momentum of those lanes to zero whose last step went uphill.
+def new_step(gradient: Callable[..., None], rise: Callable[..., None], extras: int) -> Any:
+    """Make a function that takes a step of all lanes of a block.
 
-    Uphill along the gradient that was stepped with, or on the function that was sampled, or on the
-    whole objective. The rise of a quadratic f from a to b is ∇f((a + b)/2)·(b - a), exactly: so
-    each criterion is the sign of a slope times the step.
+    ``gradient(terms, state, size)`` and ``rise(terms, state, kind, size)`` are those of one kind of
+    terms. Noise and restarts, the ``extras``, are compiled where they are needed.
     """
-    room = state.room
-    test = state.each[TEST * LANES : (TEST + 1) * LANES]
-    row = G
-    if kind != ON_GRADIENT:
-        row = SLOPE
-        if kind == ON_SAMPLED:
-            sampled_gradient(terms, state.picks, size, room, MID, SLOPE)
-        else:
-            full_gradient(terms, room, MID, SLOPE)
 
-    for lane in range(LANES):
-        test[lane] = 0.0
+    @inner
+    def take_step(
+        state: FiniteSumBlock, terms: Any, rules: StepRules, k: int, total: Floats
+    ) -> None:
+        d = state.room.size // (ROWS * LANES)
+        size = draw_batch(
+            rules.sampling, rules.terms, k, state.words, state.order, state.picks
+        )  # fmt: skip
+        gradient(terms, state, size)
+        if extras == 1 and rules.sigma > 0.0:
+            add_noise(state, k, rules.sigma)
 
-    d = room.shape[0] // (ROWS * LANES)
-    for j in range(d):
-        coordinate = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        slope = coordinate[row * LANES : (row + 1) * LANES]
-        for lane in range(LANES):
-            test[lane] += slope[lane] * (coordinate[lane] - coordinate[LANES + lane])
+        for j in range(d):
+            coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+            descend_rows(coordinate, state.each, rules.momentum[0, k], rules.momentum[1, k])
 
-    for j in range(d):
-        coordinate = room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        for lane in range(LANES):
-            x = coordinate[lane]
-            x_prev = coordinate[LANES + lane]
-            coordinate[LANES + lane] = x if test[lane] > 0.0 else x_prev
+        if extras == 1 and rules.restart != NEVER:
+            test = state.each[TEST * LANES : (TEST + 1) * LANES]
+            if rules.restart == EVERY:
+                for lane in range(LANES):
+                    test[lane] = 1.0 if (k + 1) % rules.period == 0 else 0.0
+            elif rules.restart == ON_GRADIENT:
+                slope_along_step(state, G)
+            else:
+                rise(terms, state, rules.restart, size)
+            restart(state)
 
+        for j in range(d):
+            coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+            scale = rules.momentum[2, k + 1]
+            shift = rules.momentum[3, k + 1]
+            look_rows(coordinate, state.each, scale, shift, terms.minimiser[j], total)
 
-@inner
-def restart_all(state: FiniteSumBlock) -> None:
-    """Set the momentum of all lanes to zero."""
-    for j in range(state.room.shape[0] // (ROWS * LANES)):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-        for lane in range(LANES):
-            coordinate[LANES + lane] = coordinate[lane]
+    return take_step

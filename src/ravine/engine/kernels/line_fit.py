@@ -45,7 +45,7 @@ def fit(
     # lose no digits.
     middle = 0.5 * (edges[first] + edges[last] + 1)
     base = 0.5 * np.log(mean[first])
-    total = mid = height = along = across = spread = 0.0
+    total = mid = height = along = across = scatter = 0.0
     end: int = first
     while end < last:
         b = end
@@ -61,14 +61,14 @@ def fit(
         height += width * v
         along += width * t * v
         across += width * t * t
-        spread += width * v * v
+        scatter += width * v * v
 
     # Sums about the means of t and v, weighted by the widths of the bins.
     mid /= total
     height /= total
     along -= total * mid * height
     across -= total * mid * mid
-    spread -= total * height * height
+    scatter -= total * height * height
 
     straight = slope = along / across
     for _ in range(_REFINEMENTS if refine else 0):
@@ -85,4 +85,4 @@ def fit(
         if abs(slope - before) <= _SETTLED:
             break
 
-    return slope, np.sqrt(max(spread - straight * along, 0.0) / total)
+    return slope, np.sqrt(max(scatter - straight * along, 0.0) / total)

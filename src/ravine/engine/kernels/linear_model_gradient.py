@@ -7,26 +7,26 @@ code, which unrolls the loops over them, and a key of the cache on disk. Where e
 mini-batches of its own, the lanes have no rows in common and are taken one by one, with sizes that
 are numbers at run time.
 
-To compile another loss, turn scores into slopes in ``gradient`` (four rows of all lanes at once)
-and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``, and add that to
-``LOSSES``.
+To compile another loss, turn scores into slopes in ``whole_gradient`` (four rows of all lanes at
+once) and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``, and add that
+to ``LOSSES``.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.engine.draws.index_sampling import LANES
 from ravine.engine.kernels.compiled import inner
+from ravine.engine.kernels.finite_sum_lanes import ROWS, TEST, FiniteSumBlock, Floats, G, Y
 from ravine.engine.measures import Integers
+from ravine.engine.restart import ON_SAMPLED
 from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
 
-LANES = 64
-"""Trajectories in a block: weights and gradients of 50 coordinates stay in the near caches."""
-ROWS = 4
+FOUR = 4
 """Rows of the data that are taken at once."""
 
 WIDE = 8
@@ -75,17 +75,50 @@ class LinearModelData(NamedTuple):
     loss: int
     outputs: int
     minimiser: FloatArray  # (d,)
-    start: FloatArray  # (d,)
     edges: Integers  # rows at which the mini-batches begin, and where the last one ends
-    features: tuple[int, ...]  # as long as there are features; empty where not needed
+    features: tuple[int, ...]  # as long as there are features; empty for mini-batches
     classes: tuple[int, ...]  # as long as there are classes; one is the logistic loss
 
 
+def new_data(problem: Any, sampled: bool) -> LinearModelData:
+    """Lay out the data of a linear model, for mini-batches or for whole gradients."""
+    X = problem.X.toarray() if hasattr(problem.X, "toarray") else np.asarray(problem.X)
+    rows = -(-len(X) // FOUR) * FOUR
+    columns = -(-X.shape[1] // WIDE) * WIDE
+    wide = np.zeros((rows, columns))
+    wide[: len(X), : X.shape[1]] = X
+    weights = np.zeros(rows)
+    weights[: len(X)] = np.repeat(1.0 / (problem.terms * problem.batch_sizes), problem.batch_sizes)
+    outputs = problem.loss.outputs
+    target = np.zeros((rows, outputs))
+    target[: len(X)] = problem.loss.kernel_target()
+
+    return LinearModelData(
+        X=np.ascontiguousarray(wide[:, : X.shape[1]]),
+        wide=wide,
+        target=target.ravel(),
+        weights=weights,
+        l2=float(problem.l2),
+        loss=problem.loss.kernel_code,
+        outputs=outputs,
+        minimiser=np.ascontiguousarray(problem.minimiser),
+        edges=np.append(0, np.cumsum(problem.batch_sizes)),
+        features=() if sampled else (0,) * problem.features,
+        classes=() if sampled else (0,) * outputs,
+    )
+
+
+def scratch_sizes(data: LinearModelData) -> tuple[int, int, int]:
+    """Rows of scores, numbers for one lane's weights and gradient, rows of y and its gradient."""
+    flat = 2 * data.minimiser.size if data.features else 0
+    return FOUR * data.outputs, 2 * data.outputs * data.wide.shape[1], flat
+
+
 @inner
-def softmax(scores: FloatArray, classes: tuple[int, ...]) -> None:
+def softmax(scores: Floats, classes: tuple[int, ...]) -> None:
     """Turn the scores of four rows, class by class, into probabilities."""
     wide = len(classes) * LANES
-    for r in range(ROWS):
+    for r in range(FOUR):
         row = scores[r * wide :]
         for p in range(LANES):
             top = row[p]
@@ -94,10 +127,10 @@ def softmax(scores: FloatArray, classes: tuple[int, ...]) -> None:
             for c in range(len(classes)):
                 row[c * LANES + p] -= top
 
-    for entry in range(ROWS * wide):
+    for entry in range(FOUR * wide):
         scores[entry] = exponential(scores[entry])
 
-    for r in range(ROWS):
+    for r in range(FOUR):
         row = scores[r * wide :]
         for p in range(LANES):
             total = 0.0
@@ -109,9 +142,9 @@ def softmax(scores: FloatArray, classes: tuple[int, ...]) -> None:
 
 
 @inner
-def sigmoid(scores: FloatArray) -> None:
+def sigmoid(scores: Floats) -> None:
     """Turn the scores of four rows into the probability of the second label."""
-    for entry in range(ROWS * LANES):
+    for entry in range(FOUR * LANES):
         z = scores[entry]
         e = exponential(-abs(z))
         scores[entry] = (1.0 if z >= 0.0 else e) / (1.0 + e)
@@ -121,8 +154,8 @@ def sigmoid(scores: FloatArray) -> None:
 def score(
     X: FloatArray,
     first: int,
-    y: FloatArray,
-    scores: FloatArray,
+    y: Floats,
+    scores: Floats,
     features: tuple[int, ...],
     classes: tuple[int, ...],
 ) -> None:
@@ -154,8 +187,8 @@ def score(
 def collect(
     X: FloatArray,
     first: int,
-    scores: FloatArray,
-    g: FloatArray,
+    scores: Floats,
+    g: Floats,
     features: tuple[int, ...],
     classes: tuple[int, ...],
 ) -> None:
@@ -174,15 +207,21 @@ def collect(
 
 
 @inner
-def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatArray) -> None:
-    """Put the gradient of the whole objective at ``y`` into ``g``."""
+def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> None:
+    """Put the gradient of the whole objective at y into its row."""
     features = data.features
     classes = data.classes
+    scores = state.scores
+    all_weights = data.minimiser.size * LANES
+    y = state.flat[:all_weights]
+    g = state.flat[all_weights : 2 * all_weights]
+    for j in range(data.minimiser.size):
+        row = state.room[(j * ROWS + Y) * LANES : (j * ROWS + Y + 1) * LANES]
+        for p in range(LANES):
+            y[j * LANES + p] = row[p]
+            g[j * LANES + p] = data.l2 * row[p]
 
-    for entry in range(g.shape[0]):
-        g[entry] = data.l2 * y[entry]
-
-    for first in range(0, data.X.shape[0], ROWS):
+    for first in range(0, data.X.shape[0], FOUR):
         score(data.X, first, y, scores, features, classes)
         if data.loss == MULTINOMIAL:
             softmax(scores, classes)
@@ -190,7 +229,7 @@ def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatA
             sigmoid(scores)
 
         # Now the scores are what is to meet the target: its slope in a score is the difference.
-        for r in range(ROWS):
+        for r in range(FOUR):
             weight = data.weights[first + r]
             for c in range(len(classes)):
                 hit = data.target[(first + r) * len(classes) + c]
@@ -200,6 +239,11 @@ def gradient(data: LinearModelData, y: FloatArray, g: FloatArray, scores: FloatA
 
         collect(data.X, first, scores, g, features, classes)
 
+    for j in range(data.minimiser.size):
+        row = state.room[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
+        for p in range(LANES):
+            row[p] = g[j * LANES + p]
+
 
 @inner
 def visit_rows(
@@ -207,7 +251,7 @@ def visit_rows(
     first: int,
     last: int,
     own: FloatArray,
-    scores: FloatArray,
+    scores: Floats,
     slopes: FloatArray,
 ) -> float:
     """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
@@ -269,75 +313,70 @@ def visit_rows(
 
 
 @inner
-def take_lane(data: LinearModelData, x: FloatArray, p: int, own: FloatArray) -> float:
-    """Copy the weights of lane p to ``own``, output by output, and return l2/2 ‖W‖²."""
+def take_lane(data: LinearModelData, state: FiniteSumBlock, row: int, p: int) -> float:
+    """Copy the weights of lane p in a row, output by output, and return l2/2 ‖W‖²."""
     outputs = data.outputs
     wide = data.wide.shape[1]
     square = 0.0
     for j in range(data.X.shape[1]):
         for c in range(outputs):
-            w = x[(j * outputs + c) * LANES + p]
-            own[c * wide + j] = w
+            w = state.room[((j * outputs + c) * ROWS + row) * LANES + p]
+            state.weights[c * wide + j] = w
             square += w * w
 
     return 0.5 * data.l2 * square
 
 
 @inner
-def drawn_gradient(
-    data: LinearModelData,
-    picks: npt.NDArray[np.uint32],
-    stride: int,
-    size: int,
-    y: FloatArray,
-    g: FloatArray,
-    scores: FloatArray,
-    own: FloatArray,
-    slopes: FloatArray,
-) -> None:
-    """Put the mean gradient of each lane's own mini-batches at ``y`` into ``g``.
-
-    ``picks`` holds ``size`` batches of each lane, rows of ``stride``.
-    """
+def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> None:
+    """Put the mean gradient of each lane's own ``size`` mini-batches at y into its row."""
     outputs = data.outputs
     wide = data.wide.shape[1]
+    own = state.weights[: outputs * wide]
+    slopes = state.weights[outputs * wide :]
+    room = state.room
     for p in range(LANES):
-        take_lane(data, y, p, own)
-        for entry in range(data.start.size):
-            g[entry * LANES + p] = data.l2 * y[entry * LANES + p]
+        take_lane(data, state, Y, p)
+        for j in range(data.minimiser.size):
+            at = j * ROWS * LANES + p
+            room[at + G * LANES] = data.l2 * room[at + Y * LANES]
         for b in range(size):
-            batch = picks[b * stride + p]
+            batch = state.picks[b * LANES + p]
             first = data.edges[batch]
             last = data.edges[batch + 1]
             for entry in range(slopes.size):
                 slopes[entry] = 0.0
-            visit_rows(data, first, last, own, scores, slopes)
+            visit_rows(data, first, last, own, state.scores, slopes)
             share = 1.0 / ((last - first) * size)
             for j in range(data.X.shape[1]):
                 for c in range(outputs):
-                    g[(j * outputs + c) * LANES + p] += share * slopes[c * wide + j]
+                    at = ((j * outputs + c) * ROWS + G) * LANES + p
+                    room[at] += share * slopes[c * wide + j]
 
 
 @inner
 def objective_of(
-    data: LinearModelData,
-    picks: npt.NDArray[np.uint32],
-    stride: int,
-    size: int,
-    x: FloatArray,
-    p: int,
-    scores: FloatArray,
-    own: FloatArray,
+    data: LinearModelData, state: FiniteSumBlock, row: int, size: int, p: int
 ) -> float:
-    """Return the objective of lane p at ``x``: of its own mini-batches, of all where size is 0."""
-    total = take_lane(data, x, p, own)
-    nothing = scores[:0]
+    """Return the objective of lane p at a row: of its own mini-batches, of all where size is 0."""
+    total = take_lane(data, state, row, p)
+    own = state.weights[: data.outputs * data.wide.shape[1]]
+    nothing = state.weights[:0]
     count = size if size > 0 else data.edges.size - 1
     for b in range(count):
-        batch = np.int64(picks[b * stride + p]) if size > 0 else b
+        batch = np.int64(state.picks[b * LANES + p]) if size > 0 else b
         first = data.edges[batch]
         last = data.edges[batch + 1]
-        loss = visit_rows(data, first, last, own, scores, nothing)
+        loss = visit_rows(data, first, last, own, state.scores, nothing)
         total += loss / ((last - first) * count)
 
     return total
+
+
+@inner
+def model_rise(data: LinearModelData, state: FiniteSumBlock, kind: int, size: int) -> None:
+    """Set the restart criterion to how far the last step went up, on the rows drawn or on all."""
+    of = size if kind == ON_SAMPLED and len(data.features) == 0 else 0
+    for p in range(LANES):
+        after = objective_of(data, state, 0, of, p)
+        state.each[TEST * LANES + p] = after - objective_of(data, state, 1, of, p)

@@ -1,4 +1,8 @@
-"""The compiled loop over the steps of a block of quadratics: chunks, records, and resting lanes."""
+"""A block of quadratics, a trajectory a vector lane: inner loops, and the loop over the steps.
+
+Arrays are flat rows of ``LANES`` entries at offsets known to the compiler, so that each loop over
+lanes becomes vector code without checks for overlap.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +13,47 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.engine.draws.normals import cosine, radius, sine
+from ravine.engine.draws.random import advance, output
 from ravine.engine.kernels.compiled import compiled, inner
-from ravine.engine.kernels.quadratic_lanes import (
-    BETA,
-    CHUNK,
-    FACTOR,
-    GAMMA,
-    LANES,
-    LIMIT,
-    SCALE,
-    SECOND,
-    Floats,
-    G,
-    Singles,
-    Words,
-    chunk_independent,
-    chunk_shared,
-    chunk_shared_by_two,
-    draw_shared,
-    modal_row,
-    put_to_rest,
-)
-from ravine.engine.measures import Integers, record
+from ravine.engine.kernels.step import modal_coefficients, modal_step
+from ravine.engine.measures import Integers, Records, record
+
+LANES = 128
+"""Trajectories in a block."""
+CHUNK = 32
+"""Steps of one coordinate in a row."""
+
+_C1, _C2, G = 0, LANES, 2 * LANES  # rows of the coefficients
+SECOND = 2 * LANES
+"""Where the rows of a second coordinate begin, of its coefficients as of its state."""
+_R0, _R2, SCALE = 4 * LANES, 5 * LANES, 6 * LANES  # rows after the four of normals
+
+BETA, GAMMA, FACTOR, LIMIT = LANES, 2 * LANES, 3 * LANES, 4 * LANES
+"""Where the rows of what is a lane's own begin, after that of alpha."""
 
 _SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
 _EIGHT = 8  # steps that are recorded together where they fall into one bin
 
+Floats = npt.NDArray[np.floating[Any]]
+Singles = npt.NDArray[np.float32]
+Words = npt.NDArray[np.uint32]
 
-class QuadraticTrajectories(NamedTuple):
-    """What is each trajectory's own; (n,) in whole blocks."""
 
-    alpha: FloatArray
-    beta: FloatArray
-    gamma: FloatArray
-    g: FloatArray  # gamma / (1 + gamma)
-    unit: FloatArray  # what the state is measured in
-    factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
-    limit: FloatArray  # squared error beyond which a lane has diverged
-    stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
+class QuadraticPlan(NamedTuple):
+    """What all trajectories of a tile have in common.
+
+    Where noise is shared or there is none, a coordinate of zeros makes their number even.
+    """
+
+    d: int  # without the one that makes it even
+    eigenvalues: Floats  # (d,)
+    start: Floats  # (d,) x_0 - x* in the eigenbasis
+    noisy: bool
+    edges: Integers
+    tiny: float  # squared error at which a noise-free lane has vanished
+    least: float  # error of a coordinate below which a noise-free lane counts it as zero
+    eigenvectors: FloatArray  # (d, d), or (0, 0) where no sup-norm is wanted
 
 
 class QuadraticBlock(NamedTuple):
@@ -60,36 +67,161 @@ class QuadraticBlock(NamedTuple):
     noise: Singles  # four rows of normals, two of radii, one of scales
     words: Words
     states: Words  # streams: four rows a coordinate, or where shared for 128 coordinates
-    shared: Singles  # shared noise of one chunk or of all: a row of steps a coordinate
-    bins: FloatArray  # a row a bin
-    latest: FloatArray
-    diverged_at: Integers
+    shared: Singles  # shared noise of a chunk: a row of steps a coordinate
+    y: FloatArray  # for the sup-norm: a row a coordinate, and two
 
 
 @inner
-def begin(lanes: QuadraticTrajectories, at: int, start: Floats, state: QuadraticBlock) -> None:
-    """Put the trajectories from ``at`` on at their start, with nothing recorded yet."""
-    own = state.own
+def four_draws(states: Words, words: Words, noise: Singles) -> None:
+    """Draw four words of every lane's stream, and make them the scaled normals of four steps."""
     for p in range(LANES):
-        own[p] = lanes.alpha[at + p]
-        own[BETA + p] = lanes.beta[at + p]
-        own[GAMMA + p] = lanes.gamma[at + p]
-        own[FACTOR + p] = lanes.factor[at + p]
-        own[LIMIT + p] = lanes.limit[at + p]
-        state.row[G + p] = lanes.g[at + p]
-        state.latest[p] = 0.0
-        state.diverged_at[p] = 0
+        s0, s1, s2, s3 = states[p], states[LANES + p], states[2 * LANES + p], states[3 * LANES + p]
+        words[p] = output(s0, s3)
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        words[LANES + p] = output(s0, s3)
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        words[2 * LANES + p] = output(s0, s3)
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        words[3 * LANES + p] = output(s0, s3)
+        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        states[p], states[LANES + p], states[2 * LANES + p], states[3 * LANES + p] = s0, s1, s2, s3
 
-    unit = lanes.unit[at : at + LANES]
-    for i in range(start.size):
-        both = state.x[2 * i * LANES : 2 * (i + 1) * LANES]
+    for p in range(LANES):
+        noise[_R0 + p] = noise[SCALE + p] * radius(words[p])
+        noise[_R2 + p] = noise[SCALE + p] * radius(words[2 * LANES + p])
+
+    for p in range(LANES):
+        noise[p] = noise[_R0 + p] * cosine(words[LANES + p])
+        noise[LANES + p] = noise[_R0 + p] * sine(words[LANES + p])
+        noise[2 * LANES + p] = noise[_R2 + p] * cosine(words[3 * LANES + p])
+        noise[3 * LANES + p] = noise[_R2 + p] * sine(words[3 * LANES + p])
+
+
+@inner
+def chunk_independent(
+    x: Floats,
+    coefficients: Floats,
+    states: Words,
+    words: Words,
+    noise: Singles,
+    all_squares: Floats,
+) -> None:
+    """Take a chunk of steps in one coordinate, each lane with its own noise, four at a time."""
+    for j in range(0, CHUNK, 4):
+        four_draws(states, words, noise)
+        squares = all_squares[j * LANES : (j + 4) * LANES]
         for p in range(LANES):
-            away = start[i] / unit[p]
-            both[p] = away
-            both[LANES + p] = away
+            c1 = coefficients[_C1 + p]
+            c2 = coefficients[_C2 + p]
+            g = coefficients[G + p]
+            x0 = x[p]
+            x1 = modal_step(x0, x[LANES + p], c1, c2, noise[p])
+            y1 = x1 - g * x0
+            squares[p] += y1 * y1
+            x2 = modal_step(x1, x0, c1, c2, noise[LANES + p])
+            y2 = x2 - g * x1
+            squares[LANES + p] += y2 * y2
+            x3 = modal_step(x2, x1, c1, c2, noise[2 * LANES + p])
+            y3 = x3 - g * x2
+            squares[2 * LANES + p] += y3 * y3
+            x4 = modal_step(x3, x2, c1, c2, noise[3 * LANES + p])
+            y4 = x4 - g * x3
+            squares[3 * LANES + p] += y4 * y4
+            x[p] = x4
+            x[LANES + p] = x3
 
-    for entry in range(state.bins.size):
-        state.bins[entry] = 0.0
+
+@inner
+def draw_shared(d: int, states: Words, words: Words, noise: Singles, shared: Singles) -> None:
+    """Draw a chunk of the noise that all lanes share, a row of steps for each coordinate.
+
+    Here the coordinates are the lanes. One that makes an odd number ``d`` even has no noise.
+    """
+    for group in range(shared.size // (CHUNK * LANES)):
+        streams = states[4 * group * LANES : 4 * (group + 1) * LANES]
+        rows = shared[group * CHUNK * LANES : (group + 1) * CHUNK * LANES]
+        for j in range(0, CHUNK, 4):
+            four_draws(streams, words, noise)
+            for p in range(LANES):
+                for step in range(4):
+                    rows[p * CHUNK + j + step] = noise[step * LANES + p]
+
+    for step in range(CHUNK * (d % 2)):
+        shared[d * CHUNK + step] = np.float32(0.0)
+
+
+@inner
+def chunk_shared(
+    x: Floats, coefficients: Floats, look: Floats, shared: Singles, all_squares: Floats
+) -> None:
+    """Take a chunk of steps in two coordinates, all lanes with the same noise, four at a time.
+
+    The sums of squares, which fill the nearest cache, are then read and written half as often.
+    """
+    for j in range(0, CHUNK, 4):
+        squares = all_squares[j * LANES : (j + 4) * LANES]
+        z1, z2, z3, z4 = shared[j], shared[j + 1], shared[j + 2], shared[j + 3]
+        after = shared[CHUNK + j :]
+        w1, w2, w3, w4 = after[0], after[1], after[2], after[3]
+        for p in range(LANES):
+            c1 = coefficients[_C1 + p]
+            c2 = coefficients[_C2 + p]
+            g = look[p]
+            d1 = coefficients[SECOND + _C1 + p]
+            d2 = coefficients[SECOND + _C2 + p]
+            x0 = x[p]
+            u0 = x[SECOND + p]
+            x1 = modal_step(x0, x[LANES + p], c1, c2, z1)
+            u1 = modal_step(u0, x[SECOND + LANES + p], d1, d2, w1)
+            y1 = x1 - g * x0
+            v1 = u1 - g * u0
+            squares[p] = (squares[p] + y1 * y1) + v1 * v1
+            x2 = modal_step(x1, x0, c1, c2, z2)
+            u2 = modal_step(u1, u0, d1, d2, w2)
+            y2 = x2 - g * x1
+            v2 = u2 - g * u1
+            squares[LANES + p] = (squares[LANES + p] + y2 * y2) + v2 * v2
+            x3 = modal_step(x2, x1, c1, c2, z3)
+            u3 = modal_step(u2, u1, d1, d2, w3)
+            y3 = x3 - g * x2
+            v3 = u3 - g * u2
+            squares[2 * LANES + p] = (squares[2 * LANES + p] + y3 * y3) + v3 * v3
+            x4 = modal_step(x3, x2, c1, c2, z4)
+            u4 = modal_step(u3, u2, d1, d2, w4)
+            y4 = x4 - g * x3
+            v4 = u4 - g * u3
+            squares[3 * LANES + p] = (squares[3 * LANES + p] + y4 * y4) + v4 * v4
+            x[p] = x4
+            x[LANES + p] = x3
+            x[SECOND + p] = u4
+            x[SECOND + LANES + p] = u3
+
+
+@inner
+def put_to_rest(x: Floats, coefficients: Floats, least: float) -> None:
+    """Set to zero what is below ``least`` in a direction in which the lane is stable.
+
+    It can only fall further, into the numbers below the normal ones, in which some processors are
+    a hundred times slower. A direction is stable where z² = c1 z + c2 has both roots inside the
+    unit circle.
+    """
+    for p in range(LANES):
+        c1 = coefficients[_C1 + p]
+        c2 = coefficients[_C2 + p]
+        stable = (abs(c2) < 1.0) & (abs(c1) < 1.0 - c2)
+        gone = stable & (abs(x[p]) < least) & (abs(x[LANES + p]) < least)
+        x[p] = 0.0 if gone else x[p]
+        x[LANES + p] = 0.0 if gone else x[LANES + p]
+
+
+@inner
+def modal_row(eigenvalue: float, own: FloatArray, row: Floats) -> None:
+    """Write the coefficients of one eigen-direction for all lanes."""
+    for p in range(LANES):
+        h = own[p] * eigenvalue
+        beta = own[BETA + p]
+        gamma = own[GAMMA + p]
+        row[_C1 + p], row[_C2 + p] = modal_coefficients(h, beta, gamma)
 
 
 @inner
@@ -134,13 +266,16 @@ def add_largest(
 
 @inner
 def record_eight(
-    squares: Floats, factor: FloatArray, limit: FloatArray, bin_sum: FloatArray, latest: FloatArray
-) -> int:
-    """Add the squared errors of eight steps to their bin; return how many lanes have one beyond.
+    squares: Floats, factor: FloatArray, limit: FloatArray, k: int, b: int, records: Records
+) -> None:
+    """Add the squared errors of the steps k, ..., k + 7 to bin ``b``.
 
-    The same sums in the same order as eight times ``record``. That every error is compared also
-    keeps the compiler from fusing a product with its sum, which would change the last digit.
+    The same sums in the same order as eight times ``record``. Whether one of them is beyond the
+    limit is looked at together, and which one only where there is one. That every error is compared
+    also keeps the compiler from fusing a product with its sum, which would change the last digit.
     """
+    bin_sum = records.bins[b]
+    diverged_at = records.diverged_at
     beyond = 0
     for p in range(LANES):
         weight = factor[p]
@@ -155,51 +290,66 @@ def record_eight(
         e7 = weight * squares[6 * LANES + p]
         e8 = weight * squares[7 * LANES + p]
         bin_sum[p] = (((((((total + e1) + e2) + e3) + e4) + e5) + e6) + e7) + e8
-        latest[p] = e8
+        records.latest[p] = e8
         # Written so that a NaN counts as beyond too.
         within = (e1 <= bound) & (e2 <= bound) & (e3 <= bound) & (e4 <= bound)
         within = within & (e5 <= bound) & (e6 <= bound) & (e7 <= bound) & (e8 <= bound)
         beyond += 0 if within else 1
 
-    return beyond
-
-
-@inner
-def find_steps(
-    squares: Floats, factor: FloatArray, limit: FloatArray, k: int, diverged_at: Integers
-) -> None:
-    """Note the first of the steps k, ..., k + 7 at which each lane was beyond its limit."""
-    for j in range(_EIGHT):
+    for j in range(_EIGHT if beyond > 0 else 0):
         for p in range(LANES):
-            beyond = not (factor[p] * squares[j * LANES + p] <= limit[p])
-            diverged_at[p] = k + j if beyond and diverged_at[p] == 0 else diverged_at[p]
+            outside = not (factor[p] * squares[j * LANES + p] <= limit[p])
+            diverged_at[p] = k + j if outside and diverged_at[p] == 0 else diverged_at[p]
 
 
 @inner
-def record_chunk(k: int, edges: Integers, b: int, state: QuadraticBlock) -> int:
+def record_chunk(k: int, edges: Integers, b: int, state: QuadraticBlock, records: Records) -> int:
     """Record the steps k + 1, k + 2, ... of a chunk, from bin ``b`` on; return the last one's bin.
 
-    Where bins are wide, eight steps at a time: whether one of them is beyond the limit is looked
-    at together, and which one only where there is one.
+    Where bins are wide, eight steps at a time.
     """
-    own = state.own
+    factor = state.own[FACTOR:]
+    limit = state.own[LIMIT:]
     count = min(CHUNK, edges[-1] - k)
     j = 0
     while j < count:
         b += k + j + 1 > edges[b + 1]
         newest = state.squares[j * LANES :]
-        sums = state.bins[b * LANES : (b + 1) * LANES]
         if k + j + _EIGHT <= edges[b + 1]:
-            if record_eight(newest, own[FACTOR:], own[LIMIT:], sums, state.latest) > 0:
-                find_steps(newest, own[FACTOR:], own[LIMIT:], k + j + 1, state.diverged_at)
+            record_eight(newest, factor, limit, k + j + 1, b, records)
             j += _EIGHT
         else:
-            record(
-                newest, own[FACTOR:], own[LIMIT:], k + j + 1, sums, state.latest, state.diverged_at
-            )
+            record(newest, factor, limit, k + j + 1, b, records)
             j += 1
 
     return b
+
+
+@inner
+def retire_certain(plan: QuadraticPlan, state: QuadraticBlock, records: Records) -> int:
+    """Let lanes rest at zero whose outcome is certain; return how many still run.
+
+    There they cost nothing extra: no infinities, no subnormal numbers.
+    """
+    own = state.own
+    running = LANES
+    for p in range(LANES):
+        if records.diverged_at[p] == 0 and (plan.noisy or records.latest[p] >= plan.tiny):
+            continue
+
+        running -= 1
+        if own[p] != 0.0 or own[BETA + p] != 0.0 or own[GAMMA + p] != 0.0:
+            own[p] = own[BETA + p] = own[GAMMA + p] = 0.0
+            if state.modal.size == 0:
+                state.noise[SCALE + p] = np.float32(0.0)
+            for i in range(2 * plan.start.size):
+                state.x[i * LANES + p] = 0.0
+            for i in range(state.modal.size // (2 * LANES)):
+                # The coefficients of alpha = beta = gamma = 0.
+                state.modal[2 * i * LANES + p] = 1.0
+                state.modal[(2 * i + 1) * LANES + p] = 0.0
+
+    return running
 
 
 def _new_driver(independent: int, with_sup: int) -> Callable[..., None]:
@@ -207,105 +357,68 @@ def _new_driver(independent: int, with_sup: int) -> Callable[..., None]:
 
     @compiled
     def run_block(
-        lanes: QuadraticTrajectories,
-        at: int,
-        start: Floats,
-        eigenvalues: Floats,
-        draws: bool,
-        stride: int,
-        noisy: bool,
-        tiny: float,
-        least: float,
-        edges: Integers,
-        state: QuadraticBlock,
-        eigenvectors: FloatArray,
-        sup: FloatArray,
-        room: FloatArray,
+        plan: QuadraticPlan, state: QuadraticBlock, shared: Singles, stride: int, records: Records
     ) -> None:
         own = state.own
         x = state.x
         row = state.row
         modal = state.modal
         squares = state.squares
-        noise = state.noise
-        latest = state.latest
-        diverged_at = state.diverged_at
-        d = eigenvalues.size
-        steps = edges[-1]
+        d = plan.start.size
+        steps = plan.edges[-1]
         b = 0
         k = 0
         running = LANES
-        begin(lanes, at, start, state)
         if independent == 0:
             for i in range(d):
-                modal_row(eigenvalues[i], own, modal[2 * i * LANES :])
+                modal_row(plan.eigenvalues[i], own, modal[2 * i * LANES :])
 
         while k < steps and running > 0:
             for entry in range(squares.size):
                 squares[entry] = 0.0
-            if independent == 0 and draws:
-                draw_shared(state.states, state.words, noise, state.shared)
             if independent == 1:
                 for i in range(d):
                     both = x[2 * i * LANES : 2 * (i + 1) * LANES]
                     streams = state.states[4 * i * LANES : 4 * (i + 1) * LANES]
-                    modal_row(eigenvalues[i], own, row)
-                    chunk_independent(both, row, streams, state.words, noise, squares)
+                    modal_row(plan.eigenvalues[i], own, row)
+                    chunk_independent(both, row, streams, state.words, state.noise, squares)
             else:
-                drawn = state.shared[k // CHUNK * stride :]
-                for i in range(0, d - 1, 2):
+                if stride == 0 and plan.noisy:
+                    draw_shared(plan.d, state.states, state.words, state.noise, shared)
+                drawn = shared[k // CHUNK * stride :]
+                for i in range(0, d, 2):
                     four = x[2 * i * LANES : 2 * (i + 2) * LANES]
                     rows = modal[2 * i * LANES : 2 * (i + 2) * LANES]
-                    chunk_shared_by_two(four, rows, row[G:], drawn[i * CHUNK :], squares)
-                    if not noisy:
-                        put_to_rest(four, rows, least)
-                        put_to_rest(four[SECOND:], rows[SECOND:], least)
-                if d % 2 == 1:
-                    both = x[2 * (d - 1) * LANES :]
-                    rows = modal[2 * (d - 1) * LANES :]
-                    chunk_shared(both, rows, row[G:], drawn[(d - 1) * CHUNK :], squares)
-                    if not noisy:
-                        put_to_rest(both, rows, least)
+                    chunk_shared(four, rows, row[G:], drawn[i * CHUNK :], squares)
+                    if not plan.noisy:
+                        put_to_rest(four, rows, plan.least)
+                        put_to_rest(four[SECOND:], rows[SECOND:], plan.least)
 
-            b = record_chunk(k, edges, b, state)
+            b = record_chunk(k, plan.edges, b, state, records)
             k += CHUNK
-            # Lanes whose outcome is certain rest at zero, where they cost nothing extra: no
-            # infinities, no subnormal numbers.
-            running = LANES
-            for p in range(LANES):
-                if diverged_at[p] > 0 or (not noisy and latest[p] < tiny):
-                    running -= 1
-                    if own[p] != 0.0 or own[BETA + p] != 0.0 or own[GAMMA + p] != 0.0:
-                        own[p] = own[BETA + p] = own[GAMMA + p] = 0.0
-                        if independent == 1:
-                            noise[SCALE + p] = np.float32(0.0)
-                        for i in range(2 * d):
-                            x[i * LANES + p] = 0.0
-                        if independent == 0:
-                            for i in range(d):  # the coefficients of alpha = beta = gamma = 0
-                                modal[2 * i * LANES + p] = 1.0
-                                modal[(2 * i + 1) * LANES + p] = 0.0
-
+            running = retire_certain(plan, state, records)
             if with_sup == 1 and running > 0 and takes_sup_norm(k, steps):
-                add_largest(eigenvectors, x, row[G:], own, room, sup)
+                add_largest(plan.eigenvectors, x, row[G:], own, state.y, records.sup)
 
     return run_block
 
 
-drivers: dict[tuple[int, int], Callable[..., Any]] = {
+drivers = {
     (independent, with_sup): _new_driver(independent, with_sup)
     for independent in (0, 1)
     for with_sup in (0, 1)
 }
 """By whether each lane has noise of its own, and whether the sup-norm is wanted.
 
-Noise that lanes share is drawn chunk by chunk where ``draws``; else it is there already, ``stride``
-numbers a chunk, or one chunk for all where that is zero.
+Noise that lanes share is there already, ``stride`` numbers a chunk; where ``stride`` is zero it is
+drawn chunk by chunk.
 """
 
 
 @compiled
-def draw_chunks(states: Words, words: Words, noise: Singles, stride: int, shared: Singles) -> None:
+def draw_chunks(
+    d: int, states: Words, words: Words, noise: Singles, stride: int, shared: Singles
+) -> None:
     """Draw shared noise, ``stride`` numbers a chunk, for as many chunks as there is room for."""
     for at in range(0, shared.size, stride):
-        draw_shared(states, words, noise, shared[at : at + stride])
+        draw_shared(d, states, words, noise, shared[at : at + stride])

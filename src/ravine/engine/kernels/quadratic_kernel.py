@@ -15,36 +15,33 @@ product in each update. No noise at all is shared noise of zeros in units of one
 
 from __future__ import annotations
 
-from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, in_words
 from ravine.engine.draws.random import NOISE, fill_streams
+from ravine.engine.kernels.blocks import padded, paged, run_blocks
 from ravine.engine.kernels.quadratic_driver import (
+    CHUNK,
+    LANES,
+    SCALE,
+    G,
     QuadraticBlock,
-    QuadraticTrajectories,
+    QuadraticPlan,
+    Singles,
     draw_chunks,
     drivers,
     takes_sup_norm,
 )
-from ravine.engine.kernels.quadratic_lanes import (
-    CHUNK,
-    LANES,
-    SCALE,
-    Floats,
-    Singles,
-    paged,
-)
-from ravine.engine.kernels.threads import on_all_threads, padded
 from ravine.engine.measures import (
-    FIELDS,
     Integers,
+    Records,
+    Setting,
     bin_edges,
     divergence_limit,
     fields_of,
-    summarise,
     vanished,
 )
 
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
     from ravine.engine.spec import Spec
 
 _FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
-_NOTHING = np.empty(0)
 # Errors of a coordinate at the end of their format. The square of such a one is zero, even times
 # the 1e17 (1e8 in single precision) that gamma next to -1 makes of it, and the 1e4 that a stable
 # direction can still grow by: to leave it out changes no bit of a sum of squares.
@@ -64,20 +60,17 @@ NO_NOISE, INDEPENDENT, SHARED = range(3)
 """No noise, each trajectory with its own, or all trajectories of a repeat with the same."""
 
 
-class QuadraticPlan(NamedTuple):
-    """What all trajectories of a tile have in common."""
+class QuadraticTrajectories(NamedTuple):
+    """What is each trajectory's own; (n,) in whole blocks."""
 
-    eigenvalues: Floats  # (d,)
-    start: Floats  # (d,) x_0 - x* in the eigenbasis
-    start_square: float  # of its norm
-    seed: np.uint64
-    sigma: float  # standard deviation of the noise of each coordinate
-    noise: int  # NO_NOISE, INDEPENDENT or SHARED
-    steps: int
-    edges: Integers
-    tiny: float  # squared error at which a noise-free lane has vanished
-    least: float  # error of a coordinate below which a noise-free lane counts it as zero
-    eigenvectors: FloatArray  # (d, d), or (0, 0) where no sup-norm is wanted
+    alpha: FloatArray
+    beta: FloatArray
+    gamma: FloatArray
+    factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
+    limit: FloatArray  # squared error beyond which a lane has diverged
+    g: FloatArray  # gamma / (1 + gamma)
+    unit: FloatArray  # what the state is measured in
+    stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
 
 
 def noise_mode(spec: Spec) -> int:
@@ -88,127 +81,108 @@ def noise_mode(spec: Spec) -> int:
     return INDEPENDENT if spec.noise == "independent" else SHARED
 
 
-def new_block(plan: QuadraticPlan) -> QuadraticBlock:
-    """Make room for a block."""
-    d = plan.start.size
-    kind = plan.start.dtype
-    groups = -(-d // LANES)
-    rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[plan.noise]
-    shared = paged(0 if plan.noise == INDEPENDENT else groups * CHUNK * LANES, np.float32)
-    shared[:] = 0.0
-
-    return QuadraticBlock(
-        paged(5 * LANES, np.float64),
-        paged(2 * d * LANES, kind),
-        paged(3 * LANES, kind),
-        paged(0 if plan.noise == INDEPENDENT else 2 * d * LANES, kind),
-        paged(CHUNK * LANES, kind),
-        paged(7 * LANES, np.float32),
-        paged(4 * LANES, np.uint32),
-        paged(4 * rows * LANES, np.uint32),
-        shared,
-        paged((plan.edges.size - 1) * LANES, np.float64),
-        paged(LANES, np.float64),
-        paged(LANES, np.int64),
-    )
-
-
-def drawn_noise(plan: QuadraticPlan, repeat: int) -> Singles:
-    """Draw the noise that all trajectories of a repeat share, chunk after chunk."""
-    state = new_block(plan)
-    state.noise[SCALE:] = 1.0
-    fill_streams(plan.seed, np.full(LANES, repeat << 32, np.uint64), True, NOISE, state.states)
-    stride = state.shared.size
-    shared: Singles = paged(-(-plan.steps // CHUNK) * stride, np.float32)
-    draw_chunks(state.states, state.words, state.noise, stride, shared)
-    return shared
-
-
-def run_block(
-    plan: QuadraticPlan,
-    lanes: QuadraticTrajectories,
-    state: QuadraticBlock,
-    repeat: int,
-    block: int,
-    shared: Singles | None,
-    out: FloatArray,
-) -> None:
-    """Run a block of trajectories; write measures into ``out`` [lanes, fields].
-
-    ``shared`` is the noise of all chunks, or None where there is none or it is still to be drawn.
-    """
-    some = slice(block * LANES, (block + 1) * LANES)
-    mode = plan.noise
-    state.noise[SCALE:] = -lanes.alpha[some] * plan.sigma if mode == INDEPENDENT else 1.0
-    if mode == INDEPENDENT:
-        fill_streams(plan.seed, lanes.stream[some], False, NOISE, state.states)
-    elif mode == SHARED and shared is None:
-        all_of_repeat = np.full(LANES, repeat << 32, np.uint64)
-        fill_streams(plan.seed, all_of_repeat, True, NOISE, state.states)
-
-    noisy = mode != NO_NOISE
-    with_sup = plan.eigenvectors.size > 0
-    sup = _NOTHING
-    room = _NOTHING
-    if with_sup:
-        sup = np.zeros(LANES)
-        room = np.empty((len(plan.eigenvectors) + 2) * LANES)
-
-    stride = 0
-    draws = mode == SHARED and shared is None
-    if shared is not None:
-        stride = state.shared.size
-        state = state._replace(shared=shared)
-
-    drivers[int(mode == INDEPENDENT), int(with_sup)](
-        lanes, block * LANES, plan.start, plan.eigenvalues, draws, stride, noisy, plan.tiny,
-        plan.least, plan.edges, state, plan.eigenvectors, sup, room,
-    )  # fmt: skip
-    if not noisy:
-        state.latest[state.latest < plan.tiny] = 0.0
-
-    takes = cast("Any", takes_sup_norm).py_func
-    chunks = range(CHUNK, plan.steps + 1, CHUNK) if with_sup else ()
-    summarise(
-        state.bins.reshape(-1, LANES), plan.edges, plan.start_square, state.latest,
-        state.diverged_at, noisy, plan.tiny, out, sup=sup if with_sup else None,
-        samples=sum(takes(k, plan.steps) for k in chunks),
-    )  # fmt: skip
-
-
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
     mode = noise_mode(spec)
+    plan, setting = new_plan(spec, mode)
     pixels = np.arange(first, last)
     # A block shares its noise, so where noise is shared a block holds pixels of one repeat.
     rows = spec.repeats if mode == SHARED else 1
     if mode != SHARED:
         pixels = np.repeat(pixels, spec.repeats)
 
-    repeat = np.arange(len(pixels)) % spec.repeats
     fill = padded(len(pixels), LANES)
-    plan = new_plan(spec, mode)
+    repeat = np.arange(len(pixels)) % spec.repeats
     lanes = new_trajectories(spec, plan, pixels[fill], repeat[fill])
-    out = np.empty((rows, len(fill), len(FIELDS)))
     blocks = len(fill) // LANES
-    blocks_of_threads = local()
-    drawn: list[Singles | None] = [None] * rows
-    size = 4 * plan.steps * -(-plan.start.size // LANES) * LANES
-    if mode == SHARED and size * rows <= _MOST_NOISE:
-        drawn = [drawn_noise(plan, row) for row in range(rows)]
+    plan = _with_even_dimension(plan) if mode != INDEPENDENT else plan
+    noise = _SharedNoise(spec, plan, rows) if mode == SHARED else None
+    drive = drivers[int(mode == INDEPENDENT), int(plan.eigenvectors.size > 0)]
+    sigma = np.sqrt(spec.sigma2)
 
-    def run(first: int, last: int) -> None:
-        if not hasattr(blocks_of_threads, "own"):
-            blocks_of_threads.own = new_block(plan)
+    def run_block(state: QuadraticBlock, records: Records, number: int) -> None:
+        row, block = divmod(number, blocks)
+        some = slice(block * LANES, (block + 1) * LANES)
+        state.own.reshape(5, LANES)[...] = [each[some] for each in lanes[:5]]
+        state.row[G:] = lanes.g[some]
+        state.x.reshape(-1, 2, LANES)[...] = (plan.start[:, None] / lanes.unit[some])[:, None]
+        shared, stride = state.shared, 0
+        if noise is not None:
+            shared, stride = noise.of_repeat(row, state)
+        elif mode == INDEPENDENT:
+            state.noise[SCALE:] = -lanes.alpha[some] * sigma
+            fill_streams(np.uint64(spec.seed), lanes.stream[some], False, NOISE, state.states)
 
-        for number in range(first, last):
-            row, block = divmod(number, blocks)
-            here = out[row, block * LANES : (block + 1) * LANES]
-            run_block(plan, lanes, blocks_of_threads.own, row, block, drawn[row], here)
+        drive(plan, state, shared, stride, records)
+        if not plan.noisy:
+            records.latest[records.latest < plan.tiny] = 0.0
 
-    on_all_threads(run, rows * blocks)
-    kept = out[:, : len(pixels)]
+    out = run_blocks(setting, rows * blocks, LANES, lambda: _new_block(plan, mode), run_block)
+    kept = out.reshape(rows, len(fill), -1)[:, : len(pixels)]
     return fields_of(kept.transpose(1, 0, 2) if mode == SHARED else kept, spec.repeats)
+
+
+def _with_even_dimension(plan: QuadraticPlan) -> QuadraticPlan:
+    """Add a coordinate that stays at zero to an odd number of them: they are taken by two."""
+    more = (0, plan.d % 2)
+    return plan._replace(
+        eigenvalues=np.pad(plan.eigenvalues, more), start=np.pad(plan.start, more)
+    )  # fmt: skip
+
+
+def _new_block(plan: QuadraticPlan, mode: int) -> QuadraticBlock:
+    """Make room for a block."""
+    d = plan.start.size
+    kind = plan.start.dtype
+    groups = -(-d // LANES)
+    rows = {NO_NOISE: 0, INDEPENDENT: d, SHARED: groups}[mode]
+    shared = paged(0 if mode == INDEPENDENT else groups * CHUNK * LANES, np.float32)
+    shared[:] = 0.0
+
+    return QuadraticBlock(
+        own=paged(5 * LANES, np.float64),
+        x=paged(2 * d * LANES, kind),
+        row=paged(3 * LANES, kind),
+        modal=paged(0 if mode == INDEPENDENT else 2 * d * LANES, kind),
+        squares=paged(CHUNK * LANES, kind),
+        noise=paged(7 * LANES, np.float32),
+        words=paged(4 * LANES, np.uint32),
+        states=paged(4 * rows * LANES, np.uint32),
+        shared=shared,
+        y=np.empty((d + 2) * LANES if plan.eigenvectors.size else 0),
+    )
+
+
+class _SharedNoise:
+    """The noise that all trajectories of a repeat share, drawn once if that is not too much."""
+
+    def __init__(self, spec: Spec, plan: QuadraticPlan, repeats: int) -> None:
+        self._seed = np.uint64(spec.seed)
+        self._stride = -(-plan.d // LANES) * LANES * CHUNK
+        self._kept: list[Singles] = []
+        size = -(-spec.steps // CHUNK) * self._stride
+        if 4 * size * repeats > _MOST_NOISE:
+            return
+
+        for repeat in range(repeats):
+            state = _new_block(plan, SHARED)
+            self._begin(repeat, state)
+            drawn: Singles = paged(size, np.float32)
+            draw_chunks(plan.d, state.states, state.words, state.noise, self._stride, drawn)
+            self._kept.append(drawn)
+
+    def of_repeat(self, repeat: int, state: QuadraticBlock) -> tuple[Singles, int]:
+        """Where the noise of a block is, and how many numbers a chunk; 0 if it is to be drawn."""
+        if self._kept:
+            return self._kept[repeat], self._stride
+
+        self._begin(repeat, state)
+        return state.shared, 0
+
+    def _begin(self, repeat: int, state: QuadraticBlock) -> None:
+        state.noise[SCALE:] = 1.0
+        identity = np.full(LANES, repeat << 32, np.uint64)
+        fill_streams(self._seed, identity, True, NOISE, state.states)
 
 
 def check(spec: Spec) -> None:
@@ -241,30 +215,38 @@ def _check_single(spec: Spec) -> None:
         raise Refusal("dtype", rule, "float32", "leave dtype out")
 
 
-def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
-    """Gather what all trajectories have in common."""
+def new_plan(spec: Spec, mode: int) -> tuple[QuadraticPlan, Setting]:
+    """Gather what all trajectories and their measures have in common."""
     problem = spec.problem
     dtype = np.dtype(spec.dtype)
-    start = problem.eigenvectors.T @ (spec.start - problem.minimiser)
+    start = (problem.eigenvectors.T @ (spec.start - problem.minimiser)).astype(dtype)
     with_sup = "floor_sup" in spec.measures
     least = _LEAST_64
     if dtype == np.float32:
         # Sup-norms are taken in double precision, where 1e-36 beside 1e-17 could be the last digit.
         least = 0.0 if with_sup else _LEAST_32
 
-    return QuadraticPlan(
-        eigenvalues=problem.eigenvalues.astype(dtype),
-        start=start.astype(dtype),
-        start_square=float((start.astype(dtype).astype(np.float64) ** 2).sum()),
-        seed=np.uint64(spec.seed),
-        sigma=float(np.sqrt(spec.sigma2)),
-        noise=mode,
-        steps=spec.steps,
+    takes = cast("Any", takes_sup_norm).py_func
+    chunks = range(CHUNK, spec.steps + 1, CHUNK) if with_sup else ()
+    setting = Setting(
         edges=bin_edges(spec.steps),
+        start_square=float((start.astype(np.float64) ** 2).sum()),
+        noisy=mode != NO_NOISE,
         tiny=vanished(dtype),
+        samples=sum(takes(k, spec.steps) for k in chunks),
+    )
+    plan = QuadraticPlan(
+        d=start.size,
+        eigenvalues=problem.eigenvalues.astype(dtype),
+        start=start,
+        noisy=setting.noisy,
+        edges=setting.edges,
+        tiny=setting.tiny,
         least=least,
         eigenvectors=np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
     )
+
+    return plan, setting
 
 
 def new_trajectories(
@@ -273,20 +255,24 @@ def new_trajectories(
     """Gather what is each trajectory's own."""
     alpha, beta, gamma = spec.parameters(pixels)
     distance = float(np.linalg.norm(plan.start.astype(np.float64)))
-    single = plan.start.dtype == np.float32
+    sigma = float(np.sqrt(spec.sigma2))
+    single = spec.dtype == "float32"
     ahead = 1.0 + gamma
     # Where 1 + gamma is zero, y = x₋; dividing by next to nothing says so to the last digit.
     ahead = np.where(np.abs(ahead) < (1e-8 if single else 1e-17), 1e-8 if single else 1e-17, ahead)
     unit = np.ones_like(alpha)
-    if plan.noise == SHARED:
+    if noise_mode(spec) == SHARED:
         # Where alpha is zero nothing moves: noise of 1e-20 of the distance does not show either.
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
-        unit = np.where(alpha > 0.0, -alpha * plan.sigma, still)
-
-    scale = distance + alpha * plan.sigma * np.sqrt(plan.start.size)
-    identity = pixels.astype(np.uint64) | (repeats.astype(np.uint64) << np.uint64(32))
-    limit = divergence_limit(scale)
+        unit = np.where(alpha > 0.0, -alpha * sigma, still)
 
     return QuadraticTrajectories(
-        alpha, beta, gamma, gamma / ahead, unit, (ahead * unit) ** 2, limit, identity
+        alpha=alpha,
+        beta=beta,
+        gamma=gamma,
+        factor=(ahead * unit) ** 2,
+        limit=divergence_limit(distance + alpha * sigma * np.sqrt(spec.problem.dimension)),
+        g=gamma / ahead,
+        unit=unit,
+        stream=pixels.astype(np.uint64) | (repeats.astype(np.uint64) << np.uint64(32)),
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.engine.measures import FIELDS, fields_of
-from ravine.engine.run import run
+from ravine.engine.run import trace
 from ravine.methods import Method
 
 if TYPE_CHECKING:
@@ -31,19 +31,8 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     for p in range(last - first):
         method = Method(alpha[p], beta[p], None if spec.gammas is None else gamma[p])
         for r in range(spec.repeats):
-            trace = run(
-                spec.problem,
-                method,
-                spec.steps,
-                sampling=spec.sampling,
-                batch=spec.batch,
-                restart=spec.restart,
-                schedule=spec.schedule,
-                sigma2=spec.sigma2,
-                seed=spec.seed,
-                trajectory=(0 if spec.noise == "shared" else first + p) | (r << 32),
-                start=spec.start,
-            )
-            out[p, r] = [trace.measures[name] for name in FIELDS]
+            trajectory = (0 if spec.noise == "shared" else first + p) | (r << 32)
+            measures = trace(spec, method, trajectory).measures
+            out[p, r] = [measures[name] for name in FIELDS]
 
     return fields_of(out, spec.repeats)

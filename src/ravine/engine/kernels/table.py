@@ -22,9 +22,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from ravine.arguments import FloatArray
-from ravine.engine.kernels import finite_sum, linear_model_kernel, quadratic_kernel, stepwise
+from ravine.engine.kernels import finite_sum, quadratic_kernel, stepwise
 from ravine.engine.kernels.linear_model_gradient import LOSSES
-from ravine.problems import LinearModel, Quadratic, QuadraticSum
+from ravine.problems import LinearModel, Quadratic
 
 if TYPE_CHECKING:
     from ravine.engine.spec import Spec
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Fields = dict[str, FloatArray]
 RunFields = Callable[["Spec", int, int], Fields]
 
-_MOST_FEATURES = 32
-"""Features up to which Hessians of mini-batches, d² numbers each, beat the rows that made them."""
 _MOST_WEIGHTS = 400
 """Weights up to which whole gradients are compiled: their loops are unrolled, weight by weight."""
 _MOST_CLASSES = 16
@@ -81,21 +79,6 @@ class Kernel:
         return cast("str | None", import_module(self.gpu_module).lacking(spec))
 
 
-def _is_quadratic(spec: Spec) -> bool:
-    return isinstance(spec.problem, Quadratic)
-
-
-def _is_quadratic_sum(spec: Spec) -> bool:
-    """A sum of quadratics, or a linear model that is one and has few features or is not sampled."""
-    problem = spec.problem
-    if isinstance(problem, QuadraticSum):
-        return True
-    if not isinstance(problem, LinearModel) or not problem.loss.quadratic:
-        return False
-
-    return problem.dimension <= _MOST_FEATURES or not spec.sampled
-
-
 def _is_compiled_model(spec: Spec) -> bool:
     """A linear model whose loss has a compiled gradient, and whose weights fit in the cache."""
     problem = spec.problem
@@ -108,33 +91,29 @@ def _is_compiled_model(spec: Spec) -> bool:
     return few and problem.loss.outputs <= _MOST_CLASSES
 
 
-def _is_anything(spec: Spec) -> bool:
-    return True
-
-
 KERNELS = (
     Kernel(
         problem="a quadratic",
-        matches=_is_quadratic,
+        matches=lambda spec: isinstance(spec.problem, Quadratic),
         run=quadratic_kernel.run_tile,
         gpu_module="ravine.engine.cuda.quadratic",
         check=quadratic_kernel.check,
     ),
     Kernel(
         problem="a sum of quadratics",
-        matches=_is_quadratic_sum,
+        matches=finite_sum.is_quadratic_sum,
         run=finite_sum.run_tile,
         gpu_module="ravine.engine.cuda.finite_sum",
     ),
     Kernel(
         problem="a linear model on data",
         matches=_is_compiled_model,
-        run=linear_model_kernel.run_tile,
-        gpu_module="ravine.engine.cuda.linear_model",
+        run=finite_sum.run_tile,
+        gpu_module="ravine.engine.cuda.finite_sum",
     ),
     Kernel(
         problem="which runs step by step in Python",
-        matches=_is_anything,
+        matches=lambda spec: True,
         run=stepwise.run_tile,
         check=stepwise.check,
     ),

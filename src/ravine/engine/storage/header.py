@@ -12,10 +12,14 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from math import prod
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ravine.arguments import Refusal
-from ravine.engine.storage.grid import TileGrid
+from ravine.engine.tiles import Tile
 from ravine.files import written_whole
 
 FORMAT = 3
@@ -52,14 +56,35 @@ class Header:
     files: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def grid(self) -> TileGrid:
-        """Where the tiles are."""
-        return TileGrid(self.shape, self.chunk)
-
-    @cached_property
     def sweep(self) -> str:
         """A digest of the sweep and its tiles: it ties records to their store."""
         return _digest(json.dumps([self.shape, self.chunk, self.made_with]).encode())
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Tiles along each axis."""
+        return tuple(-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True))
+
+    @property
+    def total(self) -> int:
+        """Number of tiles."""
+        return prod(self.counts)
+
+    def place(self, number: int) -> tuple[int, ...]:
+        """Where the tile of this number is along each axis."""
+        return tuple(int(i) for i in np.unravel_index(number, self.counts))
+
+    def box(self, number: int) -> tuple[slice, ...]:
+        """The pixels of a tile along each axis; the last tile of an axis may hold fewer."""
+        along = zip(self.place(number), self.chunk, self.shape, strict=True)
+        return tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in along)
+
+    def tile(self, number: int) -> Tile:
+        """The first pixel of a tile in C order, which keeps it together, and the one after it."""
+        box = self.box(number)
+        first = np.ravel_multi_index([side.start for side in box], self.shape)
+        last = np.ravel_multi_index([side.stop - 1 for side in box], self.shape)
+        return int(first), int(last) + 1
 
     def write(self, store: Path) -> None:
         """Write the header. It comes last: only now the store counts as created."""
@@ -69,7 +94,7 @@ class Header:
 
     def chunk_name(self, variable: str, number: int) -> str:
         """Path of a tile's chunk of a variable."""
-        return "/".join((variable, "c", *map(str, self.grid.place(number))))
+        return "/".join((variable, "c", *map(str, self.place(number))))
 
     def record(self, store: Path, number: int) -> bytes:
         """What the record of a tile must say, given the chunks that are there."""
@@ -77,8 +102,7 @@ class Header:
         for variable in self.variables:
             chunks.update((store / self.chunk_name(variable, number)).read_bytes())
 
-        tile = self.grid.tile(number)
-        content = {"tile": tile, "sweep": self.sweep, "sha256": chunks.hexdigest()}
+        content = {"tile": self.tile(number), "sweep": self.sweep, "sha256": chunks.hexdigest()}
         return json.dumps(content).encode()
 
     def tile_damage(self, store: Path, number: int) -> str | None:
@@ -100,6 +124,20 @@ class Header:
                 sentences.append(_unreadable(store, error))
 
         return sentences
+
+
+def tile_shape(shape: tuple[int, ...], pixels: int) -> tuple[int, ...]:
+    """Tiles of about ``pixels`` pixels: some whole rows, or a part of one.
+
+    Examples
+    --------
+    >>> tile_shape((5, 4), 8), tile_shape((5, 4), 3)
+    ((2, 4), (1, 3))
+    """
+    if len(shape) == 1 or pixels < shape[1]:
+        return (*(1,) * (len(shape) - 1), min(pixels, shape[-1]))
+
+    return min(pixels // shape[1], shape[0]), shape[1]
 
 
 def record_name(number: int) -> str:
@@ -149,18 +187,13 @@ def read_header(store: Path) -> Header:
         raise Refusal("store", "undamaged", shown, "sweep again, into another path")
 
     content = json.loads(body)
-    if content["format"] != FORMAT:
+    if content.pop("format") != FORMAT:
         remedy = "read it with the ravine that wrote it"
         raise Refusal("store", f"of format {FORMAT}", store, remedy)
 
     # JSON has lists where the header has tuples.
-    return Header(
-        tuple(content["shape"]),
-        tuple(content["chunk"]),
-        tuple(content["variables"]),
-        content["made_with"],
-        content["files"],
-    )
+    fields: Any = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+    return Header(**fields)
 
 
 def file_digests(folder: Path) -> dict[str, str]:

@@ -16,11 +16,11 @@ import json
 import os
 import shutil
 import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ from ravine.arguments import Refusal
 from ravine.engine.dataset import new_dataset, variable_dtype
 from ravine.engine.repeats import variable_names
 from ravine.engine.storage.fingerprint import fingerprint
-from ravine.engine.storage.grid import TileGrid
 from ravine.engine.storage.header import (
     LOCK,
     NEW,
@@ -40,6 +39,7 @@ from ravine.engine.storage.header import (
     is_new,
     read_header,
     record_name,
+    tile_shape,
 )
 from ravine.engine.tiles import Part, Tile
 from ravine.files import written_whole
@@ -63,55 +63,42 @@ class StoreStatus:
         return self.done == self.total and not self.damages
 
 
-class TileStore:
-    """The store of one sweep, created or resumed, and locked while it is open.
+@contextmanager
+def tile_store(path: str | os.PathLike[str], spec: Spec, pixels: int) -> Iterator[TileStore]:
+    """Create or resume the store of a sweep, locked while it is open.
 
     ``pixels`` is about how many a tile holds; a store that is resumed keeps its own tiles.
     """
+    _require_zarr()
+    place = Path(path)
+    variables = tuple(variable_names(spec.measures, spec.repeats))
+    wanted = Header(spec.shape, tile_shape(spec.shape, pixels), variables, fingerprint(spec))
+    if not is_new(place):
+        _refuse_other(place, read_header(place), wanted)
 
-    def __init__(self, path: str | os.PathLike[str], spec: Spec, pixels: int) -> None:
-        _require_zarr()
-        self.path = Path(path)
-        grid = TileGrid.cut(spec.shape, pixels)
-        variables = tuple(variable_names(spec.measures, spec.repeats))
-        wanted = Header(grid.shape, grid.chunk, variables, fingerprint(spec))
-        if not is_new(self.path):
-            _refuse_other(self.path, read_header(self.path), wanted)
-
-        with ExitStack() as stack:
-            stack.enter_context(_locked(self.path))
-            self._header = self._prepared(spec, wanted)
-            self._until_closed = stack.pop_all()
-
-        self.total = self._header.grid.total
-        self._numbers = {self._header.grid.tile(number): number for number in range(self.total)}
-        self._arrays: dict[str, Any] = {}
-
-    def _prepared(self, spec: Spec, wanted: Header) -> Header:
-        """Remove what killed runs have left, and write metadata that are missing or damaged."""
-        for leftover in (*self.path.rglob("*.partial"), *self.path.glob(f"{TILES}/.*.part.json")):
+    with _locked(place):
+        # What killed runs have left.
+        for leftover in (*place.rglob("*.partial"), *place.glob(f"{TILES}/.*.part.json")):
             leftover.unlink()
-        if is_new(self.path):
-            return _write_metadata(self.path, spec, wanted)
 
-        header = read_header(self.path)
-        if header.damages(self.path):
-            return _write_metadata(self.path, spec, header)
+        new = is_new(place)
+        header = wanted if new else read_header(place)
+        if new or header.damages(place):
+            header = _write_metadata(place, spec, header)
 
-        shutil.rmtree(self.path / NEW, ignore_errors=True)
-        return header
+        shutil.rmtree(place / NEW, ignore_errors=True)
+        yield TileStore(place, header)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._arrays.clear()
-        self._until_closed.close()
+class TileStore:
+    """The store of one sweep, to which finished tiles are written."""
+
+    def __init__(self, path: Path, header: Header) -> None:
+        self.path = path
+        self.total = header.total
+        self._header = header
+        self._numbers = {header.tile(number): number for number in range(self.total)}
+        self._arrays: dict[str, Any] = {}
 
     def missing(self) -> list[Tile]:
         """Tiles that are not there, or not as they were written."""
@@ -124,7 +111,7 @@ class TileStore:
     def keep(self, tile: Tile, part: Part) -> None:
         """Write a finished tile: its variables, then the record that makes it count."""
         number = self._numbers[tile]
-        box = self._header.grid.box(number)
+        box = self._header.box(number)
         for variable in self._header.variables:
             # Zarr would read a damaged chunk before it writes a part of it.
             chunk = self.path / self._header.chunk_name(variable, number)
@@ -162,14 +149,12 @@ def store_status(path: str | os.PathLike[str]) -> StoreStatus:
     """
     place = Path(path)
     header = read_header(place)
-    recorded = [n for n in range(header.grid.total) if os.path.lexists(place / record_name(n))]
+    recorded = [n for n in range(header.total) if os.path.lexists(place / record_name(n))]
     reasons = [header.tile_damage(place, number) for number in recorded]
     damages = [reason for reason in reasons if reason is not None]
     done = len(recorded) - len(damages)
 
-    return StoreStatus(
-        header.grid.total, done, (*header.damages(place), *damages), header.made_with
-    )
+    return StoreStatus(header.total, done, (*header.damages(place), *damages), header.made_with)
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np.bool_]]:
@@ -195,8 +180,8 @@ def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np
 
     header = read_header(place)
     there = np.zeros(header.shape, dtype=bool)
-    for number in range(header.grid.total):
-        there[header.grid.box(number)] = (place / record_name(number)).exists()
+    for number in range(header.total):
+        there[header.box(number)] = (place / record_name(number)).exists()
 
     try:
         return _opened(place).load(), there
@@ -250,7 +235,6 @@ def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
         (new / name).replace(path / name)
     complete.write(path)
     shutil.rmtree(new)
-
     damages = complete.damages(path)
     if damages:
         remedy = "sweep again, into another path"

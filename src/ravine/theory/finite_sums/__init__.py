@@ -1,8 +1,10 @@
 """A given finite sum under a given sampling: growth and stationary moments."""
 
-from ravine.theory.finite_sums.counterexample_growth import counterexample_growth
 from ravine.theory.finite_sums.growth import Growth, growth
-from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
+from ravine.theory.finite_sums.inconsistent_term import (
+    counterexample_growth,
+    inconsistent_term_moment,
+)
 from ravine.theory.finite_sums.stationary_covariance import (
     StationaryCovariance,
     stationary_covariance,

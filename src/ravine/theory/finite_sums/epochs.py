@@ -269,7 +269,7 @@ def _root(apply: Operator, start: FloatArray) -> tuple[float, FloatArray, float]
     if pair is not None:
         return *pair, 0.0
 
-    (value, low, high, _), X = perron(apply, start)
+    (value, low, high, _), X = perron(apply, start.shape)
     if low <= 0.0:
         return value, X, math.inf
 

@@ -183,24 +183,23 @@ def growth(
         return Growth(root.value, root.low, root.high, root.settled, kind, rule)
 
     assert isinstance(method, Method)
-    mean_rate = _mean_rate(terms, method)
-    if kind is Sense.ALMOST_SURE:
-        path = almost_sure_growth(
-            terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
-        )
-        return _from_paths(path, kind, rule, mean_rate)
-
     if kind is Sense.MEAN_SQUARE:
         root = mean_square_growth(terms, scalars, rule, deadline)
         if root is not None:
             note = "" if root.settled else "ended before it had settled; the limits hold"
             return Growth(root.value, root.low, root.high, root.settled, kind, rule, note=note)
 
-    path = moment_growth(
-        terms, scalars, rule, kind.power, steps=steps, replicas=replicas, population=population,
-        seed=seed, deadline=deadline,
-    )  # fmt: skip
-    return _from_paths(path, kind, rule, mean_rate)
+    if kind is Sense.ALMOST_SURE:
+        path = almost_sure_growth(
+            terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
+        )
+    else:
+        path = moment_growth(
+            terms, scalars, rule, kind.power, steps=steps, replicas=replicas,
+            population=population, seed=seed, deadline=deadline,
+        )  # fmt: skip
+
+    return _from_paths(path, kind, rule, _mean_rate(terms, method))
 
 
 def _mean_rate(terms: Terms, method: Method) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.deviations import Deviations
-from ravine.theory.finite_sums.limits import Deadline, Root, settled
+from ravine.theory.finite_sums.limits import Deadline, Root
 from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.positive_map import (
     Operator,
@@ -219,9 +219,6 @@ def search_growth(
 
 def growth_limits(mean: MeanProblem, deviations: Deviations, solution: GrowthSolution) -> Root:
     """Limits of the growth by those of Collatz and Wielandt for r, which is 1 at the growth."""
-    if solution.settled:
-        return settled(solution.value)
-
     base = max(float(mean.rate) ** 2, _FLOOR)
     t = math.log(max(solution.value / base - 1.0, 1e-300))
     low = base

@@ -56,8 +56,8 @@ def mean_square_growth(
     else:
         apply = last_term_map(A, terms)
 
-    start = np.array(np.broadcast_to(_slow_moments(np.tensordot(terms.weights, A, axes=1)), shape))
-    root, _ = perron(apply, start, deadline=deadline)
+    mean = np.tensordot(terms.weights, A, axes=1)
+    root, _ = perron(apply, shape, start=lambda: _slow_moments(mean), deadline=deadline)
     power = 1.0 / terms.n if traits.by_epoch else 1.0
     return Root(root.value**power, root.low**power, root.high**power, root.settled)
 

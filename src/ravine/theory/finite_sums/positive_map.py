@@ -38,6 +38,8 @@ _SUBSPACE = 40
 """Vectors that ARPACK keeps where eigenvalues may be close to each other: twice its default."""
 _RESTARTS = 100
 """Restarts after which ARPACK gives up: some 2500 products."""
+_TOLERANCE = 1e-12
+"""Relative residual of an eigenvector that is called settled."""
 _ROUGH = 1e-5
 """Residual of an eigenvector that serves for limits where a sharper one was not found."""
 _POWERS = 72
@@ -51,25 +53,31 @@ class _TimeUp(Exception):
 
 
 def perron(
-    apply: Operator, start: FloatArray, *, tolerance: float = 1e-12, deadline: Deadline = NEVER
+    apply: Operator,
+    shape: tuple[int, ...],
+    *,
+    start: Callable[[], FloatArray] | None = None,
+    deadline: Deadline = NEVER,
 ) -> tuple[Root, FloatArray]:
-    """Spectral radius and eigenvector of a positive map on moments of the shape of ``start``.
+    """Spectral radius and eigenvector of a positive map on moments of a given shape (..., s, s).
 
-    Small maps by their matrix, larger ones by ARPACK from ``start``, which is positive definite, to
-    a residual of ``tolerance``. Where that does not settle, or the deadline passes, the limits are
-    those of Collatz and Wielandt. ``apply`` takes further leading axes.
+    Small maps by their matrix, larger ones by ARPACK from what ``start`` returns, which is positive
+    definite, or from the identity, to a relative residual of 1e-12. Where that does not settle, or
+    the deadline passes, the limits are those of Collatz and Wielandt. ``apply`` takes further
+    leading axes.
     """
-    unknowns = _free(start.shape).size
+    unknowns = _free(shape).size
     if unknowns > DENSE:
-        pair = arnoldi(apply, start, tolerance, deadline=deadline)
+        first = np.array(np.broadcast_to(np.eye(shape[-1]) if start is None else start(), shape))
+        pair = arnoldi(apply, first, _TOLERANCE, deadline=deadline)
         if pair is not None and _is_positive(pair[1]):
             return settled(pair[0]), pair[1]
 
     if unknowns <= DENSE or (unknowns <= _LAST_DENSE and not deadline.passed):
-        value, X = leading_pair(matrix_of(apply, start.shape), start.shape)
+        value, X = leading_pair(matrix_of(apply, shape), shape)
         return settled(value), X
 
-    X = _rough_eigenvector(apply, start, deadline)
+    X = _rough_eigenvector(apply, first, deadline)
     low, high = collatz_wielandt(apply, X)
     value = float(np.clip(_trace(apply(X)) / _trace(X), low, high))
     return Root(value, low, high, False), X

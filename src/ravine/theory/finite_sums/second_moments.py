@@ -26,7 +26,7 @@ from ravine.theory.finite_sums.growth_search import (
     search_growth,
     search_growths,
 )
-from ravine.theory.finite_sums.limits import NEVER, Deadline, Root
+from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
 from ravine.theory.finite_sums.mean_problem import (
     MeanProblem,
     Step,
@@ -189,6 +189,9 @@ class SecondMoments:
     ) -> Root:
         """The growth with limits that hold, also where the search was ended early."""
         solution = self._solved(method, tolerance, deadline)
+        if solution.settled:
+            return settled(solution.value)
+
         return growth_limits(self._mean(method), self.deviations, solution)
 
     def is_stable(self, method: Method) -> bool:

@@ -42,20 +42,22 @@ class TransientPeak(Value):
 
 def spectral_norms(matrices: FloatArray) -> FloatArray:
     """Spectral norms of a stack of 2x2 matrices, free of cancellation."""
-    a = matrices[..., 0, 0]
-    b = matrices[..., 0, 1]
-    c = matrices[..., 1, 0]
-    d = matrices[..., 1, 1]
+    top, bottom = matrices[..., 0, :], matrices[..., 1, :]
+    return norms_of_entries(top[..., 0], top[..., 1], bottom[..., 0], bottom[..., 1])
+
+
+def norms_of_entries(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> FloatArray:
+    """The same of the matrices [[a, b], [c, d]]."""
     norms: FloatArray = 0.5 * (np.hypot(a + d, b - c) + np.hypot(a - d, b + c))
     return norms
 
 
-def powers(blocks: FloatArray) -> Iterator[FloatArray]:
-    """B^0, B^1, B^2, ... of each block of a stack, shape (N, 2, 2)."""
-    a, b, c, d = blocks.reshape(-1, 4).T
+def powers(blocks: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """The entries of B^0, B^1, B^2, ..., row by row, of each block of a stack (N, 2, 2)."""
+    a, b, c, d = np.ascontiguousarray(blocks.reshape(-1, 4).T)
     p, q, s, t = np.repeat([1.0, 0.0, 0.0, 1.0], len(blocks)).reshape(4, -1)
     while True:
-        yield np.stack([p, q, s, t], axis=1).reshape(-1, 2, 2)
+        yield p, q, s, t
         # Entry by entry: a stacked product of 2x2 matrices is slower.
         p, q, s, t = p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d
 
@@ -159,8 +161,8 @@ def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.ND
     best = np.ones(len(blocks))
     at = np.zeros(len(blocks), np.int64)
     unsettled = np.ones(len(blocks), np.bool_)
-    for k, power in enumerate(islice(powers(blocks), 1, _TOGETHER + 1), start=1):
-        norms = spectral_norms(power)
+    for k, entries in enumerate(islice(powers(blocks), 1, _TOGETHER + 1), start=1):
+        norms = norms_of_entries(*entries)
         higher = norms > best
         best = np.where(higher, norms, best)
         at = np.where(higher, k, at)

@@ -18,7 +18,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import stable
-from ravine.theory.noise.transient import powers, spectral_norms
+from ravine.theory.noise.transient import norms_of_entries, powers, spectral_norms
 
 _LENGTHS = (256, 2048)
 """Powers J to scan: a short scan, then a long one where the powers have not decayed by then."""
@@ -136,17 +136,16 @@ def _scan(
     start2: list[float] = []
     noise2: list[float] = []
     blocks = block(lam, method) * _rescaled(tau)
-    for j, power in enumerate(islice(powers(blocks), length + 1)):
-        p = power[:, 0, 0]
+    for j, (p, q, s, t) in enumerate(islice(powers(blocks), length + 1)):
         # An entry of B^j has degree j, so between two samples its square is at most this larger.
         angle = j * np.pi / (2 * points)
         excess = 1.0 / np.cos(angle) ** 2
         # lambda p² has degree 2j + 1, one more than p²
         weighted = 1.0 / np.cos(2 * angle + np.pi / (2 * points)) if objective else excess
 
-        norm2.append(excess * float(np.max(spectral_norms(power)) ** 2))
+        norm2.append(excess * float(np.max(norms_of_entries(p, q, s, t)) ** 2))
         start2.append(weighted * float(np.max(weight * p * p)))
-        noise2.append(weighted * float(np.max(weight * (power[:, 0] @ gain) ** 2)))
+        noise2.append(weighted * float(np.max(weight * (gain[0] * p + gain[1] * q) ** 2)))
         if j and norm2[-1] <= _NEGLIGIBLE**2:
             break
 

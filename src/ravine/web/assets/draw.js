@@ -212,7 +212,8 @@ export class Picture {
     ctx.fillText(words, left, top);
   }
 
-  // On a phone in short lines, and without those that point elsewhere: the legend has them all.
+  // On a phone in short lines, and without those that point elsewhere or lie under a mark: the legend
+  // has them all.
   words(ctx, { lines: wide, at, ink, points_at: target }) {
     if (this.narrow && target) return;
     const lines = this.narrow ? wide.join(" ").match(/.{1,12}(\s|$)/g) : wide;
@@ -220,6 +221,9 @@ export class Picture {
     const half = 0.6 * high * lines.length;
     const left = this.toX(at[0]);
     const top = Math.max(this.toY(at[1]), this.plot.bbox.top + half);
+    const near = ({ kind, x, y }) => kind === "dot"
+      && Math.abs(this.toX(x) - left) < 40 * this.ratio && Math.abs(this.toY(y) - top) < half + 14 * this.ratio;
+    if (this.narrow && this.spec.layers.some(near)) return;
     ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px ${FONT}`;
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];

@@ -10,7 +10,7 @@ import scipy.linalg  # noqa: F401 - its BLAS and that of NumPy must be loaded
 from threadpoolctl import threadpool_info
 
 from ravine.engine.kernels.blas import one_blas_thread
-from ravine.engine.kernels.threads import on_all_threads
+from ravine.engine.kernels.blocks import on_all_threads, paged
 
 
 def test_on_all_threads_visits_every_block_once():
@@ -36,6 +36,15 @@ def test_on_all_threads_hands_errors_on():
 
     with pytest.raises(RuntimeError, match="lost"):
         on_all_threads(fail, 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint32])
+def test_rooms_begin_on_a_page(dtype):
+    for size in (1, 100):
+        room = paged(size, dtype)
+        assert room.shape == (size,)
+        assert room.dtype == dtype
+        assert room.ctypes.data % 4096 == 0
 
 
 def threads():
