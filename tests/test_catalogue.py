@@ -70,7 +70,7 @@ def loop(name, h, steps):
             y = a * x + (1 - a) * v
             out.append(y)
             g = h * y
-            x, v = y - g / L_m, b * y + (1 - b) * v - long * g
+            x, v = y - g / (5 * L_m), b * y + (1 - b) * v - long * g
         return out
     method = named_method(name)(c)
     x = before = y
@@ -140,3 +140,23 @@ def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match=r"method must be one of sgd, .* got 'adagrad'"):
         named_method("adagrad")
     assert ravine.named_method is named_method
+
+
+@pytest.mark.parametrize("Q", [4.0, 100.0, 1e4])
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [
+        ("sgd", lambda Q: (Q - 1) / (Q + 1)),
+        ("gradient-descent", lambda Q: 1 - 1 / Q),
+        ("heavy-ball", lambda Q: (np.sqrt(Q) - 1) / (np.sqrt(Q) + 1)),
+        ("nesterov", lambda Q: 1 - 1 / np.sqrt(Q)),
+        ("triple-momentum", lambda Q: 1 - 1 / np.sqrt(Q)),
+        ("robust-momentum", lambda Q: 1 - Q**-0.75),
+        ("robust-accelerated", lambda Q: 1 - 0.5 / np.sqrt(Q)),
+        ("robust-heavy-ball", lambda Q: 1 - 1 / np.sqrt(Q)),
+    ],
+)
+def test_the_rate_of_its_paper(name, rate, Q):
+    curvature = Curvature(1.0, Q)
+    found = spectral_radius(curvature, named_method(name)(curvature))
+    assert float(found) == pytest.approx(rate(Q), rel=1e-6)

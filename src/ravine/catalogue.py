@@ -96,7 +96,7 @@ def _asgd(c: Curvature, batch: Batch) -> LinearMethod:
     b = 1.0 / (9.0 * root)
     long = 1.0 / (3.0 * np.sqrt(5.0) * float(c.mu) * root)
     A = [[a, 1.0 - a], [a * b, b * (1.0 - a) + 1.0 - b]]
-    return LinearMethod.state_space(A, [-1.0 / L, -long], [a, 1.0 - a])
+    return LinearMethod.state_space(A, [-0.2 / L, -long], [a, 1.0 - a])
 
 
 def _mass(c: Curvature, batch: Batch) -> LinearMethod:
@@ -172,7 +172,7 @@ CATALOGUE: dict[str, NamedMethod] = {
     ),
     "asgd": NamedMethod(
         "accelerated SGD", "Jain, Kakade, Kidambi, Netrapalli and Sidford 2018",
-        "δ = 1/L_m, a = 3√5 r/(1 + 3√5 r), b = 1/(9r), c = 1/(3√5 mu r), r = √(κ_m κ̃_m)",
+        "δ = 1/(5 L_m), a = 3√5 r/(1 + 3√5 r), b = 1/(9r), c = 1/(3√5 mu r), r = √(κ_m κ̃_m)",
         "δ and the statistical condition number κ̃", _asgd,
     ),
     "mass": NamedMethod(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method, heavy_ball, nesterov
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.growth import Growth, consistent, growth
@@ -433,3 +434,42 @@ def test_a_deadline_shortens_the_paths():
         deadline=Deadline(0.0),
     )
     assert paths.steps == 1
+
+
+LINEAR_HESSIANS = [
+    [[1.0, 0.3], [0.3, 2.0]],
+    [[3.0, -0.5], [-0.5, 1.0]],
+    [[0.5, 0.0], [0.0, 4.0]],
+]
+
+
+@pytest.mark.parametrize("sampling", ["iid", "iid-no-repeat", "cyclic", "reshuffle"])
+@pytest.mark.parametrize("hessians", [LINEAR_HESSIANS, [[1.0, 3.0], [2.0, 0.5]]])
+def test_a_linear_method_that_is_in_the_family_grows_as_it_does(sampling, hessians):
+    method = Method(0.2, 0.6, 0.3)
+    one = growth(hessians, method, sampling=sampling)
+    other = growth(hessians, LinearMethod.of(method), sampling=sampling)
+    assert other.value == pytest.approx(one.value, rel=1e-9)
+    assert other.exact
+
+
+def test_a_longer_memory_grows_as_its_runs_do():
+    late = LinearMethod.multi_step([1], [0, 0, 0.25])
+    H = np.array(LINEAR_HESSIANS)
+    A, B, C = late.state
+    rng = np.random.default_rng(0)
+    state = np.ones((20_000, 3, 2))
+    sizes = []
+    for _ in range(60):
+        y = np.einsum("j,sjd->sd", C, state)
+        g = np.einsum("sde,se->sd", H[rng.integers(3, size=len(state))], y)
+        state = np.einsum("ij,sjd->sid", A, state) + B[:, None] * g[:, None, :]
+        sizes.append(np.mean(state**2))
+    seen = (sizes[-1] / sizes[19]) ** (1 / 40)
+    assert growth(H, late).value == pytest.approx(seen, rel=0.02)
+
+
+def test_what_is_not_known_for_a_linear_method_is_refused():
+    late = LinearMethod.multi_step([1], [0, 0.1])
+    with pytest.raises(ValueError, match="mean-square for a LinearMethod"):
+        growth(LINEAR_HESSIANS, late, sense="almost-sure")

@@ -7,7 +7,6 @@ from ravine import (
     Curvature,
     LinearMethod,
     Method,
-    growth,
     iid_noise_floor,
     iid_rate,
     ladder,
@@ -92,8 +91,3 @@ def test_the_ladder_has_the_rungs_of_any_memory():
 def test_arrays_are_refused():
     with pytest.raises(ValueError, match="one curvature and one batch size at a time"):
         iid_rate(Curvature(1.0, [2.0, 3.0]), LATE)
-
-
-def test_the_growth_of_a_given_sum_is_refused_in_one_line():
-    with pytest.raises(ValueError, match="method must be a Method for a given sum"):
-        growth([[1.0], [2.0]], LATE)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ravine import Curvature, Method
+from ravine import Curvature, LinearMethod, Method, circle_rate
 from ravine.theory.ladder.iid import critical_batch_size
 from ravine.theory.ladder.safety import is_safe, safe_momentum, safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -152,3 +152,18 @@ def test_options_that_would_be_ignored_are_refused():
         safe_momentum(Curvature(1, 2), 0.1, L_max=3.0)
     with pytest.raises(ValueError, match="L_max must be at least L"):
         safe_step(1.0, 0.5, batch_size=2, L_max=0.5)
+
+
+@pytest.mark.parametrize("batches", [{}, {"batch_size": 3, "L_max": 20.0}])
+@pytest.mark.parametrize(("beta", "gamma"), [(0.5, 0.5), (0.8, 0.0), (-0.4, 0.2), (0.0, 0.0)])
+def test_a_linear_method_has_the_factor_of_the_closed_form(beta, gamma, batches):
+    method = LinearMethod.of(Method(0.01, beta, gamma))
+    limit = float(safe_step(4.0, beta, gamma, **batches))
+    assert 0.01 * float(safe_step(4.0, method, **batches)) == pytest.approx(limit, rel=2e-6)
+
+
+def test_late_gradients_are_safe_up_to_two_thirds():
+    late = LinearMethod.multi_step([1], [0, 1.0])
+    assert float(safe_step(1.0, late)) == pytest.approx(2 / 3, rel=1e-6)
+    assert float(circle_rate(Curvature(1e-3, 1), late.scaled(0.66)).upper) < 1.0
+    assert float(circle_rate(Curvature(1e-3, 1), late.scaled(0.72)).lower) > 1.0

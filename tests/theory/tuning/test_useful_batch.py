@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine import Curvature, batch_sizes, useful_batch_size
+from ravine import Curvature, Method, batch_sizes, iid_rate, useful_batch_size
 from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
 from ravine.theory.tuning.table_moments import TableMoments
 
@@ -89,3 +89,20 @@ def test_bad_input_is_refused():
         useful_batch_size(Curvature(1, 8), method="adam")
     with pytest.raises(ValueError, match="curvature must be given, or data"):
         useful_batch_size()
+
+
+def test_at_the_size_where_momentum_is_stable_it_is_far_from_exact_gradients():
+    curvature, K = Curvature(1, 1000), 10.0
+    steps = [
+        fastest_pair(curvature, {"batch_size": b, "L_max": K * 1000, "mu_min": None})[1]
+        for b in (K * np.sqrt(1000), 1e12)
+    ]
+    assert 2.5 < steps[0].steps_per_digit / steps[1].steps_per_digit < 3.5
+
+
+def test_with_the_steepest_sample_given_samples_may_be_flat():
+    curvature, method, known = Curvature(1, 20), Method(0.02, 0.5), {"L_max": 90.0}
+    rates = [iid_rate(curvature, method, **known, mu_min=least) for least in (None, 0.0, 1.0)]
+    assert rates[0] == rates[1] > rates[2]
+    alone = [iid_rate(curvature, method, mu_min=least) for least in (None, 1.0, 0.0)]
+    assert alone[0] == alone[1] < alone[2]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Refusal, one_number, overflow_allowed, seed_number, whole
+from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -84,7 +85,7 @@ class Growth:
 @overflow_allowed
 def growth(
     hessians: npt.ArrayLike,
-    method: Method,
+    method: Method | LinearMethod,
     *,
     sampling: Sampling | str = Sampling.IID,
     sense: Sense | str = Sense.MEAN_SQUARE,
@@ -122,7 +123,9 @@ def growth(
         Symmetric mini-batch Hessians, shape (n, d, d); or (n, d), eigenvalues of terms that share
         eigenvectors. Every direction is then a problem of its own, and the fastest is reported.
     method
-        One method; any alpha, beta, gamma.
+        One method; any alpha, beta, gamma. Or a ``LinearMethod`` of any memory: its state takes the
+        place of s, and the mean square or a cyclic order is computed. Methods with several
+        gradients per step, or with parameters that change, can be run (:func:`ravine.run`).
     sampling
         One of :class:`ravine.Sampling`. Without repeat at least two terms are needed.
     sense
@@ -155,7 +158,7 @@ def growth(
     rule = Sampling.parse(sampling)
     kind = Sense.parse(sense)
     terms = finite_sum(hessians)
-    scalars = one_method(method)
+    scalars = method if isinstance(method, LinearMethod) else one_method(method)
     steps = whole("steps", steps, 1, remedy="give the steps of a path, e.g. steps=2000")
     replicas = whole("replicas", replicas, 2, remedy="an interval needs two at least")
     population = whole("population", population, 2, remedy="e.g. population=512")
@@ -171,6 +174,15 @@ def growth(
         value = cyclic_growth(terms, scalars) ** kind.power
         return Growth(value, value, value, True, kind, rule)
 
+    if isinstance(scalars, LinearMethod):
+        root = mean_square_growth(terms, scalars, rule, deadline)
+        if root is None or kind is not Sense.MEAN_SQUARE:
+            remedy = "estimates from paths are for a Method; run it instead"
+            known = "mean-square for a LinearMethod, of at most about 12 terms if reshuffled"
+            raise Refusal("sense", known, kind.value, remedy)
+        return Growth(root.value, root.low, root.high, root.settled, kind, rule)
+
+    assert isinstance(method, Method)
     if kind is Sense.MEAN_SQUARE:
         root = mean_square_growth(terms, scalars, rule, deadline)
         if root is not None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import moment_step, systems
@@ -26,7 +27,7 @@ _EPOCH_FLOPS = 5e8
 
 
 def mean_square_growth(
-    terms: Terms, method: Scalars, sampling: Sampling, deadline: Deadline = NEVER
+    terms: Terms, method: Scalars | LinearMethod, sampling: Sampling, deadline: Deadline = NEVER
 ) -> Root | None:
     """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
     traits = sampling.traits
@@ -34,22 +35,24 @@ def mean_square_growth(
         return settled(cyclic_growth(terms, method) ** 2)
 
     if terms.shared:
-        if traits.independent:
+        if traits.independent and not isinstance(method, LinearMethod):
             return settled(float(np.max(iid_by_direction(terms, method))))
         return _fastest_direction(terms, method, sampling, deadline)
 
-    if traits.independent:
+    if traits.independent and not isinstance(method, LinearMethod):
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
         return moments.growth_limits(Method(*method), tolerance=_TOLERANCE, deadline=deadline)
 
     if traits.by_epoch and not epoch_is_small(terms):
         return None
 
-    A = systems(terms.hessians, *method)
+    A = step_matrices(terms.hessians, method)
     # Moments are kept for every last term where the next draw depends on it.
     shape = A.shape[1:] if traits.may_repeat else A.shape
     if traits.by_epoch:
         apply = epoch_map(A, terms, lifted=not traits.may_repeat)
+    elif traits.independent:
+        apply = mean_map(A, terms)
     else:
         apply = last_term_map(A, terms)
 
@@ -57,6 +60,28 @@ def mean_square_growth(
     root, _ = perron(apply, shape, start=lambda: _slow_moments(mean), deadline=deadline)
     power = 1.0 / terms.n if traits.by_epoch else 1.0
     return Root(root.value**power, root.low**power, root.high**power, root.settled)
+
+
+def step_matrices(hessians: FloatArray, method: Scalars | LinearMethod) -> FloatArray:
+    """What a step on each term does to the state of the method, shape (m, s, s)."""
+    if not isinstance(method, LinearMethod):
+        return systems(hessians, *method)
+
+    A, B, C = method.state
+    d = hessians.shape[-1]
+    size = method.memory * d
+    seen = np.einsum("i,j,bkl->bikjl", B, C, hessians).reshape(-1, size, size)
+    return np.asarray(np.kron(A, np.eye(d)) + seen)
+
+
+def mean_map(A: FloatArray, terms: Terms) -> Operator:
+    """X ↦ mean_b A_b X A_bᵀ."""
+
+    def apply(X: FloatArray) -> FloatArray:
+        moved = A @ X[..., None, :, :] @ np.swapaxes(A, -1, -2)
+        return np.asarray(np.einsum("b,...bij->...ij", terms.weights, moved))
+
+    return apply
 
 
 def _slow_moments(mean: FloatArray) -> FloatArray:
@@ -74,7 +99,7 @@ def _slow_moments(mean: FloatArray) -> FloatArray:
 
 
 def _fastest_direction(
-    terms: Terms, method: Scalars, sampling: Sampling, deadline: Deadline
+    terms: Terms, method: Scalars | LinearMethod, sampling: Sampling, deadline: Deadline
 ) -> Root | None:
     roots = [mean_square_growth(alone, method, sampling, deadline) for alone in terms.directions()]
     known = [root for root in roots if root is not None]
@@ -101,12 +126,12 @@ def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Metho
     return np.asarray(np.abs(np.linalg.eigvals(T)).max(axis=-1))
 
 
-def cyclic_growth(terms: Terms, method: Scalars) -> float:
+def cyclic_growth(terms: Terms, method: Scalars | LinearMethod) -> float:
     """Growth of the norm per step when the terms are visited in their order, over and over."""
     if terms.shared:
         return max(cyclic_growth(alone, method) for alone in terms.directions())
 
-    A = systems(terms.hessians, *method)
+    A = step_matrices(terms.hessians, method)
     norms = np.linalg.norm(A, axis=(1, 2))
     product = np.eye(A.shape[-1])
     log_scale = 0.0

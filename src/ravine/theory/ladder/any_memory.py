@@ -10,6 +10,9 @@ independent batches can do (docs/theory.md). The number wanted is in each case t
 λ in [mu, L] of a root: of a growth z, of a batch size, of a noise floor. The λ that attain a
 candidate value are eigenvalues of a quadratic pencil. Between two neighbours of them either every λ
 has more, or none: the midpoints decide, and the largest of them is the next candidate.
+
+The loop is written in z - 1, A = I + D: there the pole at 1, on which flat directions hang, is a
+zero coefficient and not the difference of others.
 """
 
 from __future__ import annotations
@@ -38,10 +41,11 @@ class Loop:
     ) -> None:
         self.low = one_number("mu", curvature.mu, remedy=_SINGLE)
         self.high = one_number("L", curvature.L, remedy=_SINGLE)
-        self.A, self.B, self.C = method.state
-        outer = np.outer(self.B, self.C)
-        self.square = np.kron(self.A, self.A)
-        self.mixed = np.kron(self.A, outer) + np.kron(outer, self.A)
+        self.D, self.B, self.C = _differences(method)
+        self.outer = np.outer(self.B, self.C)
+        A = np.eye(method.memory) + self.D
+        self.square = _lifted(self.D)
+        self.mixed = np.kron(A, self.outer) + np.kron(self.outer, A)
         self.kick = np.kron(self.B, self.B)
         self.seen = np.kron(self.C, self.C)
         self.rank_one = np.outer(self.kick, self.seen)
@@ -61,7 +65,7 @@ class Loop:
         """Largest radius of A_λ over [mu, L]; for memory above 2 it may be inside."""
 
         def value(lam: float) -> float:
-            return float(np.abs(np.linalg.eigvals(self._loop(lam))).max()) ** 2
+            return self._radius(lam) ** 2
 
         none = (0.0, 0.0, 0.0)
         return float(np.sqrt(self._largest(value, lambda z: self._crossings(z, none))))
@@ -70,8 +74,8 @@ class Loop:
         """Root of the largest mean-square growth over [mu, L]."""
 
         def value(lam: float) -> float:
-            lift = self._lift(lam) + self._at(self.variance, lam) * self.rank_one
-            return float(np.abs(np.linalg.eigvals(lift)).max())
+            lift = _lifted(self._change(lam)) + self._at(self.variance, lam) * self.rank_one
+            return float(np.abs(1.0 + np.linalg.eigvals(lift)).max())
 
         return float(np.sqrt(self._largest(value, lambda z: self._crossings(z, self.variance))))
 
@@ -108,18 +112,17 @@ class Loop:
 
     def variance_of_y(self, lam: float) -> float:
         """Stationary variance of y under unit noise; infinite where λ is not stable."""
-        if np.abs(np.linalg.eigvals(self._loop(lam))).max() >= 1.0:
+        if self._radius(lam) >= 1.0:
             return float("inf")
 
-        moments = np.linalg.solve(np.eye(self.seen.size) - self._lift(lam), self.kick)
-        return float(self.seen @ moments)
+        return float(self.seen @ np.linalg.solve(-_lifted(self._change(lam)), self.kick))
 
-    def _loop(self, lam: float) -> FloatArray:
-        return self.A + lam * np.outer(self.B, self.C)
+    def _change(self, lam: float) -> FloatArray:
+        """A_λ - I."""
+        return self.D + lam * self.outer
 
-    def _lift(self, lam: float) -> FloatArray:
-        loop = self._loop(lam)
-        return np.asarray(np.kron(loop, loop), dtype=np.float64)
+    def _radius(self, lam: float) -> float:
+        return float(np.abs(1.0 + np.linalg.eigvals(self._change(lam))).max())
 
     @staticmethod
     def _at(coefficients: tuple[float, float, float], lam: float) -> float:
@@ -134,7 +137,7 @@ class Loop:
         w0, w1, w2 = variance
         # In units of L, so that the three coefficients are of one size.
         L = self.high
-        constant = z * np.eye(n) - self.square - w0 * self.rank_one
+        constant = (z - 1.0) * np.eye(n) - self.square - w0 * self.rank_one
         linear = -L * (self.mixed + w1 * self.rank_one)
         bend = -L * L * (1.0 + w2) * self.rank_one
         zero, one = np.zeros((n, n)), np.eye(n)
@@ -158,3 +161,26 @@ class Loop:
             best = top
 
         return best
+
+
+def _differences(method: LinearMethod) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(A - I, B, C) of a state whose entries are repeated differences."""
+    after = np.polynomial.Polynomial([1.0, 1.0])
+    above, below = (
+        np.asarray(np.polynomial.Polynomial(side[::-1])(after).coef)[::-1]
+        for side in (method.numerator, method.denominator)
+    )
+    D = np.eye(method.memory, k=-1)
+    D[0] = -below[1:]
+    D[0, -1] = 0.0
+    B = np.zeros(method.memory)
+    B[0] = 1.0
+    C = np.zeros(method.memory)
+    C[method.memory - above.size :] = -above
+    return D, B, C
+
+
+def _lifted(change: FloatArray) -> FloatArray:
+    """A⊗A - I for A = I + ``change``."""
+    one = np.eye(len(change))
+    return np.asarray(np.kron(change, one) + np.kron(one, change) + np.kron(change, change))

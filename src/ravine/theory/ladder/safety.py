@@ -7,13 +7,17 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
+from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size
 from ravine.theory.ladder.iid import is_mean_square_safe
 from ravine.theory.ladder.rates import check_shapes, stable
 from ravine.theory.ladder.step_limits import check_momentum, largest_step
 
+_FLAT = 1e-6
+"""Stands for the least curvature, as a share of L, where mu is anything."""
 _SCAN = 512
 """Momenta tried to find the last safe interval before it is bisected."""
 _BISECTIONS = 54
@@ -23,7 +27,7 @@ _BISECTIONS = 54
 @overflow_allowed
 def safe_step(
     L: npt.ArrayLike,
-    beta: npt.ArrayLike,
+    beta: npt.ArrayLike | LinearMethod,
     gamma: npt.ArrayLike | None = None,
     *,
     batch_size: npt.ArrayLike | None = None,
@@ -46,7 +50,8 @@ def safe_step(
     L
         Smoothness, positive: of every term, or with ``batch_size`` of the whole objective.
     beta
-        Momentum, from -1 up to 1; negative values allow a longer step.
+        Momentum, from -1 up to 1; negative values allow a longer step. Or a ``LinearMethod``: the
+        answer is then the factor by which all its steps may be multiplied, for single values.
     gamma
         Look-ahead; ``None`` means beta.
     batch_size
@@ -66,6 +71,9 @@ def safe_step(
     [0.02, 0.2, 1.197, 1.34]
     """
     smoothness = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
+    if isinstance(beta, LinearMethod):
+        return np.float64(_safe_factor(float(smoothness), beta, batch_size, L_max))
+
     momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     ahead = momentum if gamma is None else real("gamma", gamma, remedy="give a look-ahead")
     shape = broadcast(L=smoothness, beta=momentum, gamma=ahead)
@@ -88,6 +96,45 @@ def safe_step(
 
     limit = np.where(coupling >= 0.0, any_order, exact) / smoothness
     return np.broadcast_to(limit, shape)[()]
+
+
+def _safe_factor(
+    L: float, method: LinearMethod, batch_size: npt.ArrayLike | None, L_max: npt.ArrayLike | None
+) -> float:
+    """Supremum of the factors below which every smaller one is safe, for every mu in (0, L].
+
+    In any order it is 1/(L sup -Re G) over the unit circle, by the proof of the closed form, which
+    needs no more than a simple pole at 1 and the other poles inside. In mean square the first
+    factor at which the smallest stable batch is ``batch_size`` is searched.
+    """
+    # G = r/(z - 1) + c/a₁, and the real part of 1/(z - 1) is -1/2 on the circle.
+    rest = np.polydiv(method.denominator, [1.0, -1.0])[0]
+    residue = np.polyval(method.numerator, 1.0) / np.polyval(rest, 1.0)
+    other = np.polydiv(np.polysub(method.numerator, residue * rest), [1.0, -1.0])[0]
+    z = np.exp(1j * np.linspace(0.0, np.pi, 20001))
+    real_part = np.real(np.polyval(other, z) / np.polyval(rest, z))
+    any_order = 1.0 / (L * float(np.max(0.5 * residue - real_part)))
+    if batch_size is None:
+        return any_order
+
+    size = float(check_batch_size(batch_size))
+    curvature = Curvature(_FLAT * L, L)
+    noise = batch_noise(curvature, L_max=L_max, mu_min=0.0)
+
+    def holds(factor: float) -> bool:
+        return Loop(curvature, method.scaled(factor), noise).stable_batch() < size
+
+    factor = any_order * size * L / float(noise.most)
+    while not holds(factor):
+        factor *= 0.5
+    while holds(1.1 * factor):
+        factor *= 1.1
+    low, high = factor, 1.1 * factor
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+
+    return low
 
 
 def _check_largest(L: Real, L_max: npt.ArrayLike) -> Real:
