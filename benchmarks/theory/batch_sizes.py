@@ -2,7 +2,6 @@
 
     python -m benchmarks.theory.batch_sizes rescale [epochs]   # new lr after a change, 3 minutes
     python -m benchmarks.theory.batch_sizes useful             # steps on 20 tables, 15 minutes
-    python -m benchmarks.theory.batch_sizes quadratics         # steps on quadratics, 5 minutes
 
 The 20 tables are the first ones of ``benchmarks.diagnose.tables`` with numbers to predict, at least
 300 rows and 4 columns; 2,048 of their rows at random, standardised, least squares from zero.

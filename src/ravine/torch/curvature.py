@@ -59,13 +59,13 @@ class LrLimit:
 
 @dataclass(frozen=True, eq=False)
 class LocalCurvature:
-    """Mean and spread of the curvature of single samples, in units of the first group's lr."""
+    """Mean and variance of the curvature of single samples, in units of the first group's lr."""
 
     eigenvalues: FloatArray
     """Largest eigenvalues of the mean Hessian, largest first."""
     kernel: FloatArray
     """E[D ⊗ D] of one sample's deviation D in the eigenbasis, as a matrix on d×d matrices."""
-    spread: FloatArray
+    variances: FloatArray
     """u·E[D²]u of one sample for each eigenvector u, all directions of D counted."""
     largest: float
     """Largest curvature of a single sample, of those that were looked at."""
@@ -127,7 +127,7 @@ class LocalCurvature:
         """The least batch that is stable in mean square with these parameters; may be infinite."""
         positive = self.eigenvalues > 0.0
         variance = stationary_variance(self.eigenvalues[positive], Method(lr, momentum, gamma)).y
-        return float(np.max(self.spread[positive] * variance, initial=0.0))
+        return float(np.max(self.variances[positive] * variance, initial=0.0))
 
     def limits(
         self,
@@ -196,7 +196,7 @@ def _radius(matrix: FloatArray) -> float:
 def measure(
     model: nn.Module, loss: BatchLoss, batches: list[Any], scales: list[float], *, seed: int = 0
 ) -> LocalCurvature:
-    """Measure mean and spread of the curvature at the model's weights.
+    """Measure mean and variance of the curvature at the model's weights.
 
     ``scales`` are the groups' lrs over the first one's, parameter by parameter: with D their
     diagonal matrix, lr D^½ H D^½ decides what is stable, so that is what is measured.
@@ -250,9 +250,9 @@ def _complete(each: FloatArray, size: int, quadratic: bool) -> LocalCurvature:
     turned = vectors[:, order].T @ each @ vectors[:, order]
     deviations = turned - turned.mean(axis=0)
     kernel = _kernel(deviations)
-    spread = np.einsum("nij,nij->j", deviations, deviations) / len(each)
+    variances = np.einsum("nij,nij->j", deviations, deviations) / len(each)
     largest = float(np.linalg.eigvalsh(each)[:, -1].max())
-    return LocalCurvature(values[order], kernel, spread, largest, size, quadratic, True)
+    return LocalCurvature(values[order], kernel, variances, largest, size, quadratic, True)
 
 
 def _kernel(deviations: FloatArray) -> FloatArray:
@@ -281,7 +281,7 @@ def _leading(
     deviations = stack - stack.mean(dim=0)
     # Squares of single samples are a batch's times its size; n - 1 for the estimated mean.
     single = size * len(images) / max(len(images) - 1, 1)
-    spread = single * deviations.square().sum(dim=1).mean(dim=0).numpy()
+    variances = single * deviations.square().sum(dim=1).mean(dim=0).numpy()
     inside = torch.einsum("di,ndj->nij", U.double().cpu(), deviations).numpy()
     inside = (inside + inside.transpose(0, 2, 1)) / 2.0
     quadratic = _is_quadratic(model, loss, whole, root)
@@ -292,7 +292,7 @@ def _leading(
         largest = size * float(seen.max())
 
     return LocalCurvature(
-        values.numpy(), single * _kernel(inside), spread, largest, size, quadratic, False
+        values.numpy(), single * _kernel(inside), variances, largest, size, quadratic, False
     )
 
 

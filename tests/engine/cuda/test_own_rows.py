@@ -25,8 +25,8 @@ with work_queues(1) as (queue,):
     launcher = QuadraticLauncher(spec, queue)
     launcher.prepared(queue, 1, 5, 1 if shared else 0)
     n = 4 if shared else 8
-    own = queue.room("own", (rows.ROWS, n), np.float64).copy_to_host()
-    identity = queue.room("identity", (n,), np.uint64).copy_to_host()
+    own = queue.buffer("own", (rows.ROWS, n), np.float64).copy_to_host()
+    identity = queue.buffer("identity", (n,), np.uint64).copy_to_host()
 pixels = np.repeat(np.arange(1, 5), 1 if shared else 2)
 repeats = np.full(4, 1) if shared else np.tile([0, 1], 4)
 lanes = new_trajectories(spec, plan, pixels, repeats)

@@ -18,7 +18,7 @@ class Numbers:
 
     def launch(self, queue, first, last):
         launched.append((first, last))
-        fields = queue.room("fields", (last - first, len(FIELDS)), np.float64)
+        fields = queue.buffer("fields", (last - first, len(FIELDS)), np.float64)
         fields.copy_to_device(np.arange(first, last)[:, None] * np.ones(len(FIELDS)))
         return fields
 

@@ -19,9 +19,9 @@ spec = Spec(
 )
 with work_queues(1) as (queue,):
     FiniteSumLauncher(spec, queue).launch(queue, 1, 5)
-    own = queue.room("own of sums", (3, 8), spec.dtype).copy_to_host()
-    limit = queue.room("limit", (8,), np.float64).copy_to_host()
-    identity = queue.room("identity", (8,), np.uint64).copy_to_host()
+    own = queue.buffer("own of sums", (3, 8), spec.dtype).copy_to_host()
+    limit = queue.buffer("limit", (8,), np.float64).copy_to_host()
+    identity = queue.buffer("identity", (8,), np.uint64).copy_to_host()
 lanes = new_trajectories(spec, new_sum(spec), 1, 5)
 result = [
     [own.tolist(), lanes.own[:, :8].tolist()],

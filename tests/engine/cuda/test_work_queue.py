@@ -5,12 +5,12 @@ from ravine.engine.cuda.work_queue import work_queues
 
 with work_queues(2) as (one, two):
     different = one is not two
-    room = one.room("bins", (4, 3), np.float64)
-    again = one.room("bins", (4, 3), np.float64) is room
-    smaller = one.room("bins", (5,), np.float64)
+    buffer = one.buffer("bins", (4, 3), np.float64)
+    again = one.buffer("bins", (4, 3), np.float64) is buffer
+    smaller = one.buffer("bins", (5,), np.float64)
     shape = list(smaller.shape)
-    larger = list(one.room("bins", (7, 2), np.float64).shape)
-    other = one.room("bins", (2,), np.int32).dtype.name
+    larger = list(one.buffer("bins", (7, 2), np.float64).shape)
+    other = one.buffer("bins", (2,), np.int32).dtype.name
     source = cuda.to_device(np.arange(6.0).reshape(2, 3))
     one.fetch(source)
     fetched = one.fetched().tolist()

@@ -51,14 +51,14 @@ def block_of(spec, problem):
     given = new_sum(spec(problem, sampling=Sampling.IID, batch=2))
     np.testing.assert_array_equal(given.plan.basis, np.eye(problem.dimension))
     state = new_block(problem.dimension, given.rules, np.float64)
-    state.room[:] = RNG.standard_normal(state.room.size)
+    state.workspace[:] = RNG.standard_normal(state.workspace.size)
     state.picks[:] = RNG.integers(0, problem.terms, state.picks.size)
     return given.terms, state
 
 
 def rows(state, row):
     """One row of all coordinates, shape (lanes, d)."""
-    return state.room.reshape(-1, ROWS, LANES)[:, row].T.copy()
+    return state.workspace.reshape(-1, ROWS, LANES)[:, row].T.copy()
 
 
 def batches(state):
@@ -69,7 +69,7 @@ def batches(state):
 def test_lanes_that_went_uphill_lose_their_momentum(spec, problem, kind):
     terms, state = block_of(spec, problem)
     here, before = rows(state, 0), rows(state, 1)
-    state.room.reshape(-1, ROWS, LANES)[:, MID] = ((here + before) / 2).T
+    state.workspace.reshape(-1, ROWS, LANES)[:, MID] = ((here + before) / 2).T
     rise = np.empty(LANES)
     for lane, batch in enumerate(batches(state)):
         new, old = problem.minimiser + here[lane], problem.minimiser + before[lane]

@@ -48,12 +48,12 @@ def laid_out(spec, problem, sampling):
     assert not is_quadratic_sum(spec(problem, sampling=sampling))
     points = 3 * RNG.standard_normal((LANES, problem.dimension))
     state = new_block(problem.dimension, given.rules, np.float64, scratch_sizes(given.terms))
-    state.room.reshape(-1, ROWS, LANES)[:, :3] = points.T[:, None]
+    state.workspace.reshape(-1, ROWS, LANES)[:, :3] = points.T[:, None]
     return given.terms, points, state
 
 
 def gradients(state):
-    return state.room.reshape(-1, ROWS, LANES)[:, G].T
+    return state.workspace.reshape(-1, ROWS, LANES)[:, G].T
 
 
 @njit

@@ -135,8 +135,8 @@ class FiniteSumLauncher:
         repeats = self._spec.repeats
         count = (last - first) * repeats
         bins = self._given.setting.edges.size - 1
-        fields = queue.room("fields", (count, len(FIELDS)), np.float64)
-        # Bins and orders of a launch fit the room that is meant for them.
+        fields = queue.buffer("fields", (count, len(FIELDS)), np.float64)
+        # Bins and orders of a launch fit the buffers.
         for start, stop in batches(
             count, max(bins, self._entries * 4 * (1 << 30) // (8 * _ORDERS))
         ):
@@ -150,16 +150,16 @@ class FiniteSumLauncher:
         given, spec = self._given, self._spec
         n = int(out.shape[0])
         runs = new_runs(queue, n, given.setting.edges.size - 1, cleared=True)
-        own = queue.room("own of sums", (3, n), given.rules.momentum.dtype)
-        limit = queue.room("limit", (n,), np.float64)
-        identity = queue.room("identity", (n,), np.uint64)
+        own = queue.buffer("own of sums", (3, n), given.rules.momentum.dtype)
+        limit = queue.buffer("limit", (n,), np.float64)
+        identity = queue.buffer("identity", (n,), np.uint64)
         fill_sum_rows[-(-n // _THREADS), _THREADS, queue.stream](
             *self._axes, spec.pairs, first, spec.repeats, spec.noise != "shared",
             float(np.sqrt(given.setting.start_square)), given.force, own, limit, identity,
         )  # fmt: skip
         orders: tuple[Any, ...] = ()
         if not self._whole:
-            orders = (queue.room("orders", (n, self._entries), np.uint32),)
+            orders = (queue.buffer("orders", (n, self._entries), np.uint32),)
 
         threads = _WHOLE_THREADS if self._whole else _THREADS
         with queue.long() as stream:

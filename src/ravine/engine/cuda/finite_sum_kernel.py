@@ -56,7 +56,7 @@ def runs_trajectory(layout: FiniteSumLayout) -> Any:
     real = np.float32 if layout.single else np.float64
     # Parameters and errors of a linear model are in double precision always.
     wide = real if layout.kind == QUADRATIC else np.float64
-    room_size = d * ROWS
+    workspace_size = d * ROWS
     streams = 4 * d if layout.with_noise else 1
     score_size, weight_size, flat_size = (max(1, size) for size in layout.sizes)
     gpu_step = on_device(step_of(layout.kind, layout.extras), LANES=1)
@@ -71,7 +71,7 @@ def runs_trajectory(layout: FiniteSumLayout) -> Any:
         total = cuda.local.array(1, wide)
         largest = cuda.local.array(1, np.float64)
         state = FiniteSumBlock(
-            cuda.local.array(room_size, real),
+            cuda.local.array(workspace_size, real),
             cuda.local.array(4, wide),
             cuda.local.array(5, np.uint32),
             orders[at],

@@ -21,7 +21,7 @@ FAR = np.int32(2**31 - 1)
 
 
 class QuadraticLayout(NamedTuple):
-    """How trajectories are spread over threads; known when a kernel is compiled."""
+    """how trajectories are divided among threads; known when a kernel is compiled."""
 
     threads: int  # of a block
     lanes: int  # threads of a group: 8, 16 or 32
@@ -46,10 +46,10 @@ if SIMULATED:
     @device_function
     def exchange(value: Any, distance: int) -> Any:
         """Return the value of the thread whose number differs in the bit ``distance``."""
-        room = cuda.shared.array(_BLOCK, np.float64)
-        room[cuda.threadIdx.x] = value
+        shared = cuda.shared.array(_BLOCK, np.float64)
+        shared[cuda.threadIdx.x] = value
         cuda.syncthreads()
-        other = type(value)(room[cuda.threadIdx.x ^ distance])
+        other = type(value)(shared[cuda.threadIdx.x ^ distance])
         cuda.syncthreads()
         return other
 

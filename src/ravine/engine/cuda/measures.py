@@ -23,7 +23,7 @@ gpu_summarise_lane = on_device(summarise_lane)
 
 
 def batches(trajectories: int, bins: int) -> Iterator[tuple[int, int]]:
-    """Cut trajectories into launches whose bins fit the room that is meant for them."""
+    """Cut trajectories into launches whose bins fit the buffers."""
     size = max(1, _ROOM // (8 * bins))
     for start in range(0, trajectories, size):
         yield start, min(start + size, trajectories)
@@ -57,12 +57,12 @@ class Runs(NamedTuple):
 
 
 def new_runs(queue: WorkQueue, trajectories: int, bins: int, *, cleared: bool) -> Runs:
-    """Take room for runs; ``cleared`` where a kernel does not write all of it."""
+    """Allocate buffers for runs; ``cleared`` where a kernel does not write all of it."""
     runs = Runs(
-        queue.room("bins", (bins * trajectories,), np.float64),
-        queue.room("latest", (trajectories,), np.float64),
-        queue.room("when", (trajectories,), np.int32),
-        queue.room("sup", (trajectories,), np.float64),
+        queue.buffer("bins", (bins * trajectories,), np.float64),
+        queue.buffer("latest", (trajectories,), np.float64),
+        queue.buffer("when", (trajectories,), np.int32),
+        queue.buffer("sup", (trajectories,), np.float64),
     )
     if cleared:
         for array in runs:

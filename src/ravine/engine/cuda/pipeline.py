@@ -40,9 +40,8 @@ def run_tiles(
 ) -> Iterator[tuple[Tile, Part]]:
     """Run tiles; yield each with the variables of its pixels.
 
-    ``new_launcher`` puts what tiles have in common on the GPU, in the rooms of the queue that it is
-    given. The variables lie in memory that is used again when the next tile is asked for: copy what
-    is to stay.
+    ``new_launcher`` puts what tiles have in common on the GPU, in the buffers of its queue. The
+    variables lie in memory that the next tile uses again: copy what you keep.
     """
     names = variable_names(spec.measures, spec.repeats)
 

@@ -55,7 +55,7 @@ def lacking(spec: Spec) -> str | None:
 
 
 def layout_for(spec: Spec, mode: int) -> QuadraticLayout:
-    """Choose how trajectories are spread over threads."""
+    """Choose how trajectories are divided among threads."""
     d = spec.problem.dimension
     single = spec.dtype == "float32"
     with_sup = "floor_sup" in spec.measures
@@ -111,7 +111,7 @@ class QuadraticLauncher:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
         repeats = self._spec.repeats
         pixels = last - first
-        fields = queue.room("fields", (pixels * repeats, len(FIELDS)), np.float64)
+        fields = queue.buffer("fields", (pixels * repeats, len(FIELDS)), np.float64)
         # Noise is shared among the trajectories of one repeat: there a launch holds only these.
         inside = 1 if self._mode == SHARED else repeats
         for repeat in range(repeats // inside):
@@ -134,8 +134,8 @@ class QuadraticLauncher:
         n = (last - first) * inside
         # A run without noise may end before its last bin.
         runs = new_runs(queue, n, self._bins, cleared=self._mode == NO_NOISE)
-        own = queue.room("own", (ROWS, n), np.float64)
-        identity = queue.room("identity", (n,), np.uint64)
+        own = queue.buffer("own", (ROWS, n), np.float64)
+        identity = queue.buffer("identity", (n,), np.uint64)
         self._fill(queue, first, inside, repeat, own, identity, runs)
         layout = self._layout
         steps = np.int32(self._spec.steps)
@@ -201,7 +201,7 @@ class QuadraticLauncher:
 
     def _draw(self, queue: WorkQueue, name: str, repeat: int) -> Any:
         """Queue the drawing of the noise that the trajectories of a repeat share."""
-        noise = queue.room(name, (self._noise_size(),), self._spec.dtype)
+        noise = queue.buffer(name, (self._noise_size(),), self._spec.dtype)
         clear(noise, queue.stream)
         width = self._layout.lanes * self._layout.coordinates
         seed = np.uint64(self._spec.seed)

@@ -118,7 +118,7 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
         record = (np.int32(0), np.int32(-1), 0.0)
         sup_sum = 0.0
         if with_sup:
-            room = cuda.shared.array((groups, width), np.float64)
+            shared = cuda.shared.array((groups, width), np.float64)
 
         k = np.int32(0)
         square = zero
@@ -134,7 +134,7 @@ def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
             states, square = go_on(states, g, scale, last_scale, lane)
             k = np.int32(k + STEPS)
             if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
-                y = room[group, : start.size]
+                y = shared[group, : start.size]
                 look(states, states, 0, (g, sqrt(factor), y, lane))
                 in_step()
                 sup_sum += largest_entry(vectors, y, lane, lanes)

@@ -113,7 +113,7 @@ def reduced(
     variables = int(rows.shape[0])
     across = 1 if outer else repeats
     along = pixels if outer else 1
-    out = queue.room("variables", (variables, pixels), np.float64)
+    out = queue.buffer("variables", (variables, pixels), np.float64)
     blocks = -(-variables * pixels // _THREADS)
     _reduce[blocks, _THREADS, queue.stream](fields, repeats, across, along, rows, out)
     return out

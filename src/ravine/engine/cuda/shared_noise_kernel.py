@@ -240,7 +240,7 @@ def shared_noise_kernel(layout: QuadraticLayout) -> Any:
         records = new_records(numbers, numbers, at, (own, n))
         edge = edges[bin_of[min(steps, np.int32(_PAIRS + 1))] + 1]
         if with_sup:
-            room = cuda.shared.array((groups, width), np.float64)
+            shared = cuda.shared.array((groups, width), np.float64)
 
         k = np.int32(0)
         running: Any = True
@@ -264,7 +264,7 @@ def shared_noise_kernel(layout: QuadraticLayout) -> Any:
                 edge = edges[min(bin + 2, edges.size - 1)]
 
             if with_sup and k % CHUNK == 0 and gpu_takes_sup_norm(k, steps):
-                y = room[group, : start.size]
+                y = shared[group, : start.size]
                 add_sup(states, gs[0], at, (lane, n, own, y, vectors, sup))
 
         write_steps(records, records, at, (lane, n, when))

@@ -51,35 +51,35 @@ class WorkQueue:
         self._over = cuda.event()
         self._computed = cuda.event()
         self._done = cuda.event()
-        self._rooms: dict[str, Any] = {}
+        self._buffers: dict[str, Any] = {}
         self._flat: dict[str, Any] = {}
         self._views: dict[str, Any] = {}
         self._pinned = cuda.pinned_array(1, np.float64)
         self._results: FloatArray = self._pinned
 
-    def room(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+    def buffer(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
         """Return an array on the GPU, the one of this name as long as it is large enough."""
         view = self._views.get(name)
         if view is not None and view.shape == shape and view.dtype == dtype:
-            return view  # to cut an array anew costs more time than many a launch
+            return view  # to slice an array again costs more time than many a launch
 
         size = int(np.prod(shape))
-        kept = self._rooms.get(name)
+        kept = self._buffers.get(name)
         if kept is None or kept.shape[0] < size or kept.dtype != dtype:
-            self._rooms[name] = kept = cuda.device_array(size, dtype)
+            self._buffers[name] = kept = cuda.device_array(size, dtype)
 
         self._flat[name] = kept[:size]
         self._views[name] = view = self._flat[name].reshape(shape)
         return view
 
     def put(self, name: str, values: npt.NDArray[Any]) -> Any:
-        """Return an array on the GPU that will hold these values, in the room of this name."""
+        """Return an array on the GPU that will hold these values, in the buffer of this name."""
         if values.size == 0:
             return cuda.to_device(values)
 
-        room = self.room(name, values.shape, values.dtype)
+        buffer = self.buffer(name, values.shape, values.dtype)
         self._flat[name].copy_to_device(np.ravel(values), stream=self.stream)
-        return room
+        return buffer
 
     @contextmanager
     def long(self) -> Iterator[Any]:
@@ -121,7 +121,7 @@ class WorkQueue:
 
 @contextmanager
 def work_queues(count: int) -> Iterator[list[WorkQueue]]:
-    """Lend queues that nobody else uses."""
+    """Lend queues that are not in use."""
     lent = [_idle.pop() if _idle else WorkQueue() for _ in range(count)]
     try:
         yield lent

@@ -191,7 +191,7 @@ def order_size(rule: int, n: int, batch: int) -> int:
 
 
 def new_draws(rule: int, n: int, batch: int) -> tuple[Words, Words, Words]:
-    """Make room for the words, the orders and the picks of a block."""
+    """Allocate the words, the orders and the picks of a block."""
     return (
         np.zeros(5 * LANES, np.uint32),
         np.zeros(order_size(rule, n, batch) * LANES, np.uint32),

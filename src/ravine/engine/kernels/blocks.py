@@ -33,9 +33,9 @@ def paged(size: int, dtype: npt.DTypeLike) -> Any:
     """
     page = 4096
     size *= np.dtype(dtype).itemsize
-    room = np.empty(size + page, np.uint8)
-    offset = -room.ctypes.data % page
-    return room[offset : offset + size].view(dtype)
+    workspace = np.empty(size + page, np.uint8)
+    offset = -workspace.ctypes.data % page
+    return workspace[offset : offset + size].view(dtype)
 
 
 def padded(count: int, lanes: int) -> npt.NDArray[np.int64]:

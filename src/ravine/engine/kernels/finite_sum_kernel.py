@@ -142,11 +142,11 @@ def _together(
 ) -> None:
     """Take up to eight steps from step k with single terms, no noise and no restart."""
     n = terms.curvatures.shape[1]
-    d = state.room.size // (ROWS * LANES)
+    d = state.workspace.size // (ROWS * LANES)
     draw_together(rule, n, k, count, state.words, state.order, state.picks, state.drawn)
 
     for j in range(d):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         row = terms.curvatures[j]
         lone = terms.lone[j]
         if count == TOGETHER and (terms.same[j] or lone >= 0):
@@ -168,7 +168,7 @@ def _retire_certain(state: FiniteSumBlock, minimiser: Floats, rest: float, recor
             for row in range(3):
                 state.each[row * LANES + lane] = 0.0
                 for j in range(minimiser.size):
-                    state.room[(j * ROWS + row) * LANES + lane] = minimiser[j]
+                    state.workspace[(j * ROWS + row) * LANES + lane] = minimiser[j]
 
     return running
 
@@ -184,9 +184,9 @@ def add_largest(
         for i in range(d):
             entry = 0.0
             if basis.shape[0] == 0:
-                entry = state.room[(i * ROWS + Y) * LANES + lane] - minimiser[i]
+                entry = state.workspace[(i * ROWS + Y) * LANES + lane] - minimiser[i]
             for j in range(basis.shape[0]):
-                entry += basis[i, j] * state.room[(j * ROWS + Y) * LANES + lane]
+                entry += basis[i, j] * state.workspace[(j * ROWS + Y) * LANES + lane]
             largest = max(largest, abs(entry))
 
         sup[lane] += largest
@@ -263,7 +263,7 @@ def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
                 look = recording == 1 and plan.with_sup and 2 * k > edges[-1]
                 if apart == 1 and (look or k == visits[v]):
                     for j in range(d):
-                        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+                        coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
                         look_rows(coordinate, state.each, 1.0, 0.0, terms.minimiser[j], errors)
 
                 if recording == 1 and look and running > 0:
@@ -271,7 +271,7 @@ def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
 
             for j in range(d if recording == 0 else 0):
                 for lane in range(LANES):
-                    y = state.room[(j * ROWS + Y) * LANES + lane]
+                    y = state.workspace[(j * ROWS + Y) * LANES + lane]
                     out[v, j, block * LANES + lane] = y
 
     return drive

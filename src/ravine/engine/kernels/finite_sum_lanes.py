@@ -23,7 +23,7 @@ from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED
 
 Y, G, SLOPE, MID = range(2, 6)
 ROWS = 6
-"""Rows of a coordinate in ``FiniteSumBlock.room``.
+"""Rows of a coordinate in ``FiniteSumBlock.workspace``.
 
 Row 0 is x (or x - x*) and row 1 the one before. The others hold what one step needs: the look-ahead
 y, the gradient there, for restarts the slope of a function and the point half-way along the step.
@@ -65,7 +65,7 @@ class StepRules(NamedTuple):
 class FiniteSumBlock(NamedTuple):
     """The state of a block of trajectories, in flat buffers of ``LANES`` entries a row."""
 
-    room: Floats  # d times the rows of a coordinate
+    workspace: Floats  # d times the rows of a coordinate
     each: Floats  # alpha, beta, gamma and the restart criterion of every lane
     words: Words  # 5 rows, streams of indices and the last draw
     order: Words  # n rows, or none where no rule reads it
@@ -82,7 +82,7 @@ class FiniteSumBlock(NamedTuple):
 def new_block(
     d: int, rules: StepRules, dtype: npt.DTypeLike, sizes: tuple[int, int, int] = (0, 0, 0)
 ) -> FiniteSumBlock:
-    """Make room for a block; ``sizes`` are those of what linear models need."""
+    """Allocate a block; ``sizes`` are those of what linear models need."""
     noisy = d if rules.sigma > 0.0 else 0
     words, order, picks = new_draws(rules.sampling, rules.terms, rules.batch)
     return FiniteSumBlock(
@@ -111,7 +111,7 @@ def begin(
 ) -> None:
     """Put all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
     for j in range(start.size):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+        coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for entry in range(3 * LANES):
             coordinate[entry] = start[j]
 
@@ -133,11 +133,11 @@ def begin(
 
 @inner
 def multiply_rows(
-    row: Floats, same: bool, picks: Words, size: int, room: Floats, source: int, target: int
+    row: Floats, same: bool, picks: Words, size: int, workspace: Floats, source: int, target: int
 ) -> None:
-    """Add to row ``target`` of ``room`` the drawn terms' mean entry times row ``source``."""
-    v = room[source : source + LANES]
-    out = room[target : target + LANES]
+    """Add to row ``target`` of ``workspace`` the drawn terms' mean entry times row ``source``."""
+    v = workspace[source : source + LANES]
+    out = workspace[target : target + LANES]
     if same:
         entry = row[0]
         for lane in range(LANES):
@@ -153,25 +153,25 @@ def multiply_rows(
 
 @inner
 def sampled_slope(
-    terms: FiniteSumTerms, picks: Words, size: int, room: Floats, source: int, target: int
+    terms: FiniteSumTerms, picks: Words, size: int, workspace: Floats, source: int, target: int
 ) -> None:
     """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
     wide = ROWS * LANES
-    d = room.shape[0] // wide
+    d = workspace.shape[0] // wide
     for j in range(d):
         to = j * wide + target * LANES
-        out = room[to : to + LANES]
+        out = workspace[to : to + LANES]
         for lane in range(LANES):
             out[lane] = 0.0
         if terms.shared:
             at = j * wide + source * LANES
-            multiply_rows(terms.curvatures[j], terms.same[j], picks, size, room, at, to)
+            multiply_rows(terms.curvatures[j], terms.same[j], picks, size, workspace, at, to)
         else:
             for i in range(d):
                 entry = j * d + i
                 at = i * wide + source * LANES
                 row = terms.curvatures[entry]
-                multiply_rows(row, terms.same[entry], picks, size, room, at, to)
+                multiply_rows(row, terms.same[entry], picks, size, workspace, at, to)
 
         if terms.slopes.shape[0] > 0:
             share = out.dtype.type(1.0) / out.dtype.type(size)
@@ -183,18 +183,18 @@ def sampled_slope(
 
 
 @inner
-def full_slope(terms: FiniteSumTerms, room: Floats, source: int, target: int) -> None:
+def full_slope(terms: FiniteSumTerms, workspace: Floats, source: int, target: int) -> None:
     """Put the gradient of the whole objective at row ``source`` into row ``target``."""
     wide = ROWS * LANES
-    d = room.shape[0] // wide
+    d = workspace.shape[0] // wide
     for j in range(d):
-        out = room[j * wide + target * LANES : j * wide + (target + 1) * LANES]
+        out = workspace[j * wide + target * LANES : j * wide + (target + 1) * LANES]
         for lane in range(LANES):
             out[lane] = 0.0
         # In shared eigenvectors the Hessian is diagonal, and its mean a row of eigenvalues.
         for i in range(j if terms.shared else 0, j + 1 if terms.shared else d):
             entry = terms.mean[j if terms.shared else j * d + i]
-            v = room[i * wide + source * LANES : i * wide + (source + 1) * LANES]
+            v = workspace[i * wide + source * LANES : i * wide + (source + 1) * LANES]
             for lane in range(LANES):
                 out[lane] += entry * v[lane]
 
@@ -202,7 +202,7 @@ def full_slope(terms: FiniteSumTerms, room: Floats, source: int, target: int) ->
 @inner
 def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
     """Add the normals of step k to the gradient; a pair of words serves two steps."""
-    for j in range(state.room.size // (ROWS * LANES)):
+    for j in range(state.workspace.size // (ROWS * LANES)):
         normals = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
         words = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
         if k % 2 == 0:
@@ -219,7 +219,7 @@ def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
                 words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
 
         drawn = normals[(k % 2) * LANES : (k % 2 + 1) * LANES]
-        g = state.room[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
+        g = state.workspace[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
         for lane in range(LANES):
             g[lane] += sigma * drawn[lane]
 
@@ -227,7 +227,7 @@ def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
 @inner
 def quadratic_gradient(terms: FiniteSumTerms, state: FiniteSumBlock, size: int) -> None:
     """Put the mean gradient of the ``size`` drawn terms at y into its row."""
-    sampled_slope(terms, state.picks, size, state.room, Y, G)
+    sampled_slope(terms, state.picks, size, state.workspace, Y, G)
 
 
 @inner
@@ -237,9 +237,9 @@ def quadratic_rise(terms: FiniteSumTerms, state: FiniteSumBlock, kind: int, size
     The rise of a quadratic f from a to b is ∇f((a + b)/2)·(b - a), exactly.
     """
     if kind == ON_SAMPLED:
-        sampled_slope(terms, state.picks, size, state.room, MID, SLOPE)
+        sampled_slope(terms, state.picks, size, state.workspace, MID, SLOPE)
     else:
-        full_slope(terms, state.room, MID, SLOPE)
+        full_slope(terms, state.workspace, MID, SLOPE)
 
     slope_along_step(state, SLOPE)
 
@@ -251,8 +251,8 @@ def slope_along_step(state: FiniteSumBlock, row: int) -> None:
     for lane in range(LANES):
         test[lane] = 0.0
 
-    for j in range(state.room.shape[0] // (ROWS * LANES)):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+    for j in range(state.workspace.shape[0] // (ROWS * LANES)):
+        coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         slope = coordinate[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
             test[lane] += slope[lane] * (coordinate[lane] - coordinate[LANES + lane])
@@ -262,8 +262,8 @@ def slope_along_step(state: FiniteSumBlock, row: int) -> None:
 def restart(state: FiniteSumBlock) -> None:
     """Set the momentum of those lanes to zero whose criterion is above zero."""
     test = state.each[TEST * LANES : (TEST + 1) * LANES]
-    for j in range(state.room.shape[0] // (ROWS * LANES)):
-        coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+    for j in range(state.workspace.shape[0] // (ROWS * LANES)):
+        coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for lane in range(LANES):
             x = coordinate[lane]
             x_prev = coordinate[LANES + lane]
@@ -307,7 +307,7 @@ def new_step(gradient: Callable[..., None], rise: Callable[..., None], extras: i
     def take_step(
         state: FiniteSumBlock, terms: Any, rules: StepRules, k: int, total: Floats
     ) -> None:
-        d = state.room.size // (ROWS * LANES)
+        d = state.workspace.size // (ROWS * LANES)
         size = draw_batch(
             rules.sampling, rules.terms, k, state.words, state.order, state.picks
         )  # fmt: skip
@@ -316,7 +316,7 @@ def new_step(gradient: Callable[..., None], rise: Callable[..., None], extras: i
             add_noise(state, k, rules.sigma)
 
         for j in range(d):
-            coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+            coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
             descend_rows(coordinate, state.each, rules.momentum[0, k], rules.momentum[1, k])
 
         if extras == 1 and rules.restart != NEVER:
@@ -331,7 +331,7 @@ def new_step(gradient: Callable[..., None], rise: Callable[..., None], extras: i
             restart(state)
 
         for j in range(d):
-            coordinate = state.room[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+            coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
             scale = rules.momentum[2, k + 1]
             shift = rules.momentum[3, k + 1]
             look_rows(coordinate, state.each, scale, shift, terms.minimiser[j], total)

@@ -216,7 +216,7 @@ def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
     y = state.flat[:all_weights]
     g = state.flat[all_weights : 2 * all_weights]
     for j in range(data.minimiser.size):
-        row = state.room[(j * ROWS + Y) * LANES : (j * ROWS + Y + 1) * LANES]
+        row = state.workspace[(j * ROWS + Y) * LANES : (j * ROWS + Y + 1) * LANES]
         for p in range(LANES):
             y[j * LANES + p] = row[p]
             g[j * LANES + p] = data.l2 * row[p]
@@ -240,7 +240,7 @@ def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
         collect(data.X, first, scores, g, features, classes)
 
     for j in range(data.minimiser.size):
-        row = state.room[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
+        row = state.workspace[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
         for p in range(LANES):
             row[p] = g[j * LANES + p]
 
@@ -320,7 +320,7 @@ def take_lane(data: LinearModelData, state: FiniteSumBlock, row: int, p: int) ->
     square = 0.0
     for j in range(data.X.shape[1]):
         for c in range(outputs):
-            w = state.room[((j * outputs + c) * ROWS + row) * LANES + p]
+            w = state.workspace[((j * outputs + c) * ROWS + row) * LANES + p]
             state.weights[c * wide + j] = w
             square += w * w
 
@@ -334,12 +334,12 @@ def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
     wide = data.wide.shape[1]
     own = state.weights[: outputs * wide]
     slopes = state.weights[outputs * wide :]
-    room = state.room
+    workspace = state.workspace
     for p in range(LANES):
         take_lane(data, state, Y, p)
         for j in range(data.minimiser.size):
             at = j * ROWS * LANES + p
-            room[at + G * LANES] = data.l2 * room[at + Y * LANES]
+            workspace[at + G * LANES] = data.l2 * workspace[at + Y * LANES]
         for b in range(size):
             batch = state.picks[b * LANES + p]
             first = data.edges[batch]
@@ -351,7 +351,7 @@ def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
             for j in range(data.X.shape[1]):
                 for c in range(outputs):
                     at = ((j * outputs + c) * ROWS + G) * LANES + p
-                    room[at] += share * slopes[c * wide + j]
+                    workspace[at] += share * slopes[c * wide + j]
 
 
 @inner

@@ -57,7 +57,7 @@ class QuadraticPlan(NamedTuple):
 
 
 class QuadraticBlock(NamedTuple):
-    """The state of a block, flat rows of ``LANES``, and room to work in."""
+    """The state of a block, flat rows of ``LANES``, and its workspace."""
 
     own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
     x: Floats  # two rows a coordinate: newest and the one before
@@ -419,6 +419,6 @@ drawn chunk by chunk.
 def draw_chunks(
     d: int, states: Words, words: Words, noise: Singles, stride: int, shared: Singles
 ) -> None:
-    """Draw shared noise, ``stride`` numbers a chunk, for as many chunks as there is room for."""
+    """Draw shared noise, ``stride`` numbers a chunk, for as many chunks as fit."""
     for at in range(0, shared.size, stride):
         draw_shared(d, states, words, noise, shared[at : at + stride])

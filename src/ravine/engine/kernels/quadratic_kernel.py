@@ -131,7 +131,7 @@ def _with_even_dimension(plan: QuadraticPlan) -> QuadraticPlan:
 
 
 def _new_block(plan: QuadraticPlan, mode: int) -> QuadraticBlock:
-    """Make room for a block."""
+    """Allocate a block."""
     d = plan.start.size
     kind = plan.start.dtype
     groups = -(-d // LANES)

@@ -139,10 +139,10 @@ class Loop:
         L = self.high
         constant = (z - 1.0) * np.eye(n) - self.square - w0 * self.rank_one
         linear = -L * (self.mixed + w1 * self.rank_one)
-        bend = -L * L * (1.0 + w2) * self.rank_one
+        quadratic = -L * L * (1.0 + w2) * self.rank_one
         zero, one = np.zeros((n, n)), np.eye(n)
         first = np.block([[zero, one], [-constant, -linear]])
-        roots = L * eigvals(first, np.block([[one, zero], [zero, bend]]))
+        roots = L * eigvals(first, np.block([[one, zero], [zero, quadratic]]))
         # A double root is split by rounding into a pair beside the real axis.
         real = roots[np.abs(roots.imag) <= 1e-5 * np.abs(roots)].real
         return np.sort(real[(real > self.low) & (real < self.high)])

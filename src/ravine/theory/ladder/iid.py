@@ -200,8 +200,8 @@ critical_batch_size = smallest_stable_batch
 
 def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
     """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is stable in mean square."""
-    low, high, denominator, gain, spread = _at_one(curvature, method, noise)
-    ratio = largest_ratio(polynomial_product(spread, gain), denominator, low, high)
+    low, high, denominator, gain, batch_variance = _at_one(curvature, method, noise)
+    ratio = largest_ratio(polynomial_product(batch_variance, gain), denominator, low, high)
     ratio = np.maximum(ratio, 0.0)  # of terms that do not differ nothing but rounding is left
     return np.where(stable(curvature, method), ratio, np.inf)[()]
 
@@ -269,8 +269,10 @@ def iid_noise_floor(
         return level * Loop(curvature, method, noise).noise_floor(objective=objective)
 
     safe = is_mean_square_safe(curvature, method, noise)
-    low, high, denominator, gain, spread = _at_one(curvature, method, noise)
-    left = tuple(a - b for a, b in zip(denominator, polynomial_product(spread, gain), strict=True))
+    low, high, denominator, gain, batch_variance = _at_one(curvature, method, noise)
+    left = tuple(
+        a - b for a, b in zip(denominator, polynomial_product(batch_variance, gain), strict=True)
+    )
     # In units of h = alpha λ: alpha² N/D for the distance, (λ/2) alpha² N/D for the objective.
     alpha = method.alpha
     weight: tuple[Real, ...]
@@ -308,5 +310,5 @@ def _at_one(
     least = alpha * noise.least
     most = alpha * noise.most
     constant = alpha * alpha * noise.known - noise.share * least * most
-    spread = (constant, noise.share * (least + most), -noise.share)
-    return low, high, denominator, gain, spread
+    batch_variance = (constant, noise.share * (least + most), -noise.share)
+    return low, high, denominator, gain, batch_variance

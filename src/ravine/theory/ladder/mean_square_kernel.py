@@ -50,10 +50,10 @@ def least_on_interval(c0: float, c1: float, c2: float, c3: float, low: float, hi
         best = high
         value = end
 
-    bend = c2 * c2 - 3.0 * c3 * c1
-    if bend > 0.0:
-        # The stationary point where the second derivative 2√bend is positive, without cancellation.
-        root = sqrt(bend)
+    discriminant = c2 * c2 - 3.0 * c3 * c1
+    if discriminant > 0.0:
+        # The stationary point where the second derivative is positive, without cancellation.
+        root = sqrt(discriminant)
         inner = low
         if c2 > 0.0:
             inner = -c1 / (c2 + root)

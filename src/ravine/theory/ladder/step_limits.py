@@ -143,8 +143,8 @@ def adam_limit(
     # Both sides of the condition are divided by ω + λ; λ/(ω + λ) is 1 where both are zero.
     share = np.where(decay == 0.0, 1.0, lam / np.where(decay == 0.0, 1.0, decay + lam))
     fresh = 1.0 - momentum
-    bend = (1.0 + momentum) * decay + fresh * lam
+    damping = (1.0 + momentum) * decay + fresh * lam
     square = 2.0 * fresh * (1.0 + momentum)
     noise = fresh * ratio * share
-    linear = (1.0 + momentum) * noise + fresh * bend - 2.0 * momentum * (1.0 + momentum) * decay
-    return least_step(square, linear, momentum * decay * (bend - noise))[()]
+    linear = (1.0 + momentum) * noise + fresh * damping - 2.0 * momentum * (1.0 + momentum) * decay
+    return least_step(square, linear, momentum * decay * (damping - noise))[()]

@@ -176,7 +176,7 @@ def _nesterov_candidate(low: Real, high: Real, beta: Real) -> tuple[Real, Real, 
 def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Real, Where]:
     """The candidate r, the cosine of its angle and whether it is real, for the whole family."""
     total = low + high
-    spread = high - low
+    width = high - low
     damping = (1.0 - beta) ** 2
     drive = total * (1.0 + beta - gamma + beta * gamma) - damping
     mixed = drive - (1.0 + gamma) ** 2 * low * high
@@ -185,8 +185,8 @@ def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Re
     coupling = beta * (1.0 + gamma) - gamma
     real = np.asarray((mixed > 0.0) & (determinants > 0.0) & (coupling >= 0.0))
     w = np.sqrt(np.where(real, 2.0 * determinants * mixed, 0.0))
-    numerator = w * (w + 2.0 * spread * np.sqrt(np.maximum(coupling, 0.0)))
-    numerator = numerator + (1.0 + gamma) * (beta - gamma) * spread**2
+    numerator = w * (w + 2.0 * width * np.sqrt(np.maximum(coupling, 0.0)))
+    numerator = numerator + (1.0 + gamma) * (beta - gamma) * width**2
     r = np.sqrt(numerator / denominator)
     t1 = 1.0 + beta - low * (1.0 + gamma)
     t2 = 1.0 + beta - high * (1.0 + gamma)
