@@ -13,7 +13,7 @@ import numpy as np
 from ravine import Curvature, LinearMethod, Method, adam_limit, circle_rate, largest_step
 from ravine.arguments import FloatArray
 from ravine.engine.kernels.finite_sum import ensemble
-from ravine.problems.quadratic_sum import QuadraticSum
+from ravine.problems import QuadraticSum
 from ravine.theory.ladder.batches import Batches
 from ravine.theory.tuning.league import Standing, league
 

@@ -184,3 +184,9 @@ def test_growth_is_suspicious_unless_the_size_was_chosen():
 def test_limits_are_counts():
     with pytest.raises(ValueError, match="max_rows must be at least 1"):
         Limits.of(max_rows=0)
+
+
+def test_a_header_that_begins_with_a_tag_is_no_web_page(tmp_path):
+    path = tmp_path / "tags.csv"
+    path.write_text("<b>one</b>,two\n" + "".join(f"{i % 3},{i}\n" for i in range(12)))
+    assert read_table(path, target="two").columns == ("<b>one</b>",)

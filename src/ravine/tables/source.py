@@ -291,6 +291,7 @@ def _refuse_other_formats(source: Source) -> None:
         value = f"an archive in an archive, {source.name}"
         raise Refusal("DATA", "packed once", value, "unpack it once")
 
-    if source.head.startswith((b"\x80", b"\x89HDF", b"%PDF")) or source.head.lstrip()[:1] == b"<":
+    other = (b"\x80", b"\x89hdf", b"%pdf", b"<!doctype", b"<html", b"<?xml")
+    if source.head.lstrip()[:16].lower().startswith(other):
         value = f"{source.name}, a pickle, HDF5 file, PDF or web page"
         raise Refusal("DATA", "a table", value, "save it as CSV or Parquet")
