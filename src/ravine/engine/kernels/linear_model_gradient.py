@@ -110,8 +110,8 @@ def new_data(problem: Any, sampled: bool) -> LinearModelData:
 
 def scratch_sizes(data: LinearModelData) -> tuple[int, int, int]:
     """Rows of scores, numbers for one lane's weights and gradient, rows of y and its gradient."""
-    flat = 2 * data.minimiser.size if data.features else 0
-    return FOUR * data.outputs, 2 * data.outputs * data.wide.shape[1], flat
+    wide = data.wide.shape[1]
+    return FOUR * data.outputs, 2 * data.outputs * wide, 2 * data.minimiser.size
 
 
 @inner
@@ -329,17 +329,28 @@ def take_lane(data: LinearModelData, state: FiniteSumBlock, row: int, p: int) ->
 
 @inner
 def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> None:
-    """Put the mean gradient of each lane's own ``size`` mini-batches at y into its row."""
+    """Put the mean gradient of each lane's own ``size`` mini-batches at y into its row.
+
+    The weights of a lane are brought together first: in the state they are so far apart that they
+    would push each other out of the nearest cache.
+    """
     outputs = data.outputs
     wide = data.wide.shape[1]
     own = state.weights[: outputs * wide]
     slopes = state.weights[outputs * wide :]
-    workspace = state.workspace
+    d = data.minimiser.size
+    y = state.flat[: d * LANES]
+    g = state.flat[d * LANES : 2 * d * LANES]
+    for j in range(d):
+        row = state.workspace[(j * ROWS + Y) * LANES : (j * ROWS + Y + 1) * LANES]
+        for p in range(LANES):
+            y[p * d + j] = row[p]
+            g[p * d + j] = data.l2 * row[p]
+
     for p in range(LANES):
-        take_lane(data, state, Y, p)
-        for j in range(data.minimiser.size):
-            at = j * ROWS * LANES + p
-            workspace[at + G * LANES] = data.l2 * workspace[at + Y * LANES]
+        for j in range(data.X.shape[1]):
+            for c in range(outputs):
+                own[c * wide + j] = y[p * d + j * outputs + c]
         for b in range(size):
             batch = state.picks[b * LANES + p]
             first = data.edges[batch]
@@ -350,8 +361,12 @@ def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
             share = 1.0 / ((last - first) * size)
             for j in range(data.X.shape[1]):
                 for c in range(outputs):
-                    at = ((j * outputs + c) * ROWS + G) * LANES + p
-                    workspace[at] += share * slopes[c * wide + j]
+                    g[p * d + j * outputs + c] += share * slopes[c * wide + j]
+
+    for j in range(d):
+        row = state.workspace[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
+        for p in range(LANES):
+            row[p] = g[p * d + j]
 
 
 @inner
