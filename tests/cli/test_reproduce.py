@@ -70,7 +70,9 @@ def test_json_and_resuming(quick, ravine):
 
 def test_the_list_names_every_figure_and_writes_nothing(ravine, tmp_path):
     shown = ravine("reproduce", "--list", "--out", tmp_path / "none")
-    assert [line.split()[0] for line in shown.out.splitlines()[1:]] == list(FIGURES)
+    table, following = shown.out.split("\n\n")
+    assert [line.split()[0] for line in table.splitlines()[1:]] == list(FIGURES)
+    assert "ravine reproduce figure-2" in following
     assert not (tmp_path / "none").exists()
 
 

@@ -96,7 +96,7 @@ def rescale(
     (0.1778, 0.7778)
     >>> known = {"curvature": Curvature(0.01, 1.0), "L_max": 100.0}
     >>> round(rescale(0.1, momentum=0.9, from_batch=64, to_batch=512, **known).lr, 4)
-    0.4211
+    0.6502
     """
     step = one_number("lr", lr, "positive", remedy=_LR)
     m = one_number("momentum", momentum, "nonnegative", remedy="give a momentum, e.g. 0.9")
