@@ -34,8 +34,8 @@ def test_rescale_on_a_table(ravine, tmp_path):
     np.savetxt(file, rows, delimiter=",", header="a,b,c,price", comments="")
     given = ["rescale", "--lr", 0.1, "--from-batch", 8, "--to-batch", 32, "--data", file]
     given += ["--target", "price", "--steps", 50]
-    plain, scaled = (
-        json.loads(ravine(*given, *more, "--json").out)["lr"] for more in ([], ["--standardise"])
+    scaled, raw = (
+        json.loads(ravine(*given, *more, "--json").out)["lr"] for more in ([], ["--raw"])
     )
-    assert plain < 0.01 < 0.1 < scaled
+    assert raw < 0.01 < 0.1 < scaled
     assert "least expected loss after 50 steps" in ravine(*given).out

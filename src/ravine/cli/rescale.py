@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from ravine.arguments import FloatArray
+from ravine.arguments import FloatArray, Refusal
 from ravine.cli import options
 from ravine.cli.options import METHOD, PROBLEM, curvature_from, option
 from ravine.cli.output import digits, print_json, say, suggest, table
@@ -31,8 +31,8 @@ def rescale_command(
     target: Annotated[
         str | None, option(PROBLEM, "--target", "Its column to predict; numbers.", "NAME")
     ] = None,
-    standardise: Annotated[
-        bool, option(PROBLEM, "--standardise", "Columns are standardised for training.")
+    raw: Annotated[
+        bool, option(PROBLEM, "--raw", "Do not standardise its columns, do not add an intercept.")
     ] = False,
     mu: options.Mu = None,
     L: options.Smoothness = None,
@@ -62,7 +62,7 @@ def rescale_command(
     new = rescale(
         lr, momentum=momentum, nesterov=nesterov, from_batch=from_batch, to_batch=to_batch,
         optimizer=kind, steps=steps,
-        data=None if data is None else _table(data, target, standardise),
+        data=None if data is None else _table(data, target, raw),
         curvature=curvature_from(mu, L, Q) if known else None, L_max=L_max,
     )  # fmt: skip
 
@@ -98,14 +98,15 @@ def rescale_command(
         suggest("ravine batch --Q 100 --L-max 1000", "what larger batches can buy")
 
 
-def _table(file: str, target: str | None, standardise: bool) -> tuple[FloatArray, FloatArray]:
-    """The columns with an intercept, and the target."""
+def _table(file: str, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:
+    """The columns as ``ravine diagnose`` would train on them, and the target."""
+    from ravine.diagnosis.setup import standardised
     from ravine.tables import read_table
 
     table = read_table(file, target=target)
-    X = np.asarray(table.X, dtype=float)
-    if standardise:
-        scale = X.std(axis=0)
-        X = (X - X.mean(axis=0)) / np.where(scale > 0.0, scale, 1.0)
+    if not isinstance(table.X, np.ndarray):
+        raise Refusal("--data", "a dense table", "a sparse one", "use ravine diagnose")
+    if raw:
+        return table.X, table.y
 
-    return np.column_stack([X, np.ones(len(X))]), np.asarray(table.y)
+    return np.column_stack([standardised(table.X), np.ones(len(table.y))]), table.y

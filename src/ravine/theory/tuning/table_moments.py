@@ -64,13 +64,7 @@ class TableMoments:
         """E f - f* after so many steps; infinite where it overflows."""
         matrix, state = self._step(method, batch_size)
         with np.errstate(all="ignore"):
-            while steps:
-                if steps % 2:
-                    state = matrix @ state
-                steps //= 2
-                matrix = matrix @ matrix if steps else matrix
-
-            return self._excess(state)
+            return self._excess(np.linalg.matrix_power(matrix, steps) @ state)
 
     def steps_to(self, share: float, method: Method, *, batch_size: float, most: float) -> float:
         """Steps until E f - f* is this share of its start; infinite if more than ``most``."""
