@@ -88,7 +88,7 @@ def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, 
     last = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
     shortest = np.log(_SHORTEST * float(plain.method.alpha))
     axes = [np.linspace(shortest, np.log(_LONGEST / L), 65), np.linspace(-1.0, last, 65)]
-    log_step, s = search.least(on_grid, axes, at=at).point
+    log_step, s = search.least(on_grid, axes, at=at, starts=2).point
     method = Method(np.exp(log_step), np.tanh(s))
     rate = float(iid_rate(whole, method, **options))
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
