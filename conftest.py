@@ -29,7 +29,7 @@ TOGETHER = {
     "tests/engine/storage": "storage",
     "tests/engine/test_cluster.py": "cluster",
     "tests/figures": "figures",
-    "tests/report": "report",
+    "tests/test_report.py": "report",
     "tests/reproduction": "reproduction",
     "tests/web": "web",
 }

@@ -1,8 +1,8 @@
 """Build sdist and wheel, install the wheel alone into an empty environment, and try every command.
 
-``make wheel`` runs it. A command must answer, or name the extra that it lacks; anything else, a
-traceback above all, is a failure. With ``--sdist`` the environment gets
-the sdist instead, which builds the wheel once more from it.
+``make wheel`` runs it. A command must answer, or name the extra that it needs; anything else, such
+as a traceback, is a failure. With ``--sdist`` the sdist is installed instead, which builds the
+wheel again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ COMMANDS = (
 )
 
 REFUSED = "ravine rate --Q -3"
-"""The one command that has to be refused: one line, exit code 2."""
+"""The one command with bad input: one line, exit code 2."""
 
 SECONDS = 300  # that a command may take; the longest compiles the engine's kernels
 
@@ -144,16 +144,16 @@ def _try(command: str, binaries: Path, work: Path) -> Answer:
 
 
 def main() -> int:
-    """Print the table of answers; the exit code says whether all are as they should be."""
+    """Print what each command did; the exit code says whether all did what they should."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--sdist", action="store_true", help="try the sdist, not the wheel")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder for both files")
-    wishes = parser.parse_args()
+    options = parser.parse_args()
 
-    for old in [*wishes.out.glob("ravine-*.whl"), *wishes.out.glob("ravine-*.tar.gz")]:
+    for old in [*options.out.glob("ravine-*.whl"), *options.out.glob("ravine-*.tar.gz")]:
         old.unlink()
-    sdist, wheel = build(wishes.out)
-    package = sdist if wishes.sdist else wheel
+    sdist, wheel = build(options.out)
+    package = sdist if options.sdist else wheel
     sizes = [f"{file.name} ({file.stat().st_size // 1024} kB)" for file in (sdist, wheel)]
     print(f"built {' and '.join(sizes)}; trying {package.name} without extras\n")
 

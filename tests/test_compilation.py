@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# Prints its value, and how often it was loaded from disk.
+# Prints values, and how often two of the functions were loaded from disk.
 SCRIPT = """
 from ravine.compilation import cached_njit
 from ravine.engine.kernels.compiled import compiled
@@ -23,7 +23,18 @@ def maker(factor):
         return factor * x
     return times
 
-print(double(21), maker(3)(7), maker(5)(7), sum(double.stats.cache_hits.values()))
+def around(inside):
+    @compiled
+    def one_more(x):
+        return inside(x) + 1
+    return one_more
+
+outer = around(double)
+
+def hits(function):
+    return sum(function.stats.cache_hits.values())
+
+print(outer(21), maker(3)(7), maker(5)(7), double(21), hits(outer), hits(double))
 """
 
 
@@ -48,15 +59,15 @@ def shown(script, **environment):
 
 
 def test_a_second_process_loads_it_from_disk(script):
-    assert shown(script) == "42 21 35 0"
-    assert shown(script) == "42 21 35 1"
+    assert shown(script) == "43 21 35 42 0 0"
+    assert shown(script) == "43 21 35 42 1 1"
 
 
 def test_functions_with_other_closures_have_other_files(script):
     # Two processes that compile at the same time then never write under one name.
     shown(script)
     indices = list((script.parent / "__pycache__").glob("*.nbi"))
-    assert len(indices) == 3
+    assert len(indices) == 4
 
 
 def test_without_a_folder_to_write_to_it_is_compiled_in_each_process(script):
@@ -65,4 +76,4 @@ def test_without_a_folder_to_write_to_it_is_compiled_in_each_process(script):
     (script.parent / "__pycache__").write_text("no folder", encoding="utf-8")
     home = str(script.parent / "script.py")
     for _ in range(2):
-        assert shown(script, HOME=home, XDG_CACHE_HOME=home) == "42 21 35 0"
+        assert shown(script, HOME=home, XDG_CACHE_HOME=home) == "43 21 35 42 0 0"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.markup import card, with_formulas
 
 

@@ -42,7 +42,7 @@ PARTICLES = 256
 """Runs side by side to a floor, and particles of a mean-square rate."""
 RESOLVED = 0.03
 """Relative standard error of the loop's losses at which it stops."""
-LOOP_SECONDS = 2.5
+LOOP_SECONDS = 5.0
 SIDE_SECONDS = 2.0
 """CPU seconds for the loop on one case, and beside it for its floors and for its rates."""
 GRID = (20, 12)

@@ -15,7 +15,8 @@ from benchmarks.page.latency import browser, until
 
 _WIDE = 1280
 _PHONE = 390
-_QUALITY = 50  # of WebP: text stays sharp, a picture takes some 60 kB
+_HIGHEST = 3600  # pixels of a picture: all of a view but the long list of claims
+_QUALITY = 40  # of WebP: text stays sharp, a picture takes some 60 kB
 _DIABETES = "?tab=data&dataset=diabetes&standardise=1&intercept=1&job=none"
 _ANSWERED = "return !document.getElementById('data-plane-card').hidden"
 _LISTED = "return document.querySelectorAll('#claims tr').length > 9"
@@ -76,7 +77,7 @@ def _size(driver: Any, width: int, height: int) -> None:
 def _save(driver: Any, path: Path, width: int, *, whole: bool = True) -> None:
     if whole:
         high = driver.execute_script("return document.documentElement.scrollHeight")
-        _size(driver, width, min(high, 2000 if width < 500 else 1700))
+        _size(driver, width, min(high, _HIGHEST))
     time.sleep(1.0)  # the fine picture, and the new size
     options = {"format": "webp", "quality": _QUALITY}
     taken = driver.execute_cdp_cmd("Page.captureScreenshot", options)

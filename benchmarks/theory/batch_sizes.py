@@ -2,6 +2,7 @@
 
     python -m benchmarks.theory.batch_sizes rescale [epochs]   # new lr after a change, 3 minutes
     python -m benchmarks.theory.batch_sizes useful             # steps on 20 tables, 15 minutes
+    python -m benchmarks.theory.batch_sizes quadratics         # steps on quadratics, 10 minutes
 
 The 20 tables are the first ones of ``benchmarks.diagnose.tables`` with numbers to predict, at least
 300 rows and 4 columns; 2,048 of their rows at random, standardised, least squares from zero.
@@ -15,9 +16,10 @@ import numpy as np
 from numba import njit
 
 from benchmarks.diagnose.tables import NUMBERS, TABLES
-from ravine import Curvature, rescale
+from ravine import Curvature, rescale, useful_batch_size
 from ravine.arguments import FloatArray
 from ravine.tables import read_table
+from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
 from ravine.theory.tuning.table_moments import TableMoments
 
 Data = tuple[str, FloatArray, FloatArray]
@@ -210,6 +212,93 @@ def useful(most: int = 20) -> None:
     print(f"steps to 1 % of the excess, {len(good)} cases: {good.mean():.0%} within a factor 1.5")
 
 
+@njit(cache=True, nogil=True)
+def fewest_steps(lam, steepest, b, alphas, betas, goal):
+    """Fewest steps, over these parameters, until the sum of E r² is this share of its start.
+
+    Samples are √L_max times a unit vector, drawn so that direction i has the mean curvature λ_i:
+    a batch of b has the variance λ_i (L_max - λ_i)/b there. The moments are exact.
+    """
+    d = len(lam)
+    rr, rv, vv = np.empty(d), np.empty(d), np.empty(d)
+    best = 10_000_000
+    where = -1
+    for p in range(len(alphas)):
+        alpha, beta = alphas[p], betas[p]
+        ahead, square = 1.0 + beta, beta * beta
+        rr[:], rv[:], vv[:] = 1.0, 0.0, 0.0
+        for step in range(1, best):
+            total = 0.0
+            for i in range(d):
+                kick = alpha * alpha * lam[i] * (steepest - lam[i]) / b * rr[i]
+                h = alpha * lam[i]
+                a = 1.0 - ahead * h
+                new = a * a * rr[i] + 2.0 * a * square * rv[i] + square * square * vv[i]
+                cross = -a * h * rr[i] + (a * beta - square * h) * rv[i] + square * beta * vv[i]
+                vv[i] = h * h * rr[i] - 2.0 * h * beta * rv[i] + beta * beta * vv[i] + kick
+                rr[i], rv[i] = new + ahead * ahead * kick, cross + ahead * kick
+                total += rr[i]
+            if total <= goal * d:
+                best, where = step, p
+                break
+            if not total < 1e6 * d:
+                break
+    return best, where
+
+
+def best_steps(lam: FloatArray, steepest: float, b: float, momentum: bool, goal: float) -> int:
+    """The same over the plane of parameters: a grid, then two finer ones around the best point."""
+    x, s = np.log(2.0 / (lam[-1] + steepest / b)), 1.0
+    wide, high = 2.5, 2.0
+    best = 10_000_000
+    for _ in range(3):
+        steps = np.exp(np.linspace(x - wide, x + wide, 15))
+        momenta = np.tanh(np.linspace(s - high, s + high, 15)) if momentum else np.zeros(1)
+        alphas, betas = (v.ravel() for v in np.meshgrid(steps, momenta))
+        found, where = fewest_steps(lam, steepest, b, alphas, betas, goal)
+        if where >= 0 and found <= best:
+            best, x, s = found, np.log(alphas[where]), np.arctanh(betas[where])
+        wide, high = wide / 5.0, high / 5.0
+    return best
+
+
+def quadratics() -> None:
+    """Where larger batches stop paying off, over three decades of the batch size."""
+    sizes, steps = [], []
+    for Q in (30.0, 100.0, 300.0):
+        for share in (3.0, 10.0, 30.0):
+            curvature, lam = Curvature(1.0, Q), np.geomspace(1.0, Q, 6)
+            for method in ("sgd", "nesterov"):
+                said = useful_batch_size(curvature, L_max=share * Q, method=method).size
+                fastest = fastest_pair if method == "nesterov" else fastest_sgd
+                for goal in (1e-2, 1e-6):
+                    batches = np.append(1.0, said * np.geomspace(10.0**-1.5, 10.0**1.5, 13))
+                    batches = np.unique(np.maximum(batches, 1.0))
+                    measured = np.array(
+                        [best_steps(lam, share * Q, b, method == "nesterov", goal) for b in batches]
+                    )
+                    for b, count in zip(batches, measured, strict=True):
+                        known = {"batch_size": float(b), "L_max": share * Q, "mu_min": None}
+                        tuned = fastest(curvature, known)
+                        tuned = tuned[1] if method == "nesterov" else tuned
+                        steps.append(-0.5 * np.log10(goal) * tuned.steps_per_digit / count)
+                    efficiency = measured[0] / (batches * measured)
+                    half = np.interp(np.log(2.0), -np.log(efficiency), np.log(batches))
+                    sizes.append(said / np.exp(half))
+                    print(
+                        f"Q {Q:g}, L_max/L {share:g}, {method}, error {goal:g}: "
+                        f"said {said:.4g}, measured {np.exp(half):.4g}",
+                        flush=True,
+                    )
+    for what, ratios in (("useful batch sizes", sizes), ("steps at a batch size", steps)):
+        good = np.abs(np.log(ratios)) < np.log(1.5)
+        low, middle, high = np.quantile(ratios, [0.05, 0.5, 0.95])
+        print(
+            f"{what}: {len(good)} cases, {good.mean():.0%} within a factor 1.5; said over measured "
+            f"{middle:.3g}, from {low:.3g} to {high:.3g} (90 %)"
+        )
+
+
 if __name__ == "__main__":
-    command = {"rescale": rescaled, "useful": useful}[sys.argv[1]]
+    command = {"rescale": rescaled, "useful": useful, "quadratics": quadratics}[sys.argv[1]]
     command(*(int(v) for v in sys.argv[2:3]))

@@ -191,10 +191,11 @@ def recommended(kind: str = "all", cases: int = 500) -> None:
     for name, check in kinds.items():
         if kind not in ("all", name):
             continue
-        rng = np.random.default_rng(500)
         over, lost = [], []
         for k in range(cases):
-            more, less = check(rng, name)
+            more, less = check(np.random.default_rng([500, k]), name)
+            if more > 1e-9 or less > 1e-3:
+                print(f"  case {k}: promise exceeded by {more:.1e}, {less:.1e} above the best")
             over.append(more)
             lost.append(less)
             if (k + 1) % 50 == 0 or k + 1 == cases:
@@ -280,13 +281,17 @@ def given_sum(rng: np.random.Generator, _: str) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True)
 def worst_errors(alphas, betas, lam, variance, weight, sigma2, steps):
-    """Largest weighted E r² over curvatures after so many steps of each method, step by step."""
-    out = np.zeros(len(alphas))
+    """Logarithm of the largest weighted E r² over curvatures after so many steps of each method.
+
+    Step by step. Without noise, moments that shrink are scaled up to stay within the floats.
+    """
+    out = np.full(len(alphas), -np.inf)
     for p in range(len(alphas)):
         alpha, beta = alphas[p], betas[p]
         ahead = 1.0 + beta
         for i in range(len(lam)):
             rr, rv, vv = 1.0, 0.0, 0.0
+            scale = 0.0
             for _ in range(steps):
                 # v⁺ = beta v - alpha (h r + noise), r⁺ = r + beta (v⁺ - v) + v⁺, h random
                 kick = alpha * alpha * (variance[i] * rr + sigma2)
@@ -296,7 +301,11 @@ def worst_errors(alphas, betas, lam, variance, weight, sigma2, steps):
                 cross = -a * step * rr + (a * beta - b * step) * rv + b * beta * vv + ahead * kick
                 vv = step * step * rr - 2.0 * step * beta * rv + beta * beta * vv + kick
                 rr, rv = new, cross
-            out[p] = max(out[p], weight[i] * rr) if rr < np.inf else np.inf
+                if sigma2 == 0.0 and rr + vv < 1e-100:
+                    rr, rv, vv = 1e100 * rr, 1e100 * rv, 1e100 * vv
+                    scale -= np.log(1e100)
+            size = scale + np.log(max(weight[i] * rr, 1e-300)) if rr < np.inf else np.inf
+            out[p] = max(out[p], size)
     return out
 
 
@@ -332,6 +341,8 @@ def budget(rng: np.random.Generator, kind: str) -> tuple[float, float]:
 
     own = (np.array([float(advice.method.alpha)]), np.array([float(advice.method.beta)]))
     promised = float(errors(*own, 10_000)[0])
+    # A promise below 1e-300 has few digits left: the method is judged by its own error.
+    claimed = float(np.log(advice.value)) if advice.value > 1e-300 else promised
 
     x, s = np.linspace(np.log(1e-7), np.log(4.0), 64), np.linspace(-2.0, 4.6, 64)
     grid = np.stack(np.meshgrid(x, s, indexing="ij"))
@@ -344,7 +355,7 @@ def budget(rng: np.random.Generator, kind: str) -> tuple[float, float]:
         for size in (0.3, 0.1, 0.02, 0.003):
             points = centre + size * rng.standard_normal((60, 2))
             found = errors(np.exp(points[:, 0]), np.tanh(points[:, 1]), 150)
-            better += points[found < (1.0 - 1e-3) * advice.value].tolist()
+            better += points[found < claimed - 1e-3].tolist()
             if found.min() < top:
                 centre, top = points[found.argmin()], found.min()
 
@@ -352,7 +363,7 @@ def budget(rng: np.random.Generator, kind: str) -> tuple[float, float]:
     if better:
         points = np.array(better)
         best = float(errors(np.exp(points[:, 0]), np.tanh(points[:, 1]), 10_000).min())
-    return promised / advice.value - 1.0, 1.0 - best / advice.value if best < np.inf else 0.0
+    return float(np.expm1(promised - claimed)), max(-float(np.expm1(best - claimed)), 0.0)
 
 
 def speed() -> None:

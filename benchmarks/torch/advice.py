@@ -1,13 +1,19 @@
 """Advice against a grid of learning rates and against rivals, on tasks that no rule was chosen on.
 
-    pip install --group bench && python -m benchmarks.torch.advice [--tasks N] [--limit MINUTES]
-    python -m benchmarks.torch.advice report
+    pip install --group bench
+    python -m benchmarks.torch.advice [--set second] [--jobs N] [--tasks N] [--limit MINUTES]
+    python -m benchmarks.torch.advice report [--set second]
+    python -m benchmarks.torch.advice --again FILE --out OTHER
 
-24 tasks x AdamW and SGD (Nesterov, momentum 0.9) x constant, linear and cosine schedules, judged by
-the loss on all data after 1,000 steps. The grid has factors of two. All learning rates of one
-configuration, the advised one among them, are trained at once under ``torch.vmap`` on the same
-batches; rivals that choose their own step run one by one. Results are appended to
-``benchmarks/torch/advice.jsonl`` one configuration at a time, so a run that was stopped goes on.
+24 tasks (second set: 29) x AdamW and SGD (Nesterov, momentum 0.9) x constant, linear and cosine
+schedules, judged by the loss on all data after 1,000 steps. The grid has factors of two. All
+learning rates of one configuration, the advised one among them, are trained at once under
+``torch.vmap`` on the same batches; rivals that choose their own step run one by one. Results are
+appended to ``benchmarks/torch/advice.jsonl`` (second set: ``advice-second.jsonl``) one
+configuration at a time, so a run that was stopped goes on. The first set has been looked at when
+the rule was chosen; the second was written before the rule was fixed, and run once after it.
+``--again`` judges the present rule on the configurations of another file, whose grids and rivals do
+not depend on it.
 """
 
 from __future__ import annotations
@@ -20,8 +26,9 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr, redirect_stdout
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +37,16 @@ import torch
 from torch import nn
 
 from benchmarks.torch.grid import DECAY, JUDGED, train_all
-from benchmarks.torch.tasks import TUNED, Task
-from benchmarks.torch.unseen import UNSEEN
-from ravine.torch import advise
+from benchmarks.torch.second_set import SECOND_SET
+from benchmarks.torch.task import Task
+from ravine.torch import Advice, advise
 from ravine.torch.schedule import Schedule, schedule_of
 
-RESULTS = Path(__file__).with_suffix(".jsonl")
+RESULTS = {
+    "first": Path(__file__).with_suffix(".jsonl"),
+    "second": Path(__file__).with_name("advice-second.jsonl"),
+    "tuned": Path(__file__).with_name("advice-tuned.jsonl"),
+}
 STEPS = 1000
 GRID = {
     "AdamW": [1e-3 * 2.0**k for k in range(-7, 10)],
@@ -141,16 +152,33 @@ def finder_lr(task: Task, kind: str) -> float | None:
         return None
 
 
-def one(task: Task, kind: str, shape: str, budget: str) -> dict[str, Any]:
-    """Everything about one configuration."""
-    schedule = schedule_of(shape, STEPS, None)
+def advised(task: Task, kind: str, shape: str, budget: str) -> tuple[Advice, float]:
+    """The advice for one configuration, and its CPU time."""
     model = task.model(0)
     began = time.process_time()
     advice = advise(
         model, task.loss, task.loader(task.batches[0], seed=5), budget=budget, schedule=shape,
         optimizer=optimizer_of(kind, model, 1e-3), steps=STEPS, momentum="keep", progress=False,
     )  # fmt: skip
-    seconds = time.process_time() - began
+    return advice, time.process_time() - began
+
+
+def again(task: Task, row: dict[str, Any]) -> dict[str, Any]:
+    """The same configuration with the present rule; grid and rivals as they were."""
+    kind, shape = row["optimizer"], row["schedule"]
+    advice, seconds = advised(task, kind, shape, row["budget"])
+    make = partial(optimizer_of, kind)
+    loss = train(task, make, advice.lr, schedule_of(shape, STEPS, None).factor)
+    return row | {
+        "lr": advice.lr, "steps": advice.steps, "seconds": seconds, "limit": advice.limit,
+        "losses": row["losses"] | {"advise": loss},
+    }  # fmt: skip
+
+
+def one(task: Task, kind: str, shape: str, budget: str) -> dict[str, Any]:
+    """Everything about one configuration."""
+    schedule = schedule_of(shape, STEPS, None)
+    advice, seconds = advised(task, kind, shape, budget)
     found = finder_lr(task, kind)
     single = {"advise": advice.lr, "torch-lr-finder": found}
     single |= {f"lr {lr:g}": lr for lr in FOLKLORE[kind]}
@@ -168,6 +196,10 @@ def one(task: Task, kind: str, shape: str, budget: str) -> dict[str, Any]:
         "limit": advice.limit, "finder_lr": found, "losses": named | rivals(task, kind, schedule),
         "grid": [round(value, 6) for value in grid],
     }  # fmt: skip
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return row["task"], row["optimizer"], row["schedule"], row["budget"]
 
 
 def share(row: dict[str, Any], loss: float) -> float:
@@ -217,34 +249,71 @@ def report(rows: list[dict[str, Any]]) -> None:
             )
 
 
+def tasks_of(name: str) -> list[Task]:
+    """The tasks of a set; the older ones need scikit-learn."""
+    if name == "second":
+        return SECOND_SET
+
+    from benchmarks.torch.tasks import TUNED
+    from benchmarks.torch.unseen import UNSEEN
+
+    return UNSEEN if name == "first" else TUNED
+
+
+def job(
+    chosen: str, index: int, kind: str, shape: str, budget: str, earlier: dict[str, Any] | None,
+    end: float,
+) -> dict[str, Any] | None:  # fmt: skip
+    """One configuration in a process of its own, on one thread; None where the time is over."""
+    if time.time() > end:
+        return None
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    task = tasks_of(chosen)[index]
+    try:
+        return again(task, earlier) if earlier else one(task, kind, shape, budget)
+    except Exception as error:
+        # One configuration must not stop the others.
+        print(f"{task.name}, {kind}, {shape}: {type(error).__name__}: {error}", flush=True)
+        return None
+
+
 def main() -> None:
     """Measure what is missing, then report."""
     parser = argparse.ArgumentParser()
     parser.add_argument("command", nargs="?", default="run", choices=["run", "report"])
-    parser.add_argument("--tasks", type=int, default=len(UNSEEN))
+    parser.add_argument("--set", default="first", choices=list(RESULTS), dest="chosen")
+    parser.add_argument("--tasks", type=int, default=None, help="the first so many")
     parser.add_argument("--limit", type=float, default=600.0, help="minutes")
-    parser.add_argument("--tuned", action="store_true", help="the old tasks, for choosing rules")
+    parser.add_argument("--jobs", type=int, default=1, help="processes of one thread each")
     parser.add_argument("--budget", default="race")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--again", type=Path, help="results whose grids and rivals are reused")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    rows = []
-    if options.out.exists():
-        rows = [json.loads(line) for line in options.out.read_text().splitlines()]
+    out = options.out or RESULTS[options.chosen]
+    rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     if options.command == "run":
-        known = {(r["task"], r["optimizer"], r["schedule"], r["budget"]) for r in rows}
-        tasks = (TUNED if options.tuned else UNSEEN)[: options.tasks]
-        plan = list(itertools.product(tasks, GRID, ("constant", "linear", "cosine")))
+        known = {_key(r) for r in rows}
+        earlier: dict[tuple[str, ...], Any] = {}
+        if options.again:
+            earlier = {_key(r): r for r in map(json.loads, options.again.open())}
+        tasks = tasks_of(options.chosen)[: options.tasks]
+        plan = list(itertools.product(range(len(tasks)), GRID, ("constant", "linear", "cosine")))
         # A fixed random order: a run that was stopped is a fair sample.
         order = np.random.default_rng(0).permutation(len(plan))
-        end = time.monotonic() + 60.0 * options.limit
-        for task, kind, shape in (plan[i] for i in order):
-            if (task.name, kind, shape, options.budget) in known or time.monotonic() > end:
-                continue
-            rows.append(one(task, kind, shape, options.budget))
-            with options.out.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
+        end = time.time() + 60.0 * options.limit
+        calls = []
+        for index, kind, shape in (plan[i] for i in order):
+            key = (tasks[index].name, kind, shape, options.budget)
+            if key not in known:
+                calls.append((options.chosen, index, *key[1:], earlier.get(key), end))
+        with ProcessPoolExecutor(options.jobs) as pool:
+            for done in as_completed([pool.submit(job, *call) for call in calls]):
+                row = done.result()
+                if row is not None:
+                    rows.append(row)
+                    with out.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
     report(rows)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, grad_and_value, vmap
 
-from benchmarks.torch.tasks import Task
+from benchmarks.torch.task import Task
 
 BETAS, EPS, DECAY = (0.9, 0.999), 1e-8, 0.01
 """Of AdamW; SGD has Nesterov's momentum 0.9 and no weight decay."""

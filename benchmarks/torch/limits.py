@@ -17,6 +17,7 @@ For every quadratic task, momentum and batch size four lrs:
 Batches are drawn independently, and the targets have no noise.
 
     python -m benchmarks.torch.limits adam
+    python -m benchmarks.torch.limits networks  # the second half alone
 
 Adam's limit (T10, ``ravine.adam_limit``): on quadratics with the preconditioner held fixed against
 the measured mean-square limit, over beta1 and batch sizes; and networks trained by Adam to their
@@ -35,10 +36,10 @@ import torch
 
 import ravine
 from benchmarks.torch.tasks import KEPT_BACK, TUNED, Task
-from ravine.torch.batches import BatchReplay, batch_loss
+from ravine.torch.borrowed import BatchReplay, batch_loss
 from ravine.torch.curvature import SAMPLES, measure
-from ravine.torch.direction import TrackedDirection, coordinates
-from ravine.torch.untouched import gradients
+from ravine.torch.direction import coordinates
+from ravine.torch.products import flat, hessian_product, top_eigenpairs
 
 RUNS = 64
 POPULATION = 8192
@@ -199,32 +200,35 @@ def adam_quadratics() -> None:
     print(f"\nfurthest from the measured limit {worst:.1%}")
 
 
-def adam_at_its_edge(task: Task, size: int, lr: float, steps: int = 800) -> tuple[float, float]:
-    """Lr times lambda (1 - beta1)/(2 (1 + beta1)), and lr times v/2, after training by Adam."""
+def adam_at_its_edge(task: Task, size: int, lr: float, steps: int) -> tuple[float, float]:
+    """Lr times lambda (1 - beta1)/(2 (1 + beta1)), and lr times v/2, after training by Adam.
+
+    At the weights where training ended: the top eigenvectors of the Hessian of all data between the
+    roots of the preconditioner, and the variance of 64 batches along each. The one whose limit is
+    lowest counts.
+    """
     model = task.model(0)
     rule = torch.optim.Adam(model.parameters(), lr=lr)
     batches = task.endless(size, seed=3)
-    direction = TrackedDirection()
-    means, variances = [], []
-    for step in range(steps):
+    for _ in range(steps):
         x, y = next(batches)
         rule.zero_grad()
         task.loss(model(x), y).backward()
-        if step >= steps - 100 and step % 2 == 0:
-            at = coordinates(rule, with_gradient=True)
-            if not direction.fits(at.params):
-                direction.begin(at)
-            here = [p.grad.clone() for p in at.params]
-            there = lambda x=x, y=y, at=at: gradients(task.loss(model(x), y), at.params)  # noqa: E731
-            seen = direction.product(at, here, there)
-            means.append(seen.mean)
-            if direction.compared:
-                variances.append(seen.variance)
-                direction.turn()
         rule.step()
-    mean = float(np.mean(means[20:]))
-    ratio = float(np.mean(variances[10:])) / mean
-    return lr * mean / 38.0, lr * ratio / 2.0
+
+    loss = batch_loss(task.loss)
+    roots = flat(coordinates(rule, with_gradient=False).roots)
+    full = hessian_product(model, loss, [list(task.data())])
+    start = torch.randn(roots.numel(), generator=torch.Generator().manual_seed(4))
+    values, vectors = top_eigenpairs(lambda v: roots * full(roots * v), start, 4, steps=40)
+    images = []
+    for _ in range(64):
+        one = hessian_product(model, loss, [list(next(batches))])
+        images.append(torch.stack([roots * one(roots * u) for u in vectors.T], dim=1))
+    deviations = torch.stack(images) - vectors * values.to(vectors)
+    ratios = deviations.square().sum(dim=1).mean(dim=0).double() / values
+    kept = int(torch.argmax(values / 38.0 + ratios / 2.0))
+    return lr * float(values[kept]) / 38.0, lr * float(ratios[kept]) / 2.0
 
 
 def adam_networks() -> None:
@@ -235,7 +239,7 @@ def adam_networks() -> None:
     figure = Figure(figsize=(8.0, 3.2), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for task, axes in zip(chosen, panels, strict=True):
-        rows = [(size, *adam_at_its_edge(task, size, 0.01)) for size in ADAM_SIZES]
+        rows = [(size, *adam_at_its_edge(task, size, 0.01, 3000)) for size in ADAM_SIZES]
         print(f"\n{task.name}\n| batch | curvature | variance | lr over its limit |")
         print("|---:|---:|---:|---:|")
         for size, curvature, variance in rows:
@@ -255,6 +259,9 @@ def main() -> None:
     torch.set_num_threads(1)
     if sys.argv[1:] == ["adam"]:
         adam_quadratics()
+        adam_networks()
+        return
+    if sys.argv[1:] == ["networks"]:
         adam_networks()
         return
     print(

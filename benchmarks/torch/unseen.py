@@ -17,7 +17,7 @@ import torch
 from sklearn import datasets
 from torch import Tensor, nn
 
-from benchmarks.torch.tasks import Task
+from benchmarks.torch.task import Task
 
 F = nn.functional
 

@@ -1,12 +1,12 @@
 """What a larger batch buys.
 
-Condition number 1000, single samples ten times as steep as the whole objective. Up to a batch size
-of 10, a larger batch allows a longer step and momentum adds nothing. Beyond that SGD stops gaining,
-and momentum starts to pay off.
+Condition number 1000; single samples have ten times the curvature of the whole objective. Up to a
+batch size of 10, a larger batch allows a longer step and momentum adds nothing. Beyond that SGD
+stops gaining, and momentum starts to pay off.
 """
 
 import ravine
-from ravine.figures.batch_gain import draw_batch_gain
+from ravine.figures.batch_curves import draw_batch_gain
 
 
 def draw():

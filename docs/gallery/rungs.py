@@ -1,8 +1,9 @@
 """Five answers, four problems.
 
-The same curvature (1 to 32) and the same method, on four problems that make it do what a rung of
-the ladder says. Dashed: the rate that the theory gives. The third and the fourth problem are
-visited in turn, the second is drawn at random (root of the mean square of 1000 runs).
+The same curvature (1 to 32) and the same method on four problems, each of which attains the rate of
+one rung of the ladder. Dashed: the rate from the theory. The terms of the third and the fourth
+problem come in cyclic order, those of the second are drawn at random (root of the mean square of
+1000 runs).
 """
 
 import numpy as np

@@ -31,7 +31,7 @@ import shlex
 import tempfile
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of code on a page: where, in which language, and why it is set apart, if it is."""
+    """A piece of code on a page: where, in which language, why it is not run, what it prints."""
 
     page: str
     line: int
@@ -64,6 +64,7 @@ class Block:
     code: str
     set_apart: str = ""
     reason: str = ""
+    prints: str = ""
 
     @property
     def place(self) -> str:
@@ -77,7 +78,7 @@ class BlockError(AssertionError):
 
 def pages() -> list[Path]:
     """README and every page of docs."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -96,12 +97,20 @@ def blocks_of(page: Path) -> list[Block]:
         elif kind:
             set_apart = kind
             reason = " ".join(match["text"].split())
+        elif match["language"] == "text" and _is_output(text, match, blocks):
+            blocks[-1] = replace(blocks[-1], prints=textwrap.dedent(match["code"]))
         else:
             code = textwrap.dedent(match["code"])
             blocks.append(Block(name, line, match["language"], code, set_apart, reason))
             set_apart = ""
             reason = ""
     return blocks
+
+
+def _is_output(text: str, match: re.Match[str], blocks: list[Block]) -> bool:
+    """Whether nothing but an empty line stands between a block and the Python above it."""
+    above = text[: match.start()].removesuffix("\n\n")
+    return above.endswith("```") and bool(blocks) and blocks[-1].language == "python"
 
 
 def set_apart() -> list[Block]:
@@ -174,13 +183,14 @@ def _run_python(block: Block, namespace: dict[str, Any]) -> None:
     """Execute statement by statement; compare each value that a comment shows."""
     lines = block.code.splitlines()
     wrong = []
+    printed = io.StringIO()
     for statement in ast.parse(block.code).body:
         source = ast.get_source_segment(block.code, statement) or ""
         last = lines[(statement.end_lineno or 1) - 1].encode()
         comment = last[statement.end_col_offset or 0 :].decode().strip()
         at = f"{block.page}:{block.line + statement.lineno}"
         try:
-            with _plain_numbers(), contextlib.redirect_stdout(io.StringIO()):
+            with _plain_numbers(), contextlib.redirect_stdout(printed):
                 if isinstance(statement, ast.Expr):
                     shown = repr(eval(compile(source, at, "eval"), namespace))
                 else:
@@ -192,6 +202,9 @@ def _run_python(block: Block, namespace: dict[str, Any]) -> None:
         expected = re.split(r" {2,}", comment.removeprefix("#").strip())[0]
         if comment.startswith("#") and _VALUE.match(expected) and not alike(expected, shown):
             wrong.append(f"{at}: {source} gives {shown}, the page shows {expected}")
+    if not _prints(block.prints, printed.getvalue()):
+        shown = printed.getvalue()
+        wrong.append(f"{block.place} prints\n{shown}\nthe page shows\n{block.prints}")
     if wrong:
         raise BlockError("\n".join(wrong))
 
@@ -244,10 +257,15 @@ def _run_commands(block: Block) -> None:
         code, said = _ravine(words[1:])
         if code != 0:
             raise BlockError(f"{block.place}: {command} exits with {code}\n{said}")
-        pattern = expected.replace("\n...\n", "\n...").strip()
-        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        if pattern and not doctest.OutputChecker().check_output(pattern + "\n", said, flags):
+        if not _prints(expected, said):
             raise BlockError(f"{block.place}: {command} prints\n{said}\nthe page shows\n{expected}")
+
+
+def _prints(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed; spaces and line breaks may differ."""
+    pattern = shown.replace("\n...\n", "\n...").strip()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return not pattern or doctest.OutputChecker().check_output(pattern + "\n", printed, flags)
 
 
 def _commands(code: str) -> Iterator[tuple[str, str]]:

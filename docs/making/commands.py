@@ -17,9 +17,9 @@ import ravine
 from ravine.cli import app
 
 MAN_PAGE = Path(__file__).resolve().parents[1] / "man" / "ravine.1"
-DATE = "2026-11-16"  # of the release that the man page is printed in
+DATE = "2026-11-18"  # of the release that the man page is printed in
 
-_PURPOSE = "whether Nesterov's method converges, how fast, and to what error"
+_PURPOSE = "whether SGD with momentum converges, how fast, and which settings are safe"
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,7 @@ def _option(parameter: Any) -> Option:
     written = parameter.name.upper() if argument else ", ".join(names)
     kind = parameter.type_descriptor.annotation
     takes = "" if argument or getattr(parameter, "is_flag", False) else _kind(kind)
-    meaning = parameter.help or ""
-    default = parameter.default
-    if takes and isinstance(default, (int, float, str)) and not isinstance(default, bool):
-        shown = default.value if isinstance(default, Enum) else default
-        meaning += f" Default: {shown}."
-    return Option(written, takes, meaning)
+    return Option(written, takes, parameter.help or "")
 
 
 def _kind(kind: Any) -> str:
@@ -92,11 +87,11 @@ def page() -> str:
     """The page of the site."""
     lines = [
         "# Commands", "",
-        "Made from the commands themselves. `ravine COMMAND --help` says the same, `man ravine` "
-        "as well; `ravine --install-completion` switches on completion in your shell. Every "
-        "command but `explore` takes `--json`, with [stable keys](../json.md).", "",
-        "Exit codes: 0 done; 2 refused, with one line on stderr that names the parameter, the "
-        "rule, the value and the remedy; 130 interrupted.", "",
+        "`ravine COMMAND --help` and `man ravine` show the same. `ravine --install-completion` "
+        "turns on completion in your shell. Every command except `explore` takes `--json`, with "
+        "[stable keys](../json.md).", "",
+        "Exit codes: 0 success; 2 bad input, with one line on stderr that names the parameter, "
+        "the rule, the value and the remedy; 130 interrupted.", "",
     ]  # fmt: skip
 
     for command in commands():
@@ -121,8 +116,8 @@ def man_page() -> str:
         ".SH NAME", f"ravine \\- {_PURPOSE}",
         ".SH SYNOPSIS", ".B ravine", ".I COMMAND", "[OPTIONS]",
         ".SH DESCRIPTION",
-        _roff("Give it the curvature of a problem, or a table, and a step size and a momentum. It "
-              "says what is certain, what is likely, and what to use instead."),
+        _roff("Takes the curvature of a problem or a table of data, a step size and a momentum. "
+              "Tells what is guaranteed, what is likely, and what to use instead."),
     ]  # fmt: skip
 
     lines.append(".SH COMMANDS")
@@ -139,9 +134,9 @@ def man_page() -> str:
 
     lines += [
         ".SH EXIT STATUS",
-        ".TP", "0", "done",
-        ".TP", "2", "refused: one line on stderr names the parameter, the rule, the value and the "
-        "remedy",
+        ".TP", "0", "success",
+        ".TP", "2", "bad input: one line on stderr names the parameter, the rule, the value and "
+        "the remedy",
         ".TP", "130", "interrupted",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

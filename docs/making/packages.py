@@ -48,7 +48,7 @@ def imports() -> set[tuple[str, str]]:
     """Pairs (from, to) of packages of which the first imports the second."""
     pairs = set()
     for path in SOURCE.rglob("*.py"):
-        package = path.relative_to(SOURCE).parts[0]
+        package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         if package not in PACKAGES:
             continue
         for name in _imported(path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from importlib import import_module
 from typing import Any
 
@@ -10,36 +12,35 @@ import ravine
 PAGES = {
     "reference/python.md": (
         "Python",
-        "Where to find what. Every name is reachable as `ravine.<name>`, unless its heading says "
-        "otherwise.",
+        "All public names. Each is reachable as `ravine.<name>`, unless its page says otherwise.",
         (),
     ),
     "reference/rates.md": (
         "Rates",
-        "How fast, on which class of problems: the ladder, from exact gradients to every finite "
-        "sum in every order. Parameters broadcast like NumPy arrays.",
+        "How fast a method converges on a class of problems: the ladder, from exact gradients to "
+        "every finite sum in every order. Parameters broadcast like NumPy arrays.",
         ("ravine.curvature", "ravine.methods", "ravine.linear_method", "ravine.catalogue",
          "ravine.theory.bracket", "ravine.theory.ladder", "ravine.theory.joint_spectral_radius"),
     ),
     "reference/noise.md": (
         "Noise",
-        "To what error: exact second moments under noise that does not depend on the point.",
+        "To what error a method converges: exact second moments under additive noise.",
         ("ravine.theory.noise",),
     ),
     "reference/finite-sums.md": (
         "Finite sums",
-        "One given sum and one order of its terms.",
+        "Growth and noise of one given sum of functions, for one order of its terms.",
         ("ravine.sampling", "ravine.theory.finite_sums"),
     ),
     "reference/bounds.md": (
         "Bounds",
-        "What the theorems promise: `ravine.bounds.<name>`, objects with a rate, a floor and an "
-        "envelope.",
+        "What the theorems guarantee: `ravine.bounds.<name>`, objects with a rate, a noise floor "
+        "and an envelope.",
         ("ravine.bounds",),
     ),
     "reference/tuning.md": (
         "Tuning and data",
-        "Parameters with a reason; a table of your own, diagnosed.",
+        "Parameters with a guarantee; a diagnosis of your own table.",
         ("ravine.theory.tuning.recommend", "ravine.theory.tuning.batch_gain",
          "ravine.theory.tuning.useful_batch", "ravine.theory.tuning.rescale",
          "ravine.theory.tuning.league", "ravine.diagnosis", "ravine.tables", "ravine.web"),
@@ -62,7 +63,7 @@ PAGES = {
     ),
     "reference/conventions.md": (
         "Conventions",
-        "`ravine.conventions.<name>`: the same method in the words of other libraries.",
+        "`ravine.conventions.<name>`: the same method in the conventions of other libraries.",
         ("ravine.conventions",),
     ),
 }  # fmt: skip
@@ -97,22 +98,58 @@ def _page(title: str, sentence: str, homes: list[tuple[str, tuple[str, ...]]]) -
     lines = [f"# {title}", "", sentence, ""]
     for home, names in homes:
         for name in names:
-            thing = getattr(_module(home), name)
-            if not hasattr(thing, "__qualname__"):
-                continue  # a constant: its value is in the page of what uses it
-            lines += [f"::: {thing.__module__}.{thing.__qualname__}", ""]
+            thing = _documented(home, name)
+            if thing is not None:
+                lines += [f"::: {_anchor(thing)}", ""]
     return "\n".join(lines)
 
 
 def _contents() -> str:
+    """Every public name with its first sentence, page by page, as a link to where it is shown."""
     title, sentence, _ = PAGES["reference/python.md"]
-    lines = [f"# {title}", "", sentence, "", "| page | names |", "|---|---|"]
+    lines = [f"# {title}", "", sentence, ""]
     for file, (subject, _, homes) in PAGES.items():
-        names = [name for home in homes for name in names_of(home)]
-        if names:
-            listed = ", ".join(f"`{name}`" for name in sorted(names, key=str.lower))
-            lines.append(f"| [{subject}]({file.removeprefix('reference/')}) | {listed} |")
-    return "\n".join(lines) + "\n"
+        page = file.removeprefix("reference/")
+        rows = [row for home in homes for row in _rows(page, home)]
+        if rows:
+            lines += [f"## {subject}", "", f"[All of {subject}]({page})", ""]
+            lines += ["| name | what it does |", "|---|---|", *sorted(rows, key=str.lower), ""]
+    return "\n".join(lines)
+
+
+def _rows(page: str, home: str) -> list[str]:
+    rows = []
+    for name in names_of(home):
+        thing = _documented(home, name)
+        if thing is not None:
+            summary = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+            rows.append(f"| [`{name}`]({page}#{_anchor(thing)}) | {_in_a_cell(summary)} |")
+    return rows
+
+
+def _in_a_cell(summary: str) -> str:
+    r"""A docstring's sentence as Markdown in a table: the star of x* is no emphasis.
+
+    >>> _in_a_cell("Minimise E f - f* over ``mu | L``.")
+    'Minimise E f - f\\* over `mu \\| L`.'
+    """
+    parts = summary.replace("|", r"\|").split("``")
+    words = [part if k % 2 else _as_text(part) for k, part in enumerate(parts)]
+    return "`".join(words)
+
+
+def _as_text(words: str) -> str:
+    return re.sub(r"([*_])", r"\\\1", words).replace("<", "&lt;")
+
+
+def _documented(home: str, name: str) -> Any:
+    """The thing behind a name; None for a constant, whose value is shown with what uses it."""
+    thing = getattr(_module(home), name)
+    return thing if hasattr(thing, "__qualname__") else None
+
+
+def _anchor(thing: Any) -> str:
+    return f"{thing.__module__}.{thing.__qualname__}"
 
 
 def _module(home: str) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ravine.theory.ladder.worst_case import worst_case_rate
     from ravine.theory.tuning.recommend import recommend
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Curvature",
@@ -67,41 +67,30 @@ _SUBJECTS = {
 }
 """Modules that are shown under a name of their own."""
 
-_HOMES = {
-    "ravine.catalogue": ("NamedMethod", "named_method"),
-    "ravine.curvature": ("Curvature",),
-    "ravine.diagnosis": ("Diagnosis", "diagnose"),
-    "ravine.engine.measures": ("Outcome",),
-    "ravine.engine.restart": ("Restart",),
-    "ravine.engine.run": ("Trace", "run"),
-    "ravine.engine.schedule": ("Tail",),
-    "ravine.engine.sweep": ("sweep",),
-    "ravine.linear_method": ("LinearMethod",),
+_NAMES = {
+    "ravine.catalogue": "NamedMethod named_method",
+    "ravine.curvature": "Curvature",
+    "ravine.diagnosis": "Diagnosis diagnose",
+    "ravine.engine.measures": "Outcome",
+    "ravine.engine.restart": "Restart",
+    "ravine.engine.run": "Trace run",
+    "ravine.engine.schedule": "Tail",
+    "ravine.engine.sweep": "sweep",
+    "ravine.linear_method": "LinearMethod",
     "ravine.methods": (
-        "Method",
-        "gradient_descent",
-        "heavy_ball",
-        "nesterov",
-        "quasi_hyperbolic",
-        "sgd",
-        "triple_momentum",
+        "Method gradient_descent heavy_ball nesterov quasi_hyperbolic sgd triple_momentum"
     ),
-    "ravine.sampling": ("Sampling",),
-    "ravine.tables": ("read_table",),
-    "ravine.web": ("explore",),
-    "ravine.theory.bounds": ("Bound", "Envelope"),
-    "ravine.theory.bracket": ("Bracket",),
-    "ravine.theory.joint_spectral_radius": ("JointSpectralRadius", "joint_spectral_radius"),
-    "ravine.theory.tuning.batch_gain": ("BatchGain", "batch_gain"),
-    "ravine.theory.tuning.league": ("league",),
-    "ravine.theory.tuning.rescale": ("Rescaled", "rescale"),
-    "ravine.theory.tuning.useful_batch": (
-        "BatchSizes",
-        "UsefulBatch",
-        "batch_sizes",
-        "useful_batch_size",
-    ),
-    "ravine.theory.tuning.recommend": ("Recommendation", "Setting", "recommend"),
+    "ravine.sampling": "Sampling",
+    "ravine.tables": "read_table",
+    "ravine.web": "explore",
+    "ravine.theory.bounds": "Bound Envelope",
+    "ravine.theory.bracket": "Bracket",
+    "ravine.theory.joint_spectral_radius": "JointSpectralRadius joint_spectral_radius",
+    "ravine.theory.tuning.batch_gain": "BatchGain batch_gain",
+    "ravine.theory.tuning.league": "league",
+    "ravine.theory.tuning.rescale": "Rescaled rescale",
+    "ravine.theory.tuning.useful_batch": "BatchSizes UsefulBatch batch_sizes useful_batch_size",
+    "ravine.theory.tuning.recommend": "Recommendation Setting recommend",
 }
 """Where other public names live. They are loaded when they are first asked for: ``import ravine``
 stays light, and what needs Numba or xarray waits."""
@@ -109,6 +98,7 @@ stays light, and what needs Numba or xarray waits."""
 _OPEN = ("ravine.theory.ladder", "ravine.theory.noise", "ravine.theory.finite_sums")
 """Subjects all of whose names are reachable as ``ravine.<name>`` too."""
 
+_HOMES = {home: tuple(names.split()) for home, names in _NAMES.items()}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

@@ -8,6 +8,7 @@ import reprlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ LEAST = 1e-50
 MOST = 1e50
 """Sizes of the numbers that ravine takes: a positive one is at least ``LEAST``, and none is beyond
 ``MOST``. The formulas square products of two or three of them, and 1e50 cubed and squared is the
-most that float64 has room for (1e308), so within this range nothing overflows by surprise."""
+largest float64 (1e308), so nothing within this range overflows."""
 
 _RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
     "finite": (np.isfinite, "finite"),
@@ -143,14 +144,6 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     return array[()]
 
 
-def plain_array(name: str, value: Any, remedy: str) -> npt.NDArray[Any]:
-    """Any value as an array of whatever type, or the refusal of what cannot be one."""
-    try:
-        return np.asarray(value)
-    except (TypeError, ValueError):
-        raise WrongType(name, "an array", kind_in_words(value), remedy) from None
-
-
 def _floats(name: str, value: Any, remedy: str) -> FloatArray:
     """Any value as an array of float64, or the refusal of its kind."""
     try:
@@ -230,6 +223,16 @@ def broadcast(**named: Real) -> tuple[int, ...]:
     remedy = "take fewer of them at a time"
     refuse_too_large(names, 8 * math.prod(shape), f"the shape {shape} together", remedy)
     return shape
+
+
+def needed(module: str) -> Any:
+    """Import a library that is in the extra ``data``."""
+    try:
+        return import_module(module)
+    except ImportError:
+        name = {"sklearn": "scikit-learn"}.get(module.partition(".")[0], module)
+        line = f"this data needs {name}, which is not installed: pip install 'ravine[data]'"
+        raise ImportError(line) from None
 
 
 def refuse_too_large(name: str, needed: float, value: object, remedy: str) -> None:

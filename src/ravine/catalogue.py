@@ -1,7 +1,8 @@
 """Named methods with their published parameters, as functions of the curvature.
 
 A new method is one function and one entry of ``CATALOGUE``: the command line, the league table and
-the contract test read it.
+the contract test read it. Methods with several gradients per step or with changing parameters are
+not here: the rates do not cover them (docs/theory.md, Any memory).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ravine.arguments import Refusal, one_number
+from ravine.arguments import known_name, one_number
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import (
@@ -39,7 +40,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class NamedMethod:
-    """A published method: where it is from, its formula, and what its authors leave to tune."""
+    """A published method: its source, its formula, and what its authors leave to tune."""
 
     title: str
     reference: str
@@ -55,7 +56,7 @@ class NamedMethod:
         mu = one_number("mu", curvature.mu, "positive", remedy=_ONE)
         L = one_number("L", curvature.L, "positive", remedy=_ONE)
         most = L if L_max is None else one_number("L_max", L_max, "positive", remedy=_ONE)
-        size = one_number("batch_size", batch_size, "positive", remedy=_ONE)
+        size = one_number("batch_size", batch_size, "positive", remedy="give the size of a batch")
         return self.build(Curvature(mu, L), Batch(max(most, L), max(size, 1.0)))
 
 
@@ -201,14 +202,11 @@ CATALOGUE: dict[str, NamedMethod] = {
 
 
 def named_method(name: str) -> NamedMethod:
-    """Look a method up by its name.
+    """Look up a method by name.
 
     Examples
     --------
     >>> named_method("nesterov")(Curvature(1, 9)).beta
     np.float64(0.5)
     """
-    if name not in CATALOGUE:
-        raise Refusal("method", f"one of {', '.join(CATALOGUE)}", repr(name), "pick one of these")
-
-    return CATALOGUE[name]
+    return CATALOGUE[known_name("method", name, CATALOGUE)]

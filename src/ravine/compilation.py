@@ -21,10 +21,26 @@ def cached_njit(function: Function, **options: Any) -> Function:
     """
     from numba import njit
 
-    compiled: Function
-    try:
-        compiled = njit(cache=True, **options)(function)
-    except RuntimeError:
-        compiled = njit(**options)(function)
-
+    compiled: Function = _cached(njit, function, **options)
     return compiled
+
+
+def cached_ufunc(function: Callable[..., float]) -> Any:
+    """Compile a function of floats to one of arrays that broadcast, cached in the same way.
+
+    Examples
+    --------
+    >>> cached_ufunc(lambda x, y: x + y)([1.0, 2.0], 3.0).tolist()
+    [4.0, 5.0]
+    """
+    from numba import vectorize
+
+    count = function.__code__.co_argcount
+    return _cached(vectorize, function, [f"f8({', '.join(['f8'] * count)})"])
+
+
+def _cached(decorator: Callable[..., Any], function: Any, *given: Any, **options: Any) -> Any:
+    try:
+        return decorator(*given, cache=True, **options)(function)
+    except RuntimeError:
+        return decorator(*given, **options)(function)

@@ -19,14 +19,14 @@ from typing import Any
 from ravine.arguments import Refusal, known_name, one_number
 from ravine.methods import Method
 
-_WORDS = {
+_SHARED = {"nesterov": False, "weight_decay": 0.0}
+_WORDS: dict[str, dict[str, Any]] = {
     "paper": {"alpha": None, "beta": 0.0, "gamma": None},
-    "torch": {"lr": None, "momentum": 0.0, "dampening": 0.0, "nesterov": False,
-              "weight_decay": 0.0},
-    "optax": {"learning_rate": None, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0},
-    "keras": {"learning_rate": None, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0},
+    "torch": {"lr": None, "momentum": 0.0, "dampening": 0.0, **_SHARED},
+    "optax": {"learning_rate": None, "momentum": 0.0, **_SHARED},
+    "keras": {"learning_rate": None, "momentum": 0.0, **_SHARED},
     "qhm": {"lr": None, "momentum": 0.0, "nu": 1.0, "weight_decay": 0.0},
-}  # fmt: skip
+}
 """What each convention calls its parameters, and their defaults; None must be given or follows."""
 
 _MOMENTA: dict[str, tuple[Callable[[float], bool], str, str]] = {
@@ -147,7 +147,7 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
     Rule(alpha=0.05, beta=0.5, gamma=0.0, first_velocity=-0.1, weight_decay=0.0, decoupled=False)
     """
     known_name("source", source, _WORDS)
-    words: dict[str, Any] = dict(_WORDS[source])
+    words = dict(_WORDS[source])
     for name, value in parameters.items():
         own = "learning_rate" if name == "lr" and "learning_rate" in words else name
         if own not in words:
@@ -257,22 +257,27 @@ def _words(target: str, rule: Rule) -> dict[str, float | bool]:
 def _code(target: str, words: dict[str, float | bool]) -> str:
     """The call that makes a method; what is zero or off is left out."""
     if target == "paper":
-        return f"ravine.Method({', '.join(repr(value) for value in words.values())})"
+        return f"ravine.Method({', '.join(map(_short, words.values()))})"
 
     decay = words["weight_decay"]
     shown = {name: value for name, value in words.items() if value}
     if target == "optax":
         shown.pop("weight_decay", None)
-    settings = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+    settings = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
     if target == "optax":
         call = f"optax.sgd({settings})"
-        return f"optax.chain(optax.add_decayed_weights({decay!r}), {call})" if decay else call
+        return f"optax.chain(optax.add_decayed_weights({_short(decay)}), {call})" if decay else call
 
     if target == "keras":
         return f"keras.optimizers.SGD({settings})"
 
     name = "torch.optim.SGD" if target == "torch" else "QHM"
     return f"{name}(model.parameters(), {settings})"
+
+
+def _short(value: float | bool) -> str:
+    """A value as code, without the rounding error of the conversion."""
+    return repr(value) if isinstance(value, bool) else repr(float(f"{value:.12g}"))
 
 
 _INSIDE = {"paper", "keras"}

@@ -18,7 +18,7 @@ class Curvature(Value):
     Arrays broadcast against each other, and later against a method's parameters.
 
     Both lie between 1e-50 and 1e50 (``ravine.arguments.LEAST`` and ``MOST``): there every formula
-    of the theory has room in float64, for methods with parameters in the same range.
+    of the theory fits into float64, for methods with parameters in the same range.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real
-from ravine.methods import Method
+from ravine.methods import Method, quasi_hyperbolic
 from ravine.values import Value
 
 _POLE_AT_ONE = 1e-9
@@ -124,16 +124,12 @@ class LinearMethod(Value):
 
         Examples
         --------
-        With nu = 0 the mean is not used: gradient descent, beside a mean that nobody asks for.
+        With nu = 0 the mean is not used: gradient descent, with a mean that is never used.
 
         >>> LinearMethod.quasi_hyperbolic(0.5, beta=0.25, nu=0.0).numerator.tolist()
         [0.5, -0.125]
         """
-        step = one_number("alpha", alpha, "nonnegative", remedy="give a step size, e.g. 0.1")
-        decay = one_number("beta", beta, remedy="give the decay of the mean, e.g. beta=0.9")
-        share = one_number("nu", nu, remedy="give the share of the mean, e.g. nu=0.7")
-        numerator = [step * (1.0 - share * decay), -step * (1.0 - share) * decay]
-        return cls(numerator, [1.0, -(1.0 + decay), decay])
+        return cls.of(quasi_hyperbolic(alpha, beta, nu))
 
     @classmethod
     def multi_step(cls, weights: Sequence[float], steps: Sequence[float]) -> LinearMethod:

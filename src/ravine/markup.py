@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 
 # The tones have a contrast of at least 4 on white and on black.
 STYLE = """
@@ -28,10 +28,7 @@ STYLE = """
 .ravine .unsure { color: #a8720e; }
 """
 
-_GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "theta": "θ", "kappa": "κ",
-    "lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "omega": "ω",
-}  # fmt: skip
+_GREEK = "alpha|beta|gamma|delta|eps|theta|kappa|lambda|mu|rho|sigma|omega"
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,7 @@ def with_formulas(text: str) -> str:
     >>> with_formulas("C_eps rho^(2k) <= 1 & A")
     'C<sub>ε</sub> ρ<sup>2k</sup> ≤ 1 &amp; A'
     """
-    names = "|".join(_GREEK)
-    text = re.sub(rf"(?<![A-Za-z])({names})(?![A-Za-z])", lambda m: _GREEK[m[1]], text)
+    text = re.sub(rf"(?<![A-Za-z])({_GREEK})(?![A-Za-z])", _letter, text)
     text = escape(text.replace("<=", "≤").replace(">=", "≥"), quote=False)
     for mark, tag in (("^", "sup"), ("_", "sub")):
         # A script is a formula in brackets, which go, or one number or symbol.
@@ -115,3 +111,8 @@ def with_formulas(text: str) -> str:
         text = re.sub(script, rf"<{tag}>\1\2\3</{tag}>", text)
 
     return text
+
+
+def _letter(match: re.Match[str]) -> str:
+    """The letter of an HTML entity: the Greek ones are called as they are spelled."""
+    return unescape(f"&{match[1].replace('eps', 'epsilon')};")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.claims.claim import Claim, Judgement, judge
 from ravine.figures.catalogue import FIGURES
 
@@ -39,7 +39,7 @@ def test_words_hold_the_numbers():
 def test_measuring_draws_on_the_figures():
     reading = claim(measure=lambda data: data, needs=("figure-1",))
     judged = judge(reading, {"figure-1": {"first": 5.0, "second": 4.0}})
-    assert judged.measured == "5 and 4"
+    assert judged.words["measured"] == "5 and 4"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.claims.claim import JudgedClaim, Judgement, judge
 
 HOLDS = Judgement.HOLDS
@@ -143,7 +143,7 @@ def judged_from_scratch(name):
     written = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert written["verdict"] == result.judgement.value
     assert written["data"] == result.measurements
-    assert "{" not in result.measured + result.exact
+    assert "{" not in result.words["measured"] + result.words["exact"]
     return result
 
 

@@ -26,6 +26,12 @@ def test_rescale(ravine):
     assert data["momentum"] > 0.0
 
 
+def test_rescale_takes_the_name_of_an_optimizer_in_any_case(ravine):
+    given = ["rescale", "--lr", 0.001, "--from-batch", 256, "--to-batch", 64, "--optimizer"]
+    assert ravine(*given, "AdamW").out == ravine(*given, "adamw").out
+    assert "ravine batch" in ravine(*given, "AdamW").out
+
+
 def test_rescale_on_a_table(ravine, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3)) * [1.0, 20.0, 0.1]
@@ -39,3 +45,16 @@ def test_rescale_on_a_table(ravine, tmp_path):
     )
     assert raw < 0.01 < 0.1 < scaled
     assert "least expected loss after 50 steps" in ravine(*given).out
+
+
+def test_adamw_is_rescaled_without_a_momentum_that_was_not_given(ravine):
+    given = ["rescale", "--lr", 0.001, "--from-batch", 64, "--to-batch", 256]
+    assert "momentum" not in ravine(*given, "--optimizer", "adamw").out
+    assert "beta1 = 0.9" in ravine(*given, "--optimizer", "adamw", "--momentum", 0.9).out
+
+
+def test_where_one_step_is_enough(ravine):
+    lines = ravine("compare", "--Q", 1).out.splitlines()
+    assert next(line for line in lines if line.startswith("sgd ")).split()[-1] == "1"
+    assert "inf" not in "".join(lines)
+    assert "e-324" not in "".join(lines)

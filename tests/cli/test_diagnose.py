@@ -1,10 +1,11 @@
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ravine.cli.diagnose import _wrapped
+from ravine.cli.output import say
 
 ROWS = ["a,b,y"] + [f"{i % 7},{(3 * i) % 11},{i % 5 + 0.5}" for i in range(40)]
 
@@ -23,13 +24,32 @@ def test_the_verdict_is_printed_first_within_80_columns(ravine, table):
     assert shown.out.startswith("Use lr = ")
     assert "\nThe textbook setting (lr = " in shown.out
     assert shown.out.index("\n\nmethod ") <= 8 * 81
-    assert max(len(line) for line in shown.out.splitlines()) <= 80
+    *lines, command = shown.out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    program, name, file, *options = shlex.split(command)
+    assert (program, name, file) == ("ravine", "diagnose", str(table))
+    again = ravine("diagnose", file, *options)
+    assert "--sampling iid" in command
+    assert "import torch" in again.out
     assert "certified" in shown.out
 
 
-def test_numbers_stay_with_their_signs():
-    lines = _wrapped("lr = 0.1 leaves 0.5 % of it", 12).splitlines()
+def test_numbers_stay_with_their_signs(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "12")
+    say("lr = 0.1 leaves 0.5 % of it")
+    lines = capsys.readouterr().out.splitlines()
     assert lines == ["lr = 0.1", "leaves 0.5 %", "of it"]
+
+
+def test_a_table_is_standardised_and_gets_an_intercept_unless_raw(ravine, tmp_path):
+    path = tmp_path / "houses.csv"
+    rows = [f"{1000 + 37 * i % 500},{i % 4},{300000 + 900 * (i % 7)}" for i in range(60)]
+    path.write_text("\n".join(["area,rooms,price", *rows]))
+    options = ("--epochs", 3, "--no-remedies", "--json")
+    usual = json.loads(ravine("diagnose", path, *options).out)
+    assert usual["curvature"]["Q"] < 4.0
+    assert "columns standardised, intercept added" in usual["answer"]["data"]
+    assert json.loads(ravine("diagnose", path, "--raw", *options).out)["curvature"]["Q"] > 1e4
 
 
 def test_json_has_the_documented_keys(ravine, table):
@@ -45,7 +65,7 @@ def test_the_report_is_written(ravine, table, tmp_path):
     out = tmp_path / "deep" / "report.html"
     shown = ravine("diagnose", table, "--batch-size", 8, "--l2", 0.1, "--epochs", 3, "--out", out)
     assert shown.code == 0
-    assert f"wrote {out}" in shown.out.replace("\n", "")
+    assert f"Wrote {out}" in shown.out.replace("\n", "")
     assert "<svg" in out.read_text(encoding="utf-8")
 
 
@@ -74,23 +94,24 @@ def spoil(tmp_path, case):
         path.write_text("1 1:2\n" * 60 + "1 2:x\n")
     else:
         path = tmp_path / f"bad.{case}"
-        path.write_text("\n".join(ROWS))
+        start = {"npy": b"\x93NUMPY", "npz": b"PK\x03\x04"}[case]
+        path.write_bytes(start + "\n".join(ROWS).encode())
     return path
 
 
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("empty", "empty file"),
-        ("only names", "two rows or more, got 0"),
-        ("one row", "two rows or more, got 1"),
-        ("one column", "two columns or more, got 1"),
-        ("ragged", "rows of equal length, got 4 fields instead of 3 in line 42"),
+        ("empty", "it is empty"),
+        ("only names", "two columns or more, got 0 rows"),
+        ("one row", "two columns or more, got 1 rows"),
+        ("one column", f"columns or more, got {len(ROWS) - 1} rows, 1 columns"),
+        ("ragged", "4 fields instead of 3 in line 42"),
         ("constant", "the target must be more than one value"),
         ("parquet", "a readable Parquet file"),
-        ("folder", "a folder, pipe or device"),
+        ("folder", "a file or one of"),
         ("npy", "a readable NPY file"),
-        ("npz", "a readable NPZ file"),
+        ("npz", "File is not a zip file"),
         ("libsvm", "a readable LIBSVM file"),
     ],
 )

@@ -1,18 +1,21 @@
 """Options become curvatures, methods and JSON; what does not fit is refused in one line."""
 
 import json
+import re
 
 import pytest
+import typer
 
 from ravine import Curvature, Method, nesterov
-from ravine.cli.options import (
-    curvature_from,
-    curvature_json,
-    method_from,
-    method_json,
-    one_of,
-)
-from ravine.cli.output import print_json, rate_digits, say, table, wrote
+from ravine.cli import app
+from ravine.cli.options import curvature_from, one_of, spelled
+from ravine.cli.output import Answer, Table, as_json, print_json, rate_digits, wrote
+from ravine.cli.rate import method_from
+from ravine.figures.parameter_map import QUANTITIES
+from ravine.problems.losses import LOSSES
+from ravine.sampling import Sampling
+from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.tuning.recommend import Setting
 
 
 def test_a_curvature_from_its_ends_or_its_ratio():
@@ -43,7 +46,7 @@ def test_a_method_from_its_parameters_or_the_usual_one():
         ((0.1, None, None), Method(0.1, 0.0)),
         ((0.1, 0.5, 0.25), Method(0.1, 0.5, 0.25)),
     ):
-        assert method_json(method_from(curvature, *given)) == method_json(expected)
+        assert as_json(method_from(curvature, *given)) == as_json(expected)
     with pytest.raises(ValueError, match="alpha must be given with beta or gamma"):
         method_from(curvature, None, 0.5, None)
 
@@ -63,14 +66,14 @@ def test_infinite_numbers_become_null(capsys):
 
 
 def test_keys_of_methods_and_curvatures():
-    assert method_json(Method(0.1, 0.5)) == {"alpha": 0.1, "beta": 0.5, "gamma": 0.5}
-    assert curvature_json(Curvature(2.0, 8.0)) == {"mu": 2.0, "L": 8.0, "Q": 4.0}
+    assert as_json(Method(0.1, 0.5)) == {"alpha": 0.1, "beta": 0.5, "gamma": 0.5}
+    assert as_json(Curvature(2.0, 8.0)) == {"mu": 2.0, "L": 8.0, "Q": 4.0}
 
 
 def test_a_table_wraps_its_cells_and_cuts_nothing(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     words = "a sentence that is much longer than the terminal is wide"
-    table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"])
+    Table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"]).print()
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 40
     assert lines[1].startswith("[bold]   0.9")
@@ -90,9 +93,40 @@ def test_a_rate_is_told_from_one(rate, shown):
 def test_lines_wrap_between_words_and_a_path_is_never_broken(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     path = "/" + "/".join(["a long-name"] * 12) + "/picture.png"
-    wrote(path)
-    say(f"- a list of words that does not fit beside {path.replace(' ', '')}", indent="  ")
+    entry = f"- a list of words that does not fit beside {path.replace(' ', '')}"
+    Answer({}, *wrote(path), entry).show()
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == f"Wrote {path}"
     assert lines[0] == "- a list of words that does not fit"
     assert lines[2] == "  " + path.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "choices"),
+    [
+        ("diagnose", "--sampling", list(Sampling)),
+        ("diagnose", "--loss", list(LOSSES)),
+        ("map", "--quantity", list(QUANTITIES)),
+        ("recommend", "--setting", list(Setting)),
+        ("recommend", "--quantity", list(ErrorQuantity)),
+    ],
+)
+def test_the_help_lists_every_choice(command, option, choices):
+    group = typer.main.get_command(app)
+    [found] = [p for p in group.get_command(None, command).params if option in p.opts]
+    listed = re.split(r", | or ", found.help.split(". ")[0].rstrip(".").split(": ")[-1])
+    assert listed == choices
+
+
+def test_options_as_they_are_typed():
+    words = spelled(drop=["a", "b c"], raw=True, lr=1e-6, target=None, in_order=False, epochs=5)
+    assert words == " --drop a --drop 'b c' --raw --lr 1e-06 --epochs 5"
+
+
+def test_the_largest_curvature_by_its_ratio(ravine, refused):
+    problem = ["rate", "--mu", 0.5, "--L", 20]
+    ratio = ravine(*problem, "--L-max-ratio", 10, "--json").out
+    assert ratio == ravine(*problem, "--L-max", 200, "--json").out
+    given = ["rescale", "--lr", 0.1, "--from-batch", 1, "--to-batch", 2, "--L-max-ratio", 3]
+    assert "L-max-ratio must be given with a curvature" in refused(*given)
+    assert "L-max-ratio must be left out" in refused(*problem, "--L-max", 9, "--L-max-ratio", 3)

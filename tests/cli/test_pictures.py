@@ -1,11 +1,11 @@
 import pytest
 
-from ravine.cli import pictures
+from ravine.cli import output
 
 
 @pytest.fixture
 def without_matplotlib(monkeypatch):
-    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
+    monkeypatch.setattr(output, "find_spec", lambda name: None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.cli import main
 from ravine.figures.catalogue import FIGURES
 
@@ -62,10 +62,11 @@ def test_json_and_resuming(quick, ravine):
     assert set(data) == {"out", "report", "figures", "seconds", "verdicts", "claims"}
     assert list(data["figures"]) == ["restart"]
     assert data["claims"]["restart"] == "holds with a correction"
-    first = shown.err.splitlines()[0]
-    assert first.startswith("ravine: 1 figure at quick settings, 1 of them there already")
-    assert "last time" in first
-    assert "there already" in shown.err.splitlines()[1]
+    plan, *steps = shown.err.split("ravine: ")[1:]
+    assert plan.startswith("1 figure at quick settings, 1 of them there already")
+    assert "last time" in " ".join(plan.split())
+    assert "there already" in steps[0]
+    assert max(map(len, shown.err.splitlines())) <= 80
 
 
 def test_the_list_names_every_figure_and_writes_nothing(ravine, tmp_path):

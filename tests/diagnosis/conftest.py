@@ -1,20 +1,10 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from ravine.diagnosis import diagnose, work
+from ravine.diagnosis import diagnose
 from ravine.diagnosis.setup import make_setup
 from ravine.diagnosis.survey import survey
 from ravine.tables import as_table
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_clock():
-    """No time passes for a budget: what is tried is counted, however busy the machine."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "time", SimpleNamespace(perf_counter=lambda: 0.0))
-        yield
 
 
 def made_data(rows=96, d=4, seed=0):

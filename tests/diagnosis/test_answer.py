@@ -13,6 +13,11 @@ def test_the_lines_fit_a_terminal(broken, calm):
         assert len(result.answer.notes) <= 3
 
 
+def test_what_is_certain_is_one_line(broken, calm, found):
+    for result in (broken, calm, found):
+        assert len(result.answer.certain) <= 80
+
+
 def test_every_row_has_a_cell_for_every_column(calm):
     table = calm.answer.methods
     assert [row.key for row in table.rows] == [p.candidate.key for p in calm.predictions]
@@ -59,4 +64,6 @@ def test_held_out_rows_have_their_column(data):
     held = diagnose(X, y, batch_size=16, validation=0.25, epochs=3, seeds=2, try_remedies=False)
     titles = [column.title for column in held.answer.methods.short().columns]
     assert "held out" in titles
-    assert held.answer.methods.rows[0].values["held_out"] == pytest.approx(held.subject.held_out)
+    assert held.answer.methods.rows[0].values["held_out"] == pytest.approx(
+        held.subject.held_out_loss
+    )

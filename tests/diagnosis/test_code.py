@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 
 from ravine.arguments import Refusal
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule
+from ravine.diagnosis.candidates import CONSTANT, LINEAR, Recipe, Schedule
 from ravine.diagnosis.runs import follow
 from ravine.methods import Method
 from ravine.tables import as_table

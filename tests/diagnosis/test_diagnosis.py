@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 
 from ravine.diagnosis.diagnosis import best_of
-from ravine.diagnosis.floors import Estimate
 from ravine.diagnosis.prediction import Outcome
+from ravine.diagnosis.stability import Estimate
 
 
 def test_the_recommendation_is_the_least_loss_of_what_is_safe(calm):
@@ -26,8 +26,12 @@ def test_a_usual_method_wins_where_it_is_better(calm):
 
 
 def test_the_quick_one_is_first_at_one_per_cent(calm):
-    reached = [p.to_near for p in calm.predictions if p.safe and np.isfinite(p.to_near)]
-    assert calm.quick.to_near == min(reached)
+    reached = [
+        p.steps_to_1_percent
+        for p in calm.predictions
+        if p.safe and np.isfinite(p.steps_to_1_percent)
+    ]
+    assert calm.quick.steps_to_1_percent == min(reached)
 
 
 def test_it_shows_itself_shortly_and_in_notebooks(calm):

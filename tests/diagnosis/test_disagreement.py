@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine.diagnosis.disagreement import disagreement
+from ravine.diagnosis.causes import disagreement
 from ravine.diagnosis.survey import survey
 from ravine.methods import nesterov
 

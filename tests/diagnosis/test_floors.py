@@ -3,19 +3,17 @@ import math
 import numpy as np
 import pytest
 
-from ravine.diagnosis.candidates import Candidate
-from ravine.diagnosis.floors import floors, over_runs
-from ravine.diagnosis.recipe import LINEAR, Recipe
-from ravine.diagnosis.stability import growths
-from ravine.diagnosis.work import TimeBudget
+from ravine.diagnosis.candidates import LINEAR, Candidate, Recipe
+from ravine.diagnosis.stability import floors, growths, over_runs
+from ravine.diagnosis.work import Budget
 from ravine.methods import Method
 
 
-def floors_of(seen, recipes, seconds=1e4):
-    judged = [Candidate("yours", "yours", recipe, "as given") for recipe in recipes]
+def floors_of(seen, recipes, seconds=200.0):
+    judged = [Candidate("yours", recipe) for recipe in recipes]
     growth = [growths(seen, c.method, seed=0, seconds=5.0) for c in judged]
-    budget = TimeBudget(seconds)
-    return floors(seen, judged, growth, seed=0, seconds=5e-4 * seconds, budget=budget), budget
+    budget = Budget(seconds)
+    return floors(seen, judged, growth, seed=0, budget=budget), budget
 
 
 def test_independent_draws_have_the_floor_of_the_moments(data, survey_of):

@@ -1,4 +1,4 @@
-from ravine.diagnosis.html_report import diagnosis_page
+from ravine.diagnosis.report import diagnosis_page
 
 
 def test_the_verdict_comes_first_and_pictures_are_embedded(found):
@@ -8,3 +8,10 @@ def test_the_verdict_comes_first_and_pictures_are_embedded(found):
     for heading in ("The methods", "Where it converges", "The data"):
         assert f"<h2>{heading}</h2>" in html
     assert "<c>" not in html
+
+
+def test_a_recommendation_is_not_framed_as_a_failure(broken):
+    """The judged setting fails, but the frame is around what to do."""
+    assert broken.answer.tone != "good"
+    assert broken.recommendation is not None
+    assert 'class="lead ">' in diagnosis_page(broken).html()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.floors import over_runs
 from ravine.diagnosis.prediction import Outcome, critical_batch, judge_outcome
+from ravine.diagnosis.stability import over_runs
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
@@ -70,7 +70,7 @@ def test_floors_of_new_batches_are_those_of_long_runs(calm):
     # Without repeats in an epoch less noise is left than with independent draws.
     free = np.trace(calm.survey.moments.stationary(yours.candidate.method))
     assert yours.floor.value < free
-    assert yours.floor_excess.value < 0.5 * calm.survey.start_excess
+    assert yours.excess_floor.value < 0.5 * calm.survey.start_excess
 
 
 def test_a_method_that_ends_above_its_start_is_useless(data):
@@ -97,3 +97,11 @@ def test_from_the_critical_batch_on_the_mean_square_converges(data, survey_of):
         rows = 96 // m * m
         kept = np.r_[5, np.setdiff1d(np.arange(96), 5)][:rows]
         assert survey_of(X[kept], y[kept], batch_size=m).moments.is_stable(method) is stable
+
+
+def test_a_falling_step_that_brings_every_run_back_is_not_said_to_diverge(broken):
+    """The row would contradict itself: "diverges" beside a small loss."""
+    falling = next(p for p in broken.predictions if p.candidate.key == "pytorch-decay")
+    assert judge_outcome(Growths(falling.mean_square, falling.almost_sure)) is Outcome.DIVERGES
+    assert falling.loss < broken.survey.start_excess
+    assert falling.outcome is Outcome.ERRATIC

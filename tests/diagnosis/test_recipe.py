@@ -1,6 +1,13 @@
 import pytest
 
-from ravine.diagnosis.recipe import LINEAR, Recipe, Schedule, momentum_digits, parameters, rounded
+from ravine.diagnosis.candidates import (
+    LINEAR,
+    Recipe,
+    Schedule,
+    momentum_digits,
+    parameters,
+    rounded,
+)
 from ravine.methods import Method
 
 

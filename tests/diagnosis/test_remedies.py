@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
+from ravine.diagnosis.causes import named_rows, remedies, standardised_race, worth_scaling
 from ravine.diagnosis.prediction import Outcome
-from ravine.diagnosis.remedies import named_rows, remedies, scaling, worth_scaling
 from ravine.diagnosis.stability import growths
 from ravine.diagnosis.survey import survey
-from ravine.diagnosis.work import TimeBudget
+from ravine.diagnosis.work import Budget
 from ravine.methods import nesterov
 
 
-def tried_on(setup, rows, seconds=600.0):
-    budget = TimeBudget(seconds)
+def tried_on(setup, rows, seconds=1e4):
+    budget = Budget(seconds)
     before = survey(setup)
-    tried = remedies(setup, before, None, rows, seed=0, seconds=0.5 * seconds, budget=budget)
+    tried = remedies(setup, before, None, rows, seed=0, budget=budget)
     return {r.kind: r for r in tried}, budget
 
 
@@ -53,8 +53,9 @@ def test_standardised_columns_leave_less_where_scale_is_the_problem(data, setup_
     wide = X * [1.0, 30.0, 1.0, 1.0]
     setup = setup_of(wide, y)
     assert worth_scaling(setup)
-    gain = scaling(setup, 0.5, 200, seed=0, seconds=600.0)
-    assert gain.gain > 2.0
+    gain = standardised_race(setup, survey(setup), None, 200, 0, Budget(1e4))
+    assert gain.share_before == 1.0
+    assert gain.gain > 4.0
     assert gain.Q < 20.0
     assert not worth_scaling(setup_of((X - X.mean(axis=0)) / X.std(axis=0), y))
 

@@ -3,9 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ravine.diagnosis.recipe import LINEAR, Recipe
+from ravine.diagnosis.candidates import LINEAR, Recipe
 from ravine.diagnosis.runs import compare, follow, known, marked_steps
-from ravine.diagnosis.work import TimeBudget
 from ravine.methods import Method
 
 
@@ -79,10 +78,13 @@ def test_a_run_that_diverges_says_when(data, survey_of):
 
 
 def test_marks_begin_and_end_where_they_should():
-    marks = marked_steps(1000)
+    marks, with_loss = marked_steps(1000, watched=10)
     assert marks[0] == 0
     assert marks[-1] == 1000
     assert (np.diff(marks) > 0).all()
+    assert {0, len(marks) - 1} <= with_loss
+    assert len(with_loss) == 10
+    assert len(marked_steps(1000)[1]) == len(marks)
 
 
 def test_steps_to_a_level_are_found_between_marks(data, survey_of):
@@ -92,6 +94,13 @@ def test_steps_to_a_level_are_found_between_marks(data, survey_of):
     reached = runs.steps_to(0.1 * seen.start_excess)
     assert 0.0 < reached[0] < 400.0
     assert np.isinf(reached[1])
+
+
+def test_a_level_below_the_start_takes_a_step_at_least(data, survey_of):
+    X, _ = data(rows=20, d=1)
+    seen = survey_of(X, X[:, 0], l2=0.0, batch_size=20)
+    best = Recipe(Method(1.0 / seen.curvature.L))
+    assert follow(seen, [best], steps=4, seeds=1).steps_to(0.01 * seen.start_excess) == [1.0]
 
 
 RECIPES = [Recipe(Method(0.02, 0.5)), Recipe(Method(0.05), LINEAR)]
@@ -107,7 +116,6 @@ def runs_of(seen, share, seeds=None, recipes=RECIPES):
     every = list(range(len(recipes)))
     return compare(
         seen, recipes, lambda runs: every, steps=40, seeds=seeds, seed=3, seconds=1e6 * share,
-        budget=TimeBudget(1e6),
     )[0]  # fmt: skip
 
 
@@ -149,7 +157,6 @@ def test_a_lost_run_does_not_keep_the_others_waiting(seen):
 def test_more_seeds_are_taken_by_those_that_were_chosen(seen):
     runs, kept = compare(
         seen, RECIPES, lambda runs: [1], steps=40, seeds=None, seed=3, seconds=1e3,
-        budget=TimeBudget(1e6),
     )  # fmt: skip
     assert kept == [1]
     both = runs_of(seen, 1e-3)

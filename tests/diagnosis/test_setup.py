@@ -93,6 +93,14 @@ def test_a_constant_target_is_refused(data, setup_of):
         setup_of(X, np.full(40, 3.5))
 
 
+def test_a_column_of_ones_is_the_intercept_already(data, setup_of):
+    X, y = data(rows=20, d=3)
+    assert setup_of(X, y, intercept=True).columns[-1] == "intercept"
+    X[:, 1] = 1.0
+    assert setup_of(X, y, intercept=True).X.shape == (20, 3)
+    assert not setup_of(X, y, intercept=True).intercept
+
+
 def test_standardised_columns_have_unit_variance_and_constant_ones_stay(data):
     X, _ = data(rows=40)
     X[:, 1] = 7.0

@@ -116,8 +116,8 @@ def test_one_batch_of_all_rows_is_deterministic(data):
 def test_held_out_rows_have_a_loss(data):
     result = diagnose(*data(rows=80), validation=0.25, **QUICK)
     assert result.survey.batching.rows == 60
-    assert all(p.held_out is not None for p in result.predictions)
-    assert np.isfinite(result.recommendation.held_out)
+    assert all(p.held_out_loss is not None for p in result.predictions)
+    assert np.isfinite(result.recommendation.held_out_loss)
 
 
 def test_sparse_data_wider_than_moments_are_followed():
@@ -191,7 +191,7 @@ def test_bad_options_are_refused_in_one_line(data, options, words):
 
 def test_the_fast_choice_is_the_fastest_row_of_its_table(calm, broken):
     for result in (calm, broken):
-        reached = {p.candidate.key: p.to_near for p in result.predictions if p.safe}
+        reached = {p.candidate.key: p.steps_to_1_percent for p in result.predictions if p.safe}
         assert reached.get("quick", 0.0) <= min(reached.values())
         fastest = [row.key for row in result.answer.methods.rows if row.fastest]
         assert fastest == ([] if result.quick is None else [result.quick.candidate.key])

@@ -3,10 +3,10 @@ import dataclasses
 import pytest
 
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.floors import Estimate
+from ravine.diagnosis.causes import Scaling
 from ravine.diagnosis.prediction import Outcome
-from ravine.diagnosis.remedies import Scaling
-from ravine.diagnosis.verdict import digits, growth, left_words, pace, percent, times
+from ravine.diagnosis.stability import Estimate
+from ravine.diagnosis.verdict import digits, growth, left_words, percent, times
 
 
 def changed_subject(result, **changes):
@@ -42,17 +42,34 @@ def test_what_is_as_good_is_kept(calm):
     assert "nothing that was tried leaves less" in alone.answer.do
 
 
+def test_what_is_kept_is_the_recommended_row(calm):
+    """A setting within 2 % of the best is kept: in words, in the table, in JSON and in the code."""
+    best = calm.recommendation
+
+    def with_loss(loss):
+        rest = Estimate(loss, loss, loss, False)
+        return changed_subject(calm, outcome=Outcome.CONVERGES, excess_after=rest)
+
+    near = with_loss(1.01 * best.loss)
+    assert near.answer.do.startswith("Keep lr = ")
+    assert near.recommendation is near.subject
+    worse = with_loss(1.05 * best.loss)
+    assert worse.answer.do.startswith("Use lr = ")
+    assert worse.recommendation is not worse.subject
+
+
 def test_standardising_comes_first_where_it_gains(calm):
     recipe = calm.recommendation.candidate.recipe
     much = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.001, recipe))
     assert much.answer.do.startswith("Standardise the columns first: 0.1 %")
+    assert "As they are, use lr = " in much.answer.do or "As they are, keep" in much.answer.do
     little = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.4, recipe))
     assert "Standardise" not in little.answer.do
 
 
 def test_what_was_left_out_is_said_with_the_time_that_would_do(calm):
     short = dataclasses.replace(calm, left_out=("noise floors",))
-    line = "Not computed within 10 s: noise floors. Use --time 50 to include them."
+    line = "Not computed with --time 10: noise floors. Use --time 50 to include them."
     assert line in short.answer.notes
 
 
@@ -70,10 +87,10 @@ def test_a_noise_floor_is_no_contradiction(calm):
     """A fast rate beside a large rest: the text says that the rest is a noise floor."""
     start = calm.survey.start_excess
     rest = Estimate(0.15 * start, 0.15 * start, 0.15 * start, False)
-    settled = changed_subject(calm, excess_after=rest, floor_excess=rest)
+    settled = changed_subject(calm, excess_after=rest, excess_floor=rest)
     assert "until it reaches a noise floor, 15 % of the excess loss" in settled.answer.why
     low = Estimate(0.01 * start, 0.01 * start, 0.01 * start, False)
-    on_its_way = changed_subject(calm, excess_after=rest, floor_excess=low)
+    on_its_way = changed_subject(calm, excess_after=rest, excess_floor=low)
     assert "15 % of the excess loss remains (its noise floor is 1 %)" in on_its_way.answer.why
 
 
@@ -98,7 +115,6 @@ def test_numbers_are_written_with_the_digits_that_tell():
     assert percent(0.00000061, short=True) == "< 0.001 %"
     assert percent(0.012345) == "1.23 %"
     assert growth(1.02) == "2 % per step"
-    assert pace(0.5) == "the error shrinks by a factor 0.500 per step"
     assert times(140.4) == "140"
     assert times(1273.0) == "1,300"
 

@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from ravine.diagnosis import work
-from ravine.diagnosis.batching import Batching
-from ravine.diagnosis.work import TimeBudget, loss_work, step_work
+from ravine.diagnosis.setup import Batching
+from ravine.diagnosis.work import Budget, loss_work, step_work
+from ravine.problems import LinearModel
 from ravine.problems.losses import make_loss
-from ravine.problems.row_model import RowModel
 from ravine.sampling import Sampling
 
 
@@ -17,7 +17,7 @@ def counted(loss="squared", rows=64, features=5, batch=8, runs=3, seeds=4, spars
     target = np.arange(rows) % 3
     if loss == "logistic":
         target = target > 0
-    model = RowModel(csr_matrix(X) if sparse else X, make_loss(loss, target), 0.0)
+    model = LinearModel(csr_matrix(X) if sparse else X, make_loss(loss, target), l2=0.0)
     batching = Batching(rows, batch, False, Sampling.RESHUFFLE, np.arange(rows))
     return step_work(model, batching, runs, seeds), loss_work(model, runs, seeds)
 
@@ -54,30 +54,20 @@ def clock(monkeypatch):
     return hands
 
 
-def test_shares_do_not_depend_on_the_clock_while_there_is_time():
-    budget = TimeBudget(1e6)
-    assert budget.begin("first", 0.25) == 0.25e6
-    assert budget.begin("second", 0.5) == 0.5e6
-    assert not budget.over
+def test_a_clock_that_has_run_out_changes_nothing(clock):
+    budget = Budget(10.0)
+    before = budget.begin("running on the data")
+    clock.now = 1e6
+    assert budget.begin("running on the data") == before == pytest.approx(0.8)
     assert budget.left_out == []
-
-
-def test_a_clock_that_has_run_out_cuts_and_is_named(clock):
-    late = TimeBudget(10.0)
-    clock.now = 11.0
-    assert late.begin("late", 0.5) == 0.0
-    assert late.over
-    assert len(late.left_out) == 1
-    assert "slow or busy" in late.left_out[0]
-    assert "a repeat may differ" in late.left_out[0]
 
 
 def test_stages_are_told_and_what_is_left_out_is_kept_once():
     told = []
-    budget = TimeBudget(10.0, lambda stage, share: told.append((stage, share)))
-    budget.begin("surveying", 0.1)
+    budget = Budget(10.0, lambda stage, share: told.append((stage, share)))
+    budget.begin("surveying the batches")
     budget.leave_out("floors")
     budget.leave_out("floors")
-    assert told[0][0] == "surveying"
+    assert told[0][0] == "surveying the batches"
     assert 0.0 <= told[0][1] <= 1.0
     assert budget.left_out == ["floors"]

@@ -37,6 +37,7 @@ def page_with(folder: Path, text: str) -> Path:
         ("```python\n1 / 3  # 0.34  a third\n```\n", "the page shows 0.34"),
         ("```python\nx = 1\nx.y\n```\n", "AttributeError"),
         ("```python\n>>> 1 + 1\n3\n```\n", "Expected"),
+        ("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", "prints\n2"),
         ("```console\n$ ravine rate --Q -3\n```\n", "exits with 2"),
         ("```console\n$ ravine --version\nravine 9\n```\n", "the page shows"),
     ],

@@ -10,7 +10,13 @@ FILES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "src").rglob("*.py")),
+    *sorted((ROOT / "examples").glob("*.py")),
+    *(
+        path
+        for ending in ("*.py", "*.toml", "*.js", "*.html")
+        for path in sorted((ROOT / "src" / "ravine").rglob(ending))
+        if "vendor" not in path.parts
+    ),
 ]
 INSTEAD = {
     r"\b(growth|rate|shrinks|falls|grows by [\d.]+|\d) a step\b": "rate per step",
@@ -22,6 +28,31 @@ INSTEAD = {
     r"\bfor want of\b": "not computed within",
     r"\bmean-square safe\b": "stable in mean square",
     r"\bof no use\b": "does not learn",
+    r"\bbend(s|ing)?\b": "Hessian-vector product, distort",
+    r"\bcut anew\b|\brecut\b": "reshuffled every epoch",
+    r"\bspreads?\b": "variance, range, noise scale or share",
+    r"\b(has|the) room\b|\bhops?\b": "space, margin; package, module or call",
+    r"\bwhat (was|is) found\b": "result, value, estimate",
+    r"\blr \S+, decay\b": "linear decay",
+    r"\b[Nn]obody\b": "no one does it: say what happens",
+    r"\b(is|and) said\b": "is reported, is printed",
+    r"\bare left in the end\b|\bexcess loss (is|are) left\b": "remain",
+    r"\bin the words of\b": "in the convention of, translated to",
+    r"\bwinner near its edge\b": "close to diverging",
+    r"\bWhat came\b|\brisk said\b": "the observed frequency, the predicted risk",
+    r"\bsum of itself\b|\bseals?\b": "checksum",
+    r"\bis no floor\b|\bno floor\b": "no noise floor",
+    r"\bWhose noise\b": "noise",
+    r"\bclass Cut\b|\bcuts? anew\b": "batching",
+    r"(?<!def )\btold\(": "request, answer",
+    r"\bin the house\b|\bof the house\b|\b(sub-)?rooms?\b(?! =|\)|,)": "package, module, margin",
+    r"\bsafe in mean square\b": "stable in mean square",
+    r"\b[Uu]sual(ly)? (textbook|setting)\b": "textbook, standard",
+    r"\bis lowered\b": "is reduced",
+    r"\bspeaks? of\b": "covers, describes, is about",
+    r"\banew\b": "again",
+    r"\bmends?\b": "repair, correct",
+    r"\bwhat was asked\b": "the request, the given values",
 }
 """Patterns that a reader stumbles over, and what to write."""
 

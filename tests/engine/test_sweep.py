@@ -3,6 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
+from ravine import LinearMethod, Method, run
+from ravine import spectral_radius as theory_radius
 from ravine.engine import sweep as module
 from ravine.engine.sweep import sweep
 from ravine.engine.tiles import run_tile
@@ -157,3 +159,49 @@ def test_a_tile_is_a_pure_function_that_can_be_sent(monkeypatch):
     run, spec = pickle.loads(pickle.dumps((run_tile, caught[0])))
     part = run(spec, 2, 5)
     np.testing.assert_array_equal(part["final_error"], found.final_error.values.ravel()[2:5])
+
+
+def quasi_hyperbolic(alpha, beta):
+    return LinearMethod.quasi_hyperbolic(alpha, beta, nu=0.7)
+
+
+def test_any_linear_method_is_swept_as_it_is_run():
+    problem = Quadratic(np.diag([0.3, 1.0]))
+    alphas, betas = [0.4, 0.9], [0.0, 0.5, 0.8]
+    found = sweep(problem, alphas, betas, method=quasi_hyperbolic, steps=60, sigma2=0.1, seed=4)
+    assert found.attrs["method"] == "linear methods, made from alpha and beta"
+    for pixel, (i, j) in enumerate(np.ndindex(2, 3)):
+        method = quasi_hyperbolic(alphas[i], betas[j])
+        one = run(problem, method, 60, sampling=None, sigma2=0.1, seed=4, trajectory=pixel)
+        for name in ("final_error", "diverged_at", "outcome"):
+            assert found[name].values[i, j] == one.measures[name]
+        assert found.floor.values[i, j] == np.sqrt(one.measures["floor_square"])
+
+
+def test_the_rate_of_any_linear_method_is_its_spectral_radius():
+    problem = Quadratic(np.diag([0.3, 1.0]))
+    alphas, betas = [0.4, 0.9], [0.5, 0.8]
+    found = sweep(problem, alphas, betas, method=quasi_hyperbolic, steps=400, measure="rate")
+    for (i, j), rate in np.ndenumerate(found.rate.values):
+        exact = theory_radius(problem.curvature, quasi_hyperbolic(alphas[i], betas[j]))
+        assert rate == pytest.approx(float(exact), abs=0.01)
+    # As a linear method, the compiled family gives the same errors to rounding.
+    options = {"steps": 50, "measure": "final_error"}
+    slow = sweep(problem, alphas, betas, method=Method, **options)
+    np.testing.assert_allclose(
+        slow.final_error, sweep(problem, alphas, betas, **options).final_error, 1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"method": "nesterov"}, "method must be a function of alpha and beta"),
+        ({"method": lambda a, b: a}, "method must be a function that makes methods"),
+        ({"method": quasi_hyperbolic, "gammas": 0.5}, "gammas must be left out with a method"),
+        ({"method": quasi_hyperbolic, "dtype": "float32"}, "dtype must be float64"),
+    ],
+)
+def test_methods_that_cannot_be_swept_are_refused(options, line):
+    with pytest.raises((TypeError, ValueError), match=line):
+        sweep(Quadratic(np.diag([0.3, 1.0])), [0.4], [0.5], steps=5, **options)

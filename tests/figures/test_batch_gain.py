@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, batch_gain, batch_sizes
-from ravine.figures.batch_gain import draw_batch_gain, tradeoff_law
+from ravine.figures.batch_curves import draw_batch_gain, tradeoff_law
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def test_the_drawing_names_everything(result):
     steps = [one.steps_per_digit for one in result.momentum]
     np.testing.assert_allclose(right.get_lines()[1].get_ydata(), [1, 30, 900] * np.array(steps))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[:3] == ["best SGD", "best with momentum", "law for large Q"]
+    assert labels[:3] == ["best SGD", "best with momentum", "(N_min/N)² + √(S_min/S) = 1"]
     assert "half of the samples are wasted from here" in labels
 
 

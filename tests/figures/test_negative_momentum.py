@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ravine.figures.negative_momentum import (
-    FIGURE,
     draw_negative_momentum,
+    findings,
     fixed_rate,
     negative_momentum,
 )
@@ -40,13 +40,13 @@ def test_fixed_rate_ends():
 def test_every_tail_is_drawn(data):
     left, middle, right = draw_negative_momentum(data).axes
     labels = [text.get_text() for text in left.get_legend().get_texts()]
-    assert labels == [*(f"β = {b:g}" for b in data["tail_beta"].values), "SGD, α = 2/(μ+L)"]
+    assert labels == [*(f"β = {b:g}" for b in data["tail_beta"].values), "SGD at 2/(μ+L)"]
     np.testing.assert_array_equal(middle.lines[0].get_ydata(), data["variance_mu"])
     np.testing.assert_array_equal(right.lines[0].get_ydata(), data["fixed_rate_negative"])
 
 
 def test_findings_compare_at_an_equal_rate(data):
-    after, equal = FIGURE.findings(data)
+    after, equal = findings(data)
     assert after.startswith("Mean square after 64 steps of the tail, over that without: ")
     assert equal == (
         "At an equal rate of 0.9 the best negative momentum leaves 0.981 of SGD's variance, "

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.figures.nested_regions import FIGURE, areas, draw_nested_regions, nested_regions
+from ravine.figures.parameter_map import areas, draw_nested_regions, findings, nested_regions
 from ravine.theory.ladder.rungs import RUNGS
 
 
@@ -29,7 +29,7 @@ def test_every_rung_is_drawn_and_named(data):
 
 
 def test_findings_give_the_share_of_every_rung(data):
-    lines = FIGURE.findings(data)
+    lines = findings(data)
     assert len(lines) == len(RUNGS) + 1
     share = areas(data)["contraction"][0]
     assert f"{share:.1%} at Q = 2" in lines[-2]

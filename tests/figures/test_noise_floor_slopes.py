@@ -5,8 +5,8 @@ import pytest
 
 from ravine.figures.noise_floor_slopes import (
     CHOSEN,
-    FIGURE,
     draw_noise_floor_slopes,
+    findings,
     noise_floor_slopes,
     slopes,
 )
@@ -42,6 +42,6 @@ def test_points_are_drawn_for_every_method(data):
 
 
 def test_findings_compare_the_floors(data):
-    _, ratio, agreement = FIGURE.findings(data)
+    _, ratio, agreement = findings(data)
     assert ratio.startswith("At Q = 1600 the noise floor of standard Nesterov is ")
     assert agreement.endswith("over 9 comparisons.")

@@ -5,10 +5,9 @@ import pytest
 
 from ravine import Method, second_moment
 from ravine.figures.noise_plane import (
-    FIGURE,
-    LEAST_SQUARES,
     agreement,
     draw_noise_plane,
+    findings,
     mean_square_from_rest,
     noise_plane,
     noisy_least_squares,
@@ -102,7 +101,7 @@ def test_figure_1_says_what_made_it_and_what_it_shows():
     assert data["Q"].values.tolist() == pytest.approx([2.0, 8.0], rel=0.2)
     assert dict(data.sizes) == {"Q": 2, "alpha_L": 8, "beta": 8}
     assert [data.attrs[name] for name in ("sigma2", "dimension", "seed")] == [0.0025, 10, 3]
-    for line in FIGURE.findings(data):
+    for line in findings(data):
         assert line.count(" at Q = ") == 2
         assert "nan" not in line
 
@@ -115,4 +114,4 @@ def test_least_squares_agree_with_theory():
     assert shares["floor"][0] >= 0.95
     assert data.attrs["problem"] == "least_squares"
     assert data.attrs["sigma2"] == 0.25**2
-    assert f"{float(shares['rate'][0]):.2%} at Q = 8" in LEAST_SQUARES.findings(data)[1]
+    assert f"{float(shares['rate'][0]):.2%} at Q = 8" in findings(data)[1]

@@ -10,9 +10,9 @@ import pytest
 from ravine import Curvature, Method, commuting_rate, nesterov, sgd
 from ravine.figures import plane as planes
 from ravine.figures.plane import OUTSIDE_WORDS, draw_plane, ladder_plane
-from ravine.figures.plane_labels import LETTER
+from ravine.figures.plane_labels import LETTER, MARGIN
 from ravine.figures.style import METHODS, OUTSIDE
-from ravine.theory.ladder.batches import Batches
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
 STEPS = np.linspace(0.0025, 2.5, 48)
@@ -22,13 +22,23 @@ MOMENTA = np.linspace(-1.0, 1.0, 48)
 @pytest.fixture(scope="module", params=[2.0, 32.0, 300.0], ids=lambda Q: f"Q={Q:g}")
 def both(request):
     curvature = Curvature(1.0, request.param)
-    full = ladder_plane(curvature, STEPS, MOMENTA)
-    return curvature, full, ladder_plane(curvature, STEPS, MOMENTA, quick=True)
+    return curvature, ladder_plane(curvature, STEPS, MOMENTA)
 
 
-def test_a_quick_plane_has_the_same_regions(both):
-    _, full, quick = both
-    assert (full.counts == quick.counts).all()
+def test_regions_are_those_of_the_rungs(both):
+    curvature, plane = both
+    method = Method(STEPS / float(curvature.L), MOMENTA[:, None])
+    inside = [rung.rate(curvature, method).upper < 1.0 for rung in RUNGS]
+    assert (plane.counts == np.sum(inside, axis=0)).all()
+
+
+def test_a_look_ahead_of_every_pixel_gives_every_rate():
+    curvature = Curvature(1.0, 8.0)
+    gamma = np.broadcast_to(0.5 * MOMENTA[:, None], (48, 48))
+    plane = ladder_plane(curvature, STEPS, MOMENTA, gamma=gamma)
+    method = Method(STEPS / 8.0, MOMENTA[:, None], gamma)
+    for region in plane.regions:
+        assert (region.rate == region.rung.rate(curvature, method).upper).all()
 
 
 def test_the_costly_rate_is_computed_where_its_neighbours_leave_it_open(monkeypatch):
@@ -41,14 +51,14 @@ def test_the_costly_rate_is_computed_where_its_neighbours_leave_it_open(monkeypa
 
     rungs = tuple(replace(one, function=counted) if one.bracketed else one for one in RUNGS)
     monkeypatch.setattr(planes, "RUNGS", rungs)
-    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True, costly_sections=2)
+    ladder_plane(Curvature(1, 32), STEPS, MOMENTA, costly_sections=2)
     assert 0 < sum(asked) < 0.15 * STEPS.size * MOMENTA.size
 
 
 @pytest.mark.parametrize("Q", [8.0, 2000.0])
 def test_a_bisected_border_lies_where_the_rate_is_one(Q):
     curvature = Curvature(1.0, Q)
-    quick = ladder_plane(curvature, STEPS, MOMENTA, quick=True)
+    quick = ladder_plane(curvature, STEPS, MOMENTA)
     cell = max(np.diff(STEPS)[0], np.diff(MOMENTA)[0])
     for rung, region in zip(RUNGS, quick.regions, strict=True):
         if rung.bracketed:
@@ -62,16 +72,14 @@ def test_a_bisected_border_lies_where_the_rate_is_one(Q):
 
 
 def test_a_region_may_be_empty_or_lie_on_the_frame_alone():
-    hard = ladder_plane(
-        Curvature(1, 32), STEPS, MOMENTA, quick=True, batches=Batches(L_max=32e3, batch_size=1)
-    )
+    hard = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, batches=Batches(L_max=32e3, batch_size=1))
     assert any(len(hard.contour(region)) == 0 for region in hard.regions)
-    easy = ladder_plane(Curvature(1, 2), STEPS[:8], MOMENTA[20:28], quick=True)
+    easy = ladder_plane(Curvature(1, 2), STEPS[:8], MOMENTA[20:28])
     assert all(len(easy.borders(region)) == 1 for region in easy.regions)
 
 
 def test_rings_close_and_contours_leave_the_frame_out(both):
-    _, _, quick = both
+    _, quick = both
     for region in quick.regions:
         for ring in quick.borders(region):
             assert (ring[0] == ring[-1]).all()
@@ -82,7 +90,7 @@ def test_rings_close_and_contours_leave_the_frame_out(both):
 
 
 def test_standard_methods_are_marked_at_their_parameters(both):
-    curvature, full, _ = both
+    curvature, full = both
     marks = {mark.key: (mark.step, mark.momentum) for mark in full.marks}
     for key, method in (("nesterov", nesterov(curvature)), ("sgd", sgd(curvature))):
         step = float(method.alpha) * float(curvature.L)
@@ -90,7 +98,7 @@ def test_standard_methods_are_marked_at_their_parameters(both):
 
 
 def test_labels_name_the_region_that_they_stand_in_or_point_at(both):
-    _, _, quick = both
+    _, quick = both
     names = [OUTSIDE_WORDS, *(rung.region for rung in RUNGS)]
     labels = quick.labels()
     assert OUTSIDE_WORDS in {" ".join(label.lines) for label in labels}
@@ -111,7 +119,7 @@ def box_of(label):
 
 @pytest.mark.parametrize("Q", [8.0, 10.0, 32.0, 300.0])
 def test_no_label_covers_another_and_no_line_crosses_one(Q):
-    labels = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA, quick=True).labels()
+    labels = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA).labels()
     origin, spans = np.array([STEPS[0], MOMENTA[0]]), np.array([np.ptp(STEPS), np.ptp(MOMENTA)])
     for label, other in permutations(labels, 2):
         low, high = box_of(other)
@@ -122,10 +130,23 @@ def test_no_label_covers_another_and_no_line_crosses_one(Q):
             assert not ((line > low) & (line < high)).all(axis=1).any()
 
 
+@pytest.mark.parametrize("Q", [8.0, 32.0, 300.0])
+def test_labels_keep_away_from_the_frame_and_from_what_they_point_at(Q):
+    labels = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA).labels()
+    origin, spans = np.array([STEPS[0], MOMENTA[0]]), np.array([np.ptp(STEPS), np.ptp(MOMENTA)])
+    for label in labels:
+        low, high = box_of(label)
+        assert (low >= 0.3 * MARGIN).all()
+        assert (high <= 1.0 - 0.3 * MARGIN).all()
+        if label.points_at is not None:
+            target = (np.array(label.points_at) - origin) / spans
+            assert ((target < low - 0.5 * MARGIN) | (target > high + 0.5 * MARGIN)).any()
+
+
 def test_every_region_and_mark_is_drawn_and_in_the_legend(both):
     from matplotlib.figure import Figure
 
-    _, full, _ = both
+    _, full = both
     axes = Figure().add_subplot()
     handles = draw_plane(axes, full)
     labels = [str(handle.get_label()) for handle in handles]
@@ -141,7 +162,7 @@ def test_every_region_and_mark_is_drawn_and_in_the_legend(both):
 def test_borders_alone_are_lines_in_the_rungs_own_dashes(both):
     from matplotlib.figure import Figure
 
-    _, full, _ = both
+    _, full = both
     axes = Figure().add_subplot()
     handles = draw_plane(axes, full, filled=False)
     assert not axes.patches
@@ -155,14 +176,14 @@ def test_a_new_rung_is_a_new_region(monkeypatch):
 
     more = (*RUNGS, replace(RUNGS[-1], region="more", colour="#123456"))
     monkeypatch.setattr(planes, "RUNGS", more)
-    plane = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, quick=True)
-    assert [region.words for region in plane.regions] == [rung.region for rung in more]
+    plane = ladder_plane(Curvature(1, 32), STEPS, MOMENTA)
+    assert [region.rung.region for region in plane.regions] == [rung.region for rung in more]
     assert "#123456" in {label.ground for label in plane.labels()}
 
 
 def test_a_plane_inside_one_region_has_the_frame_as_its_border():
     steps, momenta = np.linspace(0.2, 0.4, 8), np.linspace(0.0, 0.1, 8)
-    plane = ladder_plane(Curvature(1, 2), steps, momenta, quick=True)
+    plane = ladder_plane(Curvature(1, 2), steps, momenta)
     assert (plane.counts == len(RUNGS)).all()
     assert all(not plane.contour(region) for region in plane.regions)
 
@@ -170,7 +191,7 @@ def test_a_plane_inside_one_region_has_the_frame_as_its_border():
 @pytest.mark.parametrize("Q", [24.0, 28.0])
 def test_borders_stay_inside_the_frame(Q):
     """Interpolation puts some points off it by a rounding."""
-    plane = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA, quick=True)
+    plane = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA)
     points = np.concatenate([ring for one in plane.regions for ring in plane.borders(one)])
     assert (points >= [STEPS[0], MOMENTA[0]]).all()
     assert (points <= [STEPS[-1], MOMENTA[-1]]).all()

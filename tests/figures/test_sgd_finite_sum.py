@@ -5,8 +5,8 @@ import pytest
 
 from ravine.figures.sgd_finite_sum import (
     DISTANCE,
-    FIGURE,
     draw_sgd_finite_sum,
+    findings,
     sgd_finite_sum,
     tightness,
 )
@@ -47,7 +47,7 @@ def test_bound_mean_and_runs_are_drawn(data):
 
 
 def test_findings(data):
-    first, rate, floor = FIGURE.findings(data)
+    first, rate, floor = findings(data)
     assert "Largest mean distance over the bound: " in first
     assert rate == (
         f"Rate of the transient over (Q-1)/(Q+1): {tightness(data)['rate'][0]:.5f} at Q = 16."

@@ -26,7 +26,7 @@ def test_lines_are_those_of_the_rungs(found):
     np.testing.assert_allclose(plane.steps[[0, -1]], AXES[0][[0, -1]] * 8.0)
     method = Method(plane.steps[30] / 8.0, plane.momenta[90])
     curvature = Curvature(1.0, 8.0)
-    rates = {region.key: region.rate for region in plane.regions}
+    rates = {region.rung.key: region.rate for region in plane.regions}
     for rung in (spectral_radius, worst_case_rate, contraction):
         # alpha is divided by L again: the last digit
         exact = pytest.approx(rung(curvature, method), rel=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, nesterov, worst_case_rate
-from ravine.figures.turning_quadratics import FIGURE, THRESHOLD, draw_turning, turning
+from ravine.figures.turning_quadratics import THRESHOLD, draw_turning, findings, turning
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,6 @@ def test_measured_points_lie_on_the_drawn_curve(data):
 
 
 def test_findings_name_the_threshold(data):
-    agreement, sides = FIGURE.findings(data)
+    agreement, sides = findings(data)
     assert agreement.startswith("Measured growth agrees with √2 (1 - 1/√Q) to ")
     assert sides == ("Converges at Q = 11.6000, diverges at Q = 11.7000; the threshold is 11.6569.")

@@ -68,7 +68,7 @@ def test_chunks_of_rows_change_nothing(monkeypatch):
     whole = from_data(X, LABELS, loss="multinomial", l2=0.1, batch_size=7)
     x = np.random.default_rng(1).standard_normal(12)
     value, slope, H = whole.objective(x), whole.gradient(x), whole.hessian(x)
-    monkeypatch.setattr("ravine.problems.row_model.CHUNK", 40)
+    monkeypatch.setattr("ravine.problems.linear_model.CHUNK", 40)
     assert whole.objective(x) == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(whole.gradient(x), slope, atol=1e-14)
     np.testing.assert_allclose(whole.hessian(x), H, atol=1e-13)

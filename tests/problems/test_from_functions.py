@@ -45,22 +45,35 @@ def test_values_are_integrated_where_none_are_given():
     assert given.minimum == pytest.approx(7.0)
 
 
+def test_one_value_may_come_alone_or_in_a_list():
+    slope, value = (lambda x: x), (lambda x: x @ x / 2)
+    for options in ({"objective": value}, {"objectives": [value]}):
+        problem = from_functions(gradients=[slope], dimension=1, curvature=BOUNDS, **options)
+        assert problem.objective([2.0]) == 2.0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "gradient or gradients must be given, one of them, got neither"),
         ({"gradient": np.sin, "gradients": [np.sin]}, "one of them, got both"),
-        ({"gradient": 3}, "gradient must be a function of x, or a list of them, got int"),
+        ({"gradient": 3}, "gradients must be a function of x, or a list of them, got list"),
         ({"gradients": []}, "gradients must be a function of x, or a list"),
         ({"gradients": lambda i, x: x}, "terms must be given with one function"),
-        ({"gradients": [np.sin], "terms": 2}, "gradients must be one for each term, got 1"),
-        ({"gradient": np.sin, "terms": 2}, "gradient must be one for each term, got 1"),
+        (
+            {"gradients": [np.sin], "terms": 2},
+            "gradients must be 2 functions of x, one for each term, got 1",
+        ),
+        (
+            {"gradient": np.sin, "terms": 2},
+            "gradients must be 2 functions of x, one for each term, got 1",
+        ),
         ({"gradient": lambda x: 1.0}, "gradient must be a function that returns 2 numbers"),
         ({"gradient": np.sin, "start": [1.0]}, "start must be a vector of 2 coordinates, got"),
-        ({"gradients": [np.sin], "objective": np.sin}, "objectives must be given in the form"),
+        ({"gradients": [np.sin] * 2, "objective": np.sin}, "objectives must be 2 functions of x"),
         (
             {"gradients": [np.sin], "objectives": [np.sin] * 2},
-            "objectives must be 1 functions of x, got 2",
+            "objectives must be 1 functions of x, one for each term, got 2",
         ),
     ],
 )

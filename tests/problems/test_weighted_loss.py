@@ -32,5 +32,5 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(name, target):
 def test_its_curvature_bound_holds_for_the_heaviest_row():
     loss = make_loss("logistic", [0, 1], np.array([1.0, 4.0]))
     assert loss.curvature_bound == 1.0
-    assert loss.hessian_entry(np.zeros((2, 1)), 0, 0).tolist() == [0.25, 1.0]
+    assert loss.hessian_column(np.zeros((2, 1)), 0).ravel().tolist() == [0.25, 1.0]
     assert loss.kernel_code is None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.figures.catalogue import FIGURES
 from ravine.reproduction import run as running
 from ravine.reproduction.run import carry_out, plan_reproduction

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.figures.catalogue import FIGURES
 from ravine.reproduction.run import MANIFEST, mark_of, plan_reproduction
 

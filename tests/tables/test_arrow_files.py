@@ -1,3 +1,6 @@
+import gzip
+import io
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -87,9 +90,10 @@ def test_offsets_beyond_the_memory_are_refused(tmp_path):
         read_table(path)
 
 
-def test_other_content_is_named(tmp_path):
+def test_a_file_that_is_cut_short_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
-    path.write_text("a,b\n1,2\n")
+    parquet.write_table(pa.table({"a": [1.0, 2.5, 3.0], "y": [1.0, 2.0, 3.5]}), path)
+    path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ValueError, match="a readable Parquet file"):
         read_table(path)
 
@@ -101,3 +105,10 @@ def test_lists_are_left_out(tmp_path):
     found = read_table(path)
     assert found.columns == ("a",)
     assert [f.columns for f in found.findings if f.kind == "nested"] == [("l",)]
+
+
+def test_a_packed_parquet_file_is_refused():
+    packed = io.BytesIO()
+    FRAME.to_parquet(packed)
+    with pytest.raises(ValueError, match="it is packed again; unpack it"):
+        read_table(gzip.compress(packed.getvalue()))

@@ -17,7 +17,9 @@ from ravine.tables.words import dates_in, missing_code, number, numbers_in, pack
 
 
 def column(values, name="c", **options):
-    return read_column(pd.Series(values), name, **options)
+    findings = []
+    options = {"comma": False, "levels": False, "codes": True} | options
+    return read_column(pd.Series(values), name, findings, **options), findings
 
 
 def test_amounts_become_numbers():

@@ -2,7 +2,7 @@ import codecs
 
 import pytest
 
-from ravine.tables.dialect import guess_dialect, guess_encoding, is_comment, split
+from ravine.tables.text_files import guess_dialect, guess_encoding, is_comment, split
 
 
 def guess(text, **options):

@@ -110,6 +110,23 @@ def test_gaps_in_arrays():
         as_table(X, [1.0, 2.0, 2.5, 3.5], missing="refuse")
 
 
+def test_sparse_rows_with_gaps_go_even_if_they_are_most():
+    X = np.array([[0.0, np.nan], [np.inf, 2], [2, 4], [3, 3], [np.nan, 1]])
+    table = as_table(coo_matrix(X), [1.0, 2.0, 2.5, 3.5, 4.0])
+    assert table.rows.tolist() == [2, 3]
+    assert "3 of 5 rows were left out" in table.findings[-1].message
+    assert "the matrix" in table.findings[-1].message
+    with pytest.raises(ValueError, match="X must be finite"):
+        as_table(coo_matrix(X), [1.0, 2.0, 2.5, 3.5, 4.0], missing="fill")
+
+
+def test_of_levels_that_are_equally_frequent_the_first_row_decides():
+    kinds = ["b", "a", "b", "a"]
+    for column in (kinds, pd.Categorical(kinds, categories=["c", "a", "b"])):
+        frame = pd.DataFrame({"kind": column, "y": [0.5, 1.5, 2.5, 3.5]})
+        assert as_table(frame).columns == ("kind=a",)
+
+
 def test_objects_and_lists_in_frames():
     frame = pd.DataFrame({"m": [1, "x", 2.5], "a": [1.0, 2.0, 4.0], "l": [[1], [2], [3]]})
     table = as_table(frame, [1.5, 2.5, 3.5])
@@ -123,7 +140,7 @@ def test_objects_and_lists_in_frames():
         (np.ones((3, 2)), [1, 2], r"y must be of shape \(3,\)"),
         (np.ones((1, 2)), [1], "two rows or more"),
         (np.ones(3), [1, 2, 3], "a table with two rows or more"),
-        ([[1, 2], [3]], [1, 2], "rows of one length"),
+        ([[1, 2], [3]], [1, 2], "inhomogeneous shape"),
         (np.ones((3, 2)), [2, 2, 2], "more than one value"),
         (np.ones((3, 2), dtype=complex), [1, 2, 3], "real numbers"),
         (FRAME, "nothing", "one of the columns a, truth"),

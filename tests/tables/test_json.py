@@ -46,7 +46,7 @@ def test_records_and_columns(tmp_path, ending, text):
         ('{"a": 1,\n"b"', "readable JSON"),
         ('[{"a": 1}, 5]', "readable JSON"),
         ('{"a": [1, 2], "b": [1]}', "All arrays must be of the same length"),
-        ('{"a": 1}', "two columns or more"),
+        ('{"a": 1}', "must pass an index"),
     ],
 )
 def test_broken_json_is_refused(tmp_path, text, words):
@@ -57,8 +57,8 @@ def test_broken_json_is_refused(tmp_path, text, words):
 
 
 def test_large_documents_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("ravine.tables.record_files._DOCUMENT", 20)
+    monkeypatch.setattr("ravine.tables.data_files._DOCUMENT", 20)
     path = tmp_path / "t.json"
     path.write_text(json.dumps(RECORDS))
-    with pytest.raises(ValueError, match=r"one JSON document.*\.jsonl"):
+    with pytest.raises(ValueError, match=r"one document.*\.jsonl"):
         read_table(path)

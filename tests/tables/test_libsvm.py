@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ravine.tables import read_table
-from ravine.tables.array_files import looks_like_libsvm
+from ravine.tables.data_files import looks_like_libsvm
 
 TEXT = "# about\n1.5 1:2 3:-4.5e-1 # note\n\n2 qid:7 2:1\n-1\n"
 

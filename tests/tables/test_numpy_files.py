@@ -60,7 +60,7 @@ def npz_of(path, **members):
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        ((2**28, 8), r"at most 4,294,967,296 bytes of numbers, got 17,179,869,184: .*--max-bytes"),
+        ((2**28, 8), r"at most 4,294,967,296 bytes, got 17,179,869,184: .*--max-bytes"),
         ((2**24, 8), r"200 times its packed size, got 1,073,741,824 bytes or more from"),
         ((4, 10**6), r"at most 100,000 columns, got 1,000,000"),
         ((-1, 5), "readable"),
@@ -77,17 +77,14 @@ def test_what_is_no_array_is_refused(tmp_path):
     npz_of(path, X=b"bytes", y=b"bytes")
     with pytest.raises(ValueError, match=r"a readable NPZ file"):
         read_table(path)
-    path.write_text("no zip")
-    with pytest.raises(ValueError, match=r"a readable NPZ file"):
-        read_table(path)
     np.savez(path, X=np.array([{}, {}]), y=Y[:2])
-    with pytest.raises(ValueError, match=r"Python objects in X\.npy.*never unpickled"):
+    with pytest.raises(ValueError, match="Python objects, which are never unpickled"):
         read_table(path)
     np.savez(path, a=X, b=Y)
-    with pytest.raises(ValueError, match=r"arrays X and y, got a, b in"):
+    with pytest.raises(ValueError, match="no X and y among the arrays a, b"):
         read_table(path)
     np.save(tmp_path / "t.npy", np.eye(3)[0])
-    with pytest.raises(ValueError, match=r"a table of numbers, got float64, 1 dim"):
+    with pytest.raises(ValueError, match="1 dimensions of float64"):
         read_table(tmp_path / "t.npy")
     np.save(tmp_path / "t.npy", np.array([1 + 1j, 2])[:, None].repeat(2, 1))
     with pytest.raises(ValueError, match=r"of real numbers or texts, got values of type complex"):
@@ -98,7 +95,7 @@ def test_arrays_of_other_dimensions_are_refused(tmp_path):
     path = tmp_path / "t.npz"
     for arrays in ({"a": Y}, {"a": X[None]}, {"a": np.float64(3.0)}):
         np.savez(path, **arrays)
-        with pytest.raises(ValueError, match="a table of numbers, got float64"):
+        with pytest.raises(ValueError, match="dimensions of float64"):
             read_table(path)
     np.savez(path, X=np.float64(3.0), y=Y)
     with pytest.raises(ValueError, match="y must be of shape"):
@@ -120,5 +117,7 @@ def test_lengths_have_to_agree(tmp_path):
     ):
         read_table(tmp_path / "t.npz")
     np.savez(tmp_path / "t.npz", X=X, y=Y)
-    with pytest.raises(ValueError, match="target must be left out for NPZ"):
+    with pytest.raises(ValueError, match=r"target must be left out .* the target is y"):
         read_table(tmp_path / "t.npz", target="y")
+    with pytest.raises(ValueError, match="weights must be left out"):
+        read_table(tmp_path / "t.npz", weights="w")

@@ -75,10 +75,10 @@ def test_data_sets_by_name(name, shape):
 def test_unknown_names_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"one of breast_cancer.*got 'nothing'"):
         read_table("nothing")
-    with pytest.raises(ValueError, match="a folder, pipe or device"):
+    with pytest.raises(ValueError, match="a file or one of"):
         read_table(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="a folder, pipe or device"):
+    with pytest.raises(ValueError, match="a file or one of"):
         read_table(tmp_path / "pipe")
 
 

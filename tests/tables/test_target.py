@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from ravine.tables import target_kind
-from ravine.tables.target import infer_target, pick
+from ravine.tables.columns import infer_target, pick
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_short_rows_are_read_and_named():
 
 
 def test_long_rows_are_refused_with_the_line():
-    with pytest.raises(ValueError, match=r"equal length, got 3 fields instead of 2 in line 4"):
+    with pytest.raises(ValueError, match="3 fields instead of 2 in line 4"):
         read('a,b\n1,2\n3"x,4\n9,9,9\n5,6\n')
 
 
@@ -130,9 +130,9 @@ def test_too_many_columns_and_a_line_without_end_are_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"at most 100,000 columns, got 200,000: .*max-columns"):
         read(wide)
     monkeypatch.setattr("ravine.tables.source.MAX_LINE", 2**21)
-    with pytest.raises(ValueError, match="a longer line"):
+    with pytest.raises(ValueError, match="a line of more than"):
         read(b"1," * 2**21)
-    with pytest.raises(ValueError, match="a longer line"):
+    with pytest.raises(ValueError, match="a line of more than"):
         read(b"a,b\n" + b"1,2\n" * 300_000 + b"1," + b"2" * (4 * 2**20) + b"\n")
 
 
@@ -140,5 +140,13 @@ def test_zero_bytes_and_unknown_encodings_are_refused():
     with pytest.raises(ValueError, match="zero bytes"):
         read(b"a,b\n1,\0\n")
     for encoding in ("klingon", "utf\0"):
-        with pytest.raises(ValueError, match="encoding must be one that Python knows"):
+        with pytest.raises(
+            ValueError, match=r"readable text file, got .* \((unknown enc|embedded null)"
+        ):
             read("a,b\n1,2\n", encoding=encoding)
+
+
+def test_bytes_of_another_encoding_than_the_one_given_are_refused():
+    rows = "a,b\n" + "1,2\n" * 400_000
+    with pytest.raises(ValueError, match=r"readable text file, got .*can't decode byte 0xe9"):
+        read(rows.encode() + b"\xe9,1\n", encoding="utf-8")

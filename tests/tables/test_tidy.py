@@ -37,7 +37,7 @@ def test_dropped_columns_and_weights(tmp_path):
     assert table.columns == ("a",)
     assert table.weights.tolist() == [1, 0, 2]
     assert table.target == "y"
-    with pytest.raises(ValueError, match=r"weights must be zero or more, got -1 in row 1"):
+    with pytest.raises(ValueError, match=r"weights must be zero or more, .* got -1 in row 1"):
         read(tmp_path, "a,w,y\n1,1,0.5\n2,-1,1.5\n", weights="w")
     with pytest.raises(ValueError, match="weights must be a column of numbers"):
         read(tmp_path, "a,w,y\n1,p,0.5\n2,q,1.5\n3,p,1\n", weights="w")
@@ -81,9 +81,9 @@ def test_encoded_columns_count_against_the_limit(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a\n1\n2\n", "two columns or more, got 1"),
-        ("a,y\n", "two rows or more, got 0"),
-        ("a,y\n1,2\n", "two rows or more, got 1"),
+        ("a\n1\n2\n", "two columns or more, got 2 rows, 1 columns"),
+        ("a,y\n", "two rows and .* more, got 0 rows"),
+        ("a,y\n1,2\n", "two rows and .* more, got 1 rows"),
         ("a,y\n1,7\n2,7\n3,7\n", r"more than one value, got 7\.0 in every row"),
         ("a,y\n5,1\n5,2.5\n5,3\n", "a useful column, got column 'a': left out"),
         ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has its own text"),
@@ -96,9 +96,9 @@ def test_tables_without_a_question_are_refused(tmp_path, text, words):
 
 def test_targets_that_are_none_are_refused(tmp_path):
     text = "a,b,c\n1,p,\n2,q,\n4,r,\n"
-    with pytest.raises(ValueError, match=r"target 'b' .*3 different texts in 3 rows"):
+    with pytest.raises(ValueError, match=r"target 'b' .*nearly every row has its own text"):
         read(tmp_path, text, target="b")
-    with pytest.raises(ValueError, match=r"target 'c' .*got no value at all"):
+    with pytest.raises(ValueError, match="two rows or more without missing values, got 0"):
         read(tmp_path, text, target="c")
 
 

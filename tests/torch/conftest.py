@@ -4,6 +4,9 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+# Models this small are faster on one thread, by far where other processes use the cores too.
+torch.set_num_threads(1)
+
 
 def _regression(seed=0, n=256, d=4):
     draw = torch.Generator().manual_seed(seed)

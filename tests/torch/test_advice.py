@@ -11,12 +11,10 @@ import torch
 import torch.multiprocessing as mp
 
 from ravine.torch import ASG, Advice, advise
-from ravine.torch.answer import Row
-from ravine.torch.batches import BatchReplay, batch_loss
+from ravine.torch.borrowed import BatchReplay, Weights, batch_loss
 from ravine.torch.curvature import LocalCurvature
 from ravine.torch.schedule import schedule_of
-from ravine.torch.trial import Setting, fresh, run_trial
-from ravine.torch.untouched import Weights
+from ravine.torch.trial import Setting, Trial, fresh, run_trial
 
 MSE = torch.nn.functional.mse_loss
 QUICK = {"budget": "quick", "progress": False}
@@ -76,6 +74,10 @@ def test_muon_moves_the_matrices_alone(network, loader):
     advice = advise(network, MSE, loader, optimizer=torch.optim.Muon(matrices), **QUICK)
     assert advice.improves
     assert advice.scope == "no limit is known for this optimizer"
+    # The code does not make a Muon of all parameters.
+    rule = torch.optim.Muon(matrices, lr=1.0)
+    exec(advice.code, {"torch": torch, "optimizer": rule})
+    assert rule.param_groups[0]["initial_lr"] == pytest.approx(advice.lr, rel=0.01)
 
 
 def test_nothing_of_the_user_s_is_changed(network, loader):
@@ -137,7 +139,7 @@ def test_the_limit_of_adam_is_that_of_its_preconditioned_curvature(loader):
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.99))
     advice = advise(model, MSE, whole, optimizer=adam, budget="race", schedule="constant")
     hessian = 2.0 * float(whole[0][0].square().mean())
-    trial = min(advice.rows, key=lambda row: (-row.steps, row.loss))
+    trial = min((r for r in advice.rows if not r.held), key=lambda row: (-row.steps, row.loss))
     setting = Setting(
         model, adam, batch_loss(MSE), BatchReplay(whole, torch.device("cpu")),
         advice.schedule, Weights(model),
@@ -199,7 +201,26 @@ def test_a_trial_is_the_user_s_loop_with_the_schedule_compressed(linear, loader)
         assert float(loss.detach()) == pytest.approx(trial.losses[step], rel=1e-5)
         loss.backward()
         rule.step()
-    assert trial.score == pytest.approx(np.mean(trial.losses[-4:]))
+    assert trial.loss == pytest.approx(np.mean(trial.losses[-4:]))
+
+
+def test_a_held_trial_stays_at_the_peak_and_ends_where_the_loss_rises(linear, loader):
+    setting = setting_of(linear, loader, "cosine")
+    held, rule = run_trial(setting, 0.02, 0.5, 40, held=True)
+    assert not held.rose
+    assert rule.param_groups[0]["lr"] == pytest.approx(0.02, rel=0.01)
+    assert run_trial(setting, 0.02, 0.5, 40)[1].param_groups[0]["lr"] < 0.001
+    risen, _ = run_trial(setting, 0.6, 0.9, 400, held=True)
+    assert risen.rose
+    assert risen.taken < 400
+    assert risen.outcome == "rose at its peak"
+
+
+def test_sgd_is_held_at_the_peak_and_adam_is_not(linear, loader):
+    for make, held in ((torch.optim.SGD, True), (torch.optim.AdamW, False)):
+        rule = make(linear.parameters(), lr=0.01)
+        advice = advise(linear, MSE, loader, optimizer=rule, momentum="keep", budget="race")
+        assert any(row.outcome == "held at its peak" for row in advice.rows) == held
 
 
 def test_trials_start_from_the_same_weights_and_dropout(network, loader):
@@ -211,8 +232,9 @@ def test_trials_start_from_the_same_weights_and_dropout(network, loader):
 
 def test_a_blown_up_trial_ends_early(linear, loader):
     trial, _ = run_trial(setting_of(linear, loader), 50.0, 0.9, 80)
-    assert trial.steps == 8
-    assert trial.score == math.inf
+    assert trial.taken == 8
+    assert trial.loss == math.inf
+    assert trial.outcome == "blew up"
 
 
 def test_accumulation_is_the_mean_of_its_batches(linear, loader):
@@ -310,20 +332,20 @@ def test_a_loss_that_is_nan_from_the_start_is_refused(linear, loader):
 
 
 ROWS = [
-    Row(0.1, 0.9, 36, 0.6, ""),
-    Row(0.05, 0.9, 144, 0.52, ""), Row(0.1, 0.9, 144, 0.5, "won"),
-    Row(0.2, 0.9, 144, 0.505, ""), Row(0.4, 0.9, 144, float("inf"), "blew up"),
+    Trial(0.1, 0.9, 36, 0.6, [0.6] * 36),
+    Trial(0.05, 0.9, 144, 0.52), Trial(0.1, 0.9, 144, 0.5, [0.4, 0.5, 0.6] * 16, won=True),
+    Trial(0.2, 0.9, 144, 0.505), Trial(0.4, 0.9, 144, math.inf, [9.0] * 8),
+    Trial(0.1, 0.9, 144, 0.4, held=True),
 ]  # fmt: skip
 CURVATURE = LocalCurvature(
-    np.array([2.0]), np.array([[1.0]]), np.array([1.0]), 5.0, 16, False, False
+    np.array([2.0]), np.array([[[1.0]], [[-1.0]]]), np.array([1.0]), 5.0, 16, False, False
 )
 
 
 def answer(**changes):
     words = {
         "lr": 0.1, "momentum": 0.9, "lrs": [0.1], "schedule": schedule_of("cosine", 5000, None),
-        "improves": True, "start_loss": 2.0, "loss": 0.5, "loss_range": (0.4, 0.6), "rows": ROWS,
-        "steps": 85, "curvature": CURVATURE, "gamma": 0.9, "direction": None,
+        "start_loss": 2.0, "rows": ROWS, "curvature": CURVATURE, "gamma": 0.9, "direction": None,
         "direction_limit": None, "budget": "race",
         "optimizer": "torch.optim.SGD(model.parameters(), lr={lr}, momentum={momentum})",
     }  # fmt: skip
@@ -336,11 +358,12 @@ def test_every_form_has_the_map_and_the_code():
     assert "lr = 0.1, momentum = 0.9; 250 steps of warm-up, then cosine decay, 5000 steps" in text
     assert "torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)" in text
     assert "single steps 0.4 to 0.6" in text
-    assert "85 steps in trials; nothing of yours was changed" in text
+    assert "92 steps in trials; nothing of yours was changed" in text
     assert len(advice.map_table().splitlines()) == 1 + 4 * 3
     assert advice.map_table() in advice._repr_html_()
     data = json.loads(advice.to_json())
-    assert data["rows"][-1]["loss"] is None
+    assert data["rows"][-2]["loss"] is None
+    assert data["rows"][-1]["outcome"] == "held at its peak"
     assert data["map"][1] == {
         "momentum": 0.0, "batch_size": 16, "limit": advice.limits()[0.0, 16],
         "iid_limit": CURVATURE.iid_limit(0.0),
@@ -367,7 +390,13 @@ def test_limits_grow_with_the_batch():
 ])  # fmt: skip
 def test_limits_say_what_they_hold_for(quadratic, complete, word):
     curvature = LocalCurvature(
-        np.array([2.0]), np.array([[1.0]]), np.array([1.0]), 5.0, 16, quadratic, complete
+        np.array([2.0]),
+        np.array([[[1.0]], [[-1.0]]]),
+        np.array([1.0]),
+        5.0,
+        16,
+        quadratic,
+        complete,
     )
     assert word in answer(curvature=curvature).scope
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 import ravine
-from ravine.torch.batches import batch_loss
+from ravine.torch.borrowed import batch_loss
 from ravine.torch.curvature import LocalCurvature, measure
 
 LOSS = batch_loss(torch.nn.functional.mse_loss)
@@ -72,7 +72,13 @@ def test_samples_of_a_network_are_looked_at(data):
 
 # Two directions; every sample's curvature deviates by 1 in the first.
 KNOWN = LocalCurvature(
-    np.array([2.0, 1.0]), np.diag([1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.0]), 5.0, 8, True, True
+    np.array([2.0, 1.0]),
+    np.array([np.diag([s, 0.0]) for s in (1.0, -1.0)]),
+    np.array([1.0, 0.0]),
+    5.0,
+    8,
+    True,
+    True,
 )
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from ravine.torch.batches import batch_loss
+from ravine.torch.borrowed import batch_loss
 from ravine.torch.products import _difference, hessian_product, top_eigenpairs
 
 LOSS = batch_loss(torch.nn.functional.mse_loss)

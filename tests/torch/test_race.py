@@ -19,14 +19,15 @@ def best_at_one(lr, length):
 
 @pytest.fixture
 def run(monkeypatch):
-    def made(loss, unit=1.0, plan=PLANS["race"]):
-        def run_trial(setting, lr, momentum, length, advanced):
+    def made(loss, unit=1.0, plan=PLANS["race"], calm=math.inf):
+        def run_trial(setting, lr, momentum, length, held=False):
             score = loss(lr, length)
             taken = length if math.isfinite(score) else min(8, length)
-            return Trial(lr, momentum, length, [score] * taken, score), None
+            rose = held and lr > calm
+            return Trial(lr, momentum, length, score, [score] * taken, held, rose), None
 
         monkeypatch.setattr(races, "run_trial", run_trial)
-        race = Race(SETTING, plan, unit, 0.9, lambda steps: None)
+        race = Race(SETTING, plan, unit, 0.9)
         race.run()
         return race
 
@@ -39,7 +40,7 @@ def test_the_best_is_reached_from_far_away_within_the_budget(run, unit, budget):
     race = run(best_at_one, unit, PLANS[budget])
     assert race.winner.lr == pytest.approx(1.0)
     assert race.steps <= PLANS[budget].most
-    lrs = {t.lr for t in race.trials.values() if t.length == race.winner.length}
+    lrs = {t.lr for t in race.trials.values() if t.steps == race.winner.steps}
     assert {0.5, 1.0, 2.0} <= lrs  # a neighbour on each side
 
 
@@ -55,15 +56,26 @@ def test_a_winner_whose_neighbour_blows_up_or_loses_much_is_near_its_edge(run):
     assert not run(lambda lr, length: 1.0 + 0.1 * abs(math.log2(lr))).near_edge()
 
 
+@pytest.mark.parametrize(("calm", "expected"), [(2.0, 1.0), (0.6, 0.5), (0.3, 0.25)])
+def test_a_lr_is_halved_until_the_loss_stays_down_at_the_peak(run, calm, expected):
+    race = run(best_at_one, calm=calm)
+    spent = race.steps
+    assert race.hold(1.0, 1000) == expected
+    assert [trial.rose for trial in race.held] == [*[True] * (len(race.held) - 1), False]
+    assert race.steps > spent
+    # Half a trial at least is needed.
+    assert race.hold(1.0, PLANS["race"].long // 2 - 1) == 1.0
+
+
 def test_on_a_plateau_trials_are_longer_and_no_smaller_lr_is_taken(run):
     race = run(lambda lr, length: 9.9 - (1e-3 if lr == 0.5 else 0.0))
-    assert max(t.length for t in race.trials.values()) > PLANS["race"].long
+    assert max(t.steps for t in race.trials.values()) > PLANS["race"].long
     assert race.winner.lr == 1.0
 
 
 def test_thorough_repeats_with_trials_of_twice_the_length(run):
     race = run(best_at_one, plan=PLANS["thorough"])
-    assert race.winner.length == 2 * PLANS["thorough"].long
+    assert race.winner.steps == 2 * PLANS["thorough"].long
 
 
 def test_nothing_wins_where_all_blow_up(run):
@@ -75,7 +87,7 @@ def test_nothing_wins_where_all_blow_up(run):
 def test_a_lr_that_survives_short_trials_only_does_not_win(run):
     race = run(lambda lr, length: 1.0 / lr if lr * length < 150.0 else math.inf)
     assert race.winner.lr == 1.0
-    assert race.winner.length == PLANS["race"].long
+    assert race.winner.steps == PLANS["race"].long
 
 
 @pytest.mark.parametrize("most", [20, 100, 500])

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -56,6 +57,16 @@ def test_factories_of_schedulers():
         lambda rule: lr_scheduler.OneCycleLR(rule, max_lr=0.2, total_steps=61), 60, None
     )
     assert max(one_cycle.compressed(60)) == 1.0
+    # Its own largest lr would take the place of the advised one.
+    rule = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.03)
+    names = {"torch": torch, "optimizer": rule, "advice": SimpleNamespace(schedule=one_cycle)}
+    exec(one_cycle.code, names)
+    lrs = []
+    for _ in range(60):
+        lrs.append(rule.param_groups[0]["lr"])
+        rule.step()
+        names["scheduler"].step()
+    assert max(lrs) == pytest.approx(0.03)
     cosine = schedule_of(lambda rule: lr_scheduler.CosineAnnealingLR(rule, 60), 60, None)
     expected = [0.5 * (1 + math.cos(math.pi * s / 60)) for s in range(60)]
     assert cosine.compressed(60) == pytest.approx(expected, abs=1e-6)

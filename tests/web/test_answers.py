@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from ravine.figures.style import METHODS
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.noise.moments import noise_floor
 from ravine.web import answers, quantities
-from ravine.web.answers import answer
+from ravine.web.answers import answer, at_cursor, readout
 from ravine.web.picture import CEILING, as_json, axis, decades, line
 from ravine.web.plane_picture import (
     draw_plane_figure,
@@ -23,7 +24,6 @@ from ravine.web.plane_picture import (
 )
 from ravine.web.run_picture import TURNS, run_picture, turning_path
 from ravine.web.view import Example, View
-from ravine.web.words import at_cursor, readout
 
 
 def lines_of(picture):
@@ -157,6 +157,18 @@ def test_the_plane_shows_every_region_in_its_colour_with_its_name():
     assert marks[METHODS["nesterov"].words]["x"] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("colour", "words"),
+    [
+        ("regions", planes.OUTSIDE_WORDS),
+        ("floor", planes.OUTSIDE_WORDS),
+        ("sum", "1 or more: does not converge"),
+    ],
+)
+def test_the_ground_of_the_plane_says_what_it_means(colour, words):
+    assert plane_picture(View(colour=colour), fine=False)["outside"] == words
+
+
 def test_every_condition_number_has_a_plane():
     for Q in np.geomspace(1.001, 1e6, 60):
         picture = plane_picture(View(Q=float(f"{Q:.5g}")), fine=False)
@@ -166,8 +178,6 @@ def test_every_condition_number_has_a_plane():
 
 
 def test_a_new_rung_appears_by_itself(monkeypatch):
-    from dataclasses import replace
-
     more = (*RUNGS, replace(RUNGS[-1], region="quite new", colour="#123456"))
     for module in (planes, answers):
         monkeypatch.setattr(module, "RUNGS", more)
@@ -175,6 +185,17 @@ def test_a_new_rung_appears_by_itself(monkeypatch):
     legend = [one["words"] for one in of_kind(plane_picture(fresh, fine=False), "fill")]
     assert legend[-1].startswith("quite new")
     assert len(answers.page()["rungs"]) == len(more)
+
+
+def test_a_new_quantity_in_colour_appears_by_itself(monkeypatch):
+    new = quantities.Quantity("quite new", "new label", lambda view, plane: plane.alpha * view.K)
+    monkeypatch.setitem(quantities.QUANTITIES, "new", replace(new, rate=False, needs=("K",)))
+    first = answer({"search": "?colour=new&Q=17.5", "calm": 1})
+    assert ["new", "quite new"] in first["page"]["choices"]["colour"]
+    assert first["settings"]["colour"] == "new"
+    assert "K" in first["active"]
+    (heat,) = of_kind(first["plane"]["picture"], "heat")
+    assert heat["words"] == "new label"
 
 
 @pytest.mark.parametrize("colour", quantities.QUANTITIES)

@@ -7,9 +7,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import ravine
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
+from ravine.web.answers import digits
 from ravine.web.view import CONTROLS
-from ravine.web.words import digits
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -23,6 +23,21 @@ INK = """const c = document.querySelector(`#${arguments[0]} canvas`);
 const pixels = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
 return new Set(new Uint32Array(pixels.buffer)).size"""
 TOO_WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+# Elements that reach beyond the screen, and lists whose words do not fit into them.
+CUT = """const wide = document.documentElement.clientWidth;
+const pen = document.createElement('canvas').getContext('2d');
+const cut = [];
+for (const one of document.querySelectorAll('main:not([hidden]) *')) {
+  const { right, width } = one.getBoundingClientRect();
+  if (width && right > wide + 1) cut.push(one.id || one.outerHTML.slice(0, 80));
+  if (one.tagName !== 'SELECT' || !width) continue;
+  pen.font = getComputedStyle(one).font;
+  for (const { text } of one.options) {
+    if (pen.measureText(text).width > one.clientWidth - 34) cut.push(text);
+  }
+}
+return cut"""
 
 
 def until(browser, condition):
@@ -96,6 +111,12 @@ def page(opened, address):
     Select(opened.find_element(By.ID, "colour")).select_by_value("regions")
     until(opened, lambda: shown(opened) == usual)
     return opened
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A diagnosis that takes as little time as it can."""
+    monkeypatch.setattr("ravine.web.server.SECONDS", 0.2)
 
 
 # --- the first screen -----------------------------------------------------------------------
@@ -329,27 +350,44 @@ def test_light_and_dark(page):
 
 def test_the_page_is_used_with_the_keyboard_alone(browser, address):
     open_page(browser, address)
-    body = browser.find_element(By.TAG_NAME, "body")
-    reached = []
-    for _ in range(60):
-        ActionChains(browser).send_keys(Keys.TAB).perform()
-        active = browser.switch_to.active_element
-        if active == body:
-            break
-        reached.append(active.get_attribute("id"))
-    for name in ("tab-explore", "start-tour", "preset", "knob", "play", "slide-Q", "box-beta"):
-        assert name in reached
-    knob = browser.find_element(By.ID, "knob")
-    browser.execute_script("arguments[0].focus()", knob)
-    knob.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+
+    def press(*keys):
+        ActionChains(browser).send_keys(*keys).perform()
+
+    def tab_to(name):
+        for _ in range(60):
+            press(Keys.TAB)
+            if browser.switch_to.active_element.get_attribute("id") == name:
+                return
+        raise AssertionError(f"Tab does not reach {name}")
+
+    tab_to("start-tour")
+    press(Keys.ENTER)
+    assert text(browser, "tour-place") == "1 of 3"
+    press(Keys.ESCAPE)
+    assert not visible(browser, "tour")
+    tab_to("preset")
+    tab_to("knob")
+    press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     assert float(value(browser, "box-step")) == pytest.approx(0.98)
-    knob.send_keys(Keys.SHIFT, Keys.ARROW_UP)
+    ActionChains(browser).key_down(Keys.SHIFT).send_keys(Keys.ARROW_UP).key_up(Keys.SHIFT).perform()
     assert float(value(browser, "box-beta")) == pytest.approx(0.700558)
+    knob = browser.find_element(By.ID, "knob")
     assert "step size 0.98" in knob.get_attribute("aria-valuetext")
-    tab = browser.find_element(By.ID, "tab-explore")
-    tab.send_keys(Keys.ARROW_RIGHT)
+    tab_to("play")
+    press(Keys.SPACE)
+    assert text(browser, "play") == "Pause"
+    tab_to("slide-Q")
+    press(Keys.ARROW_RIGHT)
+    assert float(value(browser, "box-Q")) > 32.0
+    tab_to("box-beta")
+    press("0.5")  # Tab has selected what stood there
+    assert value(browser, "box-beta") == "0.5"
+    tab_to("tab-explore")
+    press(Keys.ARROW_RIGHT)
     assert visible(browser, "view-data")
-    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    assert not visible(browser, "open-share")
+    press(Keys.ARROW_RIGHT)
     assert visible(browser, "view-claims")
     assert errors(browser) == []
 
@@ -373,9 +411,13 @@ def test_everything_has_a_name_for_a_screen_reader(page):
 
 
 @pytest.mark.parametrize("tab", ["explore", "data", "claims"])
-def test_nothing_is_cut_off_on_a_phone(browser, address, tab):
-    open_page(browser, address, f"?tab={tab}", PHONE)
+def test_nothing_is_cut_off_on_a_phone(browser, address, quick, tab):
+    chosen = "&dataset=diabetes&standardise=1&job=none" if tab == "data" else ""
+    open_page(browser, address, f"?tab={tab}{chosen}", PHONE)
+    if tab == "data":
+        until(browser, lambda: visible(browser, "data-curves-card"))
     assert browser.execute_script(TOO_WIDE) <= 0
+    assert browser.execute_script(CUT) == []
     if tab == "explore":
         tops = [
             browser.find_element(By.ID, name).rect["y"]
@@ -403,12 +445,6 @@ def test_claims_have_their_verdicts_at_once_and_can_be_measured_again(browser, a
 
 
 # --- data -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """A diagnosis that takes as little time as it can."""
-    monkeypatch.setattr("ravine.web.server.SECONDS", 0.2)
 
 
 def upload(browser, path):

@@ -9,13 +9,13 @@ import types
 import pytest
 
 from ravine.arguments import Refusal
-from ravine.claims.catalogue import CLAIMS
-from ravine.web import explore, tasks
+from ravine.claims import CLAIMS
+from ravine.web import explore
+from ravine.web import jobs as work
 from ravine.web.claims import claim_list
 from ravine.web.explore import HOST, _in_notebook, _listen
-from ravine.web.jobs import Jobs
+from ravine.web.jobs import TASKS, Jobs
 from ravine.web.server import make_app
-from ravine.web.tasks import TASKS
 
 PORT = 8123
 LONG = 600.0
@@ -84,7 +84,7 @@ def test_what_makes_no_sense_is_refused(client, method, path, code):
 def test_every_claim_has_a_shipped_verdict():
     told = claim_list()["claims"]
     assert {claim["id"] for claim in told} == {claim.id for claim in CLAIMS}
-    assert all(claim["verdict"] and claim["measured"] for claim in told)
+    assert all("{" not in claim["row"].replace("y_{", "") for claim in told)
     tones = [claim["tone"] for claim in told]
     assert tones == sorted(tones, key=["bad", "unsure", "good"].index)
 
@@ -106,7 +106,7 @@ def said(monkeypatch):
         out = io.StringIO()
         monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=stdin))
         monkeypatch.setattr(sys, "stdout", out)
-        tasks.main()
+        work.main()
         return [json.loads(line) for line in out.getvalue().splitlines()]
 
     return run
@@ -125,7 +125,7 @@ def test_only_data_sets_are_read_by_name(said, dataset):
 
 
 def test_other_points_of_a_table_are_judged(said, monkeypatch):
-    monkeypatch.setattr(tasks, "_AGAIN", 0.1)
+    monkeypatch.setattr(work, "_AGAIN", 0.1)
     request = {"task": "diagnose", "name": "t.csv", "batch_size": "2", "seconds": 0.1}
     questions = [{"alpha": 0.01, "beta": 0.0}, {"alpha": -1, "beta": 0}, {}]
     told = said(request, TABLE, questions)
@@ -134,6 +134,13 @@ def test_other_points_of_a_table_are_judged(said, monkeypatch):
     assert "lr = 0.01" in answers[0]
     assert "alpha" in answers[1]
     assert len(answers) == 3
+
+
+def test_an_uploaded_table_needs_no_file_in_memory(said, monkeypatch):
+    """A system such as macOS or Windows has no ``os.memfd_create``."""
+    monkeypatch.delattr("os.memfd_create", raising=False)
+    request = {"task": "diagnose", "name": "t.csv", "batch_size": "2", "seconds": 0.1}
+    assert "t.csv: 4 rows, 2 columns" in said(request, TABLE, [{}])[1]["parts"][0]
 
 
 def test_too_much_memory_is_a_refusal(said, monkeypatch):

@@ -14,10 +14,20 @@ from ravine.arguments import Refusal
 from ravine.cli import main
 from ravine.sampling import Sampling
 from ravine.theory.ladder.rungs import RUNGS
-from ravine.web.presets import PRESETS, preset_of
+from ravine.web.answers import command_line, python_code, rates
 from ravine.web.quantities import QUANTITIES
-from ravine.web.view import CONTROLS, RIGHT, Axis, Example, Tab, View, from_query, parse
-from ravine.web.words import command_line, python_code, rates
+from ravine.web.view import (
+    CONTROLS,
+    PRESETS,
+    RIGHT,
+    Axis,
+    Example,
+    Tab,
+    View,
+    from_query,
+    parse,
+    preset_of,
+)
 
 
 @given(

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import xarray as xr
+import xarray as xr
 
 Measurements: TypeAlias = dict[str, Any]
 """What was measured: names and numbers, or lists of numbers."""
@@ -29,9 +27,10 @@ class Judgement(StrEnum):
     CORRECTED = "holds with a correction"
     FAILS = "does not hold"
 
-
-def _never(measurements: Measurements) -> bool:
-    return False
+    @property
+    def tone(self) -> str:
+        """How it is coloured: "good", "unsure" or "bad"."""
+        return {"holds": "good", "does not hold": "bad"}.get(self.value, "unsure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ class Claim:
     exact: str
     measure: Callable[..., Measurements]
     holds: Callable[[Measurements], bool]
-    corrected: Callable[[Measurements], bool] = _never
+    corrected: Callable[[Measurements], bool] | None = None
     needs: tuple[str, ...] = ()
 
 
@@ -84,29 +83,27 @@ class JudgedClaim:
         if self.claim.holds(self.measurements):
             return Judgement.HOLDS
 
-        return Judgement.CORRECTED if self.claim.corrected(self.measurements) else Judgement.FAILS
+        corrected = self.claim.corrected
+        if corrected is not None and corrected(self.measurements):
+            return Judgement.CORRECTED
+
+        return Judgement.FAILS
 
     @property
-    def measured(self) -> str:
-        """What was seen, with its numbers."""
-        return self.claim.measured.format(**self.measurements)
-
-    @property
-    def exact(self) -> str:
-        """The exact value, with its numbers."""
-        return self.claim.exact.format(**self.measurements)
+    def words(self) -> dict[str, str]:
+        """Where the paper says it, what it says, and, with the numbers, what is so."""
+        claim = self.claim
+        return {
+            "place": claim.place,
+            "statement": claim.statement,
+            "measured": claim.measured.format(**self.measurements),
+            "exact": claim.exact.format(**self.measurements),
+        }
 
     def as_json(self) -> dict[str, Any]:
         """The keys of ``claims.json``."""
-        return {
-            "id": self.claim.id,
-            "place": self.claim.place,
-            "statement": self.claim.statement,
-            "measured": self.measured,
-            "exact": self.exact,
-            "verdict": self.judgement.value,
-            "data": self.measurements,
-        }
+        verdict = {"verdict": self.judgement.value, "data": self.measurements}
+        return {"id": self.claim.id, **self.words, **verdict}
 
 
 def stated(

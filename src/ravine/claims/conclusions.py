@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import xarray as xr
 
 from ravine.claims.claim import Measurements, stated
 from ravine.figures.negative_momentum import COMPARED_RATE
-from ravine.figures.nested_regions import areas
-
-if TYPE_CHECKING:
-    import xarray as xr
+from ravine.figures.parameter_map import areas
 
 _SAME = 1e-6
 """Relative difference up to which a measured growth is that of the closed form."""

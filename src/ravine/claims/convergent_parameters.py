@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import xarray as xr
 
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
@@ -14,9 +13,6 @@ from ravine.problems import QuadraticSum, partitioned_least_squares, turning_qua
 from ravine.theory import bounds
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.rates import contraction
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def _largest_ratio(problem: QuadraticSum, method: Method, bound: bounds.Bound) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import xarray as xr
 
 from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
@@ -17,9 +16,6 @@ from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.worst_case import worst_case_rate
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _PAPER = Curvature(0.05, 100.0)
 """Of the paper's example: Q = 2000."""

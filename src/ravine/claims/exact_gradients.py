@@ -10,7 +10,7 @@ from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
-from ravine.problems import Quadratic, worst_case_quadratic
+from ravine.problems import Quadratic, from_data, worst_case_quadratic
 from ravine.theory import bounds
 from ravine.theory.blocks import block, permutation, system
 from ravine.theory.ladder.rates import spectral_radius
@@ -140,29 +140,17 @@ def recursion() -> Measurements:
 def averaged_hessian() -> Measurements:
     """Equation (10) on a loss that is not quadratic, by Gauss-Legendre quadrature."""
     rng = np.random.default_rng(2)
-    rows = 20
-    features = 3
-    l2 = 0.1
-    X = rng.standard_normal((rows, features))
-    labels = np.sign(rng.standard_normal(rows))
-
-    def gradient(w: FloatArray) -> FloatArray:
-        """Gradient of the mean of ln(1 + exp(-label x·w)), and of the regulariser."""
-        weights = labels / (1.0 + np.exp(labels * (X @ w)))
-        return np.asarray(-(X.T @ weights) / rows + l2 * w)
-
-    def hessian(w: FloatArray) -> FloatArray:
-        p = 1.0 / (1.0 + np.exp(-(X @ w)))
-        return np.asarray((X.T * (p * (1.0 - p))) @ X / rows + l2 * np.eye(features))
-
-    x, y = rng.standard_normal((2, features))
+    X = rng.standard_normal((20, 3))
+    problem = from_data(X, np.sign(rng.standard_normal(20)), loss="logistic", l2=0.1)
+    x, y = rng.standard_normal((2, 3))
 
     # Forty nodes are exact for polynomials of degree 79: rounding is all that is left on a
     # function as smooth as this. Nodes lie in [-1, 1], the segment in [0, 1].
     nodes, weights = np.polynomial.legendre.leggauss(40)
-    places = 0.5 * (nodes + 1.0)
-    mean = sum(0.5 * w * hessian(x + t * (y - x)) for t, w in zip(places, weights, strict=True))
-    return {"largest_difference": np.abs(gradient(y) - gradient(x) - mean @ (y - x)).max()}
+    places = x + 0.5 * (nodes[:, None] + 1.0) * (y - x)
+    mean = 0.5 * sum(w * problem.hessian(z) for w, z in zip(weights, places, strict=True))
+    change = problem.gradient(y) - problem.gradient(x)
+    return {"largest_difference": np.abs(change - mean @ (y - x)).max()}
 
 
 @stated("equation-14", holds=lambda m: m["largest_difference"] < _IDENTITY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import xarray as xr
 
 from ravine.claims.claim import Measurements, stated
 from ravine.figures.logistic import advantage
@@ -11,9 +11,6 @@ from ravine.figures.noise_plane import agreement
 from ravine.methods import nesterov
 from ravine.problems import worst_case_quadratic
 from ravine.theory.noise.moments import paper_noise_coefficient
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _RATE_SHARE = 0.99
 """Least share of the pixels with the rate, or the floor, that theory predicts: fits of runs that

@@ -37,9 +37,9 @@ COMMANDS = {
     "rate": Listed("rate.rate_command", _SAFE, "rates with exact gradients, noise and batches"),
     "recommend": Listed("recommend.recommend_command", _CHOOSE, "settings with a guarantee"),
     "batch": Listed("batch.batch_command", _CHOOSE, "how large batches must be, and what they buy"),
-    "rescale": Listed("rescale.rescale_command", _CHOOSE, "lr and momentum at a new batch size"),
+    "rescale": Listed("settings.rescale_command", _CHOOSE, "lr and momentum at a new batch size"),
     "compare": Listed("batch.compare_command", _CHOOSE, "fifteen methods at a batch size"),
-    "convert": Listed("convert.convert_command", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
+    "convert": Listed("settings.convert_command", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
     "diagnose": Listed("diagnose.diagnose_command", _DATA, "a table: what works, what fails, why"),
     "explore": Listed("map.explore_command", _PICTURE, "a local page with sliders"),
     "map": Listed("map.map_command", _PICTURE, "the plane of step size and momentum"),
@@ -73,19 +73,32 @@ class _Commands(TyperGroup):
             return None
 
         if self.commands[cmd_name] is None:
+            from ravine.cli.options import command_from
+
             module, function = COMMANDS[cmd_name].function.split(".")
+            run, text = command_from(getattr(import_module(f"ravine.cli.{module}"), function))
             one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-            one.command(cmd_name, cls=_Command)(
-                getattr(import_module(f"ravine.cli.{module}"), function)
-            )
+            one.command(cmd_name, cls=_Command, help=text)(run)
             self.commands[cmd_name] = typer.main.get_command(one)
 
         return self.commands[cmd_name]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        from ravine.cli.output import print_overview
+        from ravine.cli.output import copyable, say
 
-        print_overview()
+        say(
+            "ravine tells whether SGD with momentum converges, how fast, and which settings "
+            "are safe."
+        )
+        for question in dict.fromkeys(one.question for one in COMMANDS.values()):
+            say(f"\n{question}", style="bold")
+            for name, one in COMMANDS.items():
+                if one.question == question:
+                    say(f"  {name:10} {one.answer}")
+
+        say("\nStart with one of these:", style="bold")
+        copyable("  ravine rate --mu 0.05 --L 100\n  ravine diagnose diabetes", style=None)
+        say("\nravine COMMAND --help shows examples and options; ravine --version, the version.")
 
 
 app = typer.Typer(

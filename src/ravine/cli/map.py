@@ -3,55 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal, known_name
-from ravine.cli import options
-from ravine.cli.options import OUTPUT, PROBLEM, option
-from ravine.cli.output import print_json, say, suggest, table, wrote
-from ravine.cli.pictures import PICTURES, check_out, save_picture
+from ravine.cli.output import PICTURES, Answer, Table, check_out, save_picture, wrote
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
 from ravine.files import written_whole
-from ravine.theory.ladder.batches import Batches
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.rungs import RUNGS
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_SHOWN = "Picture"
 _NEEDED = ("mu", "L", "problem", "steps")
 """Attributes of a sweep that its picture shows or draws with."""
 
 
 def map_command(
-    Q: Annotated[float, option(PROBLEM, "--Q", "Condition number, at least 1.", "N")],
-    out: Annotated[
-        Path,
-        option(OUTPUT, "--out", ".png, .svg, .pdf, .nc or .csv. Default: map.png.", "FILE"),
-    ] = Path("map.png"),
-    quantity: Annotated[
-        str, option(_SHOWN, "--quantity", f"{', '.join(QUANTITIES)}. Default: regions.", "WORD")
-    ] = "regions",
-    resolution: Annotated[
-        int, option(_SHOWN, "--resolution", "Pixels along each axis. Default: 400.", "N")
-    ] = 400,
-    alpha_range: Annotated[
-        tuple[float, float],
-        option(_SHOWN, "--alpha-range", "Ends of alpha L. Default: 0 2.5.", "N N"),
-    ] = (0.0, 2.5),
-    beta_range: Annotated[
-        tuple[float, float], option(_SHOWN, "--beta-range", "Ends of beta. Default: -1 1.", "N N")
-    ] = (-1.0, 1.0),
-    L_max: options.LargestTerm = None,
-    batch_size: options.BatchSize = None,
-    mu_min: options.LeastTerm = None,
-    json: options.Json = False,
-) -> None:
+    Q: float,
+    out: Path = Path("map.png"),
+    quantity: str = "regions",
+    resolution: int = 400,
+    alpha_range: tuple[float, float] = (0.0, 2.5),
+    beta_range: tuple[float, float] = (-1.0, 1.0),
+    L_max: float | None = None,
+    batch_size: float = 1.0,
+    mu_min: float | None = None,
+) -> Answer:
     """Map where Nesterov's method converges, for every step size and momentum.
 
-    A picture shows the nested regions in which each rung guarantees convergence, or one quantity
+    A picture shows one region per rung, a rate guaranteed for a kind of sampling, or one quantity
     in colour. A .nc (NetCDF) or .csv file holds all quantities. The map is in units of L = 1:
     give --L-max and --mu-min as multiples of L.
 
@@ -62,25 +43,49 @@ def map_command(
     - `ravine map --Q 32 --quantity worst-case-rate --out rate.svg`
 
     - `ravine map --Q 8 --resolution 1000 --out map.nc`
+
+    Problem
+    -------
+    Q : NUMBER
+        Condition number, at least 1.
+    L_max, L_max_ratio, batch_size, mu_min
+
+    Picture
+    -------
+    quantity : WORD
+        regions, spectral-radius, iid-rate, commuting-rate, worst-case-rate, contraction or
+        noise-floor. Default: regions.
+    resolution : N
+        Pixels along each axis. Default: 400.
+    alpha_range : FROM TO
+        Ends of alpha L. Default: 0 2.5.
+    beta_range : FROM TO
+        Ends of beta. Default: -1 1.
+
+    Output
+    ------
+    out : FILE
+        File to write: .png, .svg, .pdf, .nc or .csv. Default: map.png.
+    json
     """
     check_out(out, (*PICTURES, ".nc", ".csv"))
     known_name("quantity", quantity, QUANTITIES)
-    size = 1.0 if batch_size is None else batch_size
-    batches = Batches(L_max=L_max, batch_size=size, mu_min=mu_min)
+    batches = Batches(L_max=L_max, batch_size=batch_size, mu_min=mu_min)
     data = parameter_map(
         Q, resolution=resolution, alpha_range=alpha_range, beta_range=beta_range, batches=batches
     )
     _write(data, out, quantity)
     shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}
-    if json:
-        print_json({"Q": Q, "out": str(out), "resolution": resolution, "share_below_1": shares})
-        return
 
-    wrote(out)
-    say(f"{resolution} x {resolution} pixels, Q = {Q:g}\n")
     rows = [(rung.title, f"{shares[rung.key]:.1%}", rung.holds_for) for rung in RUNGS]
-    table(("rung", "converges on", "with"), rows, words=["with"])
-    suggest(f"ravine recommend --Q {Q:g}", "settings with a guarantee")
+    result = {"Q": Q, "out": out, "resolution": resolution, "share_below_1": shares}
+    return Answer(
+        result,
+        *wrote(out),
+        f"{resolution} x {resolution} pixels, Q = {Q:g}\n",
+        Table(("rung", "converges on", "with"), rows, words=["with"]),
+        then=(f"ravine recommend --Q {Q:g}", "settings with a guarantee"),
+    )
 
 
 def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
@@ -97,19 +102,10 @@ def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
             data.to_dataframe().to_csv(part)
 
 
-def plot_command(
-    store: Annotated[Path, typer.Argument(help="Store of a sweep, or a NetCDF file of one.")],
-    measure: Annotated[
-        str | None, option(_SHOWN, "--measure", "Variable to show. Default: the first.", "WORD")
-    ] = None,
-    out: Annotated[
-        Path, option(OUTPUT, "--out", "File: .png, .svg or .pdf. Default: sweep.png.", "FILE")
-    ] = Path("sweep.png"),
-    json: options.Json = False,
-) -> None:
+def plot_command(store: Path, measure: str | None = None, out: Path = Path("sweep.png")) -> Answer:
     """Draw what a sweep measured in colour, with the regions that theory guarantees as lines.
 
-    Inside a line that rung guarantees convergence. Of an unfinished store the finished part is
+    Inside a line, that rung guarantees convergence. If a store is unfinished, the finished part is
     drawn.
 
     For example:
@@ -119,6 +115,22 @@ def plot_command(
     - `ravine plot sweep.zarr --out rate.png`
 
     - `ravine plot sweep.zarr --measure outcome --out outcome.svg`
+
+    Arguments
+    ---------
+    store : STORE
+        Store of a sweep, or a NetCDF file of one.
+
+    Picture
+    -------
+    measure : WORD
+        Variable to show. Default: the first.
+
+    Output
+    ------
+    out : FILE
+        Picture to write: .png, .svg or .pdf. Default: sweep.png.
+    json
     """
     from ravine.figures.sweep_map import draw_sweep_map, shown_measure
 
@@ -127,12 +139,11 @@ def plot_command(
     shown = shown_measure(data, measure)
     save_picture(draw_sweep_map(data, measure), out)
     there = float(shown.notnull().mean())
-    if json:
-        print_json({"store": str(store), "measure": shown.name, "out": str(out), "share": there})
-    else:
-        wrote(out)
-        say(f"{shown.name} of {data.attrs['problem']}, {there:.1%} of the pixels")
-        suggest(f"ravine map --Q {data.attrs['L'] / data.attrs['mu']:g}", "the theory alone")
+
+    words = f"{shown.name} of {data.attrs['problem']}, {there:.1%} of the pixels"
+    then = f"ravine map --Q {data.attrs['L'] / data.attrs['mu']:g}", "the theory alone"
+    result = {"store": store, "measure": shown.name, "out": out, "share": there}
+    return Answer(result, *wrote(out), words, then=then)
 
 
 def _opened(store: Path) -> xr.Dataset:
@@ -172,17 +183,7 @@ def _netcdf(file: Path) -> xr.Dataset:
     return data
 
 
-def explore_command(
-    port: Annotated[
-        int, option(None, "--port", "First port to try; the next free one is used.", "N")
-    ] = 8057,
-    host: Annotated[
-        str, option(None, "--host", "Address to listen on; the page has no password.", "TEXT")
-    ] = "127.0.0.1",
-    no_browser: Annotated[
-        bool, option(None, "--no-browser", "Do not open the page in a browser.")
-    ] = False,
-) -> None:
+def explore_command(port: int = 8057, host: str = "127.0.0.1", no_browser: bool = False) -> None:
     """Open a local page: move step size and momentum, and see what converges.
 
     For example:
@@ -192,6 +193,15 @@ def explore_command(
     - `ravine explore --no-browser`
 
     - `ravine explore --port 9000 --no-browser`
+
+    Options
+    -------
+    port : N
+        First port to try; the next free one is used. Default: 8057.
+    host : TEXT
+        Address to listen on; the page has no password. Default: 127.0.0.1.
+    no_browser
+        Do not open the page in a browser.
     """
     from ravine.web import explore
 

@@ -1,58 +1,142 @@
-"""Options that several commands share, and how they become a curvature and a method."""
+"""Options of the commands: each command's docstring lists them, some are shared by several."""
 
 from __future__ import annotations
 
+import inspect
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ravine.arguments import Refusal
 from ravine.catalogue import CATALOGUE
+from ravine.cli.output import Answer, print_json
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method, nesterov
 
-PROBLEM = "Problem"
-METHOD = "Method"
-OUTPUT = "Output"
-"""Groups of options in the help of every command."""
+_TYPES: dict[str, Any] = {"": bool, "N": int, "NUMBER": float, "FILE": Path}
+"""Types of the values that an option takes; any other kind is text."""
+_GIVEN_AS = {"from_": "from", "list_": "list"}
+"""Options whose names are taken in Python."""
 
 
-def option(group: str | None, name: str, words: str, kind: str = "") -> Any:
-    """An option in a group of the help; ``kind`` is what it takes, e.g. "N"; nothing for a flag."""
-    return typer.Option(name, help=words, rich_help_panel=group, metavar=kind, show_default=False)
+class Option(NamedTuple):
+    """An option or an argument: its group in the help, what it takes, what it means."""
+
+    group: str
+    kind: str
+    meaning: str
 
 
-Mu = Annotated[float | None, option(PROBLEM, "--mu", "Strong convexity, positive.", "N")]
-Smoothness = Annotated[float | None, option(PROBLEM, "--L", "Smoothness, at least mu.", "N")]
-Condition = Annotated[
-    float | None, option(PROBLEM, "--Q", "Condition number; short for --mu 1 --L Q.", "N")
-]
-LargestTerm = Annotated[
-    float | None,
-    option(PROBLEM, "--L-max", "Largest curvature of a sample, at least L.", "N"),
-]
-LeastTerm = Annotated[
-    float | None,
-    option(PROBLEM, "--mu-min", "Smallest curvature of a sample. Default: 0.", "N"),
-]
-BatchSize = Annotated[
-    float | None, option(PROBLEM, "--batch-size", "Samples in a batch, at least 1.", "N")
-]
-Alpha = Annotated[float | None, option(METHOD, "--alpha", "Step size.", "N")]
-Beta = Annotated[float | None, option(METHOD, "--beta", "Momentum; may be negative.", "N")]
-Named = Annotated[
-    str | None,
-    option(METHOD, "--method", f"Published parameters of {', '.join(CATALOGUE)}.", "NAME"),
-]
-Gamma = Annotated[
-    float | None, option(METHOD, "--gamma", "Look-ahead. Default: as beta (Nesterov).", "N")
-]
-Picture = Annotated[
-    Path | None, option(OUTPUT, "--out", "Picture to write: .png, .svg or .pdf.", "FILE")
-]
-Json = Annotated[bool, option(OUTPUT, "--json", "Print exact values as JSON (docs/json.md).")]
+SHARED = {
+    "mu": ("NUMBER", "Strong convexity, positive."),
+    "L": ("NUMBER", "Smoothness, at least mu."),
+    "Q": ("NUMBER", "Condition number; short for --mu 1 --L Q."),
+    "L_max": ("NUMBER", "Largest curvature of a sample, at least L."),
+    "L_max_ratio": ("NUMBER", "L_max/L, instead of --L-max; at least 1."),
+    "mu_min": ("NUMBER", "Smallest curvature of a sample. Default: 0."),
+    "batch_size": ("NUMBER", "Samples in a batch, at least 1. Default: 1."),
+    "alpha": ("NUMBER", "Step size."),
+    "beta": ("NUMBER", "Momentum; may be negative."),
+    "gamma": ("NUMBER", "Look-ahead. Default: the same as beta (Nesterov)."),
+    "method": ("NAME", f"Published parameters of {', '.join(CATALOGUE)}."),
+    "out": ("FILE", "Picture to write: .png, .svg or .pdf."),
+    "json": ("", "Print exact values as JSON (docs/json.md)."),
+}
+"""Options that several commands have; a docstring names them without a description."""
+
+
+def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., None], str]:
+    """The command of a function, and the text of its help.
+
+    The sections of the docstring are the groups of options. Types and defaults come from the
+    signature; an option that is not in it is passed on as a keyword argument if it was given, with
+    the type that its kind has. A parameter called ``curvature`` stands for --mu, --L and --Q, and
+    --L-max-ratio for --L-max. With ``--json`` the data of the answer are printed, else the answer
+    is shown.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    own = signature.parameters
+    text, options = read_docstring(function.__doc__ or "")
+
+    def run(**values: Any) -> None:
+        as_json = values.pop("json", False)
+        if "curvature" in own:
+            is_needed = own["curvature"].default is own["curvature"].empty
+            given = [values.pop(name) for name in ("mu", "L", "Q")]
+            if is_needed or any(value is not None for value in given):
+                values["curvature"] = curvature_from(*given)
+        if (ratio := values.pop("L_max_ratio", None)) is not None:
+            values["L_max"] = _scaled(ratio, values["L_max"], values.get("curvature"))
+
+        kept = {
+            name: value
+            for name, value in values.items()
+            if name in own or (value is not None and value is not False)
+        }
+        answer = function(**kept)
+        if answer is not None and as_json:
+            print_json(answer.data)
+        elif answer is not None:
+            answer.show()
+
+    parameters = [_parameter(name, option, own) for name, option in options.items()]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run, text
+
+
+def read_docstring(docstring: str) -> tuple[str, dict[str, Option]]:
+    """The text before the first section, and the options in all sections."""
+    lines = inspect.cleandoc(docstring).splitlines()
+    starts = [n - 1 for n, line in enumerate(lines) if line and not line.strip("-")]
+    options: dict[str, Option] = {}
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        for heading, meaning in _entries(lines[start + 2 : end]):
+            names, _, kind = heading.partition(" : ")
+            for name in names.split(", "):
+                described = (kind, meaning) if meaning else SHARED[name]
+                options[name] = Option(lines[start], *described)
+
+    return "\n".join(lines[: starts[0]]), options
+
+
+def _entries(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Each line that is not indented, with the indented lines below it."""
+    filled = [line for line in lines if line]
+    heads = [n for n, line in enumerate(filled) if not line.startswith(" ")]
+    for head, end in zip(heads, [*heads[1:], len(filled)], strict=True):
+        yield filled[head], " ".join(line.strip() for line in filled[head + 1 : end])
+
+
+def _parameter(name: str, option: Option, own: Any) -> inspect.Parameter:
+    """A parameter as Typer reads it."""
+    if name in own:
+        annotation, default = own[name].annotation, own[name].default
+    else:
+        annotation = _TYPES.get(option.kind, str)
+        default = False if annotation is bool else None
+
+    info: Any
+    if option.group == "Arguments":
+        info = typer.Argument(help=option.meaning, metavar=option.kind or None, show_default=False)
+    else:
+        info = typer.Option(
+            f"--{_GIVEN_AS.get(name, name).replace('_', '-')}",
+            help=option.meaning,
+            rich_help_panel=option.group,
+            metavar=option.kind,
+            show_default=False,
+        )
+    if default is None:
+        annotation = annotation | None
+
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[annotation, info],
+    )
 
 
 def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvature:
@@ -71,20 +155,13 @@ def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvat
     return Curvature(mu, L)
 
 
-def method_from(
-    curvature: Curvature, alpha: float | None, beta: float | None, gamma: float | None
-) -> Method:
-    """The method given by --alpha, --beta, --gamma; by default textbook Nesterov."""
-    if alpha is None:
-        if beta is not None or gamma is not None:
-            raise ValueError(
-                "alpha must be given with beta or gamma, got none: add --alpha, "
-                "or drop the others for the standard Nesterov parameters"
-            )
+def _scaled(ratio: float, L_max: float | None, curvature: Curvature | None) -> float | None:
+    """L_max from its ratio to L."""
+    if curvature is None:
+        rule, remedy = "given with a curvature", "add --Q, or --mu and --L"
+        raise Refusal("L-max-ratio", rule, f"{ratio:g}", remedy)
 
-        return nesterov(curvature)
-
-    return Method(alpha, 0.0 if beta is None else beta, gamma)
+    return one_of("L-max", L_max, "L-max-ratio", ratio * float(curvature.L))
 
 
 def one_of(first: str, a: float | None, second: str, b: float | None) -> float | None:
@@ -95,33 +172,25 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
     return b if a is None else a
 
 
-def method_json(method: Method | LinearMethod) -> dict[str, Any]:
-    """The keys of a method in every JSON output."""
-    if isinstance(method, LinearMethod):
-        return {"numerator": method.numerator.tolist(), "denominator": method.denominator.tolist()}
-
-    return {name: float(getattr(method, name)) for name in ("alpha", "beta", "gamma")}
-
-
-def curvature_json(curvature: Curvature) -> dict[str, float]:
-    """The keys of a curvature in every JSON output."""
-    return {name: float(getattr(curvature, name)) for name in ("mu", "L", "Q")}
-
-
-def as_words(
-    curvature: Curvature,
-    *,
-    L_max: float | None = None,
-    mu_min: float | None = None,
-    batch_size: float = 1.0,
-) -> str:
+def as_words(curvature: Curvature, **samples: float | None) -> str:
     """The options that give this problem, for the next command to try."""
     words = f"--mu {float(curvature.mu):g} --L {float(curvature.L):g}"
     if curvature.mu == 1.0:
         words = f"--Q {float(curvature.L):g}"
-    if L_max is not None:
-        words += f" --L-max {L_max:g}"
-    if mu_min:
-        words += f" --mu-min {mu_min:g}"
 
-    return words if batch_size == 1.0 else f"{words} --batch-size {batch_size:g}"
+    without = {"mu_min": 0.0, "batch_size": 1.0}
+    kept = {name: value for name, value in samples.items() if value != without.get(name)}
+    return words + spelled(**kept)
+
+
+def spelled(**options: Any) -> str:
+    """Options as they are typed, each after a space, without those that were not given."""
+    words = ""
+    for name, given in options.items():
+        for value in given if isinstance(given, list) else [given]:
+            if value is not None and value is not False:
+                text = f"{value:g}" if isinstance(value, float) else str(value)
+                typed = "" if value is True else f" {shlex.quote(text)}"
+                words += f" --{name.replace('_', '-')}{typed}"
+
+    return words

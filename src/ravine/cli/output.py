@@ -1,23 +1,103 @@
-"""How every command prints: sentences, tables, numbers, JSON and the next command to try."""
+"""How every command answers: sentences, tables, numbers, JSON, pictures and the next command."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from ravine.cli import COMMANDS
+from ravine.arguments import Refusal
+from ravine.curvature import Curvature
+from ravine.files import written_whole
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = (".png", ".svg", ".pdf")
 _WIDEST = 100
 """Columns of text at most; longer lines are hard to read."""
+UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+"""How paragraphs are wrapped: paths and commands stay whole."""
+_ROUNDING = 1e-12
+"""Rates below this are 0 but for rounding."""
+_DPI = 200  # dots per inch, for print
+
+
+class Whole(str):
+    """Words that are printed as they are: a path or code is not broken, so it can be copied."""
+
+
+class Table(NamedTuple):
+    """A table whose cells wrap rather than being cut off."""
+
+    head: Sequence[str]
+    """The title of each column."""
+    rows: Sequence[Sequence[str | Text]]
+    words: Sequence[str] = ()
+    """Titles of the columns that hold text, aligned left like names in the first column; the others
+    hold numbers, aligned right."""
+    gap: int = 2
+    """Spaces between columns."""
+
+    def print(self) -> None:
+        """Print it at the width of the terminal."""
+        look: dict[str, Any] = {"padding": (0, self.gap, 0, 0), "header_style": "bold"}
+        grid = RichTable(box=None, pad_edge=False, **look)
+        for place, title in enumerate(self.head):
+            # Names, not batch sizes.
+            names = place == 0 and not all(str(row[0])[:1].isdigit() for row in self.rows)
+            left = names or title in self.words
+            grid.add_column(title, justify="left" if left else "right", overflow="fold")
+
+        for row in self.rows:
+            grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+
+        Console(highlight=False, width=width()).print(grid)
+
+
+Part: TypeAlias = str | Text | Table
+
+
+class Answer:
+    """What a command answers: ``data`` for ``--json``, or else ``parts`` one below the other.
+
+    A part is a paragraph, which wraps, with a style if it is a ``Text``; a table; or a ``Whole``
+    line. ``then`` is the next command to try, and what it gives.
+    """
+
+    def __init__(
+        self, data: dict[str, Any], *parts: Part, then: tuple[str, str] | None = None
+    ) -> None:
+        self.data = data
+        self.parts = parts
+        self.then = then
+
+    def show(self) -> None:
+        """Print every part, then the next command."""
+        for part in self.parts:
+            if isinstance(part, Table):
+                part.print()
+            elif isinstance(part, Text):
+                say(part.plain, style=str(part.style))
+            elif isinstance(part, Whole):
+                copyable(part, style=None)
+            else:
+                say(part)
+
+        if self.then is not None:
+            command, what = self.then
+            say(f"\nNext, for {what}:")
+            copyable(f"  {command}")
 
 
 def width() -> int:
@@ -25,18 +105,15 @@ def width() -> int:
     return max(1, min(_WIDEST, Console().width))
 
 
-def say(text: str = "", *, style: str | None = None, indent: str = "") -> None:
-    """Print paragraphs, wrapped at the width of the terminal; no word is broken.
-
-    ``indent`` precedes the lines of a paragraph after its first, as in a list.
-    """
+def say(text: str = "", *, style: str | None = None) -> None:
+    """Print paragraphs, wrapped at the width of the terminal; words and equations stay whole."""
+    whole = text.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%")
     wrapped = [
-        fill(
-            line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
-        for line in text.split("\n")
+        # The entries of a list hang from their dashes.
+        fill(line, width(), subsequent_indent="  " if line.startswith("- ") else "", **UNBROKEN)
+        for line in whole.split("\n")
     ]
-    copyable("\n".join(wrapped), style=style)
+    copyable("\n".join(wrapped).replace("\u00a0", " "), style=style)
 
 
 def copyable(text: str, *, style: str | None = "bold") -> None:
@@ -44,41 +121,9 @@ def copyable(text: str, *, style: str | None = "bold") -> None:
     Console(highlight=False).print(text, style=style, markup=False, emoji=False, soft_wrap=True)
 
 
-def wrote(path: Path | None) -> None:
-    """Say which file was written, if any, in a line that is never broken."""
-    if path is not None:
-        copyable(f"Wrote {path}", style=None)
-
-
-def table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str | Text]],
-    *,
-    words: Sequence[str] = (),
-) -> None:
-    """Print a table whose cells wrap rather than being cut off.
-
-    Parameters
-    ----------
-    head
-        The title of each column.
-    rows
-        Cells as they are to be shown.
-    words
-        Titles of the columns that hold text, aligned left like names in the first column; the
-        others hold numbers, aligned right.
-    """
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for place, title in enumerate(head):
-        # Names, not batch sizes.
-        names = place == 0 and not all(str(row[0])[:1].isdigit() for row in rows)
-        left = names or title in words
-        grid.add_column(title, justify="left" if left else "right", overflow="fold")
-
-    for row in rows:
-        grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-
-    Console(highlight=False, width=width()).print(grid)
+def wrote(path: Path | None) -> list[Whole]:
+    """The line that names the file that was written, if any."""
+    return [] if path is None else [Whole(f"Wrote {path}")]
 
 
 def coloured(text: str, good: bool) -> Text:
@@ -102,7 +147,7 @@ def digits(value: SupportsFloat) -> str:
 
 
 def rate_digits(rate: SupportsFloat) -> str:
-    """A rate per step, with as many digits as tell it from 1.
+    """A rate per step, with enough digits to tell it from 1.
 
     Examples
     --------
@@ -111,51 +156,70 @@ def rate_digits(rate: SupportsFloat) -> str:
     """
     value = float(rate)
     if not 0.1 <= value < 10.0:
-        return digits(value)
+        return digits(value) if value > _ROUNDING else "0"
 
     places = next((n for n in range(3, 9) if value == 1.0 or round(value, n) != 1.0), 9)
     is_close = value < 1.0 or f"{value:.3g}" == "1" != f"{value:g}"
     return f"{value:.{places}f}" if is_close else f"{value:.3g}"
 
 
-def settings(method: Method) -> str:
+def settings(method: Method | LinearMethod) -> str:
     """The parameters of a method to six digits: rounded further, a safe step may not be safe."""
+    if isinstance(method, LinearMethod):
+        above, below = (
+            ", ".join(f"{v:.6g}" for v in side) for side in (method.numerator, method.denominator)
+        )
+        return f"G = [{above}] / [{below}] in powers of z"
+
     look_ahead = "" if method.is_nesterov else f", gamma = {method.gamma:.6g}"
     return f"alpha = {method.alpha:.6g}, beta = {method.beta:.6g}{look_ahead}"
 
 
-def suggest(command: str, what: str) -> None:
-    """End an answer with the next command to try, and with what it gives."""
-    say(f"\nNext, for {what}:")
-    copyable(f"  {command}")
-
-
 def print_json(data: dict[str, Any]) -> None:
     """Print a result as JSON; infinite numbers become null."""
-    typer.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
+    typer.echo(json.dumps(as_json(data), indent=2, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """A value with the types of JSON; methods and curvatures have the same keys everywhere."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [as_json(item) for item in value]
     if isinstance(value, float):
-        return value if abs(value) < float("inf") else None
+        return float(value) if abs(value) < float("inf") else None
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Curvature):
+        return {"mu": float(value.mu), "L": float(value.L), "Q": float(value.Q)}
+    if isinstance(value, Method):
+        return {name: float(getattr(value, name)) for name in ("alpha", "beta", "gamma")}
+    if isinstance(value, LinearMethod):
+        return {"numerator": value.numerator.tolist(), "denominator": value.denominator.tolist()}
 
     return value
 
 
-def print_overview() -> None:
-    """Print what ``ravine`` alone shows: the questions that it answers, and with which command."""
-    say("ravine tells whether SGD with momentum converges, how fast, and which settings are safe.")
-    for question in dict.fromkeys(one.question for one in COMMANDS.values()):
-        say(f"\n{question}", style="bold")
-        for name, one in COMMANDS.items():
-            if one.question == question:
-                say(f"  {name:10} {one.answer}")
+def check_out(out: Path | None, endings: tuple[str, ...] = PICTURES) -> None:
+    """Refuse a file whose ending is not one of ``endings``, and a picture without matplotlib."""
+    if out is None:
+        return
+    if out.suffix.lower() not in endings:
+        raise Refusal("out", f"a file ending in {', '.join(endings)}", out, "change its ending")
+    if out.suffix.lower() in PICTURES:
+        needs_matplotlib("a picture")
 
-    say("\nStart with one of these:", style="bold")
-    copyable("  ravine rate --mu 0.05 --L 100", style=None)
-    copyable("  ravine diagnose diabetes", style=None)
-    say("\nravine COMMAND --help shows examples and options. ravine --version shows the version.")
+
+def needs_matplotlib(what: str) -> None:
+    """Refuse before the work starts if ``what``, e.g. "a report", cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise ImportError(
+            f"{what} needs matplotlib, which is not installed: pip install 'ravine[plot]'"
+        )
+
+
+def save_picture(figure: Figure, out: Path) -> None:
+    """Write a figure; an interrupted run leaves no half-written file."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(out) as part:
+        figure.savefig(part, dpi=_DPI)

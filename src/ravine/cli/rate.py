@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+from rich.text import Text
 
 from ravine.arguments import Refusal
 from ravine.catalogue import named_method
-from ravine.cli import options
-from ravine.cli.options import curvature_from, curvature_json, method_from, method_json
+from ravine.cli.options import as_words
 from ravine.cli.output import (
+    Answer,
+    Table,
+    as_json,
     coloured,
     digits,
-    print_json,
     rate_digits,
-    say,
     settings,
-    suggest,
-    table,
 )
+from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import Method, nesterov
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.ladder import Ladder, ladder
-from ravine.theory.ladder.rungs import RUNGS, Rung
+from ravine.theory.ladder.rungs import RUNGS
 
 
 def rate_command(
-    mu: options.Mu = None,
-    L: options.Smoothness = None,
-    Q: options.Condition = None,
-    alpha: options.Alpha = None,
-    beta: options.Beta = None,
-    gamma: options.Gamma = None,
-    method: options.Named = None,
-    L_max: options.LargestTerm = None,
-    batch_size: options.BatchSize = None,
-    mu_min: options.LeastTerm = None,
-    json: options.Json = False,
-) -> None:
+    curvature: Curvature,
+    alpha: float | None = None,
+    beta: float | None = None,
+    gamma: float | None = None,
+    method: str | None = None,
+    L_max: float | None = None,
+    batch_size: float = 1.0,
+    mu_min: float | None = None,
+) -> Answer:
     """Tell whether a step size and a momentum converge, and how fast.
 
     Without --alpha or --method the standard Nesterov parameters are judged. Without --L-max every
@@ -50,41 +49,62 @@ def rate_command(
 
     - `ravine rate --Q 32 --alpha 0.02 --beta 0.5`
 
-    - `ravine rate --Q 1000 --L-max 10000 --batch-size 64`
+    - `ravine rate --Q 1000 --L-max 10000 --batch-size 64 --method triple-momentum`
 
-    - `ravine rate --Q 1000 --method triple-momentum`
+    Problem
+    -------
+    mu, L, Q, L_max, L_max_ratio, batch_size, mu_min
+
+    Method
+    ------
+    alpha, beta, gamma, method
+
+    Output
+    ------
+    json
     """
-    curvature = curvature_from(mu, L, Q)
-    size = 1.0 if batch_size is None else batch_size
-    if method is None:
-        judged: Method | LinearMethod = method_from(curvature, alpha, beta, gamma)
-    elif alpha is not None or beta is not None or gamma is not None:
-        remedy = "drop --method, or --alpha, --beta and --gamma"
-        raise Refusal("method", "given without parameters", method, remedy)
+    judged: Method | LinearMethod
+    if method is not None:
+        if (alpha, beta, gamma) != (None, None, None):
+            remedy = "drop --method, or --alpha, --beta and --gamma"
+            raise Refusal("method", "given without parameters", method, remedy)
+        judged = named_method(method)(curvature, L_max=L_max, batch_size=batch_size)
     else:
-        judged = named_method(method)(curvature, L_max=L_max, batch_size=size)
+        judged = method_from(curvature, alpha, beta, gamma)
 
-    rungs = ladder(curvature, judged, L_max=L_max, batch_size=size, mu_min=mu_min)
+    rungs = ladder(curvature, judged, L_max=L_max, batch_size=batch_size, mu_min=mu_min)
     if method is not None:
         rungs = replace(rungs, called=named_method(method).title)
 
-    if json:
-        print_json(rate_json(rungs))
-    else:
-        _show(rungs)
+    return _answer(rungs)
 
 
-def rate_json(rungs: Ladder) -> dict[str, object]:
+def method_from(
+    curvature: Curvature, alpha: float | None, beta: float | None, gamma: float | None
+) -> Method:
+    """The method given by --alpha, --beta, --gamma; by default textbook Nesterov."""
+    if alpha is not None:
+        return Method(alpha, 0.0 if beta is None else beta, gamma)
+    if beta is not None or gamma is not None:
+        raise ValueError(
+            "alpha must be given with beta or gamma, got none: add --alpha, "
+            "or drop the others for the standard Nesterov parameters"
+        )
+
+    return nesterov(curvature)
+
+
+def rate_json(rungs: Ladder) -> dict[str, Any]:
     """The documented keys of ``ravine rate --json``."""
     return {
-        "curvature": curvature_json(rungs.curvature),
-        "method": {"name": rungs.name, **method_json(rungs.method)},
+        "curvature": rungs.curvature,
+        "method": {"name": rungs.name, **as_json(rungs.method)},
         **{
-            rung.key: _rate_json(rung, rungs.rates[rung.key])
+            rung.key: _ends(rate) if rung.bracketed else float(rate.upper)
             for rung in RUNGS
-            if rung.key in rungs.rates
+            if (rate := rungs.rates.get(rung.key)) is not None
         },
-        "batches": batches_json(rungs),
+        "batches": _samples(rungs),
         "critical_batch_size": rungs.critical_batch_size,
         "noise_coefficient": rungs.noise_coefficient,
         "sgd_noise_coefficient": rungs.sgd_noise_coefficient,
@@ -97,64 +117,39 @@ def rate_json(rungs: Ladder) -> dict[str, object]:
     }
 
 
-def batches_json(rungs: Ladder) -> dict[str, float]:
-    """What the rungs from the second on know of the samples and batches."""
-    noise = batch_noise(rungs.curvature, L_max=rungs.batches.L_max, mu_min=rungs.batches.mu_min)
-    return {
-        "L_max": float(noise.most),
-        "mu_min": float(noise.least),
-        "batch_size": rungs.batches.batch_size,
-    }
+def _samples(rungs: Ladder) -> dict[str, float]:
+    """The curvature of single samples and the size of the batches, given or assumed."""
+    b = rungs.batches
+    noise = batch_noise(rungs.curvature, L_max=b.L_max, mu_min=b.mu_min)
+    ends = {"L_max": float(noise.most), "mu_min": float(noise.least)}
+    return {**ends, "batch_size": b.batch_size}
 
 
-def _rate_json(rung: Rung, rate: Bracket) -> object:
-    """One number, or both bounds of a rung that has two."""
-    if rung.bracketed:
-        return {"lower": float(rate.lower), "upper": float(rate.upper)}
-
-    return float(rate.upper)
+def _ends(rate: Bracket) -> dict[str, float]:
+    return {"lower": float(rate.lower), "upper": float(rate.upper)}
 
 
-def _show(rungs: Ladder) -> None:
-    c = rungs.curvature
-    problem = f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{_samples(rungs)}"
-    say(f"{rungs.name}: {parameters_in_words(rungs.method)}", style="bold")
-    say(f"on {problem}\n")
+def _answer(rungs: Ladder) -> Answer:
+    c, b = rungs.curvature, rungs.batches
+    samples = ""
+    if b.L_max is not None or b.mu_min is not None:
+        samples = ", samples from {mu_min:g} to {L_max:g}".format(**_samples(rungs))
+    batches = f", batches of {b.batch_size:g}" if b.batch_size != 1.0 else ""
     rows = [
         (rung.title, coloured(_digits(rate), bool(rate.upper < 1.0)), rung.holds_for)
         for rung in RUNGS
         if (rate := rungs.rates.get(rung.key)) is not None
     ]
-    table(("rung", "rate per step", "holds for"), rows, words=["holds for"])
-    say(f"\n{_noise(rungs)}")
-    say(f"{_batch(rungs)}\n")
-    say(rungs.verdict)
-    b = rungs.batches
-    words = options.as_words(c, L_max=b.L_max, mu_min=b.mu_min, batch_size=b.batch_size)
-    suggest(f"ravine recommend {words}", "settings with a guarantee")
-
-
-def parameters_in_words(method: Method | LinearMethod) -> str:
-    """The parameters in one line: alpha, beta, gamma, or the coefficients of G(z)."""
-    if isinstance(method, LinearMethod):
-        above, below = (
-            ", ".join(f"{v:.6g}" for v in side) for side in (method.numerator, method.denominator)
-        )
-        return f"G = [{above}] / [{below}] in powers of z"
-
-    return settings(method)
-
-
-def _samples(rungs: Ladder) -> str:
-    """What was said of single samples and batches, if anything was."""
-    known = batches_json(rungs)
-    words = ""
-    if rungs.batches.L_max is not None or rungs.batches.mu_min is not None:
-        words += f", samples from {known['mu_min']:g} to {known['L_max']:g}"
-    if known["batch_size"] != 1.0:
-        words += f", batches of {known['batch_size']:g}"
-
-    return words
+    words = as_words(c, L_max=b.L_max, mu_min=b.mu_min, batch_size=b.batch_size)
+    then = f"ravine recommend {words}", "settings with a guarantee"
+    return Answer(
+        rate_json(rungs),
+        Text(f"{rungs.name}: {settings(rungs.method)}", "bold"),
+        f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{samples}{batches}\n",
+        Table(("rung", "rate per step", "holds for"), rows, words=["holds for"]),
+        f"\n{_noise(rungs)}\n{_batch(rungs)}\n{rungs.verdict}",
+        then=then,
+    )
 
 
 def _digits(rate: Bracket) -> str:
@@ -164,14 +159,16 @@ def _digits(rate: Bracket) -> str:
 
 
 def _batch(rungs: Ladder) -> str:
-    """One sentence on the batch size that makes these parameters safe."""
+    """One line on the batch size that makes these parameters safe, unless the verdict says it."""
     limit = rungs.critical_batch_size
     if limit == float("inf"):
-        return "No batch size makes these parameters safe."
+        return "No batch size makes these parameters stable in mean square.\n"
     if limit < 1.0:
-        return "Drawn independently, single samples are safe in mean square."
+        return "Independent batches of any size are stable in mean square.\n"
+    if rungs.iid_rate >= 1.0:
+        return ""
 
-    return f"Drawn independently, batches larger than {digits(limit)} are safe in mean square."
+    return f"Independent batches of more than {digits(limit)} samples are stable in mean square.\n"
 
 
 def _noise(rungs: Ladder) -> str:
@@ -182,6 +179,6 @@ def _noise(rungs: Ladder) -> str:
     ratio = rungs.noise_coefficient / rungs.sgd_noise_coefficient
     return (
         "Additive noise of variance s² leaves E‖y - x*‖² = "
-        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times that "
-        "of SGD at 2/(mu + L)."
+        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times as "
+        "much as SGD at 2/(mu + L)."
     )

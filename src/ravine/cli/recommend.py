@@ -3,57 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import numpy as np
+from rich.text import Text
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.cli import options
-from ravine.cli.options import METHOD, PROBLEM, curvature_from, curvature_json, method_json, option
-from ravine.cli.output import print_json, rate_digits, say, settings, suggest
+from ravine.cli.options import as_words
+from ravine.cli.output import Answer, rate_digits, settings
 from ravine.cli.rate import rate_json
-from ravine.theory.error_quantity import ErrorQuantity
-from ravine.theory.tuning.recommend import Recommendation, Setting, recommend
+from ravine.curvature import Curvature
+from ravine.theory.tuning.recommend import recommend
 
-_BUDGET = "Budget of steps"
+_COPIED = ("setting", "method", "value", "quantity", "reason", "guarantee", "gain")
 
 
-def recommend_command(
-    mu: options.Mu = None,
-    L: options.Smoothness = None,
-    Q: options.Condition = None,
-    setting: Annotated[
-        Setting | None,
-        option(PROBLEM, "--setting", f"{', '.join(Setting)}. Default: any-sampling.", "WORD"),
-    ] = None,
-    beta: Annotated[
-        float | None, option(METHOD, "--beta", "Momentum to keep; for any sampling.", "N")
-    ] = None,
-    for_every_mu: Annotated[
-        bool, option(METHOD, "--for-every-mu", "With --beta: a step that is safe for every mu.")
-    ] = False,
-    batch_size: options.BatchSize = None,
-    L_max: options.LargestTerm = None,
-    mu_min: options.LeastTerm = None,
-    sigma2: Annotated[
-        float | None, option(PROBLEM, "--sigma2", "Variance of additive noise.", "N")
-    ] = None,
-    distance: Annotated[
-        float, option(_BUDGET, "--distance", "Distance of the start. Default: 1.", "N")
-    ] = 1.0,
-    steps: Annotated[
-        int | None, option(_BUDGET, "--steps", "Number of steps, with noise or batches.", "N")
-    ] = None,
-    quantity: Annotated[
-        ErrorQuantity | None,
-        option(_BUDGET, "--quantity", f"Error to make small: {', '.join(ErrorQuantity)}.", "WORD"),
-    ] = None,
-    hessians: Annotated[
-        Path | None,
-        option(PROBLEM, "--hessians", "NPY file of batch Hessians, for a finite sum.", "FILE"),
-    ] = None,
-    json: options.Json = False,
-) -> None:
+def recommend_command(curvature: Curvature, hessians: Path | None = None, **options: Any) -> Answer:
     """Recommend a step size and a momentum, with the reason and the guarantee.
 
     For example:
@@ -63,17 +28,61 @@ def recommend_command(
     - `ravine recommend --Q 1000 --L-max 10000 --batch-size 100`
 
     - `ravine recommend --Q 32 --setting additive-noise --sigma2 0.01 --steps 200`
-    """
-    advice = recommend(
-        curvature_from(mu, L, Q), setting=setting, beta=beta, for_every_mu=for_every_mu,
-        batch_size=batch_size, L_max=L_max, mu_min=mu_min, sigma2=sigma2, distance=distance,
-        steps=steps, quantity=quantity, hessians=None if hessians is None else _read(hessians),
-    )  # fmt: skip
 
-    if json:
-        print_json(_json(advice))
+    Problem
+    -------
+    mu, L, Q
+    setting : WORD
+        any-sampling, mini-batches, additive-noise or finite-sum. Default: any-sampling, or
+        mini-batches with --batch-size.
+    batch_size, L_max, L_max_ratio, mu_min
+    sigma2 : NUMBER
+        Variance of additive noise.
+    hessians : FILE
+        NPY file of batch Hessians, for a finite sum.
+
+    Method
+    ------
+    beta : NUMBER
+        Momentum to keep; for any sampling.
+    for_every_mu
+        With --beta: a step that is safe for every mu.
+
+    Budget of steps
+    ---------------
+    distance : NUMBER
+        Distance from the start to the minimiser. Default: 1.
+    steps : N
+        Number of steps, with noise or batches.
+    quantity : WORD
+        Error to make small: distance or objective.
+
+    Output
+    ------
+    json
+    """
+    if hessians is not None:
+        options["hessians"] = _read(hessians)
+
+    advice = recommend(curvature, **options)
+    data = {name: getattr(advice, name) for name in _COPIED}
+    data |= {"curvature": curvature, "ladder": rate_json(advice.ladder)}
+    m = advice.method
+    if m.beta >= 0.0:
+        values = f"--alpha {m.alpha:.6g} --beta {m.beta:.6g}"
+        then = f"ravine convert --from paper --to torch {values}", "the call in PyTorch"
     else:
-        _show(advice)
+        words = as_words(curvature, L_max=10.0 * float(curvature.L))
+        then = f"ravine batch {words}", "batch sizes"
+    return Answer(
+        data,
+        Text(settings(m), "bold green"),
+        f"{advice.quantity}: {rate_digits(advice.value)}\n",
+        f"Why: {advice.reason}.",
+        f"Guarantee: {advice.guarantee}.",
+        f"Ladder: {advice.ladder.verdict}",
+        then=then,
+    )
 
 
 def _read(path: Path) -> FloatArray:
@@ -86,34 +95,3 @@ def _read(path: Path) -> FloatArray:
         raise Refusal("hessians", "an NPY file of numbers", path, remedy) from None
 
     return np.asarray(loaded)
-
-
-def _json(advice: Recommendation) -> dict[str, object]:
-    """The documented keys of ``ravine recommend --json``."""
-    return {
-        "setting": advice.setting.value,
-        "curvature": curvature_json(advice.ladder.curvature),
-        "method": method_json(advice.method),
-        "value": advice.value,
-        "quantity": advice.quantity,
-        "reason": advice.reason,
-        "guarantee": advice.guarantee,
-        "gain": advice.gain,
-        "ladder": rate_json(advice.ladder),
-    }
-
-
-def _show(advice: Recommendation) -> None:
-    c = advice.ladder.curvature
-    m = advice.method
-    say(settings(m), style="bold green")
-    say(f"{advice.quantity}: {rate_digits(advice.value)}\n")
-    say(f"Why: {advice.reason}.")
-    say(f"Certain: {advice.guarantee}.")
-    say(f"Ladder: {advice.ladder.verdict}")
-    values = f"--from paper --to torch --alpha {m.alpha:.6g} --beta {m.beta:.6g}"
-    if m.beta >= 0.0:
-        suggest(f"ravine convert {values}", "the call in PyTorch")
-    else:
-        words = options.as_words(c, L_max=10.0 * float(c.L))
-        suggest(f"ravine batch {words}", "batch sizes")

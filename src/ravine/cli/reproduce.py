@@ -4,39 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from textwrap import fill
+from typing import Any
 
-import typer
-
-from ravine.cli.options import OUTPUT, Json, option
-from ravine.cli.output import print_json, say, suggest, table, wrote
-from ravine.cli.pictures import needs_matplotlib
-
-_SIZE = "Run"
+from ravine.cli.output import UNBROKEN, Answer, Table, needs_matplotlib, width, wrote
 
 
 def reproduce_command(
-    figures: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FIGURE]...", help="Figures to make. Default: all."),
-    ] = None,
-    resolution: Annotated[
-        int, option(_SIZE, "--resolution", "Pixels along each axis of a map. Default: 100.", "N")
-    ] = 100,
-    quick: Annotated[
-        bool, option(_SIZE, "--quick", "Few pixels and runs: seconds instead of minutes.")
-    ] = False,
-    device: Annotated[
-        str, option(_SIZE, "--device", "Where sweeps run: auto, cpu or cuda.", "WORD")
-    ] = "auto",
-    fresh: Annotated[bool, option(_SIZE, "--fresh", "Run again what is already there.")] = False,
-    seed: Annotated[int, option(_SIZE, "--seed", "Seed of random draws. Default: 0.", "N")] = 0,
-    out: Annotated[
-        Path, option(OUTPUT, "--out", "Directory to write. Default: reproduction.", "FOLDER")
-    ] = Path("reproduction"),
-    names: Annotated[bool, option(OUTPUT, "--list", "List the figures and exit.")] = False,
-    json: Json = False,
-) -> None:
+    figures: list[str] | None = None,
+    out: Path = Path("reproduction"),
+    list_: bool = False,
+    **run: Any,
+) -> Answer:
     """Reproduce the paper: make every figure and judge every claim from the data.
 
     Writes the data (NetCDF) and the picture (PNG and SVG) of each figure, `report.html`, which
@@ -50,61 +29,75 @@ def reproduce_command(
     - `ravine reproduce figure-2 restart --out restart/`
 
     - `ravine reproduce --quick --out look/`
+
+    Arguments
+    ---------
+    figures : FIGURE
+        Figures to make. Default: all.
+
+    Run
+    ---
+    resolution : N
+        Pixels along each axis of a map. Default: 100.
+    quick
+        Few pixels and runs: seconds instead of minutes.
+    device : WORD
+        Where sweeps run: auto, cpu or cuda. Default: auto.
+    fresh
+        Make every figure again, even if it is there.
+    seed : N
+        Seed of random draws. Default: 0.
+
+    Output
+    ------
+    out : FOLDER
+        Directory to write. Default: reproduction.
+    list_
+        List the figures and exit.
+    json
     """
     from ravine.figures.catalogue import FIGURES
     from ravine.reproduction.page import reproduction_page
     from ravine.reproduction.run import carry_out, counted, plan_reproduction
 
-    plan = plan_reproduction(
-        figures or (),
-        out=out,
-        resolution=resolution,
-        quick=quick,
-        fresh=fresh,
-        seed=seed,
-        device=device,
-    )
+    plan = plan_reproduction(figures or (), out=out, **run)
+    if list_:
+        titles = {name: FIGURES[name].title for name in plan.arguments}
+        listed = Table(("figure", "shows"), list(titles.items()), words=["shows"])
+        then = "ravine reproduce figure-2 --quick", "one of them in seconds"
+        return Answer({"figures": titles}, listed, then=then)
 
-    if names:
-        table(
-            ("figure", "shows"),
-            [(name, FIGURES[name].title) for name in plan.arguments],
-            words=["shows"],
-        )
-        suggest("ravine reproduce figure-2 --quick", "one of them in seconds")
-        return
     needs_matplotlib("a reproduction")
-
     _progress(plan.sentence)
-
+    report = out / "report.html"
     try:
         done = carry_out(plan, _progress)
-        reproduction_page(done).write(out / "report.html")
+        reproduction_page(done).write(report)
     except KeyboardInterrupt:
         _progress("stopped; finished figures are kept, and the same command continues")
         raise
 
-    if json:
-        print_json(
-            {
-                "out": str(out),
-                "report": str(out / "report.html"),
-                "figures": {name: round(done.seconds[name], 2) for name in done.data},
-                "seconds": round(done.total_seconds, 2),
-                "verdicts": done.counts,
-                "claims": {one.claim.id: one.judgement.value for one in done.judged},
-            }
-        )
-        return
+    data = {
+        "out": out,
+        "report": report,
+        "figures": {name: round(done.seconds[name], 2) for name in done.data},
+        "seconds": round(done.total_seconds, 2),
+        "verdicts": done.counts,
+        "claims": {one.claim.id: one.judgement.value for one in done.judged},
+    }
 
     made = counted(len(done.data), "figure")
     judged = counted(len(done.judged), "claim")
-    say(f"{made} and {judged} in {done.total_seconds:.0f} s\n")
-    table(("verdict", "claims"), [(name, str(count)) for name, count in done.counts.items()])
-    say()
-    wrote(out / "report.html")
-    suggest("ravine explore", "the same planes with sliders")
+    counts = [(name, str(count)) for name, count in done.counts.items()]
+    return Answer(
+        data,
+        f"{made} and {judged} in {done.total_seconds:.0f} s\n",
+        Table(("verdict", "claims"), counts),
+        "",
+        *wrote(report),
+        then=("ravine explore", "the same planes with sliders"),
+    )
 
 
 def _progress(line: str) -> None:
-    print(f"ravine: {line}", file=sys.stderr, flush=True)
+    print(fill(f"ravine: {line}", width(), **UNBROKEN), file=sys.stderr, flush=True)

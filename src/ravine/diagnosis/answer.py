@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ravine.diagnosis.candidates import momentum_digits
 from ravine.diagnosis.prediction import Prediction
-from ravine.diagnosis.recipe import momentum_digits
 from ravine.diagnosis.verdict import (
     digits,
     notes,
@@ -16,6 +16,7 @@ from ravine.diagnosis.verdict import (
     what_is_wrong,
     what_to_do,
 )
+from ravine.markup import Cell
 from ravine.theory.finite_sums.growth import Growth
 
 if TYPE_CHECKING:
@@ -116,6 +117,19 @@ class MethodTable:
         """The names of the methods and the columns of detail."""
         return self._of([i for i, column in enumerate(self.columns) if column.detail or i == 0])
 
+    def cells(self) -> tuple[list[Cell], list[list[Cell]]]:
+        """The head and the rows as a page shows them; outcomes have the colour of their tone."""
+        head = [Cell(column.title, number=column.number) for column in self.columns]
+        rows = [
+            [
+                Cell(text, row.tone if column.key == "outcome" else "", column.number)
+                for text, column in zip(row.cells, self.columns, strict=True)
+            ]
+            for row in self.rows
+        ]
+
+        return head, rows
+
     def _of(self, kept: list[int]) -> MethodTable:
         rows = tuple(replace(r, cells=tuple(r.cells[i] for i in kept)) for r in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
@@ -173,17 +187,22 @@ def make_answer(result: Diagnosis) -> Answer:
 
 def _data(result: Diagnosis) -> tuple[str, ...]:
     """What was read, what was done with it, and what is worth knowing about it."""
-    setup = result.setup
-    batching = result.survey.batching
+    setup, batching = result.setup, result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"
+    batches = f"batches of {batching.batch_size} {batching.phrase}"
+
+    if batching.steps_per_epoch == 1:
+        batches = "one batch of all rows"
+
     read = (
         f"{result.name}: {batching.rows} rows, {many}{target}, {setup.loss} loss, "
-        f"l2 = {setup.l2:.3g}, batches of {batching.batch_size} {batching.phrase}"
+        f"l2 = {setup.l2:.3g}, {batches}"
     )
     scaled = "standardised" if setup.standardise else "not scaled"
     shift = "intercept added" if setup.intercept else "no intercept added"
     findings = (f"{f.message}: {f.remedy}" if f.remedy else f.message for f in result.findings)
+
     return read, f"columns {scaled}, {shift}", *findings
 
 
@@ -201,55 +220,69 @@ def method_table(result: Diagnosis) -> MethodTable:
 
     rows = []
     for p in result.predictions:
-        entries = _entries(result, p)
-        cells = tuple(entries[column.key][1] for column in columns)
-        values = {key: value for key, (value, _) in entries.items()}
+        values = _values(result, p)
         best = p is result.recommendation
-        rows.append(
-            MethodRow(p.candidate.key, cells, values, p.outcome.tone, best, p is result.quick)
-        )
+        cells = [_cell(column.key, values[column.key]) for column in columns]
+        cells[0] += " *" * best
+        raw = {key: v.rate if isinstance(v, Growth) else v for key, v in values.items()}
+        row = MethodRow(p.candidate.key, tuple(cells), raw, p.outcome.tone, best, p is result.quick)
+        rows.append(row)
 
     return MethodTable(columns, tuple(rows), caption)
 
 
-def _entries(result: Diagnosis, p: Prediction) -> dict[str, tuple[_Value, str]]:
-    """The value and the text of every column."""
-    name = p.candidate.name
-    method = p.candidate.method
-    lr, momentum = float(method.alpha), float(method.beta)
-    schedule = p.candidate.recipe.schedule_word
-    left = result.share(p.loss)
+def _values(result: Diagnosis, p: Prediction) -> dict[str, _Value | Growth]:
+    """The value of every column."""
+    recipe = p.candidate.recipe
     distance = math.inf
     if p.error_after is not None:
         distance = math.sqrt(p.error_after.value / max(result.survey.start_square, 1e-300))
-    floor = None if p.floor_excess is None else result.share(p.floor_excess.value)
-    near = f"{p.to_near:.0f}" if math.isfinite(p.to_near) else _NONE
-    needed = _NONE if p.critical_batch is None else str(p.critical_batch)
+
     return {
-        "method": (name, f"{name} *" if p is result.recommendation else name),
-        "lr": (lr, f"{lr:.3g}"),
-        "momentum": (momentum, momentum_digits(momentum)),
-        "schedule": (schedule, schedule),
-        "outcome": (p.outcome.value, p.outcome.value),
-        "excess_share": (left, percent(left, short=True)),
-        "held_out": (p.held_out, _NONE if p.held_out is None else f"{p.held_out:.4g}"),
-        "steps_to_1_percent": (p.to_near, near),
-        "distance_share": (distance, percent(distance, short=True)),
-        "spectral_radius": (p.spectral_radius, digits(p.spectral_radius)),
-        "rate": (p.rate, _rate(p.mean_square)),
-        "almost_sure": (p.almost_sure.value, _rate(p.almost_sure)),
-        "worst_case": (p.worst_case, _NONE if p.worst_case is None else digits(p.worst_case)),
-        "floor_share": (floor, _NONE if floor is None else percent(floor, short=True)),
-        "smallest_stable_batch": (p.critical_batch, needed),
+        "method": p.candidate.name,
+        "lr": float(recipe.method.alpha),
+        "momentum": float(recipe.method.beta),
+        "schedule": recipe.schedule_word,
+        "outcome": p.outcome.value,
+        "excess_share": result.share(p.loss),
+        "held_out": p.held_out_loss,
+        "steps_to_1_percent": p.steps_to_1_percent if p.safe else math.inf,
+        "distance_share": distance,
+        "spectral_radius": p.spectral_radius,
+        "rate": p.mean_square,
+        "almost_sure": p.almost_sure,
+        "worst_case": p.worst_case_rate,
+        "floor_share": None if p.excess_floor is None else result.share(p.excess_floor.value),
+        "smallest_stable_batch": p.critical_batch_size,
     }
+
+
+def _cell(key: str, value: _Value | Growth) -> str:
+    """What a cell of the table holds."""
+    match key, value:
+        case _, None:
+            return "-"
+        case _, str():
+            return value
+        case _, Growth():
+            return _rate(value)
+        case "momentum", float():
+            return momentum_digits(value)
+        case (("excess_share" | "distance_share" | "floor_share"), float()):
+            return percent(value, short=True)
+        case (("spectral_radius" | "worst_case"), float()):
+            return digits(value)
+        case (("steps_to_1_percent" | "smallest_stable_batch"), float() | int()):
+            return f"{value:.0f}" if math.isfinite(value) else "-"
+
+    return f"{value:.4g}" if key == "held_out" else f"{value:.3g}"
 
 
 def _rate(g: Growth) -> str:
     """A rate per step, with its limits where it is an estimate."""
     power = 0.5 if g.sense.power == 2 else 1.0
-    value = g.value**power
     reach = 0.5 * (g.high**power - g.low**power)
-    if g.exact or reach < 1e-7 or value > 100.0:
-        return digits(value)
+    if g.exact or reach < 1e-7 or g.rate > 100.0:
+        return digits(g.rate)
 
-    return f"{digits(value)} ± {reach:.1g}"
+    return f"{digits(g.rate)} ± {reach:.1g}"

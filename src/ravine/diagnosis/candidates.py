@@ -1,16 +1,18 @@
-"""Which recipes are judged: the user's, the usual ones, the certain ones, the race's best."""
+"""Recipes, methods with the schedule of their step size, and which of them are judged.
+
+The user's, the usual ones and those that theory finds; the winners of a race join them.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.race import Race
-from ravine.diagnosis.recipe import LINEAR, Recipe, rounded
-from ravine.diagnosis.survey import Survey
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.certificate import Certificate, certificate
@@ -20,9 +22,41 @@ from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.tuning.fastest import fastest_on, fastest_step_on
 from ravine.theory.tuning.recommend import recommend
 
+if TYPE_CHECKING:
+    from ravine.diagnosis.survey import Survey
+
+METHODS = {
+    "yours": ("yours", "as given"),
+    "nesterov": ("textbook Nesterov", "1/L and (√Q-1)/(√Q+1) of the whole objective"),
+    "pytorch": ("common default", "common in PyTorch scripts"),
+    "pytorch-decay": ("default, linear decay", "the same, the step decaying linearly to zero"),
+    "sgd": ("SGD at 2/(μ+L)", "best fixed step for exact gradients"),
+    "one-over-L": ("SGD at 1/L", "the textbook's step"),
+    "tuned-sgd": ("SGD, best rate", "least mean-square rate without momentum"),
+    "certified": (
+        "certified",
+        "converges in every order of the batches; of those, the fastest here",
+    ),
+    "safe": ("safe step", "safe in every order; no certificate, as some batch is flat somewhere"),
+    "fastest": ("best rate", "least mean-square rate on these batches"),
+    "iid": (
+        "safe for iid",
+        "stable in mean square for independent batches, on every problem of this curvature",
+    ),
+    "constant": ("best constant lr", "least loss in a race of constant steps"),
+    "schedule": ("best schedule", "least loss in a race of falling steps"),
+    "averaged": ("averaged", "least loss of the mean over the last half"),
+    "quick": ("fast to 1 %", "first at 1 % of the loss at the start, in a race on the data"),
+}
+"""Every method that may be judged: what it is called, and where its parameters come from."""
+
+USUAL = ("yours", "nesterov", "pytorch", "pytorch-decay", "sgd", "one-over-L", "tuned-sgd")
+"""What people run or read about; the others are ravine's own."""
+
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
 """What most training scripts begin with."""
+
 _MOST_VARIANCE = 6
 _TOP = 4
 _LOW = 2
@@ -30,24 +64,99 @@ _LOW = 2
 curvature: the others decide nothing."""
 _PRECISION = 1e-3
 """Of the logarithm of the best rate: no run could tell more."""
-_STEP_PRECISION = 1e-4
-"""The same of the best step without momentum, which is then known to a per cent."""
-_WIDENED = 1e-9
-"""Relative widening of a curvature bound: more than the rounding of an eigenvalue."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Momenta among which the fastest safe one is looked for."""
-_SAFE_FRACTIONS = (0.5, 0.7, 0.9, 0.98)
-"""Of the longest safe step: at the whole of it the rate is 1."""
-_SHORTENINGS = 40
 _MARGIN = 0.9
-"""A step that is too long is shortened so often, each time to this part of what would just do."""
-_RACED = {
-    "constant": ("best constant lr", "least loss in a race of constant steps"),
-    "schedule": ("best schedule", "least loss in a race of falling steps"),
-    "averaged": ("averaged", "least loss of the mean over the last half"),
-    "quick": ("fast to 1 %", "first at 1 % of the loss at the start, in a race on the data"),
-}
-"""Names and reasons of what a race finds, by its kind."""
+"""A step that is too long is shortened to this part of what would just do, again and again."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The step size over a run: constant at first, then decaying linearly to zero.
+
+    Attributes
+    ----------
+    constant_share
+        The share of the run before the step begins to fall; 1 for a constant step.
+
+    Examples
+    --------
+    >>> Schedule(0.5).factors(4).tolist()
+    [1.0, 1.0, 1.0, 0.5]
+    """
+
+    constant_share: float = 1.0
+
+    @property
+    def constant(self) -> bool:
+        """Whether the step never changes."""
+        return self.constant_share >= 1.0
+
+    @property
+    def words(self) -> str:
+        """The schedule as it follows the parameters."""
+        if self.constant:
+            return "constant"
+        if self.constant_share <= 0.0:
+            return "decaying linearly to 0"
+
+        return f"constant for {100 * self.constant_share:.0f} %, then decaying linearly to 0"
+
+    def factors(self, steps: int) -> FloatArray:
+        """What the step size is multiplied by at each step, shape (steps,)."""
+        if self.constant:
+            return np.ones(steps)
+
+        done = np.arange(steps) / steps
+        return np.minimum(1.0, (1.0 - done) / (1.0 - self.constant_share))
+
+
+CONSTANT = Schedule(1.0)
+LINEAR = Schedule(0.0)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A method, its schedule, and whether the iterates of the last half are averaged."""
+
+    method: Method
+    schedule: Schedule = CONSTANT
+    averaged: bool = False
+
+    @property
+    def key(self) -> tuple[float, float, float, float, bool]:
+        """What tells recipes apart: step size, momentum, look-ahead, schedule, averaging."""
+        m = self.method
+        share = self.schedule.constant_share
+
+        return float(m.alpha), float(m.beta), float(m.gamma), share, self.averaged
+
+    @property
+    def words(self) -> str:
+        """Parameters as a user types them."""
+        text = parameters(self.method)
+        if not self.schedule.constant:
+            text += f", {self.schedule.words}"
+
+        if self.averaged:
+            text += ", averaging the second half"
+
+        return text
+
+    @property
+    def schedule_word(self) -> str:
+        """The schedule in two words."""
+        if self.averaged:
+            return "averaged"
+        if self.schedule.constant:
+            return "constant"
+
+        return "linear decay" if self.schedule.constant_share <= 0.0 else "late decay"
+
+    def scaled(self, factor: float) -> Recipe:
+        """The same with a step size ``factor`` times as long."""
+        step = factor * float(self.method.alpha)
+        return replace(self, method=rounded(step, float(self.method.beta)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,27 +166,34 @@ class Candidate:
     Attributes
     ----------
     key
-        ``"yours"``, ``"nesterov"``, ``"pytorch"``, ``"pytorch-decay"``, ``"sgd"``,
-        ``"one-over-L"``, ``"tuned-sgd"``, ``"certified"`` or ``"safe"``, ``"iid"``, ``"fastest"``,
-        ``"constant"``, ``"schedule"``, ``"averaged"`` or ``"quick"``.
-    name
-        What it is called in reports.
+        Which method it is, of ``METHODS``.
     recipe
         Its parameters and schedule.
-    reason
-        Where they come from.
-    recommended
-        Whether it is ravine's.
     certificate
         The proof that it converges in every order of the batches, where there is one.
+    own_name
+        What it is called instead of its name in ``METHODS``.
     """
 
     key: str
-    name: str
     recipe: Recipe
-    reason: str
-    recommended: bool = False
     certificate: Certificate | None = None
+    own_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        return self.own_name or METHODS[self.key][0]
+
+    @property
+    def reason(self) -> str:
+        """Where its parameters come from."""
+        return METHODS[self.key][1]
+
+    @property
+    def recommended(self) -> bool:
+        """Whether it is ravine's own."""
+        return self.key not in USUAL
 
     @property
     def method(self) -> Method:
@@ -85,72 +201,90 @@ class Candidate:
         return self.recipe.method
 
 
-def candidates(survey: Survey, race: Race | None, *, yours: Method | None) -> list[Candidate]:
-    """The user's method if given, the usual ones, and ravine's."""
-    return [*usual(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *raced(race)]
+def parameters(method: Method) -> str:
+    """Step size and momentum, with as many digits as tell the momentum from 1."""
+    text = f"lr = {float(method.alpha):.4g}, momentum = {momentum_digits(float(method.beta))}"
+    return text if method.is_nesterov else f"{text}, look-ahead = {float(method.gamma):.4g}"
+
+
+def momentum_digits(beta: float) -> str:
+    """A momentum that never prints as 1 unless it is."""
+    gap = abs(1.0 - beta)
+    if beta == 0.0 or gap == 0.0 or gap >= 1e-3:
+        return f"{beta:.4g}"
+
+    # Two digits of 1 - beta.
+    return f"{beta:.{1 - math.floor(math.log10(gap))}f}"
+
+
+def rounded(alpha: float, beta: float) -> Method:
+    """Parameters of three digits, as people type them; the step is rounded down.
+
+    Of a momentum near 1 the digits of 1 - beta count: it is never rounded to 1.
+    """
+    digits = 2 - math.floor(math.log10(alpha)) if alpha > 0.0 else 3
+    step = math.floor(alpha * 10.0**digits) / 10.0**digits if digits < 300 else alpha
+    gap = abs(1.0 - beta)
+    places = 3 if gap >= 0.1 or gap == 0.0 else 1 - math.floor(math.log10(gap))
+
+    return Method(step, round(beta, max(3, places)))
+
+
+def candidates(
+    survey: Survey, winners: list[Candidate], *, yours: Method | None
+) -> list[Candidate]:
+    """The user's method if given, the usual ones, those of theory, and the winners of a race."""
+    return [*usual(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *winners]
 
 
 def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
     """What people run: the user's own, Nesterov's parameters, PyTorch scripts, plain SGD."""
     whole = survey.curvature
-    lr = PYTORCH_STEP if yours is None else float(yours.alpha)
-    common = Method(lr, PYTORCH_MOMENTUM)
-    own = "common default" if yours is None else "your lr, 0.9"
+    common = Method(PYTORCH_STEP if yours is None else float(yours.alpha), PYTORCH_MOMENTUM)
+    names = ("", "") if yours is None else ("your lr, 0.9", "your lr, linear decay")
     judged = [
-        Candidate("nesterov", "textbook Nesterov", Recipe(nesterov(whole)),
-                  "1/L and (√Q-1)/(√Q+1) of the whole objective"),
-        Candidate("pytorch", own, Recipe(common), "common in PyTorch scripts"),
-        Candidate("pytorch-decay", f"{own}, decay", Recipe(common, LINEAR),
-                  "the same, the step decaying linearly to zero"),
-        Candidate("sgd", "SGD, 2/(mu+L)", Recipe(sgd(whole)),
-                  "best fixed step for exact gradients"),
-        Candidate("one-over-L", "SGD, 1/L", Recipe(Method(1.0 / float(whole.L))),
-                  "the textbook's step"),
-    ]  # fmt: skip
+        Candidate("nesterov", Recipe(nesterov(whole))),
+        Candidate("pytorch", Recipe(common), own_name=names[0]),
+        Candidate("pytorch-decay", Recipe(common, LINEAR), own_name=names[1]),
+        Candidate("sgd", Recipe(sgd(whole))),
+        Candidate("one-over-L", Recipe(Method(1.0 / float(whole.L)))),
+    ]
+
     if yours is None:
         return judged
 
-    first = Candidate("yours", "yours", Recipe(yours), "as given")
+    first = Candidate("yours", Recipe(yours))
     return [first, *(c for c in judged if c.recipe.key != first.recipe.key)]
 
 
 def tuned_here(survey: Survey) -> list[Candidate]:
     """Tuned by theory: certain in every order, and least rates in mean square."""
-    tuning = tuning_moments(survey.moments)
-    plain = stabilised(
-        survey.moments, _as_typed(fastest_step_on(tuning, precision=_STEP_PRECISION).method)
-    )
+    moments = survey.moments
+    tuning = tuning_moments(moments)
+    # The best step without momentum is then known to a per cent.
+    step = fastest_step_on(tuning, precision=1e-4)
+    plain = stabilised(moments, _as_typed(step.method))
     best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=1)
-    fastest = stabilised(survey.moments, _as_typed(best.method))
+
     return [
-        Candidate("tuned-sgd", "SGD, best rate", Recipe(plain),
-                  "least mean-square rate without momentum"),
+        Candidate("tuned-sgd", Recipe(plain)),
         *_certified(survey, tuning),
-        Candidate("fastest", "best rate", Recipe(fastest),
-                  "least mean-square rate on these batches", True),
-    ]  # fmt: skip
+        Candidate("fastest", Recipe(stabilised(moments, _as_typed(best.method)))),
+    ]
 
 
 def safe_for_draws(survey: Survey) -> list[Candidate]:
-    """Parameters that are safe in mean square for independent draws of rows of such curvature."""
+    """Parameters that are stable in mean square for independent batches of such rows."""
     if survey.batching.fixed or not math.isfinite(survey.heaviest_row):
         return []
 
     safe = recommend(
-        survey.curvature, batch_size=survey.batching.batch_size, L_max=survey.heaviest_row,
+        survey.curvature,
+        batch_size=survey.batching.batch_size,
+        L_max=survey.heaviest_row,
         mu_min=min(survey.model.l2, float(survey.curvature.mu)),
-    )  # fmt: skip
-    reason = "stable in mean square for independent batches, on every problem of this curvature"
-    return [Candidate("iid", "safe for iid", Recipe(_as_typed(safe.method)), reason, True)]
-
-
-def raced(race: Race | None) -> list[Candidate]:
-    """The best of the race on the data, to be measured once more on new seeds."""
-    return [
-        Candidate(key, name, recipe, reason, True)
-        for key, (name, reason) in (_RACED.items() if race is not None else ())
-        for recipe in getattr(race, key)
-    ]
+    )
+    return [Candidate("iid", Recipe(_as_typed(safe.method)))]
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:
@@ -162,6 +296,7 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     by_variance = np.argsort(np.diag(moments.sandwich(np.eye(d))))[::-1]
     least_first = np.argsort(moments.eigenvalues)
     picked = [by_variance[:_MOST_VARIANCE], least_first[-_TOP:], least_first[:_LOW]]
+
     return moments.restricted(np.unique(np.concatenate(picked)))
 
 
@@ -172,7 +307,7 @@ def _as_typed(method: Method) -> Method:
 def stabilised(moments: SecondMoments, method: Method) -> Method:
     """The method, its step shortened until it is stable on all directions."""
     whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
-    for _ in range(_SHORTENINGS):
+    for _ in range(40):
         if moments.is_stable(method):
             break
 
@@ -191,14 +326,16 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     None where the curvature of a loss has no bound.
     """
     proven = survey.certified_curvature
-    L = float(survey.bounds[:, 1].max()) * (1.0 + _WIDENED)
+    # Wider than the rounding of an eigenvalue.
+    L = float(survey.bounds[:, 1].max()) * (1.0 + 1e-9)
     if not math.isfinite(L):
         return []
 
     options = [
         Method(fraction * float(safe_step(L, beta)), beta)
         for beta in _SAFE_MOMENTA
-        for fraction in _SAFE_FRACTIONS
+        # At the whole of the longest safe step the rate is 1.
+        for fraction in (0.5, 0.7, 0.9, 0.98)
     ]
     if proven is not None:
         options.append(sgd(proven))
@@ -207,8 +344,6 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
         proof = certificate(proven, best)
         if proof.rate < 1.0 and proof.verify():
-            reason = "converges in every order of the batches; of those, the fastest here"
-            return [Candidate("certified", "certified", Recipe(best), reason, True, proof)]
+            return [Candidate("certified", Recipe(best), proof)]
 
-    reason = "safe in every order; no certificate, as some batch is flat somewhere"
-    return [Candidate("safe", "safe step", Recipe(best), reason, True)]
+    return [Candidate("safe", Recipe(best))]

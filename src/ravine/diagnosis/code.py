@@ -13,8 +13,8 @@ from ravine.arguments import Refusal
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
+    from ravine.diagnosis.candidates import Recipe
     from ravine.diagnosis.diagnosis import Diagnosis
-    from ravine.diagnosis.recipe import Recipe
 
 _SOURCE = """\
 asked| # X: your columns, an array of shape (rows, columns) without the target; y: the target.
@@ -175,6 +175,7 @@ def training_code(result: Diagnosis, framework: str, *, source: str | None = Non
     begin = (f"{source.rstrip()}\n" if source else "") + script.filled(_SOURCE)
     head = f"# {result.answer.do}\n"
     ones, target = script.filled(_INTERCEPT), script.filled(_TARGET)
+
     if framework == "sklearn":
         fit = indent(ones + target + script.filled(_NUMPY), "        ")
         end = indent(ones, "        ").rstrip()
@@ -182,6 +183,7 @@ def training_code(result: Diagnosis, framework: str, *, source: str | None = Non
 
     imports = "import numpy as np\n" + ("import torch\n" if framework == "torch" else "")
     loop = script.filled(_TORCH if framework == "torch" else _NUMPY)
+
     return f"{head}{imports}\n{begin}{script.filled(_COLUMNS)}{ones}{target}{loop}"
 
 

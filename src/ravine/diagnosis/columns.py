@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +11,15 @@ from ravine.arguments import FloatArray
 from ravine.problems.spectrum import CHUNK, is_sparse, weighted_gram
 from ravine.tables.table import Finding, listed
 
-_SCALES = 100.0
-"""Columns whose sizes differ by more than this are worth a word."""
-_PARALLEL = 1e-10
-"""Gap in (aᵀb)² = 1 of two columns of length 1 below which they are multiples of each other."""
+if TYPE_CHECKING:
+    from ravine.diagnosis.survey import Survey
+
 _NAMED = 50
 """Columns that are named in a finding."""
 _LISTED = 3
 """Pairs that are named in a sentence."""
 _MOST_COLUMNS = 2000
 """Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
-_RANK = 1e-12
-"""Eigenvalues below this share of the largest are rounding: their error is about 1e-16 d."""
-_TAKES_PART = 1e-6
-"""Entries of a null vector of length 1 above this are not rounding."""
 _NO_SINGLE_MINIMISER = "many weights fit alike; the least of them is meant, or add l2"
 
 
@@ -39,6 +34,7 @@ def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
     shift = np.asarray(X[:1], dtype=np.float64)[0]
     first, second = np.zeros(d), np.zeros(d)
     step = max(1, CHUNK // d)
+
     for start in range(0, rows, step):
         part = X[start : start + step] - shift
         first += part.sum(axis=0)
@@ -55,10 +51,12 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
     constant = deviation <= 1e-12 * np.maximum(size, 1e-300)
     findings = _constants(columns, constant, mean)
     varying = np.flatnonzero(~constant)
+
     if varying.size:
         low, high = varying[size[varying].argmin()], varying[size[varying].argmax()]
         ratio = size[high] / size[low]
-        if ratio > _SCALES:
+        # Smaller ratios are not worth a word.
+        if ratio > 100.0:
             what = (
                 f"column {columns[high]!r} is {f'{ratio:.0f}' if ratio < 1e5 else f'{ratio:.1e}'} "
                 f"times as large as {columns[low]!r}: that makes the problem ill-conditioned"
@@ -75,10 +73,12 @@ def _constants(
     zero = _names(columns, constant & (mean == 0.0))
     fixed = _names(columns, constant & (mean != 0.0))
     findings = []
+
     if zero:
         verb, them = ("is", "it") if len(zero) == 1 else ("are", "them")
         what = f"{listed(zero)} {verb} zero in every row"
         findings.append(Finding("constant", what, f"drop {them}, as only l2 acts there", zero))
+
     if len(fixed) > 1:
         what = f"{listed(fixed)} are constant: they cannot be told apart"
         findings.append(Finding("constant", what, "keep one at most", fixed))
@@ -103,7 +103,9 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
     gram = weighted_gram(X, np.full(rows, 1.0 / rows))[np.ix_(used, used)]
     gram /= np.outer(size[used], size[used])
     findings = []
-    pairs = np.argwhere(np.triu(1.0 - gram**2 <= _PARALLEL, 1))
+    # Columns of length 1 are multiples of each other where (aᵀb)² = 1.
+    pairs = np.argwhere(np.triu(1.0 - gram**2 <= 1e-10, 1))
+
     if len(pairs):
         # Each column once, as a multiple of the first that it is one of.
         first = {int(j): int(i) for i, j in pairs[::-1]}
@@ -121,8 +123,11 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
         return [*findings, Finding("singular", what, _NO_SINGLE_MINIMISER)]
 
     values, vectors = np.linalg.eigh(gram)
-    null = vectors[:, values <= _RANK * values[-1]]
-    which = used[np.abs(null).max(axis=1, initial=0.0) > _TAKES_PART]
+    # Smaller eigenvalues are rounding: their error is about 1e-16 d.
+    null = vectors[:, values <= 1e-12 * values[-1]]
+    # Smaller entries of a null vector of length 1 are rounding.
+    which = used[np.abs(null).max(axis=1, initial=0.0) > 1e-6]
+
     if which.size:
         names = tuple(columns[j] for j in which)
         what = (
@@ -136,3 +141,33 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
 
 def _names(columns: tuple[str, ...], which: npt.NDArray[np.bool_]) -> tuple[str, ...]:
     return tuple(columns[j] for j in np.flatnonzero(which)[:_NAMED])
+
+
+def batch_findings(seen: Survey) -> list[Finding]:
+    """What follows from the number of rows in a batch, and from columns that depend."""
+    notes = []
+    rows = int(seen.batching.sizes.max())
+    d = seen.model.features
+
+    if seen.batching.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
+        what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
+        remedy = "without l2 no order-free certificate is possible; add some"
+        notes.append(Finding("batch", what, remedy))
+
+    sizes = seen.batching.sizes
+    if seen.batching.fixed and len(set(sizes.tolist())) > 1:
+        last = int(sizes[-1])
+        what = (
+            f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
+        )
+        notes.append(Finding("batch", what, "use new batches each epoch (--batches new)"))
+
+    if seen.minimum.flat:
+        many = "one direction" if seen.minimum.flat == 1 else f"{seen.minimum.flat} directions"
+        what = (
+            f"columns depend on each other: the loss is flat in {many}. Runs from zero find the "
+            "minimiser of least norm, and mu is the least positive curvature"
+        )
+        notes.append(Finding("singular", what))
+
+    return notes

@@ -1,4 +1,4 @@
-"""The result of a diagnosis: what was found on the data, predicted, and measured."""
+"""The result of a diagnosis: properties of the data, predictions and measurements."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.answer import Answer, make_answer
+from ravine.diagnosis.causes import Disagreement, Remedy, Scaling
 from ravine.diagnosis.code import training_code
-from ravine.diagnosis.disagreement import Disagreement
 from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.record import record
-from ravine.diagnosis.remedies import Remedy, Scaling
 from ravine.diagnosis.runs import Runs
 from ravine.diagnosis.setup import Setup
 from ravine.diagnosis.survey import Survey
@@ -31,7 +30,7 @@ _EQUAL = 0.02
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(Value):
-    """What was found on the data, predicted for each recipe, and measured.
+    """Properties of the data, predictions for each recipe, and measurements.
 
     Attributes
     ----------
@@ -92,14 +91,22 @@ class Diagnosis(Value):
 
     @property
     def recommendation(self) -> Prediction | None:
-        """Of everything that ran and is safe, the recipe with the least loss in the end."""
-        return best_of(self.predictions)
+        """Of everything that ran and is safe, the recipe with the least loss in the end.
+
+        The method that the verdict is about is kept where nothing leaves clearly less.
+        """
+        best = best_of(self.predictions)
+        subject = self.subject
+        if best is not None and subject.safe and best.loss >= (1.0 - _EQUAL) * subject.loss:
+            return subject
+
+        return best
 
     @property
     def quick(self) -> Prediction | None:
         """Of everything that ran and is safe, the first at 1 % of the loss at the start."""
-        reached = [p for p in self.predictions if p.safe and math.isfinite(p.to_near)]
-        return min(reached, key=lambda p: p.to_near, default=None)
+        reached = [p for p in self.predictions if p.safe and math.isfinite(p.steps_to_1_percent)]
+        return min(reached, key=lambda p: p.steps_to_1_percent, default=None)
 
     @cached_property
     def answer(self) -> Answer:
@@ -132,6 +139,7 @@ class Diagnosis(Value):
     def __repr__(self) -> str:
         best = self.recommendation
         advice = "nothing" if best is None else best.candidate.recipe.words
+
         return (
             f"<Diagnosis of {self.name}: {self.survey.batching.rows} rows, "
             f"{self.survey.model.features} columns, {self.subject.candidate.name} "
@@ -153,7 +161,7 @@ class Diagnosis(Value):
         """The report as one self-contained page; written to ``path`` where that is given."""
         from pathlib import Path
 
-        from ravine.diagnosis.html_report import diagnosis_page
+        from ravine.diagnosis.report import diagnosis_page
 
         page = diagnosis_page(self)
         if path is not None:
@@ -182,4 +190,5 @@ def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
 
     least = min(p.loss for p in good)
     equal = [p for p in good if p.loss <= least + _EQUAL * abs(least)]
+
     return min(equal, key=lambda p: (not p.candidate.recommended, p.loss))

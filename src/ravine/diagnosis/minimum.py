@@ -18,14 +18,11 @@ FULL_LIMIT = 1200
 """Coordinates up to which the Hessian is diagonalised: a second or two on one core."""
 _RANK = 1e-13
 """Eigenvalues below this part of the largest are the rounding of zero."""
-_SOLVED = 1e-8
 _PRODUCTS = 1000
-"""Relative residual at which conjugate gradients end, and products after which they do."""
+"""Products after which one search by conjugate gradients ends."""
 _PASSES = 3
 _NEWTON = 30
 """Newton's steps: a quadratic's take back the rounding of the first, others need some twenty."""
-_TOP_VECTORS = 12
-"""Eigenvectors of the largest curvature that Lanczos' method is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +122,11 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
 
         # Far from the minimiser a rough step does as well as an exact one.
         rough = min(0.1, math.sqrt(float(np.linalg.norm(g)) / max(first, 1e-300)))
-        close = _SOLVED if model.quadratic else max(_SOLVED, rough)
+        close = 1e-8 if model.quadratic else max(1e-8, rough)
         left = max(1, min(_PRODUCTS, most - len(met)))
-        operator = _operator(model, product)
-        return np.asarray(cg(operator, g, rtol=close, maxiter=left, M=inverse_near(x))[0])
+        step, _ = cg(_operator(product, len(g)), g, rtol=close, maxiter=left, M=inverse_near(x))
+
+        return np.asarray(step)
 
     def gradient(x: FloatArray) -> FloatArray:
         # Out of time, the search ends here: a gradient of zero has nothing to follow.
@@ -136,18 +134,19 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
 
     iterations = _PASSES if model.quadratic else _NEWTON
     x = newton(zero, gradient, solve, objective=model.objective, iterations=iterations)
-    operator = _operator(model, model.hessian_at(x))
-    begin = np.random.default_rng(0).standard_normal(model.dimension)
+
     # Close directions serve as well as exact ones; only the largest curvature has to hold.
-    values, vectors = eigsh(operator, k=_TOP_VECTORS, which="LA", v0=begin, ncv=60, tol=1e-2)
+    operator = _operator(model.hessian_at(x), model.dimension)
+    begin = np.random.default_rng(0).standard_normal(model.dimension)
+    values, vectors = eigsh(operator, k=12, which="LA", v0=begin, ncv=60, tol=1e-2)
     rest = operator @ vectors[:, -1] - values[-1] * vectors[:, -1]
     values[-1] += float(np.linalg.norm(rest))
     curved = [m for m in met if m > _RANK * values[-1]]
     low = model.l2 if model.l2 > 0.0 else min(curved, default=float(values[0]))
     spectrum = np.concatenate([[min(low, float(values[0]))], values])
-    value = model.objective(x)
 
     # f(x) - f* <= ‖g‖²/(2 mu), and mu >= l2.
+    value = model.objective(x)
     size = float(np.linalg.norm(model.gradient(x))) ** 2 / (2.0 * spectrum[0])
     gap = min(1.0, size / max(model.objective(zero) - value, 1e-300))
     return Minimum(x, value, spectrum, vectors, full=False, gap=gap)
@@ -162,20 +161,19 @@ def _preconditioner(model: LinearModel) -> Callable[[FloatArray], Any]:
 
     def at(x: FloatArray) -> Any:
         scores = model.scores(slice(None), x)
-        entries = [model.loss.hessian_entry(scores, k, k).mean() for k in range(model.outputs)]
+        entries = [model.loss.hessian_column(scores, k)[:, k].mean() for k in range(model.outputs)]
         inverse = 1.0 / (float(np.mean(entries)) * values + model.l2)
 
         def product(v: FloatArray) -> FloatArray:
             turned = vectors.T @ v.reshape(model.features, -1)
             return np.asarray(vectors @ (inverse[:, None] * turned)).ravel()
 
-        return _operator(model, product)
+        return _operator(product, model.dimension)
 
     return at
 
 
-def _operator(model: LinearModel, product: Callable[[FloatArray], FloatArray]) -> Any:
+def _operator(product: Callable[[FloatArray], FloatArray], size: int) -> Any:
     from scipy.sparse.linalg import LinearOperator
 
-    shape = (model.dimension, model.dimension)
-    return LinearOperator(shape, matvec=lambda v: product(v.ravel()), dtype=np.float64)
+    return LinearOperator((size, size), lambda v: product(v.ravel()), dtype=np.float64)

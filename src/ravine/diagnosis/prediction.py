@@ -11,20 +11,19 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.choices import Choice
 from ravine.diagnosis.candidates import Candidate
-from ravine.diagnosis.floors import Estimate, Floors, computed, over_runs
+from ravine.diagnosis.race import NEAR
 from ravine.diagnosis.runs import Runs
+from ravine.diagnosis.stability import Estimate, Floors, computed, floors, over_runs
 from ravine.diagnosis.survey import Survey
-from ravine.diagnosis.work import TimeBudget
+from ravine.diagnosis.work import Budget
 from ravine.methods import Method
+from ravine.problems import LinearModel
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.moment_curve import Schedule, moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
-
-_CURVES = "exact curves for independent batches"
 
 
 class Outcome(Choice):
@@ -53,48 +52,48 @@ class Prediction:
     ----------
     candidate
         The recipe.
+    outcome
+        What becomes of a run.
     spectral_radius
         Growth per step with exact gradients, at the minimiser.
     mean_square
         Growth of E‖·‖² in the order in which the batches come, with the step it begins with.
     almost_sure
         Growth of ‖·‖ along almost every run.
-    worst_case
+    worst_case_rate
         Largest growth over every order of such batches, from their curvature bounds alone; None
         where a batch may be flat.
-    critical_batch
+    critical_batch_size
         Batch size from which its mean square converges on this data; None where exact gradients
         diverge.
-    floor, floor_excess
-        E‖y - x*‖² and E f - f* that are left in the end; None where there is none, or it could not
+    floor, excess_floor
+        E‖y - x*‖² and E f - f* that remain in the end; None where there is none, or it could not
         be told.
     error_after, excess_after
         The same after all steps.
+    steps_to_1_percent
+        Steps to 1 % of the excess loss at the start; infinite if that was not reached.
+    held_out_loss
+        Mean loss of the rows that were set aside, in the end.
     curve
         E f - f* after every step by exact moments, for independent batches, of the point that the
         recipe reports; None where it was not computed.
-    to_near
-        Steps to 1 % of the excess loss at the start; infinite if that was not reached.
-    held_out
-        Mean loss of the rows that were set aside, in the end.
-    outcome
-        What becomes of a run.
     """
 
     candidate: Candidate
+    outcome: Outcome
     spectral_radius: float
     mean_square: Growth
     almost_sure: Growth
-    worst_case: float | None
-    critical_batch: int | None
+    worst_case_rate: float | None
+    critical_batch_size: int | None
     floor: Estimate | None
-    floor_excess: Estimate | None
+    excess_floor: Estimate | None
     error_after: Estimate | None
     excess_after: Estimate | None
+    steps_to_1_percent: float
+    held_out_loss: float | None
     curve: FloatArray | None
-    to_near: float
-    held_out: float | None
-    outcome: Outcome
 
     @property
     def rate(self) -> float:
@@ -144,23 +143,23 @@ def predict(
     survey: Survey,
     judged: Sequence[Candidate],
     growth: Sequence[Growths],
-    left: Sequence[Floors],
     runs: Runs,
-    near: FloatArray,
-    held_out: FloatArray | None,
+    held_out: LinearModel | None,
     *,
-    seconds: float,
-    budget: TimeBudget,
+    seed: int,
+    budget: Budget,
 ) -> list[Prediction]:
     """Put together what theory says and what the runs did, and judge."""
-    curves = moment_curves(survey, judged, int(runs.steps[-1]), seconds=seconds, budget=budget)
+    left = floors(survey, judged, growth, seed=seed, budget=budget)
+    near = runs.steps_to(NEAR * survey.start_excess)
+    held = None if held_out is None else runs.mean_losses(held_out)
+    curves = moment_curves(survey, judged, int(runs.steps[-1]), budget=budget)
     exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
     proven = survey.certified_curvature
     out = []
+
     for i, candidate in enumerate(judged):
-        method = candidate.method
-        after = over_runs(runs.squares[-1, :, i])
-        loss = over_runs(runs.excess[-1, :, i])
+        after, loss = over_runs(runs.squares[-1, :, i]), over_runs(runs.excess[-1, :, i])
         curve = None
         if curves is not None:
             distance, curve = curves[0][i], curves[1][i]
@@ -168,36 +167,50 @@ def predict(
                 after, loss = computed(float(distance[-1])), computed(float(curve[-1]))
 
         lost = float((runs.diverged_at[0, :, i] >= 0).mean())
+        method = candidate.method
         prediction = Prediction(
             candidate=candidate,
+            outcome=_outcome(survey, candidate, growth[i], left[i], loss, lost),
             spectral_radius=float(spectral_radius(survey.curvature, method)),
             mean_square=growth[i].mean_square,
             almost_sure=growth[i].almost_sure,
-            worst_case=None if proven is None else float(worst_case_rate(proven, method)),
-            critical_batch=critical_batch(survey, method),
+            worst_case_rate=None if proven is None else float(worst_case_rate(proven, method)),
+            critical_batch_size=critical_batch(survey, method),
             floor=left[i].square,
-            floor_excess=left[i].excess,
+            excess_floor=left[i].excess,
             error_after=after,
             excess_after=loss,
+            steps_to_1_percent=float(near[i]),
+            held_out_loss=None if held is None else float(held[i]),
             curve=curve,
-            to_near=float(near[i]),
-            held_out=None if held_out is None else float(held_out[i]),
-            outcome=_outcome(survey, growth[i], left[i], loss, lost),
         )
         out.append(prediction)
 
     return out
 
 
+def settles_late(survey: Survey, candidate: Candidate) -> bool:
+    """Whether a run ends well even if its first steps are too long.
+
+    Slopes of a loss with bounded curvature other than the squared one are bounded, so that a run
+    cannot grow fast, and a step that falls to zero is short enough in the end.
+    """
+    bounded = math.isfinite(survey.model.loss.curvature_bound)
+    return bounded and not survey.quadratic and not candidate.recipe.schedule.constant
+
+
 def _outcome(
-    survey: Survey, growth: Growths, left: Floors, loss: Estimate | None, lost: float
-) -> Outcome:
+    survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
+    lost: float,
+) -> Outcome:  # fmt: skip
     """What theory says, corrected by what the runs did where theory is local or silent.
 
     ``lost`` is the share of the runs that diverged.
     """
     outcome = judge_outcome(growth)
     ends_high = loss is not None and loss.value >= survey.start_excess
+    if settles_late(survey, candidate) and loss is not None:
+        return Outcome.STALLS if ends_high else Outcome.CONVERGES
     if lost == 1.0 and outcome is not Outcome.ERRATIC:
         return Outcome.DIVERGES
     if outcome is Outcome.DIVERGES and not survey.quadratic and lost == 0.0:
@@ -205,6 +218,9 @@ def _outcome(
         return Outcome.STALLS if loss is None or ends_high else outcome
     if outcome is Outcome.CONVERGES and lost > 0.0:
         return Outcome.ERRATIC
+    if outcome is Outcome.DIVERGES and not (candidate.recipe.schedule.constant or ends_high):
+        # The first steps are too long, the last ones bring every run back.
+        return Outcome.ERRATIC if loss is not None else outcome
 
     # What ends above its start after all these steps is no use, whatever its rate.
     high_floor = left.excess is not None and left.excess.value >= survey.start_excess
@@ -215,7 +231,7 @@ def _outcome(
 
 
 def moment_curves(
-    survey: Survey, judged: Sequence[Candidate], steps: int, *, seconds: float, budget: TimeBudget
+    survey: Survey, judged: Sequence[Candidate], steps: int, *, budget: Budget
 ) -> tuple[FloatArray, FloatArray] | None:
     """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws: (recipes, steps + 1).
 
@@ -228,8 +244,10 @@ def moment_curves(
     d = survey.moments.dimension
     # About 1e-9 s a multiplication and 100 µs a step beside them; a table serves small d.
     each = min(len(survey.sample) * d * d, 0.5 * d**4)
-    if steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d)) > seconds:
-        budget.leave_out(_CURVES)
+    if steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d)) > budget.begin(
+        "computing exact curves"
+    ):
+        budget.leave_out("exact curves for independent batches")
         return None
 
     factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
@@ -237,18 +255,14 @@ def moment_curves(
         np.array([float(getattr(c.method, name)) for c in judged])[:, None]
         for name in ("alpha", "beta", "gamma")
     )
-    flat = np.ones(steps)
-    schedule = Schedule(alpha * factors, beta * flat, gamma * flat, lr_outside=True)
+    schedule = Schedule(alpha * factors, beta, gamma, lr_outside=True)
     half = steps // 2
     away = -survey.basis.T @ survey.minimiser
-    deadline = Deadline(max(budget.seconds - budget.spent, seconds))
-    curve = moment_curve(survey.moments, schedule, away, average_from=half, deadline=deadline)
-    if np.isnan(curve.excess[:, -1]).any():
-        budget.leave_out(_CURVES)
-        return None
+    curve = moment_curve(survey.moments, schedule, away, average_from=half)
+    averaged = np.array([c.recipe.averaged for c in judged])[:, None]
+    late = averaged & (np.arange(steps + 1) >= half)
 
-    distance, excess = curve.distance.copy(), curve.excess.copy()
-    averaged = [i for i, c in enumerate(judged) if c.recipe.averaged]
-    distance[averaged, half:] = curve.average_distance[averaged, half:]
-    excess[averaged, half:] = curve.average_excess[averaged, half:]
-    return distance, excess
+    return (
+        np.where(late, curve.average_distance, curve.distance),
+        np.where(late, curve.average_excess, curve.excess),
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.recipe import CONSTANT, LINEAR, Recipe, Schedule, rounded
+from ravine.diagnosis.candidates import CONSTANT, LINEAR, Candidate, Recipe, Schedule, rounded
 from ravine.diagnosis.runs import Runs, follow, run_work
 from ravine.diagnosis.survey import Survey
 
@@ -46,28 +46,19 @@ class Level(NamedTuple):
 
 LEVELS = (Level(4, (0, 4), 6, 2), Level(2, (0, 2, 4), 24, 2), Level(1, (0, 1, 2, 3, 4, 5), 40, 4))
 """From the narrowest to the widest, each grid part of the next. A wider race runs the narrower ones
-too and adds their winners to its own: more time never loses what less time has found."""
+too and adds their winners to its own: a longer search never loses the result of a shorter one."""
+
+_KINDS = ("constant", "schedule", "averaged", "quick")
+"""What a race looks for: the candidates that win it, by their keys."""
 
 
-@dataclass(frozen=True, eq=False)
-class Race:
-    """The winners.
+class Race(NamedTuple):
+    """The winners of all levels, to be measured once more on new seeds.
 
-    Attributes
-    ----------
-    constant, schedule, averaged
-        Least loss in the end with a constant step, with one that falls, and with the last half
-        averaged: the best of each level.
-    quick
-        First at 1 % of the loss at the start, one for each level; empty where nothing gets there.
-    best, excess
-        The least loss of the widest level, and what it is.
+    ``best`` is the recipe with the least loss of the widest level, and ``excess`` that loss.
     """
 
-    constant: list[Recipe]
-    schedule: list[Recipe]
-    averaged: list[Recipe]
-    quick: list[Recipe]
+    winners: list[Candidate]
     best: Recipe
     excess: float
 
@@ -85,31 +76,44 @@ def race(
 
     levels = [LEVELS[0]]
     levels += [one for one in LEVELS[1:] if level_work(survey, one, steps) <= seconds]
+
     # The grids are nested: the widest one is run, and each level looks at its own part.
     grid = _grid(survey, levels[-1])
-    runs = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
+    first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     place = {recipe.key: i for i, recipe in enumerate(grid)}
-    races = []
+    found: dict[str, list[Recipe]] = {kind: [] for kind in _KINDS}
+
     for number, level in enumerate(levels):
         own = [place[recipe.key] for recipe in _grid(survey, level)]
-        near = _neighbours(survey, [grid[i] for i in own], runs.of(own))[: level.second]
+        near = _neighbours(survey, [grid[i] for i in own], first.of(own))[: level.second]
         second = _run(survey, near, steps, level.seeds, seed + 202 + number)
-        races.append(_winners(survey, near, second))
 
-    kinds = ("constant", "schedule", "averaged", "quick")
-    together: dict[str, Any] = {
-        kind: _unique([r for one in races for r in getattr(one, kind)]) for kind in kinds
-    }
-    return replace(races[-1], **together)
+        for kind, recipes in _winners(survey, near, second).items():
+            found[kind] += recipes
+
+    winners = [Candidate(kind, recipe) for kind in _KINDS for recipe in _unique(found[kind])]
+    excess = _cautious(second.excess[-1])
+
+    return Race(winners, near[int(excess.argmin())], float(excess.min()))
 
 
 def level_work(survey: Survey, level: Level, steps: int) -> float:
     """Counted seconds of one level."""
     grid = 2 * len(range(0, _STEPS, level.apart)) * len(level.momenta)
-    watched = None if survey.quadratic else _WATCHED
-    return run_work(survey, grid, steps, _FIRST_SEEDS, watched) + run_work(
-        survey, level.second, steps, level.seeds, watched
+    return sum(
+        run_work(survey, recipes, steps, seeds, _watched(survey))
+        for recipes, seeds in ((grid, _FIRST_SEEDS), (level.second, level.seeds))
     )
+
+
+def _watched(survey: Survey) -> int | None:
+    # A quadratic's loss is cheap to watch; any other takes a pass over the data.
+    return None if survey.quadratic else _WATCHED
+
+
+def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, seed: int) -> Runs:
+    watched = _watched(survey)
+    return follow(survey, recipes, steps=steps, seeds=seeds, seed=seed, points=60, watched=watched)
 
 
 def _unique(recipes: list[Recipe]) -> list[Recipe]:
@@ -124,12 +128,6 @@ def _grid(survey: Survey, level: Level) -> list[Recipe]:
         for i in range(0, _STEPS, level.apart)
         for schedule in (CONSTANT, LINEAR)
     ]
-
-
-def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, seed: int) -> Runs:
-    # A quadratic's loss is cheap to watch; any other takes a pass over the data.
-    watched = None if survey.quadratic else _WATCHED
-    return follow(survey, recipes, steps=steps, seeds=seeds, seed=seed, points=60, watched=watched)
 
 
 def _cautious(values: FloatArray) -> FloatArray:
@@ -161,6 +159,7 @@ def _around(recipe: Recipe) -> list[Recipe]:
     alpha = float(recipe.method.alpha)
     beta = float(recipe.method.beta)
     near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
+
     for factor in (0.6, 1.7):
         # The same effective step alpha/(1 - beta), with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))
@@ -173,21 +172,20 @@ def _around(recipe: Recipe) -> list[Recipe]:
     return near
 
 
-def _winners(survey: Survey, recipes: list[Recipe], runs: Runs) -> Race:
+def _winners(survey: Survey, recipes: list[Recipe], runs: Runs) -> dict[str, list[Recipe]]:
+    """The best few of each kind."""
+
+    def first(values: FloatArray, constant: bool, count: int = _FINALISTS) -> list[Recipe]:
+        order = [recipes[i] for i in np.argsort(values, kind="stable")]
+        return [r for r in order if r.schedule.constant is constant][:count]
+
     excess = _cautious(runs.excess[-1])
+    averaged = first(_cautious(runs.tail_excess[0]), True)
     reached = runs.steps_to(NEAR * survey.start_excess)
 
-    def best(values: FloatArray, constant: bool, count: int = _FINALISTS) -> list[Recipe]:
-        order = np.argsort(values, kind="stable")
-        same = [i for i in order if recipes[i].schedule.constant is constant]
-        return [recipes[i] for i in same[:count]]
-
-    averaged = best(_cautious(runs.tail_excess[0]), True)
-    return Race(
-        constant=best(excess, True),
-        schedule=best(excess, False),
-        averaged=[replace(recipe, averaged=True) for recipe in averaged],
-        quick=best(reached, True, 1) if np.isfinite(reached).any() else [],
-        best=recipes[int(excess.argmin())],
-        excess=float(excess.min()),
-    )
+    return {
+        "constant": first(excess, True),
+        "schedule": first(excess, False),
+        "averaged": [replace(recipe, averaged=True) for recipe in averaged],
+        "quick": first(reached, True, 1) if np.isfinite(reached).any() else [],
+    }

@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.curvature import Curvature
-from ravine.diagnosis.prediction import Prediction
-from ravine.diagnosis.recipe import Recipe
-from ravine.diagnosis.runs import Runs
+from ravine.diagnosis.candidates import Recipe
 from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.ladder.certificate import Certificate
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
-
-_LONGEST_MINIMISER = 1000
-"""Coordinates up to which the minimiser is written out."""
 
 
 def record(result: Diagnosis) -> dict[str, Any]:
@@ -28,120 +23,110 @@ def record(result: Diagnosis) -> dict[str, Any]:
 
     best, quick, scaled = result.recommendation, result.quick, result.scaling
     survey, batching, why = result.survey, result.survey.batching, result.disagreement
-    point = survey.minimiser
+    bounds, point = survey.certified_curvature, survey.minimiser
+    held = "everywhere" if survey.quadratic else "at x*"
+    share = {} if best is None else {"excess_share": result.share(best.loss)}
+
     everything = {
-        "verdict": result.verdict,
-        "answer": result.answer,
+        **_named(result, "verdict", "answer", "findings", "remedies_computed", "left_out"),
+        **_named(result, "epochs", "steps", "seed", "seconds"),
+        **_named(survey, "interpolates", "sigma", "exact"),
         "data": {
-            "name": result.name, "rows": batching.rows, "features": survey.model.features,
-            "dimension": survey.model.dimension, "loss": result.setup.loss, "l2": result.setup.l2,
-            "batch_size": batching.batch_size, "batches": batching.steps_per_epoch,
-            "start_excess": survey.start_excess, "start_square": survey.start_square,
-            "minimum": survey.minimum.value, "flat_directions": survey.minimum.flat,
+            **_named(result, "name"),
+            **_named(result.setup, "loss", "l2"),
+            **_named(survey.model, "features", "dimension"),
+            **_named(batching, "rows", "batch_size", batches="steps_per_epoch"),
+            **_named(survey, "start_excess", "start_square"),
+            **_named(survey.minimum, minimum="value", flat_directions="flat"),
         },
-        "findings": result.findings,
-        "curvature": _curvature(survey.curvature, "everywhere" if survey.quadratic else "at x*"),
-        "all_batches": _curvature(survey.certified_curvature, "everywhere"),
+        "curvature": {**_named(survey.curvature, "mu", "L", "Q"), "holds": held},
+        "all_batches": bounds and {**_named(bounds, "mu", "L", "Q"), "holds": "everywhere"},
         "batches": {
-            "mu": survey.local[:, 0], "L": survey.local[:, 1],
+            "mu": survey.local[:, 0],
+            "L": survey.local[:, 1],
             "gradient_at_minimiser": survey.gradient_sizes,
         },
-        "minimiser": point if len(point) <= _LONGEST_MINIMISER else None,
-        "interpolates": survey.interpolates, "sigma": survey.sigma, "exact": survey.exact,
+        "minimiser": point if len(point) <= 1000 else None,
         "disagreement": {
-            "size": why.size, "batches": why.batches, "shares": why.shares,
-            "curvature_over_average": why.ratios, "rows": why.rows, "row_shares": why.row_shares,
+            **_named(why, "size", "batches", "shares", "rows", "row_shares"),
+            "curvature_over_average": why.ratios,
             "direction": [{"column": name, "weight": weight} for name, weight in why.columns],
         },
-        "methods": [
-            {**_prediction(p), "measured": _measured(result.runs, i)}
-            for i, p in enumerate(result.predictions)
-        ],
-        "recommended": None if best is None else best.candidate.key,
-        "quick": None if quick is None else quick.candidate.key,
-        "advice": None if best is None else {
-            **_recipe(best.candidate.recipe), "excess_share": result.share(best.loss),
-            "epochs": result.epochs,
-        },
-        "scaling": None if scaled is None else {
-            "Q": scaled.Q, "excess_share": scaled.share_after,
-            "excess_share_before": scaled.share_before, "gain": scaled.gain,
-            **_recipe(scaled.recipe),
+        "methods": [_method(result, i) for i in range(len(result.predictions))],
+        "recommended": best and best.candidate.key,
+        "quick": quick and quick.candidate.key,
+        "advice": best and {**plain(best.candidate.recipe), **share, "epochs": result.epochs},
+        "scaling": scaled
+        and {
+            **_named(scaled, "Q", "gain", excess_share="share_after"),
+            **_named(scaled, excess_share_before="share_before"),
+            **plain(scaled.recipe),
         },
         "remedies": [{**plain(r), "works": r.works} for r in result.remedies],
-        "remedies_computed": result.remedies_computed, "left_out": result.left_out,
-        "batches_are": "fixed" if batching.fixed else "new", "sampling": batching.sampling,
-        "epochs": result.epochs, "steps": result.steps, "seed": result.seed,
-        "seconds": result.seconds, "ravine_version": __version__,
-    }  # fmt: skip
+        "batches_are": "fixed" if batching.fixed else "new",
+        "sampling": batching.sampling,
+        "ravine_version": __version__,
+    }
     return {key: plain(value) for key, value in everything.items()}
 
 
 def plain(value: Any) -> Any:
-    """The same of dicts, lists, texts and finite numbers; None for a number that JSON lacks."""
-    if isinstance(value, Enum):
-        return value.value
+    """The same of dicts, lists, texts and finite numbers; None for a number that JSON lacks.
+
+    A record is the dict of its fields. A few are known by other names, and rates of a mean square
+    are those of the distance: the roots.
+    """
+    match value:
+        case Enum():
+            return value.value
+        case Recipe(method=method, schedule=schedule):
+            parameters = {name: float(getattr(method, name)) for name in ("alpha", "beta", "gamma")}
+            shape = _named(schedule, "constant_share", schedule="words")
+            return {**parameters, **shape, "averaged": value.averaged}
+        case Growth():
+            power = 0.5 if value.sense.power == 2 else 1.0
+            ends = {"rate": value.value, "low": value.low, "high": value.high}
+            rest = _named(value, "exact", "sampling")
+            return plain({**{key: end**power for key, end in ends.items()}, **rest})
+        case Certificate():
+            return plain(_named(value, "rate", "P", "transient_gain", "noise_gain"))
+        case dict():
+            return {key: plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case np.ndarray() | np.generic():
+            return plain(value.tolist())
+        case float():
+            return value if math.isfinite(value) else None
+
     if is_dataclass(value):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
 
     return value
 
 
-def _curvature(c: Curvature | None, holds: str) -> dict[str, Any] | None:
-    if c is None:
-        return None
-
-    return {"mu": float(c.mu), "L": float(c.L), "Q": float(c.Q), "holds": holds}
-
-
-def _recipe(recipe: Recipe) -> dict[str, Any]:
-    method = recipe.method
-    return {
-        "alpha": float(method.alpha), "beta": float(method.beta), "gamma": float(method.gamma),
-        "schedule": recipe.schedule.words, "constant_share": recipe.schedule.constant_share,
-        "averaged": recipe.averaged,
-    }  # fmt: skip
+def _named(thing: Any, *names: str, **others: str) -> dict[str, Any]:
+    """Some attributes of a thing by their names, or by other names: ``key="attribute"``."""
+    keys = {name: name for name in names} | others
+    return {key: getattr(thing, name) for key, name in keys.items()}
 
 
-def _prediction(p: Prediction) -> dict[str, Any]:
-    proof = p.candidate.certificate
-    return {
-        "key": p.candidate.key, "name": p.candidate.name, "reason": p.candidate.reason,
-        **_recipe(p.candidate.recipe),
-        "outcome": p.outcome, "spectral_radius": p.spectral_radius,
-        "mean_square": _growth(p.mean_square), "almost_sure": _growth(p.almost_sure),
-        "worst_case_rate": p.worst_case, "critical_batch_size": p.critical_batch,
-        "certificate": None if proof is None else {
-            "rate": proof.rate, "P": proof.P, "transient_gain": proof.transient_gain,
-            "noise_gain": proof.noise_gain,
-        },
-        "floor": p.floor, "excess_floor": p.floor_excess,
-        "error_after": p.error_after, "excess_after": p.excess_after,
-        "steps_to_1_percent": p.to_near, "held_out_loss": p.held_out,
-    }  # fmt: skip
-
-
-def _growth(g: Growth) -> dict[str, Any]:
-    """Rates per step of the distance: of a mean square, the roots."""
-    power = 0.5 if g.sense.power == 2 else 1.0
-    return {
-        "rate": g.value**power, "low": g.low**power, "high": g.high**power, "exact": g.exact,
-        "sampling": g.sampling,
-    }  # fmt: skip
-
-
-def _measured(runs: Runs, i: int) -> dict[str, Any]:
+def _method(result: Diagnosis, i: int) -> dict[str, Any]:
+    """What is known of a method, and what its runs did."""
+    p, runs = result.predictions[i], result.runs
+    known = {f.name: getattr(p, f.name) for f in fields(p) if f.name not in ("candidate", "curve")}
     kept = runs.watched
+
     return {
-        "steps": runs.steps, "error": runs.squares[:, :, i].mean(axis=1),
-        "loss_steps": runs.steps[kept], "excess": runs.excess[kept][:, :, i].mean(axis=1),
-        "diverged": int((runs.diverged_at[0, :, i] >= 0).sum()), "runs": runs.seeds,
-    }  # fmt: skip
+        **_named(p.candidate, "key", "name", "reason", "certificate"),
+        **plain(p.candidate.recipe),
+        **known,
+        "measured": {
+            "steps": runs.steps,
+            "error": runs.squares[:, :, i].mean(axis=1),
+            "loss_steps": runs.steps[kept],
+            "excess": runs.excess[kept][:, :, i].mean(axis=1),
+            "diverged": int((runs.diverged_at[0, :, i] >= 0).sum()),
+            "runs": runs.seeds,
+        },
+    }

@@ -11,20 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.recipe import Recipe
+from ravine.diagnosis.candidates import Recipe
 from ravine.diagnosis.survey import Survey
-from ravine.diagnosis.work import TimeBudget, loss_work, step_work
+from ravine.diagnosis.work import loss_work, step_work
 from ravine.engine.measures import divergence_limit
 from ravine.engine.recursion import held, iterate
+from ravine.problems import LinearModel
 
 _BLOCKS = (64, 32, 16, 8, 6, 4, 3, 2)
 """Seeds that run side by side: as many as the time allows."""
-_MOST_SEEDS = 320
-_KNOWN = 0.03
-"""Relative standard error at which a loss counts as known: well within what a reader would read
-out of a number of one or two digits."""
-_CHECKED = 4
-"""Steps after which it is checked which runs have diverged."""
+_MOST_SEEDS = 1280
+"""Runs of each recipe at most."""
 _WATCHED = 40
 _FEWEST_WATCHED = 8
 """Marks at which a loss that takes a pass over the data is taken, at most and at least."""
@@ -92,24 +89,33 @@ class Runs:
     def steps_to(self, level: float) -> FloatArray:
         """Steps after which the mean excess loss is at most ``level``: (recipes,), inf if never.
 
-        Between two marks the loss falls log-linearly.
+        Between two marks the loss falls log-linearly; a start above the level takes a step at
+        least.
         """
         kept = self.watched
         steps = self.steps[kept].astype(np.float64)
         mean = self.excess[kept].mean(axis=1)
         out = np.full(mean.shape[1], math.inf)
-        for i, curve in enumerate(mean.T):
-            below = np.flatnonzero(curve <= level)
-            if not below.size:
-                continue
 
-            k = int(below[0])
-            out[i] = steps[k]
+        for i, curve in enumerate(mean.T):
+            reached = curve <= level
+            k = int(reached.argmax())
+            if reached.any():
+                out[i] = steps[k]
+
             if k > 0 and math.isfinite(curve[k - 1]) and curve[k] > 0.0:
                 share = math.log(curve[k - 1] / level) / math.log(curve[k - 1] / curve[k])
-                out[i] = steps[k - 1] + share * (steps[k] - steps[k - 1])
+                out[i] = max(1.0, steps[k - 1] + share * (steps[k] - steps[k - 1]))
 
         return out
+
+    def mean_losses(self, model: LinearModel) -> FloatArray:
+        """Mean loss of other rows at the last points, shape (recipes,)."""
+        _, seeds, recipes = self.final.shape
+        points = self.final.reshape(model.features, model.outputs, -1).swapaxes(1, 2)
+        losses = model.losses(points.reshape(1, model.features, -1))
+
+        return np.asarray(losses.reshape(seeds, recipes).mean(axis=0))
 
 
 def follow(
@@ -132,19 +138,26 @@ def follow(
     K = model.outputs
     draws = survey.batching.draws(seeds, np.random.default_rng(seed))
     best = model.repeated(survey.minimiser, 1, len(recipes))
+
+    def each(name: str) -> FloatArray:
+        """A parameter of every recipe, for each of its outputs."""
+        values = np.array([float(getattr(r.method, name)) for r in recipes])
+        return np.repeat(values, K)[None, None, :]
+
+    factors = np.stack([r.schedule.factors(steps) for r in recipes], axis=1)
+    falling = not all(r.schedule.constant for r in recipes)
     states = iterate(
         lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
         np.repeat(best if from_minimiser else 0.0 * best, seeds, axis=0),
         steps=steps,
-        alpha=_each(recipes, "alpha", K),
-        betas=held(_each(recipes, "beta", K), steps),
-        gammas=held(_each(recipes, "gamma", K), steps + 1),
-        factors=_factors(recipes, steps, K),
+        alpha=each("alpha"),
+        betas=held(each("beta"), steps),
+        gammas=held(each("gamma"), steps + 1),
+        factors=np.repeat(factors, K, axis=1)[:, None, None, :] if falling else None,
     )
     limit = float(divergence_limit(math.sqrt(survey.start_square)))
     averaged = np.array([r.averaged for r in recipes])
-    marks = marked_steps(steps, points)
-    with_loss = _watched_marks(len(marks), watched)
+    marks, with_loss = marked_steps(steps, points, watched)
     squares = np.full((len(marks), seeds, len(recipes)), np.inf)
     excess = np.full_like(squares, np.nan)
     diverged = np.full((seeds, len(recipes)), -1, dtype=np.intp)
@@ -157,7 +170,7 @@ def follow(
         for state in states:
             marked = state.k == marks[row]
             late = state.k >= half
-            if marked or state.k % _CHECKED == 0 or (late and from_minimiser):
+            if marked or state.k % 4 == 0 or (late and from_minimiser):
                 error = model.squares(state.y - best)
                 gone = ~(error < limit)
                 if gone.any():
@@ -177,8 +190,10 @@ def follow(
                 reported = np.repeat(averaged & late, K)
                 point = np.where(reported, mean, state.y) if reported.any() else state.y
                 squares[row] = np.where(lost, np.inf, model.squares(point - best))
+
                 if row in with_loss:
                     excess[row] = np.where(lost, np.inf, survey.excess(point))
+
                 row += 1
 
         tail_excess = np.where(lost, np.inf, survey.excess(mean))
@@ -203,6 +218,7 @@ def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int |
 
     once = loss_work(survey.model, recipes, seeds)
     affordable = _WATCHING * run_work(survey, recipes, steps, seeds, None) / once
+
     return int(np.clip(affordable, _FEWEST_WATCHED, _WATCHED))
 
 
@@ -215,7 +231,6 @@ def compare(
     seeds: int | None,
     seed: int,
     seconds: float,
-    budget: TimeBudget,
 ) -> tuple[Runs, list[int]]:
     """Run every recipe, choose some of them by that, and run those again on more seeds.
 
@@ -223,27 +238,31 @@ def compare(
     every recipe that stays below its start is known to a few per cent. Exactly ``seeds`` runs of
     each where they are given. At least one block of two runs, which may take longer.
     """
-    count = len(recipes)
-    block = seeds
-    if block is None:
-        fits = (b for b in _BLOCKS if run_work(survey, count, steps, b, None) <= 0.5 * seconds)
-        block = next(fits, _BLOCKS[-1])
 
-    watched = watched_marks(survey, count, steps, block)
-    options: dict[str, Any] = {"steps": steps, "seeds": block, "watched": watched}
-    runs = follow(survey, recipes, seed=[seed, 0], **options)
-    kept = choose(runs)
+    def work(recipes: int, block: int, watched: int | None = None) -> float:
+        return run_work(survey, recipes, steps, block, watched)
 
     def enough(runs: Runs) -> bool:
         last = runs.excess[-1]
         # A lost run has an infinite mean, and stays out like one that ends above its start.
-        return known(last[:, last.mean(axis=0) < survey.start_excess]) or budget.over
+        return known(last[:, last.mean(axis=0) < survey.start_excess])
 
-    seconds -= run_work(survey, count, steps, block, watched)
-    each = run_work(survey, len(kept), steps, block, watched)
-    blocks = 1 + int(np.clip(seconds / each, 0, _MOST_SEEDS // block - 1)) if seeds is None else 1
+    count = len(recipes)
+    fits = (block for block in _BLOCKS if work(count, block) <= 0.5 * seconds)
+    block = next(fits, _BLOCKS[-1]) if seeds is None else seeds
+    watched = watched_marks(survey, count, steps, block)
+    options: dict[str, Any] = {"steps": steps, "seeds": block, "watched": watched}
+    runs = follow(survey, recipes, seed=[seed, 0], **options)
+    kept = choose(runs)
+    runs = runs.of(kept)
+
+    blocks = 1
+    if seeds is None:
+        more = (seconds - work(count, block, watched)) / work(len(kept), block, watched)
+        blocks += int(np.clip(more, 0, _MOST_SEEDS // block - 1))
+
     few = [recipes[i] for i in kept]
-    return in_blocks(survey, few, blocks, enough, runs.of(kept), seed=[seed], **options), kept
+    return in_blocks(survey, few, blocks, enough, runs, seed=[seed], **options), kept
 
 
 def in_blocks(
@@ -273,35 +292,24 @@ def known(values: FloatArray) -> bool:
         return False
 
     error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    return bool((error <= _KNOWN * values.mean(axis=0)).all())
+    # Within what a reader would read out of a number of one or two digits.
+    return bool((error <= 0.03 * values.mean(axis=0)).all())
 
 
-def marked_steps(steps: int, points: int = 200) -> npt.NDArray[np.intp]:
-    """Steps at which errors are taken: evenly, and more of them early."""
-    even = np.linspace(0, steps, max(points // 2, 2))
-    early = np.geomspace(1, max(steps, 1), max(points // 2, 2))
-    return np.unique(np.concatenate([even, early]).round().astype(np.intp))
+def marked_steps(
+    steps: int, points: int = 200, watched: int | None = None
+) -> tuple[npt.NDArray[np.intp], set[int]]:
+    """Steps at which errors are taken, evenly and more of them early, and of which also the loss.
 
+    Of the losses too, more are taken early, as they fall fastest there; the first and the last in
+    any case.
+    """
+    count = max(points // 2, 2)
+    both = [np.linspace(0, steps, count), np.geomspace(1, max(steps, 1), count)]
+    marks = np.unique(np.concatenate(both).round().astype(np.intp))
 
-def _watched_marks(marks: int, watched: int | None) -> set[int]:
-    if watched is None or watched >= marks:
-        return set(range(marks))
+    if watched is None or watched >= len(marks):
+        return marks, set(range(len(marks)))
 
-    # More of them early, as a loss falls fastest there; the first and the last in any case.
     spaced = np.linspace(0.0, 1.0, max(watched, 2)) ** 1.5
-    return {round(float(s) * (marks - 1)) for s in spaced}
-
-
-def _each(recipes: Sequence[Recipe], name: str, outputs: int) -> FloatArray:
-    """A parameter of every recipe, for each of its outputs."""
-    values = np.array([float(getattr(r.method, name)) for r in recipes])
-    return np.repeat(values, outputs)[None, None, :]
-
-
-def _factors(recipes: Sequence[Recipe], steps: int, outputs: int) -> FloatArray | None:
-    """What the step sizes are multiplied by in each step; None where all are constant."""
-    if all(r.schedule.constant for r in recipes):
-        return None
-
-    factors = np.stack([r.schedule.factors(steps) for r in recipes], axis=1)
-    return np.repeat(factors, outputs, axis=1)[:, None, None, :]
+    return marks, {round(float(s) * (len(marks) - 1)) for s in spaced}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,20 +10,124 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import LEAST, MOST, FloatArray, Refusal, one_number, seed_number
-from ravine.diagnosis.batching import FREE_ORDERS, Batching
+from ravine.arguments import LEAST, MOST, FloatArray, Refusal, known_name, one_number, seed_number
 from ravine.diagnosis.columns import column_sizes
-from ravine.problems.linear_model import LinearModel, checked_batch_size, checked_l2
+from ravine.problems.from_data import checked_batch_size, checked_l2
+from ravine.problems.linear_model import Drawn, Indices, LinearModel
 from ravine.problems.losses import make_loss
-from ravine.problems.row_model import Indices, RowModel
 from ravine.problems.spectrum import is_sparse
 from ravine.sampling import Sampling
 from ravine.tables import Finding, Table, TargetKind, target_kind
+from ravine.theory.finite_sums.rules import Draws
 
-_LARGEST_TARGET = 1e150
-"""Of a squared loss: the squares of larger numbers overflow."""
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
+_LARGEST_TARGET = 1e150
+"""Of a squared loss: the squares of larger numbers overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batching:
+    """How rows are split into mini-batches, and in which order the batches come.
+
+    Attributes
+    ----------
+    rows, batch_size
+        Rows of the data, and rows in a batch; the last batch of an epoch may be shorter.
+    fixed
+        Whether the batches stay the same. Otherwise every epoch has new ones, as those of a
+        shuffling data loader.
+    sampling
+        In which order they come. With new batches ``iid`` means that each is a draw of rows with
+        replacement, and ``reshuffle`` that an epoch visits each row once.
+    order
+        The rows in the order of the first epoch.
+    """
+
+    rows: int
+    batch_size: int
+    fixed: bool
+    sampling: Sampling
+    order: Indices
+
+    @property
+    def replaced(self) -> bool:
+        """Whether batches are rows drawn with replacement."""
+        return not self.fixed and self.sampling is Sampling.IID
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches in an epoch."""
+        return -(-self.rows // self.batch_size)
+
+    @property
+    def sizes(self) -> Indices:
+        """Rows in each batch of an epoch, shape (n,)."""
+        sizes = np.full(self.steps_per_epoch, self.batch_size, dtype=np.intp)
+        if not self.replaced:
+            sizes[-1] -= sizes.sum() - self.rows
+
+        return sizes
+
+    @property
+    def phrase(self) -> str:
+        """The rule in words that follow "batches"."""
+        if self.fixed:
+            return self.sampling.traits.phrase
+
+        return "of rows drawn with replacement" if self.replaced else "reshuffled every epoch"
+
+    @property
+    def variance_factor(self) -> float:
+        """Variance of a batch mean over that of a single row, averaged over the batches.
+
+        Without replacement 1/m becomes (n - m)/(m (n - 1)).
+        """
+        sizes = self.sizes.astype(np.float64)
+        if self.sampling is Sampling.IID:
+            return float((1.0 / sizes).mean())
+
+        return float(((self.rows - sizes) / (sizes * max(self.rows - 1, 1))).mean())
+
+    def batch(self, b: int) -> Indices:
+        """Rows of batch b of the first epoch."""
+        return self.order[b * self.batch_size : (b + 1) * self.batch_size]
+
+    def draws(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
+        """The rows of every seed's batch, step after step, without end."""
+        m = self.batch_size
+        if self.fixed:
+            yield from self._fixed(seeds, rng)
+
+        every = np.tile(np.arange(self.rows, dtype=np.intp), (seeds, 1))
+        while True:
+            if self.replaced:
+                yield _equal(rng.integers(self.rows, size=(seeds, m)))
+                continue
+
+            shuffled = rng.permuted(every, axis=1)
+            for first in range(0, self.rows, m):
+                yield _equal(shuffled[:, first : first + m])
+
+    def _fixed(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
+        n = self.steps_per_epoch
+        rows = np.zeros((n, self.batch_size), dtype=np.intp)
+        weights = np.zeros((n, self.batch_size))
+
+        for b, size in enumerate(self.sizes):
+            rows[b, :size] = self.batch(b)
+            weights[b, :size] = 1.0 / size
+
+        order = Draws(n, self.sampling, seeds, rng)
+        while True:
+            drawn = order.next()
+            yield Drawn(rows[drawn], weights[drawn])
+
+
+def _equal(rows: Indices) -> Drawn:
+    """Rows that weigh the same."""
+    m = rows.shape[1]
+    return Drawn(rows, np.full((1, m), 1.0 / m))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +167,7 @@ class Setup:
     shuffle: int | None
     weights: FloatArray | None
     source_rows: Indices
-    held_out: RowModel | None = None
+    held_out: LinearModel | None = None
     target: str = ""
     standardise: bool = False
     intercept: bool = False
@@ -99,6 +204,7 @@ class Setup:
         """The objective: all rows count the same, or all batches where they are fixed."""
         size = self.batch_size if self.batching.fixed else self.rows
         loss = make_loss(self.loss, self.y, self.weights)
+
         return LinearModel(self.X, loss, l2=self.l2, batch_size=size)
 
     def taking(self, rows: Indices) -> Setup:
@@ -137,6 +243,7 @@ def make_setup(
     rows = X.shape[0]
     rule = Sampling.parse(sampling)
     fixed = _is_fixed(batches, rule, shuffle)
+
     if rows < 2:
         raise Refusal("X", "two rows or more", rows, "nothing to average")
     if (y == y[0]).all():
@@ -147,10 +254,10 @@ def make_setup(
     notes = []
     if loss is None:
         loss = usual_loss(y)
-        notes.append(Finding("loss", f"the {loss} loss was chosen by the target"))
+        notes.append(Finding("loss", f"the values of the target suggest the {loss} loss"))
 
     chosen = make_loss(loss, y)
-    table.limits.check_classes(chosen.outputs)
+    table.limits.check(classes=chosen.outputs)
     if l2 is None and not chosen.quadratic:
         l2 = 1.0 / rows
         notes.append(Finding("l2", f"l2 = 1/rows = {l2:.3g} was chosen, as none was given"))
@@ -158,8 +265,12 @@ def make_setup(
     _check_size(X, y if chosen.quadratic else None)
     if standardise:
         X = standardised(X)
+
+    # A column of ones is an intercept already.
+    intercept = intercept and (is_sparse(X) or not (X == 1.0).all(axis=0).any())
     if intercept:
         X, columns = with_intercept(X), (*columns, "intercept")
+
     if weights is not None:
         weights = weights / weights.mean()
         if chosen.quadratic:
@@ -173,6 +284,7 @@ def make_setup(
     )  # fmt: skip
     if validation is not None:
         setup = _set_aside(setup, validation, seed)
+
     if fixed and shuffle is not None:
         setup = setup.shuffled(shuffle)
 
@@ -181,13 +293,14 @@ def make_setup(
 
 def _is_fixed(batches: str | None, sampling: Sampling, shuffle: int | None) -> bool:
     """Whether batches stay the same; by default new ones each epoch, where the order allows it."""
-    free = sampling in FREE_ORDERS
+    free = sampling in (Sampling.IID, Sampling.RESHUFFLE)
     if shuffle is not None:
         seed_number("shuffle", shuffle)
+
     if batches is None:
         return not free or shuffle is None
-    if batches not in ("new", "fixed"):
-        raise Refusal("batches", "one of new, fixed", repr(batches), "pick one of these names")
+
+    known_name("batches", batches, ("new", "fixed"))
     if batches == "new" and not free:
         remedy = "use batches='fixed', or sampling='reshuffle'"
         raise Refusal("batches", f"fixed for {sampling.value} order", "new", remedy)
@@ -220,7 +333,8 @@ def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
     order = np.random.default_rng([seed, 1]).permutation(setup.rows)
     rest = setup.taking(np.sort(order[:count]))
     kept = setup.taking(np.sort(order[count:]))
-    held_out = RowModel(rest.X, make_loss(setup.loss, rest.y, rest.weights), 0.0)
+    held_out = LinearModel(rest.X, make_loss(setup.loss, rest.y, rest.weights), l2=0.0)
+
     if held_out.outputs != make_loss(setup.loss, kept.y).outputs:
         rule = "a share that leaves every label on both sides"
         given = f"{held_out.outputs} of the labels held out"
@@ -259,6 +373,7 @@ def standardised(X: Any) -> Any:
     # A deviation below 1e-12 of the mean is the rounding of a constant.
     varies = deviation > 1e-12 * np.abs(mean)
     scale: FloatArray = np.where(varies, deviation, 1.0)
+
     if is_sparse(X):
         return X.multiply(1.0 / scale[None, :]).tocsr()
 

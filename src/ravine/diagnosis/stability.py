@@ -1,24 +1,35 @@
-"""Growth of a method on the batches in their order: what theory needs to know of the data."""
+"""Growth of a method on the batches in their order, and the noise that a constant step leaves.
+
+Both by second moments where batches are drawn independently, otherwise from epochs or runs that
+are drawn at random.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ravine.arguments import FloatArray
+from ravine.diagnosis.candidates import Candidate
+from ravine.diagnosis.runs import in_blocks, known, run_work, watched_marks
 from ravine.diagnosis.survey import MOMENT_DIRECTIONS, Survey
-from ravine.diagnosis.work import step_work
+from ravine.diagnosis.work import Budget, step_work
 from ravine.engine.recursion import held, iterate
 from ravine.methods import Method
+from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import EpochGrowth, Growths, Products, root_work
+from ravine.theory.finite_sums.terms import interval
 from ravine.theory.ladder.rates import spectral_radius
 
 _EPOCHS = (12288, 3072, 768, 256, 64, 24, 8)
 """Epochs that are drawn for an estimate: as many as the time allows, and none with fewer. Rates far
 below 1 are made by rare batches, which a few dozen epochs do not show."""
-_NUMBERS = 8e6
-"""Numbers that the states of all drawn epochs have at most: 64 MB."""
-_FAR = 50.0
-"""Logarithm of the size at which products are scaled back: far from overflow."""
+_SEEDS = (64, 32, 16)
+"""Runs of each method: as many as the time allows, and none with fewer."""
 
 
 def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Growths:
@@ -45,11 +56,12 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
     if epochs is None:
         return None
 
-    model = survey.model
-    n = survey.batching.steps_per_epoch
+    model, n = survey.model, survey.batching.steps_per_epoch
     slopes = model.hessian_slopes(survey.minimiser)
     draws = survey.batching.draws(epochs, np.random.default_rng([seed, 11]))
-    units = np.concatenate([_columns(survey), np.zeros_like(_columns(survey))], axis=1)
+    basis = survey.basis.reshape(model.features, model.outputs, k)
+    columns = basis.swapaxes(1, 2).reshape(model.features, -1)
+    units = np.concatenate([columns, np.zeros_like(columns)], axis=1)
     speeds = np.roll(units, k * model.outputs, axis=1)
     gamma = float(method.gamma)
 
@@ -67,12 +79,16 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
     for state in states:
         size = np.maximum(np.abs(state.x).max(axis=(1, 2)), np.abs(state.v).max(axis=(1, 2)))
         size = np.maximum(size, 1e-300)
-        if (np.abs(np.log(size)) > _FAR).any():
+        # Scaled back far from overflow.
+        if (np.abs(np.log(size)) > 50.0).any():
             for points in (state.x, state.v, state.y):
                 points /= size[:, None, None]
+
             scales += np.log(size)
 
-    rows = [_inner(survey, points) for points in (state.y, state.v)]
+    # Coordinates in the basis: (epochs, k, 2k) of y - x* and of the velocity.
+    both = (one.reshape(epochs, -1, 2 * k, model.outputs) for one in (state.y, state.v))
+    rows = [np.einsum("fok,sfro->skr", basis, points, optimize=True) for points in both]
     return Products(np.concatenate(rows, axis=1), scales)
 
 
@@ -84,29 +100,159 @@ def _affordable_epochs(survey: Survey, seconds: float) -> int | None:
     if not survey.batching.sampling.traits.random:
         return 1
 
+    # The 2k columns of the product are runs of their own; 8e6 numbers are 64 MB.
+    model, batching = survey.model, survey.batching
     for epochs in _EPOCHS:
-        # The 2k columns of the product are runs of their own.
-        steps = survey.batching.steps_per_epoch * step_work(
-            survey.model, survey.batching, 2 * k, epochs
-        )
-        numbers = epochs * survey.model.features * survey.model.outputs * 2 * k
-        if steps + root_work(epochs, 2 * k) <= seconds and numbers <= _NUMBERS:
+        steps = batching.steps_per_epoch * step_work(model, batching, 2 * k, epochs)
+        few = epochs * model.dimension * 2 * k <= 8e6
+        if few and steps + root_work(epochs, 2 * k) <= seconds:
             return epochs
 
     return None
 
 
-def _columns(survey: Survey) -> FloatArray:
-    """Basis vectors as points: (features, k * outputs)."""
-    model = survey.model
-    split = survey.basis.reshape(model.features, model.outputs, -1)
-    return np.swapaxes(split, 1, 2).reshape(model.features, -1)
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % limits, which are equal to it where it is exact.
+
+    ``basis`` says where it comes from: "moments" (computed) or "runs" (measured on the data).
+    """
+
+    value: float
+    low: float
+    high: float
+    exact: bool
+    basis: str = "runs"
 
 
-def _inner(survey: Survey, points: FloatArray) -> FloatArray:
-    """Coordinates in the basis, (epochs, k, 2k), of points (epochs, features, 2k * outputs)."""
-    epochs, features, width = points.shape
-    outputs = survey.model.outputs
-    split = points.reshape(epochs, features, width // outputs, outputs)
-    flat = np.moveaxis(split, 3, 2).reshape(epochs, features * outputs, width // outputs)
-    return np.asarray(survey.basis.T @ flat)
+def computed(value: float, exact: bool = True) -> Estimate:
+    """A number from second moments."""
+    return Estimate(value, value, value, exact, "moments")
+
+
+def over_runs(values: FloatArray) -> Estimate | None:
+    """Mean of runs with Student's 95 % limits; None where a run diverged."""
+    if not np.isfinite(values).all():
+        return None
+    if len(values) < 2:
+        return Estimate(float(values[0]), 0.0, math.inf, False)
+
+    # Squares of large losses would overflow in the variance.
+    scale = max(float(np.abs(values).max()), 1e-300)
+    mean, low, high = (scale * limit for limit in interval(values / scale))
+
+    return Estimate(mean, max(0.0, low), high, False)
+
+
+class Floors(NamedTuple):
+    """E‖y - x*‖² and E f - f* that remain in the end."""
+
+    square: Estimate | None = None
+    excess: Estimate | None = None
+
+
+def floors(
+    survey: Survey,
+    judged: Sequence[Candidate],
+    growth: Sequence[Growths],
+    *,
+    seed: int,
+    budget: Budget,
+) -> list[Floors]:
+    """The floor of every recipe with a constant step that converges.
+
+    By exact moments where batches are drawn independently, or where an epoch is long against the
+    memory of the method. Otherwise from runs that begin at x*, where they are long enough.
+    """
+    out = [Floors()] * len(judged)
+    memory: dict[int, float] = {}
+    for i, (candidate, both) in enumerate(zip(judged, growth, strict=True)):
+        fits = candidate.recipe.schedule.constant and not candidate.recipe.averaged
+        if not fits or both.mean_square.diverges is not False:
+            continue
+
+        steps = 1.0 / max(1.0 - both.mean_square.rate, 1e-12)
+        independent = survey.batching.sampling is Sampling.IID
+        if survey.interpolates:
+            # Where x* minimises every batch, nothing is left but rounding.
+            out[i] = Floors(computed(0.0), computed(0.0))
+        # An epoch of so many memories hides from a run that its batches do not repeat.
+        elif independent or steps * 30.0 < survey.batching.steps_per_epoch:
+            out[i] = _moment_floor(survey, candidate.method)
+        else:
+            memory[i] = steps
+
+    for i, floor in _measured(survey, judged, memory, seed, budget):
+        out[i] = floor
+
+    return out
+
+
+def _moment_floor(survey: Survey, method: Method) -> Floors:
+    if not survey.every_direction or not survey.moments.is_stable(method):
+        return Floors()
+
+    X = survey.moments.stationary(method)
+    if X is None:
+        return Floors()
+
+    excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
+    exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
+
+    return Floors(computed(float(np.trace(X)), exact), computed(excess, exact))
+
+
+def _measured(
+    survey: Survey, judged: Sequence[Candidate], memory: dict[int, float], seed: int,
+    budget: Budget,
+) -> Iterator[tuple[int, Floors]]:  # fmt: skip
+    """Runs from the minimiser, in groups of like memory, short ones first."""
+    seconds = budget.begin("following runs to their noise floors")
+    order = sorted(memory, key=lambda i: memory[i])
+    while order:
+        # Methods of like memory run side by side.
+        alike = [i for i in order if memory[i] <= 4.0 * memory[order[0]]]
+
+        # One at a time where all together do not fit.
+        for group in (alike, alike[:1]):
+            plan = _plan(survey, len(group), memory[group[-1]], 0.5 * seconds)
+            if plan is not None:
+                break
+        else:
+            budget.leave_out("noise floors of slow methods")
+            return
+
+        # What is left is shared with the groups that follow, which take longer.
+        runs_of, work = plan
+        blocks = int(np.clip(0.5 * seconds / work, 1, 8))
+        recipes = [judged[i].recipe for i in group]
+        runs = in_blocks(
+            survey, recipes, blocks, lambda runs: known(runs.average[0]), seed=[seed, 303],
+            points=120, from_minimiser=True, **runs_of,
+        )  # fmt: skip
+        seconds -= runs.seeds // runs_of["seeds"] * work
+        order = order[len(group) :]
+
+        late = [r for r in runs.watched if runs.steps[r] >= runs_of["steps"] // 2]
+        excess = runs.excess[late].mean(axis=0)
+        for j, i in enumerate(group):
+            yield i, Floors(over_runs(runs.average[0, :, j]), over_runs(excess[:, j]))
+
+
+def _plan(
+    survey: Survey, methods: int, memory: float, seconds: float
+) -> tuple[dict[str, Any], float] | None:
+    """Runs whose second half is at the floor, on as many seeds as ``seconds`` allow; their work."""
+    per_epoch = survey.batching.steps_per_epoch
+    # A run from x* is at its floor after six memories, 1/(1 - rate) steps each: e^-12.
+    epochs = math.ceil(2.0 * 6.0 * memory / per_epoch)
+    steps = max(2 * epochs, 20) * per_epoch
+
+    for seeds in _SEEDS:
+        watched = watched_marks(survey, methods, steps, seeds)
+        work = run_work(survey, methods, steps, seeds, watched)
+        # Slower transients are not reported as a floor.
+        if work <= seconds and steps <= 200_000:
+            return {"steps": steps, "seeds": seeds, "watched": watched}, work
+
+    return None

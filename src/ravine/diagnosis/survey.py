@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.diagnosis.batching import Batching
 from ravine.diagnosis.minimum import Minimum, minimum_of
-from ravine.diagnosis.setup import Setup
+from ravine.diagnosis.setup import Batching, Setup
 from ravine.problems import LinearModel
-from ravine.problems.row_model import Indices
+from ravine.problems.linear_model import Indices
 from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
@@ -28,18 +26,13 @@ _BATCH_NUMBERS = 5e7
 """Of the batches in second moments, k d³ for k batches: a product takes 10 ms."""
 _LEAST_SAMPLE = 96
 """Batches or rows in a sample at least; a quarter of them are the heaviest, the rest random."""
-_HEAVY_SHARE = 4
 _TOP = 40
 _LOW = 8
 _HEAVY_DIRECTIONS = 12
 """Directions that are followed where there are too many: of the largest curvature of the whole,
 of the least, and of the heaviest rows."""
-_NEW = 1e-6
-"""Part of a unit vector that has to be new for it to count as a further direction."""
 _SHOWN_BATCHES = 400
 """Batches of the first epoch whose curvature is computed for the report."""
-_MARGIN = 1e-9
-"""Relative widening of curvature bounds: more than the rounding of an eigenvalue."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +93,8 @@ class Survey:
         if mu <= 64 * np.finfo(float).eps * L:
             return None
 
-        return Curvature(mu * (1.0 - _MARGIN), L * (1.0 + _MARGIN))
+        # Wider by more than the rounding of an eigenvalue.
+        return Curvature(mu * (1.0 - 1e-9), L * (1.0 + 1e-9))
 
     @cached_property
     def heaviest_row(self) -> float:
@@ -179,24 +173,29 @@ def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
     """
     model, batching = setup.model, setup.batching
     minimum = minimum_of(model, seconds=seconds)
-    sizes = row_sizes(model)
-    shown = range(
-        batching.steps_per_epoch
-        if batching.fixed
-        else min(batching.steps_per_epoch, _SHOWN_BATCHES)
-    )
+    point, sizes = minimum.point, row_sizes(model)
+    n = batching.steps_per_epoch
+    shown = [batching.batch(b) for b in range(n if batching.fixed else min(n, _SHOWN_BATCHES))]
+
     if batching.fixed and model.quadratic:
         local = model.batch_curvatures
     else:
-        local = np.stack([_local(model, minimum, batching.batch(b)) for b in shown])
+        local = np.stack([_local(model, point, rows) for rows in shown])
 
     bounds = model.batch_curvatures if batching.fixed else _any_batch(model, batching, sizes)
-    gradients = np.stack([model.row_gradient(batching.batch(b), minimum.point) for b in shown])
+    gradients = np.stack([model.row_gradient(rows, point) for rows in shown])
     values, basis = _directions(model, minimum, sizes)
+    k = len(values)
+
+    # A step draws batches that stay the same, or rows.
     if batching.fixed:
-        moments, sample, sure = _batch_moments(model, batching, minimum, values, basis, local[:, 1])
+        sample, weights, sure = _sample(n, _BATCH_NUMBERS / k**3, local[:, 1])
+        moments = _batch_moments(model, [shown[i] for i in sample], weights, point, values, basis)
     else:
-        moments, sample, sure = _row_moments(model, batching, minimum, values, basis, sizes)
+        numbers = (k * model.outputs) ** 2
+        sample, weights, sure = _sample(batching.rows, _ROW_NUMBERS / numbers, sizes)
+        factor = batching.variance_factor
+        moments = _row_moments(model, sample, weights, point, values, basis, factor)
 
     norms = np.linalg.norm(gradients, axis=1)
     return Survey(model, batching, minimum, local, bounds, norms, moments, sample, sure, basis)
@@ -215,24 +214,26 @@ def _any_batch(model: LinearModel, batching: Batching, sizes: FloatArray) -> Flo
     heaviest = np.sort(sizes)[-int(batching.sizes.min()) :]
     # Drawn with replacement, one row may fill a batch.
     top = heaviest[-1] if batching.replaced else heaviest.mean()
+
     return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
-def _local(model: LinearModel, minimum: Minimum, rows: Indices) -> FloatArray:
+def _local(model: LinearModel, point: FloatArray, rows: Indices) -> FloatArray:
     """Extreme eigenvalues of the Hessian of the mean of some rows, at the minimiser."""
     if len(rows) * model.outputs < model.dimension:
-        top = float(np.linalg.eigvalsh(model.root_products(rows, minimum.point))[-1])
+        top = float(np.linalg.eigvalsh(model.root_products(rows, point))[-1])
         return np.array([0.0, top / len(rows)]) + model.l2
 
-    return np.asarray(np.linalg.eigvalsh(_mean_hessian(model, minimum, rows))[[0, -1]] + model.l2)
+    return np.asarray(np.linalg.eigvalsh(_mean_hessian(model, point, rows))[[0, -1]] + model.l2)
 
 
 def _mean_hessian(
-    model: LinearModel, minimum: Minimum, rows: Indices, basis: FloatArray | None = None
+    model: LinearModel, point: FloatArray, rows: Indices, basis: FloatArray | None = None
 ) -> FloatArray:
     """Hessian of the mean loss of some rows, without the regulariser."""
-    roots = model.row_roots(rows, minimum.point, basis)
+    roots = model.row_roots(rows, point, basis)
     flat = np.moveaxis(roots, 2, 1).reshape(-1, roots.shape[1])
+
     return np.asarray(flat.T @ flat / len(rows))
 
 
@@ -254,67 +255,63 @@ def _directions(
     together = np.concatenate(parts, axis=1)
     scale = np.linalg.norm(together, axis=0)
     Q, R = np.linalg.qr(together / np.where(scale > 0.0, scale, 1.0))
-    basis = Q[:, np.abs(np.diag(R)) > _NEW]
+    # What is left of a unit vector has to be more than rounding to be a further direction.
+    basis = Q[:, np.abs(np.diag(R)) > 1e-6]
 
     product = model.hessian_at(minimum.point)
     inner = basis.T @ np.stack([product(column) for column in basis.T], axis=1)
     values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
+
     return values, np.asarray(basis @ turn)
 
 
-_Moments = tuple[SecondMoments, Indices, int]
-
-
 def _row_moments(
-    model: LinearModel, batching: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
-    sizes: FloatArray,
-) -> _Moments:  # fmt: skip
-    """Moments of batches that are fresh draws of rows, from single rows."""
-    k = len(values)
-    most = int(max(_ROW_NUMBERS / (k * k * model.outputs**2), _LEAST_SAMPLE))
-    sample, weights, sure = _sample(batching.rows, most, sizes)
+    model: LinearModel, rows: Indices, weights: FloatArray, point: FloatArray, values: FloatArray,
+    basis: FloatArray, factor: float,
+) -> SecondMoments:  # fmt: skip
+    """Moments of batches that are fresh draws of rows, from single rows.
+
+    A batch varies as a row does, less by ``factor``: E[Δ X Δ] and E[z zᵀ] need nothing else.
+    """
     weights = weights / weights.sum()
-    roots = model.row_roots(sample, minimum.point, basis)
-    z = model.row_gradients(sample, minimum.point, basis)
+    roots = np.swapaxes(model.row_roots(rows, point, basis), 1, 2)
+    z = model.row_gradients(rows, point, basis)
     z -= weights @ z
-    # A batch varies as a row does, less by this factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
-    factor = batching.variance_factor
-    deviations = RowDeviations(np.swapaxes(roots, 1, 2), weights, factor)
-    moments = SecondMoments(values, deviations, gradients=np.sqrt(factor) * z, basis=basis)
-    return moments, sample, sure
+    deviations = RowDeviations(roots, weights, factor)
+
+    return SecondMoments(values, deviations, gradients=np.sqrt(factor) * z, basis=basis)
 
 
 def _batch_moments(
-    model: LinearModel, batching: Batching, minimum: Minimum, values: FloatArray, basis: FloatArray,
-    heaviness: FloatArray,
-) -> _Moments:  # fmt: skip
+    model: LinearModel, batches: list[Indices], weights: FloatArray, point: FloatArray,
+    values: FloatArray, basis: FloatArray,
+) -> SecondMoments:  # fmt: skip
     """Moments of batches that stay the same."""
-    most = int(max(_BATCH_NUMBERS / len(values) ** 3, _LEAST_SAMPLE))
-    sample, weights, sure = _sample(batching.steps_per_epoch, most, heaviness)
-    batches = [batching.batch(int(b)) for b in sample]
-    H = np.stack([_mean_hessian(model, minimum, rows, basis) for rows in batches])
+    H = np.stack([_mean_hessian(model, point, rows, basis) for rows in batches])
     H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
-    z = np.stack([basis.T @ model.row_gradient(rows, minimum.point) for rows in batches])
-    return SecondMoments(values, H, weights, z, basis), sample, sure
+    z = np.stack([basis.T @ model.row_gradient(rows, point) for rows in batches])
+
+    return SecondMoments(values, H, weights, z, basis)
 
 
-def _sample(count: int, most: int, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
+def _sample(count: int, most: float, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
     """Everything where it fits; otherwise the heaviest, and a random draw of the others.
 
     Heavy ones are drawn more often, and weigh less: what one adds to a second moment goes with
-    the square of its curvature.
+    the square of its curvature. Returns indices, weights, and how many are the heaviest.
     """
-    if count <= most:
+    size = int(max(most, _LEAST_SAMPLE))
+    if count <= size:
         return np.arange(count), np.full(count, 1.0 / count), count
 
-    sure = max(1, most // _HEAVY_SHARE)
+    sure = max(1, size // 4)
     order = np.argsort(heaviness)[::-1]
     rest = order[sure:]
-    k = most - sure
+    k = size - sure
     squares = heaviness[rest] ** 2
     chance = 0.5 / len(rest) + 0.5 * squares / max(float(squares.sum()), 1e-300)
     chance = chance / chance.sum()
     drawn = np.random.default_rng(0).choice(len(rest), k, p=chance)
     weights = np.concatenate([np.full(sure, 1.0), 1.0 / (k * chance[drawn])]) / count
-    picked: npt.NDArray[np.intp] = np.concatenate([order[:sure], rest[drawn]]).astype(np.intp)
-    return picked, weights, sure
+
+    return np.concatenate([order[:sure], rest[drawn]]), weights, sure

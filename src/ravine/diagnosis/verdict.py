@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ravine.diagnosis.floors import Estimate
+from ravine.diagnosis.candidates import Recipe, parameters
+from ravine.diagnosis.causes import named_rows
 from ravine.diagnosis.prediction import Outcome
-from ravine.diagnosis.recipe import Recipe, parameters
-from ravine.diagnosis.remedies import named_rows
+from ravine.diagnosis.stability import Estimate
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
-_WORTH_SCALING = 2.0
-"""Standardising is advised where it leaves so many times less."""
-_BETTER = 0.98
-"""Below this share of the loss a recipe is called better: the runs cannot tell less apart."""
 _DRIVES = 0.3
 """Share of the instability from which one batch or row is named as its cause."""
 _HEAVY = 1.5
@@ -25,14 +21,6 @@ _NAMED_SHARE = 0.1
 """Share of the instability from which a further row is named."""
 _QUICKER = 0.8
 """The fast choice is named where it takes less than this share of the time."""
-_ONE_NUMBER = 0.4
-"""Widest limits, over the value, of what is given as one number: 20 % to either side."""
-_AT_FLOOR = 2.0
-"""A loss below this many times the noise floor has settled there."""
-_FORGOTTEN = 1e-3
-"""Share of the start below which what remains is noise."""
-_NOTES = 3
-"""Notes below the table at most."""
 _SMALLEST = 1e-5
 _LARGEST = 1e4
 """Shares beyond which only the side is given."""
@@ -40,25 +28,28 @@ _LARGEST = 1e4
 
 def what_to_do(result: Diagnosis) -> str:
     """The first line: the setting to use and what it leaves."""
-    best = result.recommendation
+    best, subject, scaled = result.recommendation, result.subject, result.scaling
     if best is None:
         works = next((r.action for r in result.remedies if r.works), "larger batches or more l2")
         return f"No setting that was tried converges on these batches: try {works}."
 
     left = f"{left_words(result, best.excess_after)} of the excess loss remains"
     words = _over(best.candidate.recipe, result.epochs)
-    subject = result.subject
+    advice = f"Use {words}: {left}"
 
-    learns = subject.outcome is Outcome.CONVERGES
-    if best is subject or (learns and best.loss >= _BETTER * subject.loss):
-        kept = f"Keep {_over(subject.candidate.recipe, result.epochs)}"
-        return f"{_scale_first(result)}{kept}: {left}, and nothing that was tried leaves less."
+    if best is subject:
+        advice = f"Keep {words}: {left}, and nothing that was tried leaves less"
+    elif subject.outcome is Outcome.CONVERGES and best.loss > 0.0:
+        against = f"{times(subject.loss / best.loss)} times less than {_subject(result)}"
+        advice = f"{advice}, {against}"
 
-    against = ""
-    if learns and best.loss > 0.0:
-        against = f", {times(subject.loss / best.loss)} times less than {_subject(result)}"
+    if scaled is None or scaled.gain < 2.0:
+        return f"{advice}."
 
-    return f"{_scale_first(result)}Use {words}: {left}{against}."
+    return (
+        f"Standardise the columns first: {percent(scaled.share_after)} of the excess loss would "
+        f"remain. As they are, {advice[0].lower()}{advice[1:]}."
+    )
 
 
 def what_is_wrong(result: Diagnosis) -> str:
@@ -70,11 +61,16 @@ def what_is_wrong(result: Diagnosis) -> str:
     if subject.spectral_radius >= 1.0 and subject.outcome is not Outcome.STALLS:
         product = float(subject.candidate.method.alpha) * float(result.survey.curvature.L)
         return (
-            f"{text} diverges{near} even with exact gradients, which grow by "
-            f"{growth(subject.spectral_radius)}: lr times the largest curvature is {product:.3g}."
+            f"{text} diverges{near} even with exact gradients: the error grows by "
+            f"{growth(subject.spectral_radius)}, because lr times the largest curvature is "
+            f"{product:.3g}."
         )
 
     match subject.outcome:
+        case Outcome.CONVERGES:
+            return f"{text} converges{near}: {_settles(result)}."
+        case Outcome.STALLS:
+            return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
         case Outcome.DIVERGES:
             sure = subject.almost_sure.value
             grows = f": almost every run grows by {growth(sure)}" if sure > 1.0 else ""
@@ -82,31 +78,27 @@ def what_is_wrong(result: Diagnosis) -> str:
         case Outcome.ERRATIC:
             grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
             return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
-        case Outcome.UNDECIDED:
-            low, high = (
-                digits(math.sqrt(g)) for g in (subject.mean_square.low, subject.mean_square.high)
-            )
-            edge = f"at the edge of stability (rate between {low} and {high} per step)"
-            return f"{text} is {edge}. {_cause(result)}"
-        case Outcome.STALLS:
-            return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
 
-    return f"{text} converges{near}: {_settles(result)}."
+    ends = subject.mean_square.low, subject.mean_square.high
+    low, high = (digits(math.sqrt(end)) for end in ends)
+    edge = f"at the edge of stability (rate between {low} and {high} per step)"
+
+    return f"{text} is {edge}. {_cause(result)}"
 
 
 def what_is_certain(result: Diagnosis) -> str:
     """The third line: what is guaranteed, and for which order of the batches."""
     for p in result.predictions:
         setting = parameters(p.candidate.method)
-        if p.candidate.key == "certified" and p is result.recommendation:
-            return "Certain: this setting converges in every order of the batches (certificate)."
-        if p.candidate.key == "certified":
-            return f"Certain in every order of the batches: {setting} ({pace(p.rate)})."
-        if p.candidate.key == "iid":
-            size = result.survey.batching.batch_size
-            return f"Certain in mean square for independent batches of {size} rows: {setting}."
-        if p.candidate.key == "safe" and result.survey.batching.fixed:
-            return f"Certain to stay bounded in every order of the batches: {setting}."
+        match p.candidate.key:
+            case "certified" if p is result.recommendation:
+                return "Certain: this setting converges in every order of the batches."
+            case "certified":
+                return f"Certain in every order of the batches: {setting}."
+            case "iid":
+                return f"Certain in mean square for independent batches: {setting}."
+            case "safe" if result.survey.batching.fixed:
+                return f"Certain to stay bounded in every order: {setting}."
 
     return f"Nothing is certain: the {result.setup.loss} loss has unbounded curvature."
 
@@ -114,7 +106,7 @@ def what_is_certain(result: Diagnosis) -> str:
 def notes(result: Diagnosis) -> tuple[str, ...]:
     """At most three short lines: the fast choice, what would change it, what was left out."""
     lines = [_fastest(result), _changes(result), _left_out(result)]
-    return tuple(line for line in lines if line)[:_NOTES]
+    return tuple(line for line in lines if line)[:3]
 
 
 def percent(share: float, *, short: bool = False) -> str:
@@ -141,6 +133,8 @@ def left_words(result: Diagnosis, excess: Estimate | None) -> str:
     """An excess loss as a share of the start's: one number where the runs know it, or two."""
     if excess is None:
         return percent(math.inf)
+    if excess.high <= 0.0:
+        return "none"
 
     gap = result.survey.minimum.gap
     low, high = percent(result.share(excess.low)), percent(result.share(excess.high))
@@ -148,15 +142,11 @@ def left_words(result: Diagnosis, excess: Estimate | None) -> str:
         return f"less than {percent(gap)}"
     if high.startswith("less"):
         return high
-    if excess.high - excess.low <= _ONE_NUMBER * excess.value:
+    # Limits of 20 % to either side are given as one number.
+    if excess.high - excess.low <= 0.4 * excess.value:
         return percent(result.share(excess.value))
 
     return f"at most {high}" if result.share(excess.low) < _SMALLEST else f"{low} to {high}"
-
-
-def pace(rate: float) -> str:
-    """A rate below 1 in words."""
-    return f"the error shrinks by a factor {digits(rate)} per step"
 
 
 def digits(rate: float) -> str:
@@ -183,9 +173,14 @@ def epochs_of(result: Diagnosis, steps: float) -> str:
     """Steps as epochs, in words."""
     epochs = steps / result.survey.batching.steps_per_epoch
     if epochs < 0.95:
-        return f"{steps:.0f} steps"
+        return _many(f"{steps:.0f}", "step")
 
-    return f"{epochs:.2g} epochs" if epochs < 10.0 else f"{epochs:.0f} epochs"
+    return _many(f"{epochs:.2g}" if epochs < 10.0 else f"{epochs:.0f}", "epoch")
+
+
+def _many(count: int | str, what: str) -> str:
+    """A count and its noun."""
+    return f"{count} {what}" if str(count) == "1" else f"{count} {what}s"
 
 
 def _subject(result: Diagnosis) -> str:
@@ -195,31 +190,16 @@ def _subject(result: Diagnosis) -> str:
 
 def _over(recipe: Recipe, epochs: int) -> str:
     """A recipe with the epochs that its schedule takes."""
-    many = "1 epoch" if epochs == 1 else f"{epochs} epochs"
+    many = _many(epochs, "epoch")
     if recipe.averaged:
         return f"{parameters(recipe.method)}, averaging the second half of {many}"
-    if recipe.schedule.constant:
-        return f"{parameters(recipe.method)} for {many}"
 
-    return f"{recipe.words} over {many}"
-
-
-def _scale_first(result: Diagnosis) -> str:
-    """Advice to standardise, where scale is what stands in the way."""
-    scaled = result.scaling
-    if scaled is None or scaled.gain < _WORTH_SCALING:
-        return ""
-
-    return (
-        f"Standardise the columns first: {percent(scaled.share_after)} of the excess loss would "
-        "remain. As they are: "
-    )
+    return f"{recipe.words} {'for' if recipe.schedule.constant else 'over'} {many}"
 
 
 def _useless(result: Diagnosis) -> str:
     """What makes a bounded method useless: its noise floor, or where its runs ended."""
-    subject = result.subject
-    floor = subject.floor_excess
+    subject, floor = result.subject, result.subject.excess_floor
     if floor is not None and floor.value >= result.survey.start_excess:
         share = percent(result.share(floor.value))
         return f"its noise floor is {share} of the excess loss at the start"
@@ -233,89 +213,75 @@ def _useless(result: Diagnosis) -> str:
 def _settles(result: Diagnosis) -> str:
     """Where a method that converges ends: at the minimum, at a noise floor, or on its way."""
     subject = result.subject
+    after, floor = subject.excess_after, subject.excess_floor
+    pace = f"the error shrinks by a factor {digits(subject.rate)} per step"
+
     if result.survey.interpolates:
-        return f"{pace(subject.rate)}, down to the minimum that all batches share"
-
-    after = subject.excess_after
+        return f"{pace}, down to the minimum that all batches share"
     if after is None:
-        return pace(subject.rate)
+        return pace
 
-    share = left_words(result, subject.excess_after)
-    floor = subject.floor_excess
-    settled = subject.rate ** (2.0 * result.steps) < _FORGOTTEN * result.share(after.value)
-    if floor is not None:
-        settled = after.value < _AT_FLOOR * floor.value
+    share = left_words(result, after)
+    # What remains when the start is forgotten is noise.
+    settled = subject.rate ** (2.0 * result.steps) < 1e-3 * result.share(after.value)
+    settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 
     if settled and subject.candidate.recipe.schedule.constant:
-        return (
-            f"{pace(subject.rate)} until it reaches a noise floor, {share} of the excess loss, "
-            "because the batches' gradients differ at the minimum"
-        )
+        return f"{pace} until it reaches a noise floor, {share} of the excess loss"
 
-    below = ""
-    if floor is not None:
-        below = f" (its noise floor is {percent(result.share(floor.value))})"
-
+    below = f" (its noise floor is {percent(result.share(floor.value))})" if floor else ""
     return f"after {result.epochs} epochs, {share} of the excess loss remains{below}"
 
 
 def _cause(result: Diagnosis) -> str:
     """Which rows or batches make the method unstable, and along which columns."""
     why = result.disagreement
-    along = f"mostly along {', '.join(repr(name) for name, _ in why.columns)}"
+    along = f"mostly along {', '.join(repr(name) for name, _ in why.columns[:2])}"
     if not (why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY):
         return f"The batches disagree, {along}; no few rows cause it."
 
+    times_average = f"{times(why.ratios[0])} times the average curvature, {along}"
     if why.batches:
+        share = f"{100 * why.shares[0]:.0f} %"
         rows = f"; {named_rows(why.rows)}" if why.rows else ""
-        return (
-            f"Batch {why.batches[0]} causes {100 * why.shares[0]:.0f} % of it: "
-            f"{why.ratios[0]:.3g} times the average curvature, {along}{rows}."
-        )
+        return f"Batch {why.batches[0]} causes {share} of it: {times_average}{rows}."
 
     both = zip(why.rows, why.shares, strict=True)
     lead = {row: share for row, share in both if share >= _NAMED_SHARE}
-    verb = "causes" if len(lead) == 1 else "cause"
-    which = named_rows(tuple(lead)).capitalize()
-    return (
-        f"{which} {verb} {100 * sum(lead.values()):.0f} % of it: row {why.rows[0]} has "
-        f"{why.ratios[0]:.3g} times the average curvature, {along}."
-    )
+    verb, worst = ("causes", "it") if len(lead) == 1 else ("cause", f"row {why.rows[0]}")
+    share = f"{100 * sum(lead.values()):.0f} %"
+    names = named_rows(tuple(lead)).capitalize()
+
+    return f"{names} {verb} {share} of it: {worst} has {times_average}."
 
 
 def _fastest(result: Diagnosis) -> str:
-    quick = result.quick
-    best = result.recommendation
+    quick, best = result.quick, result.recommendation
     if quick is None or best is None or quick is best:
         return ""
-    if quick.to_near >= _QUICKER * best.to_near:
+    if quick.steps_to_1_percent >= _QUICKER * best.steps_to_1_percent:
         return ""
 
-    return (
-        f"Fastest to 1 % of the excess loss: {quick.candidate.recipe.words}, after "
-        f"{epochs_of(result, quick.to_near)}."
-    )
+    after = epochs_of(result, quick.steps_to_1_percent)
+    return f"Fastest to 1 % of the excess loss: {quick.candidate.recipe.words}, after {after}."
 
 
 def _changes(result: Diagnosis) -> str:
     """What would make the judged setting converge."""
-    subject = result.subject
+    name = _subject(result).capitalize()
     works = [r.action for r in result.remedies if r.works]
     if works:
-        return f"{_subject(result).capitalize()} would converge with: {'; or '.join(works)}."
+        return f"{name} would converge with: {'; or '.join(works)}."
     if result.remedies:
-        return f"{_subject(result).capitalize()} diverges with every change that was tried."
+        return f"{name} diverges with every change that was tried."
 
-    needed = subject.critical_batch
-    batching = result.survey.batching
-    if (
-        subject.outcome is Outcome.CONVERGES
-        or needed is None
-        or not batching.batch_size < needed < batching.rows
-    ):
+    needed, batching = result.subject.critical_batch_size, result.survey.batching
+    if result.subject.outcome is Outcome.CONVERGES or needed is None:
+        return ""
+    if not batching.batch_size < needed < batching.rows:
         return ""
 
-    return f"{_subject(result).capitalize()} is stable from batch size {needed} on."
+    return f"{name} is stable from batch size {needed} on."
 
 
 def _left_out(result: Diagnosis) -> str:
@@ -323,4 +289,4 @@ def _left_out(result: Diagnosis) -> str:
         return ""
 
     more = f"Use --time {5 * result.time:.0f} to include them."
-    return f"Not computed within {result.time:.0f} s: {'; '.join(result.left_out)}. {more}"
+    return f"Not computed with --time {result.time:.0f}: {'; '.join(result.left_out)}. {more}"

@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ravine.diagnosis.batching import Batching
-from ravine.problems.row_model import RowModel
+from ravine.diagnosis.setup import Batching
+from ravine.problems import LinearModel
 
 Tell: TypeAlias = Callable[[str, float], None]
 """Takes the stage that begins, in words, and the share of the work that is done."""
 
 USUAL_TIME = 60.0
-"""Seconds for a diagnosis unless told otherwise."""
+"""Default budget of a diagnosis in seconds."""
 _CALLS = 6e-5
 """Seconds of a step beside its arithmetic: two dozen calls of NumPy."""
 _NUMBER = 2e-9
@@ -29,14 +29,14 @@ _PASS = 0.05e-9
 _SCORE = {"squared": 3e-9, "huber": 6e-9}
 _EXPONENTIAL = 25e-9
 """Seconds for the slope of one score, which is an exponential for most losses."""
-_BY_THE_CLOCK = "some runs (the machine is slow or busy, so a repeat may differ)"
 
 
-def step_work(model: RowModel, batching: Batching, runs: int, seeds: int) -> float:
+def step_work(model: LinearModel, batching: Batching, runs: int, seeds: int) -> float:
     """Seconds of one step of so many runs on each of so many seeds."""
     m = batching.batch_size
     width = runs * model.outputs
     own = m * width * _score(model) + 4.0 * _NUMBER * model.features * width
+
     if model.sparse:
         entries = m * model.entries / max(model.rows, 1)
         own += 2.0 * _CALLS + entries * (1.0 + 2.0 * width) * _NUMBER
@@ -46,22 +46,42 @@ def step_work(model: RowModel, batching: Batching, runs: int, seeds: int) -> flo
     return _CALLS + seeds * own
 
 
-def loss_work(model: RowModel, runs: int, seeds: int) -> float:
+def loss_work(model: LinearModel, runs: int, seeds: int) -> float:
     """Seconds to take the whole loss at the points of so many runs on each of so many seeds."""
     each = _NUMBER if model.sparse else _PASS
     points = runs * seeds * model.outputs
+
     return _CALLS + points * (model.entries * each + model.rows * _score(model))
 
 
-def _score(model: RowModel) -> float:
+def _score(model: LinearModel) -> float:
     return _SCORE.get(model.loss.name, _EXPONENTIAL)
 
 
-class TimeBudget:
-    """Seconds for the whole, a share for each stage, and a list of what did not fit.
+STAGES = {
+    "reading the columns": 0.0,
+    "surveying the batches": 0.15,
+    "racing step sizes and schedules": 0.02,
+    "tuning by theory": 0.02,
+    "running on the data": 0.08,
+    "following runs to their noise floors": 0.03,
+    "computing exact curves": 0.03,
+    "looking for the cause": 0.0,
+    "racing on standardised columns": 0.02,
+    "trying remedies": 0.03,
+}
+"""The stages of a diagnosis in words, and the shares of the whole time that they take where they
+can: small data answer in a few of 60 seconds."""
+LONGEST_RACE = 0.2
+LONGEST_RUNS = 0.15
+"""Shares that the least work of a stage may take where it does not fit into its own: a machine
+three times slower than the one that work is counted on still keeps the time."""
 
-    Stages plan with counted seconds. The clock is the last resort: where a slow or busy machine
-    would not keep the time, stages get less than their share, and that is said.
+
+class Budget:
+    """Counted seconds of work for the whole diagnosis, and a list of what did not fit.
+
+    No clock decides what is tried: the same command gives the same answer on every machine.
 
     Parameters
     ----------
@@ -72,8 +92,8 @@ class TimeBudget:
 
     Examples
     --------
-    >>> TimeBudget(60.0).begin("running on the data", 0.25)
-    15.0
+    >>> round(Budget(60.0).begin("running on the data"), 9)
+    4.8
     """
 
     def __init__(self, seconds: float, tell: Tell | None = None) -> None:
@@ -84,35 +104,17 @@ class TimeBudget:
 
     @property
     def spent(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds on the clock since the beginning, for the report only."""
         return time.perf_counter() - self._begun
 
-    def begin(self, stage: str, share: float) -> float:
-        """Begin a stage that may take ``share`` of the whole; return its counted seconds."""
+    def begin(self, stage: str) -> float:
+        """Begin a stage of ``STAGES``; return the counted seconds that it may take."""
         if self._tell is not None:
             self._tell(stage, min(1.0, self.spent / self.seconds))
 
-        return self.allowed(share)
-
-    def allowed(self, share: float) -> float:
-        """Counted seconds for ``share`` of the whole: fewer only where the clock runs out."""
-        planned = share * self.seconds
-        left = max(0.0, self.seconds - self.spent)
-        if planned > left:
-            self.leave_out(_BY_THE_CLOCK)
-
-        return min(planned, left)
-
-    @property
-    def over(self) -> bool:
-        """Whether the clock has run out, which is then said."""
-        if self.spent < self.seconds:
-            return False
-
-        self.leave_out(_BY_THE_CLOCK)
-        return True
+        return STAGES[stage] * self.seconds
 
     def leave_out(self, what: str) -> None:
-        """Remember what was not computed, or less exactly, within the time."""
+        """Remember what was not computed, or less exactly, within the budget."""
         if what not in self.left_out:
             self.left_out.append(what)

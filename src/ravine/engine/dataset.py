@@ -115,7 +115,7 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "mu": float(spec.problem.curvature.mu),
         "L": float(spec.problem.curvature.L),
         "dimension": int(spec.problem.dimension),
-        "method": "nesterov" if spec.gammas is None else "family (alpha, beta, gamma)",
+        "method": _method(spec),
         "steps": spec.steps,
         "repeats": spec.repeats,
         "sampling": "none" if spec.sampling is None else spec.sampling.value,
@@ -132,6 +132,13 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "machine": platform.machine(),
         "versions": _versions(),
     }
+
+
+def _method(spec: Spec) -> str:
+    if spec.methods is not None:
+        return "linear methods, made from alpha and beta"
+
+    return "nesterov" if spec.gammas is None else "family (alpha, beta, gamma)"
 
 
 def _shown(schedule: Schedule | None) -> str:

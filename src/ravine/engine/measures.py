@@ -12,7 +12,7 @@ rate
     number format, or where a noisy one comes within a factor of sqrt(30) of its floor; it begins
     half-way to that, which leaves the transient out, for diverging runs at three quarters. NaN
     where no decay was seen above the floor. A diverging run has only ten decades, in which slower
-    modes still bend the rate, by 2 % at most on the worst-case quadratic.
+    modes still distort the rate, by 2 % at most on the worst-case quadratic.
 floor
     mean square over the second half of the run (from the first bin that starts there).
 outcome
@@ -72,7 +72,7 @@ _TOGETHER = 8
 
 
 class Outcome(IntEnum):
-    """How a run ended, from the most to the least certain to have worked.
+    """How a run ended, from success to divergence.
 
     Examples
     --------

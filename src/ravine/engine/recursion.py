@@ -74,7 +74,7 @@ def iterate(
     gradient
         Called once in each step.
     x, v
-        Points and velocities at the start; at rest unless given.
+        Points and velocities at the start; at rest by default.
     steps
         Number of steps.
     alpha
@@ -87,7 +87,7 @@ def iterate(
         of gradients times the step size of the moment, as in PyTorch: it shrinks along with a
         falling step size.
     restarts
-        When the velocity is set to zero; never unless given.
+        When the velocity is set to zero; never by default.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from ravine.choices import Choice
 
 
 class Restart(Choice):
-    """A criterion that is checked after every step; where it holds, x₋ = x.
+    """A restart rule: after every step at which it holds, momentum is reset, x₋ = x.
 
     Examples
     --------

@@ -27,6 +27,7 @@ DECIDING = (
     "engine/run.py",
     "engine/schedule.py",
     "engine/spec.py",
+    "linear_method.py",
     "problems",
 )
 """What the numbers of a tile depend on besides its specification."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,13 @@ from ravine.engine.draws.random import key_of_seed
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
 from ravine.engine.schedule import Schedule, Tail, momenta
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.problems import Problem
 from ravine.sampling import Sampling
+
+MakeMethod: TypeAlias = Callable[[float, float], LinearMethod | Method]
+"""The method of a pixel, from its alpha and beta."""
 
 NOISES = ("independent", "shared")
 DTYPES = ("float64", "float32")
@@ -42,14 +46,17 @@ class Spec:
     """Everything that the numbers of a sweep depend on. Plain data: it can be pickled.
 
     ``alphas`` and ``betas`` are the axes of a plane, or with ``pairs`` two lists of equal length.
-    ``gammas`` is None for Nesterov's method, else it broadcasts to ``shape``. The other fields are
-    those of ``ravine.sweep``, as ``checked_spec`` leaves them.
+    ``gammas`` is None for Nesterov's method, else it broadcasts to ``shape``. ``methods`` is None,
+    or has the transfer functions of another method, shape (pixels, 2, coefficients): numerator and
+    denominator, zeros in front. The other fields are those of ``ravine.sweep``, as ``checked_spec``
+    leaves them.
     """
 
     problem: Any
     alphas: FloatArray
     betas: FloatArray
     gammas: FloatArray | None = None
+    methods: FloatArray | None = None
     pairs: bool = False
     steps: int
     repeats: int = 1
@@ -101,6 +108,7 @@ def checked_spec(
     *,
     steps: int,
     gammas: npt.ArrayLike | None = None,
+    method: MakeMethod | None = None,
     pairs: bool = False,
     repeats: int = 1,
     sampling: Sampling | str | None = None,
@@ -145,7 +153,7 @@ def checked_spec(
     # Two tables of the momentum of each step, and what they are made from.
     refuse_too_large("steps", 64 * spec.steps, spec.steps, "take fewer steps")
     momenta(spec.schedule, spec.steps)
-    return spec
+    return spec if method is None else replace(spec, methods=_methods(spec, method))
 
 
 def one_method(method: Method) -> dict[str, float]:
@@ -153,6 +161,34 @@ def one_method(method: Method) -> dict[str, float]:
     remedy = "give one method, not a plane of them"
     names = ("alpha", "beta", "gamma")
     return {name: one_number(name, getattr(method, name), remedy=remedy) for name in names}
+
+
+def _methods(spec: Spec, method: MakeMethod) -> FloatArray:
+    """The transfer functions that ``method`` gives for the parameters of each pixel."""
+    if not callable(method):
+        remedy = "e.g. lambda alpha, beta: LinearMethod.quasi_hyperbolic(alpha, beta, nu=0.7)"
+        raise WrongType("method", "a function of alpha and beta", kind_in_words(method), remedy)
+
+    for name in ("gammas", "restart", "schedule"):
+        value = getattr(spec, name)
+        if value is not None:
+            raise Refusal(name, "left out with a method", in_words(value), "take it away")
+
+    alphas, betas, _ = spec.parameters(np.arange(spec.pixels))
+    pairs: list[tuple[FloatArray, FloatArray]] = []
+    for alpha, beta in zip(alphas, betas, strict=True):
+        one = method(float(alpha), float(beta))
+        linear = LinearMethod.of(one) if isinstance(one, Method) else one
+        if not isinstance(linear, LinearMethod):
+            remedy = "return a LinearMethod"
+            raise WrongType("method", "a function that makes methods", kind_in_words(one), remedy)
+
+        linear.at_rest(0.0)  # refuses a method that gradients do not move
+        pairs.append((linear.numerator, linear.denominator))
+
+    width = max(below.size for _, below in pairs)
+    padded = [[np.pad(part, (width - part.size, 0)) for part in pair] for pair in pairs]
+    return np.array(padded)
 
 
 def _check_plane(spec: Spec) -> None:

@@ -34,7 +34,7 @@ is left to bring back when the last one ends."""
 
 
 def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
-    """Cut the pixels into tiles of ``size``, or of about half a second each."""
+    """Divide the pixels into tiles of ``size``, or of about half a second each."""
     pixels = size
     if pixels is None and spec.device == "cpu":
         cost = spec.steps * spec.repeats * spec.problem.dimension

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
-from ravine.figures.entry import FigureEntry
+from ravine.engine.kernels.finite_sum import ensemble
+from ravine.engine.run import run
 from ravine.figures.style import BLUE, GREY, RED, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems import counterexample
@@ -18,7 +20,6 @@ from ravine.theory.finite_sums.inconsistent_term import (
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 MU = 0.05
@@ -97,10 +98,6 @@ def inconsistent_batch(
         trajectories that are at the optimum exactly, ``square`` E‖·‖² after 8 steps (iid rules).
         Limits are 95 % for all of these together.
     """
-    import xarray as xr
-
-    from ravine.engine.run import run
-
     traces = [
         run(problem, nesterov(problem.curvature), steps, sampling=DRAWN, seed=seed)
         for problem in (counterexample(MU, L, terms) for terms in n)
@@ -137,8 +134,6 @@ def _measured(
 ) -> dict[str, tuple[float, ...]]:
     """Exact value, measured value and limits of what can be measured under a rule."""
     from scipy.stats import binomtest, norm
-
-    from ravine.engine.kernels.finite_sum import ensemble
 
     problem = counterexample(MU, L, n)
     method = nesterov(problem.curvature)
@@ -262,7 +257,7 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     return finish(figure, axes, 3)
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """Measured growths against their closed forms."""
     counts = growth_agreement(data)
     lines = [
@@ -286,16 +281,3 @@ def _findings(data: xr.Dataset) -> list[str]:
     )
     lines.append(f"At the optimum exactly, n = {int(data['n'][0])}: {shares} of the trajectories.")
     return lines
-
-
-FIGURE = FigureEntry(
-    name="figure-2",
-    title="Figure 2: one inconsistent mini-batch",
-    caption="The third coordinate of the paper's example, L = 100, mu = 0.05, standard parameters, "
-    "reshuffled without repeat. Above each panel the exact almost sure rate per step. "
-    "Logarithmic away from zero.",
-    compute=inconsistent_batch,
-    draw=draw_inconsistent_batch,
-    findings=_findings,
-    quick={"trajectories": 2000, "epochs": 6},
-)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import xarray as xr
 
 from ravine.arguments import FloatArray
-from ravine.curvature import Curvature
-from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
+from ravine.engine.measures import Outcome
+from ravine.engine.run import run
+from ravine.engine.sweep import sweep
+from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.figures.style import (
     CONTOUR,
     cell_centres,
@@ -24,7 +27,6 @@ from ravine.problems import Problem, multinomial_logistic
 from ravine.theory.ladder.rates import spectral_radius
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 PROBLEMS = ((30.0, 1.0, 0.03986), (45.0, 0.5, 0.01989), (60.0, 0.3, 0.01361))
@@ -82,19 +84,19 @@ def _row(
     problem: Problem, alphas: FloatArray, betas: FloatArray, steps: int, seed: int
 ) -> xr.Dataset:
     """The data of one problem."""
-    import xarray as xr
-
-    from ravine.engine.sweep import sweep
-
-    start = _random_weights(problem, seed)
-    met = _curvature_met(problem, seed)
+    # From weights of zero the flattest directions would never be met: adding the same to the
+    # weights of all classes changes the regulariser alone, and the gradient at zero has no part
+    # in that.
+    start = 0.1 * np.random.default_rng(seed).standard_normal(problem.dimension)
+    noise: dict[str, Any] = {"sigma2": SIGMA2, "seed": seed, "start": start}
+    # Extreme eigenvalues of the Hessian at every point of a run with the standard parameters.
+    trace = run(problem, nesterov(problem.curvature), 100, sampling=None, **noise)
+    met = problem.curvature_along(trace.y)
     step = alphas / float(met.L)
 
     def rates(momenta: npt.ArrayLike) -> FloatArray:
-        swept = sweep(
-            problem, step, momenta, steps=steps, sigma2=SIGMA2, seed=seed, start=start,
-            measure=("rate", "outcome", "final_error"),
-        )  # fmt: skip
+        measure = ("rate", "outcome", "final_error")
+        swept = sweep(problem, step, momenta, steps=steps, measure=measure, **noise)
         away = swept["final_error"].values / np.linalg.norm(start - problem.minimiser)
         return _settled(swept, away, (alphas < 1.0)[:, None], steps)
 
@@ -123,8 +125,6 @@ def _settled(
     steps below 1/L, where there are no cycles, a run can be too slow to fit before it ends: there
     the mean factor per step counts.
     """
-    from ravine.engine.measures import Outcome
-
     rate = swept["rate"].values
     converged = swept["outcome"].values == int(Outcome.CONVERGED)
 
@@ -134,26 +134,6 @@ def _settled(
         trusted = converged | (explained & (small | (final < _CLOSE)))
         fitted = np.where(trusted, rate, np.nan)
         return np.where(small & ~converged & ~explained, final ** (1.0 / steps), fitted)
-
-
-def _curvature_met(problem: Problem, seed: int) -> Curvature:
-    """Extreme eigenvalues of the Hessian at every point of a run with the standard parameters."""
-    from ravine.engine.run import run
-
-    trace = run(
-        problem, nesterov(problem.curvature), 100, sampling=None, sigma2=SIGMA2, seed=seed,
-        start=_random_weights(problem, seed),
-    )  # fmt: skip
-    return problem.curvature_along(trace.y)
-
-
-def _random_weights(problem: Problem, seed: int) -> FloatArray:
-    """Weights to start from. From zero the flattest directions would never be met.
-
-    Adding the same to the weights of all classes changes the regulariser alone, and the gradient
-    at zero has no part in that.
-    """
-    return 0.1 * np.random.default_rng(seed).standard_normal(problem.dimension)
 
 
 def advantage(data: xr.Dataset) -> dict[str, list[float]]:
@@ -199,7 +179,7 @@ def draw_noisy_logistic(data: xr.Dataset) -> Figure:
     return finish(figure, axes, 2)
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """What momentum gains on the logistic problems."""
     gain = advantage(data)
     return [
@@ -209,16 +189,3 @@ def _findings(data: xr.Dataset) -> list[str]:
         "The condition number at the minimiser, which sets the final rate, is lower: "
         f"{at_each_ratio(data, data['local_Q'].values, '.1f')}.",
     ]
-
-
-FIGURE = FigureEntry(
-    name="logistic",
-    title="Appendix figure: multinomial logistic regression",
-    caption="Fitted rate; 5 classes, 100 samples of 10 features, 5 of them informative. Separation "
-    "and l2 were chosen to give these condition numbers, measured along a run. Grey: does not "
-    "converge.",
-    compute=noisy_logistic,
-    draw=draw_noisy_logistic,
-    findings=_findings,
-    quick={"steps": 400},
-)

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from ravine.arguments import FloatArray
-from ravine.figures.entry import FigureEntry
+from ravine.engine.kernels.finite_sum import ensemble
+from ravine.engine.schedule import Tail
 from ravine.figures.noise_plane import stationary_moments
-from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, finish, panels, styled
+from ravine.figures.style import BLACK, BLUE, GREEN, METHODS, PURPLE, RED, finish, panels, styled
 from ravine.methods import Method, nesterov, sgd
-from ravine.problems import Quadratic, worst_case_quadratic
+from ravine.problems import worst_case_quadratic
 from ravine.theory.blocks import moment_block
 from ravine.theory.noise.moments import stationary_variance
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -78,8 +79,6 @@ def negative_momentum(
         Over rate: ``fixed_rate_negative`` and ``fixed_rate_critical``, the least variance of one
         direction at that rate with negative momentum and with critical damping, over SGD's.
     """
-    import xarray as xr
-
     problem = worst_case_quadratic(Q, DIMENSION)
     standard = nesterov(problem.curvature)
     eigenvalues = problem.eigenvalues
@@ -88,8 +87,17 @@ def negative_momentum(
         """Exact mean squares for every length of a tail."""
         return [_after(eigenvalues, standard, tail, steps, length) for length in lengths]
 
+    def squares(beta: float, length: int) -> FloatArray:
+        """‖y - x*‖² of every run at its end."""
+        tail = Tail(length, beta) if length else None
+        runs = ensemble(
+            problem, standard, [steps], trajectories=trajectories, sampling=None, sigma2=1.0,
+            schedule=tail, seed=seed, start=problem.minimiser,
+        )  # fmt: skip
+        return np.asarray(runs.norms[0] ** 2)
+
     without = _after(eigenvalues, standard, standard, steps, 0)
-    squares = _squares(problem, betas, lengths, steps, trajectories, seed) / without
+    ends = np.array([[squares(beta, length) for length in lengths] for beta in betas]) / without
     tails = ("tail_beta", "length")
 
     # A hundredth apart, clear of the ends -1 and 1 where the variance is unbounded.
@@ -101,8 +109,8 @@ def negative_momentum(
         {
             "exact": (tails, np.array([after(Method(standard.alpha, b)) for b in betas]) / without),
             "sgd_step": ("length", np.array(after(sgd(problem.curvature))) / without),
-            "measured": (tails, squares.mean(axis=-1)),
-            "measured_se": (tails, squares.std(axis=-1, ddof=1) / np.sqrt(trajectories)),
+            "measured": (tails, ends.mean(axis=-1)),
+            "measured_se": (tails, ends.std(axis=-1, ddof=1) / np.sqrt(trajectories)),
             "variance_mu": ("beta", _relative(1.0 / Q, momenta)),
             "variance_L": ("beta", _relative(1.0, momenta)),
             "fixed_rate_negative": ("rate", negative),
@@ -131,29 +139,6 @@ def _after(
         moments = X + np.linalg.matrix_power(T, length) @ (moment_block(shift) @ moments - X)
 
     return float(moments[:, 0].sum())
-
-
-def _squares(
-    problem: Quadratic,
-    betas: Sequence[float],
-    lengths: Sequence[int],
-    steps: int,
-    trajectories: int,
-    seed: int,
-) -> FloatArray:
-    """‖y - x*‖² of every run at its end, over (beta, length, run)."""
-    from ravine.engine.kernels.finite_sum import ensemble
-    from ravine.engine.schedule import Tail
-
-    def last(beta: float, length: int) -> FloatArray:
-        runs = ensemble(
-            problem, nesterov(problem.curvature), [steps], trajectories=trajectories,
-            sampling=None, sigma2=1.0, schedule=Tail(length, beta) if length else None, seed=seed,
-            start=problem.minimiser,
-        )  # fmt: skip
-        return np.asarray(runs.norms[0] ** 2)
-
-    return np.array([[last(beta, length) for length in lengths] for beta in betas])
 
 
 def _relative(h: float, betas: FloatArray) -> FloatArray:
@@ -234,14 +219,15 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
             marker="o", markersize=2.5, elinewidth=0.7,
         )  # fmt: skip
 
-    left.plot(place, data["sgd_step"], color=ORANGE, linestyle="--", label="SGD, α = 2/(μ+L)")
+    plain = METHODS["sgd"]
+    left.plot(place, data["sgd_step"], color=plain.colour, linestyle="--", label=plain.words)
     left.set_xscale("log", base=2)
     left.set_xticks([0.5, 2, 8, 32, 128], ["0", "2", "8", "32", "128"])
     left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2))
     left.set_title("tail after standard Nesterov, Q = 32")
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """What a tail with another momentum leaves."""
     longest = data.isel(length=-1)
     pairs = zip(data["tail_beta"].values, longest["exact"].values, strict=True)
@@ -256,16 +242,3 @@ def _findings(data: xr.Dataset) -> list[str]:
         f"{float(compared['fixed_rate_negative']):.3f} of SGD's variance, critical damping "
         f"{float(compared['fixed_rate_critical']):.3f}.",
     ]
-
-
-FIGURE = FigureEntry(
-    name="negative-momentum",
-    title="Negative momentum at the end of a run",
-    caption="Left: mean square after a tail with another momentum, lines exact, points measured. "
-    "Middle: stationary variance over momentum at alpha = 1/L. Right: the least variance at a "
-    "given rate.",
-    compute=negative_momentum,
-    draw=draw_negative_momentum,
-    findings=_findings,
-    quick={"trajectories": 100, "lengths": (0, 8, 128)},
-)

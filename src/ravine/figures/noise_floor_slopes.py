@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from ravine.curvature import Curvature
-from ravine.figures.entry import FigureEntry
+from ravine.engine.sweep import sweep
 from ravine.figures.style import METHODS, RED, finish, panels, styled
 from ravine.methods import Method, gradient_descent, nesterov, sgd
 from ravine.problems import Quadratic
@@ -19,20 +20,17 @@ from ravine.theory.noise.moments import (
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 COPIES = 32
 """Directions of curvature mu that are run side by side, to average over."""
 
-CHOSEN = {"nesterov": nesterov, "sgd": sgd, "gradient_descent": gradient_descent}
-"""Each from a curvature to its parameters."""
-
-_LOOKS = {
-    "nesterov": METHODS["nesterov"],
-    "sgd": METHODS["sgd"],
-    "gradient_descent": METHODS["one-over-L"],
+CHOSEN = {
+    "nesterov": (nesterov, METHODS["nesterov"]),
+    "sgd": (sgd, METHODS["sgd"]),
+    "gradient_descent": (gradient_descent, METHODS["one-over-L"]),
 }
+"""Each from a curvature to its parameters, and how it is shown."""
 
 
 def noise_floor_slopes(
@@ -56,12 +54,10 @@ def noise_floor_slopes(
         ``variance_at_mu``, exact, with ``measured`` and ``measured_se``; ``objective``
         L (E f - f*) / sigma² in its worst direction, exact; ``paper`` the coefficient of Theorem 1.
     """
-    import xarray as xr
-
     ratios = np.geomspace(2.0, 1e4, 14) if Q is None else np.asarray(Q, dtype=np.float64)
     curvature = Curvature(1.0 / ratios, np.ones_like(ratios))
     rows = []
-    for i, choose in enumerate(CHOSEN.values()):
+    for i, (choose, _) in enumerate(CHOSEN.values()):
         method = choose(curvature)
         flat = stationary_variance(curvature.mu, method)
         measured, errors = np.transpose(
@@ -89,8 +85,6 @@ def _measure(
     ratio: float, choose: Callable[[Curvature], Method], repeats: int, seed: int
 ) -> tuple[float, float]:
     """L² Var y / sigma² in the direction mu, and its standard error."""
-    from ravine.engine.sweep import sweep
-
     curvature = Curvature(1.0 / ratio, 1.0)
     method = choose(curvature)
     problem = Quadratic(np.eye(COPIES) / ratio, curvature=curvature, name="flat direction")
@@ -125,7 +119,7 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
     left, right = axes[0]
     ratios = data["Q"].values
     fitted = slopes(data["measured"])
-    for name, (words, colour, marker) in _LOOKS.items():
+    for name, (_, (words, colour, marker)) in CHOSEN.items():
         one = data.sel(algorithm=name)
         look: Any = {"color": colour, "marker": marker, "markersize": 3.5}
         left.loglog(ratios, one["variance_at_mu"], color=colour)
@@ -149,7 +143,7 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
     return finish(figure, axes)
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """Slopes of the noise floors."""
     fitted = slopes(data["measured"])
     off = np.abs(data["measured"] - data["variance_at_mu"]) / data["measured_se"]
@@ -166,15 +160,3 @@ def _findings(data: xr.Dataset) -> list[str]:
         f"Measured and exact differ by {float(off.max()):.1f} standard errors at most, over "
         f"{off.size} comparisons.",
     ]
-
-
-FIGURE = FigureEntry(
-    name="noise-floors",
-    title="Noise floors: momentum amplifies noise",
-    caption="Stationary variance in the flattest direction, and the objective in its worst "
-    "direction, in units of L and sigma. Bars: two standard errors.",
-    compute=noise_floor_slopes,
-    draw=draw_noise_floor_slopes,
-    findings=_findings,
-    quick={"Q": (2.0, 8.0, 32.0, 128.0, 1024.0, 4096.0)},
-)

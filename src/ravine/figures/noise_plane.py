@@ -14,9 +14,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from ravine.arguments import FloatArray
-from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
+from ravine.engine.measures import Outcome, bin_edges
+from ravine.engine.sweep import sweep
+from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.figures.style import (
     CONTOUR,
     cell_centres,
@@ -36,7 +39,6 @@ from ravine.theory.noise.moments import (
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0)
@@ -134,11 +136,6 @@ def noise_plane(
     xarray.Dataset
         Dimensions Q, alpha_L, beta. Infinite coefficients mean that there is no stationary law.
     """
-    import xarray as xr
-
-    from ravine.engine.measures import Outcome
-    from ravine.engine.sweep import sweep
-
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
     rows = []
@@ -189,8 +186,6 @@ def _theory(
     problem: Quadratic, alphas: FloatArray, betas: FloatArray, steps: int
 ) -> dict[str, FloatArray]:
     """Rate and coefficients of a problem in closed form, stationary and over the steps measured."""
-    from ravine.engine.measures import bin_edges
-
     L = float(problem.curvature.L)
     alpha, beta = np.meshgrid(alphas / L, betas, indexing="ij")
     method = Method(alpha, beta)
@@ -285,7 +280,7 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
     }
 
 
-def plane_findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """Agreement of runs and theory over the plane, in sentences."""
     shares = agreement(data)
     return [
@@ -347,32 +342,3 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
     first.plot([], [], color="black", linestyle="--", linewidth=0.9, label=words)
     figure.legend(ncols=2, loc="outside upper right")
     return figure
-
-
-_CAPTION = (
-    "Rows: condition numbers. From the left: the noise coefficient of Theorem 1 with the paper's "
-    "constant, the exact one of the worst direction, the exact one of this problem, and the "
-    "measured one; then the spectral radius and the measured rate. Same colours throughout each "
-    "group. Red: rho = 1. "
-)
-_QUICK = {"rate_steps": 1000, "floor_steps": 600, "repeats": 16}
-
-FIGURE = FigureEntry(
-    name="figure-1",
-    title="Figure 1: the worst-case quadratic with additive noise",
-    caption=_CAPTION
-    + "Dimension 100, noise of variance 0.0025 in each coordinate; each pixel its own run.",
-    compute=stochastic_approximation,
-    draw=draw_noise_plane,
-    findings=plane_findings,
-    quick={"Q": (2.0, 32.0), **_QUICK},
-)
-LEAST_SQUARES = FigureEntry(
-    name="least-squares",
-    title="Appendix figure: random least squares with additive noise",
-    caption=_CAPTION + "500 samples of 10 features, noise of standard deviation 0.25.",
-    compute=noisy_least_squares,
-    draw=draw_noise_plane,
-    findings=plane_findings,
-    quick={"Q": (8.0,), **_QUICK},
-)

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, known_name, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
-from ravine.figures.plane import Plane, draw_plane, rung_regions, standard_marks
+from ravine.figures.plane import Plane, draw_plane, plane_figure, rung_regions, standard_marks
+from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.figures.style import ORANGE, cell_centres, draw_map, finish, panels, styled
 from ravine.methods import Method
-from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.noise.moments import exact_noise_coefficient
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
+
+CONDITION_NUMBERS = (2.0, 8.0, 32.0, 128.0)
+"""Of the panels of the reproduction: below and above 11.66 and 17.06, where textbook Nesterov
+loses guarantees."""
+
+_WIDE = (0.0, 3.0)
+"""Of alpha L there; beyond 3 a corner at negative momentum is all that is stable."""
+
+_ROUNDING = 1e-12
+"""Relative excess of a rung over the next that is put down to rounding: at some pixels they are
+equal."""
 
 _AXES = ("alpha_L", "beta")
 _NOISE = "noise_floor"
@@ -70,8 +83,6 @@ def parameter_map(
     >>> dict(data.sizes)
     {'alpha_L': 4, 'beta': 4}
     """
-    import xarray as xr
-
     ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
     if ratio < 1.0:
         raise Refusal("Q", "at least 1", f"{ratio:g}", "it is L/mu")
@@ -117,52 +128,100 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
     return cell_centres(low, high, pixels)
 
 
-def map_plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
+def _plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
     """The plane of a :func:`parameter_map` at Q, with all rungs or those with these keys."""
     rates = {key: data[key].values.T for key in keys or [rung.key for rung in RUNGS]}
     marks = standard_marks(Curvature(1.0 / Q, 1.0))
     return Plane(data["alpha_L"].values, data["beta"].values, rung_regions(rates), marks)
 
 
-@styled
 def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
     """Draw a :func:`parameter_map`: the nested regions, or one of ``QUANTITIES`` in colour."""
     known_name("quantity", quantity, QUANTITIES)
-    figure, axes = panels(1, 1, height=6.2)
-    axis = axes[0, 0]
     Q = data.attrs["Q"]
     if quantity == "regions":
-        axis.set_title(f"Where Nesterov's method is safe, Q = {Q:g}")
-        draw_plane(axis, map_plane(data, Q))
-    else:
-        shown, norm, edge = _in_colour(data[quantity.replace("-", "_")])
-        label = shown.attrs["long_name"]
-        mesh = draw_map(axis, data["alpha_L"], data["beta"], shown, norm)
-        figure.colorbar(mesh, ax=axis, label=label, extend="max")
-        axis.set_title(f"{label}, Q = {Q:g}")
-        draw_plane(axis, map_plane(data, Q, edge), filled=False)
+        title = f"Where Nesterov's method is safe, Q = {Q:g}"
+        return plane_figure(_plane(data, Q), title, over=_draw_safe_step)
 
-    draw_safe_step(axis)
-    return finish(figure, axes, 2)
+    values = data[quantity.replace("-", "_")]
+    # Around a noise floor the line is that of exact gradients, without which there is none.
+    edge = "spectral_radius" if values.name == _NOISE else str(values.name)
+    label = values.attrs["long_name"]
+
+    def under(figure: Figure, axes: Axes) -> None:
+        figure.colorbar(_draw_quantity(axes, values), ax=axes, label=label, extend="max")
+
+    return plane_figure(
+        _plane(data, Q, edge), f"{label}, Q = {Q:g}", under=under, over=_draw_safe_step
+    )
 
 
-def _in_colour(values: xr.DataArray) -> tuple[xr.DataArray, Normalize, str]:
-    """What is shown of a quantity, its scale, and the rung around which a line is drawn."""
+def _draw_quantity(axes: Axes, values: xr.DataArray) -> Any:
+    """One quantity in colour: a noise floor on a logarithmic scale, a rate up to 1."""
     from matplotlib.colors import LogNorm, Normalize
 
     finite = values.where(np.isfinite(values))
+    plane = values["alpha_L"], values["beta"]
     if values.name == _NOISE:
         # Four decades from the quietest twentieth: beyond them lies the edge of stability alone.
         low = float(finite.quantile(0.05))
-        return finite, LogNorm(low, 1e4 * low), "spectral_radius"
+        return draw_map(axes, *plane, finite, LogNorm(low, 1e4 * low))
 
     # A map that is slow everywhere still shows a range of colours.
     norm = Normalize(min(float(finite.min()), 0.99), 1.0)
-    return finite.where(values < 1.0), norm, str(values.name)
+    return draw_map(axes, *plane, finite.where(values < 1.0), norm)
 
 
-def draw_safe_step(axes: Axes) -> None:
+def _draw_safe_step(axes: Axes) -> None:
     """Draw the largest step that is safe for every mu, over all momenta."""
     betas = np.linspace(-0.999, 0.999, 800)
     label = "largest step safe for every μ"
     axes.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, label=label)
+
+
+def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMBERS) -> xr.Dataset:
+    """Data of the figure of the reproduction: every rung over (Q, alpha_L, beta).
+
+    Parameters
+    ----------
+    resolution
+        Pixels along each axis.
+    Q
+        Condition numbers.
+    """
+    maps = [parameter_map(ratio, resolution=resolution, alpha_range=_WIDE) for ratio in Q]
+    return over_ratios(maps, Q, seed=0)
+
+
+def areas(data: xr.Dataset) -> dict[str, list[float]]:
+    """Share of the plane inside each region, for each Q, and whether they are nested.
+
+    ``nested`` is the share of the pixels at which the rungs are in order.
+    """
+    rates = [data[rung.key].values for rung in RUNGS]
+    ordered = np.all([a <= b * (1.0 + _ROUNDING) for a, b in pairwise(rates)], axis=0)
+    shares = {rung.key: (data[rung.key] < 1.0).mean(_AXES).values.tolist() for rung in RUNGS}
+    return shares | {"nested": ordered.mean(axis=(1, 2)).tolist()}
+
+
+@styled
+def draw_nested_regions(data: xr.Dataset) -> Figure:
+    """Draw the nested regions, a panel for each Q."""
+    figure, axes = panels(1, data.sizes["Q"], height=3.2, sharey=True)
+    for axis, Q in zip(axes[0], data["Q"].values, strict=True):
+        draw_plane(axis, _plane(data.sel(Q=Q), Q), labels=False)
+        _draw_safe_step(axis)
+        axis.set_title(f"Q = {Q:g}")
+
+    return finish(figure, axes, 2)
+
+
+def findings(data: xr.Dataset) -> list[str]:
+    """Sizes of the nested regions."""
+    shares = areas(data)
+    lines = [
+        f"Share of the plane, {rung.region}: {at_each_ratio(data, shares[rung.key], '.1%')}."
+        for rung in RUNGS
+    ]
+    lines.append(f"The rungs are in order on {min(shares['nested']):.1%} of the pixels.")
+    return lines

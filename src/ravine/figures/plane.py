@@ -18,15 +18,16 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.plane_labels import Ground, Label, place_labels
-from ravine.figures.style import BLACK, METHODS, OUTSIDE, ink_on
+from ravine.figures.style import BLACK, METHODS, OUTSIDE, finish, ink_on, panels, styled
 from ravine.methods import Method, nesterov, sgd
-from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
 from ravine.theory.ladder.rungs import RUNGS, Rung
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _SECTIONS = 16
 """Parts of an edge of the grid, in the middle of one of which a border is put."""
@@ -38,15 +39,7 @@ _FAR = 0.5
 class Region:
     """Where one rate is below 1."""
 
-    key: str
-    words: str
-    """Written into the region."""
-    label: str
-    """The same for a legend."""
-    colour: str
-    contour: tuple[str, str]
-    """Colour and dashes of the line on which the rate is 1, over a coloured map."""
-    contour_label: str
+    rung: Rung
     rate: FloatArray
     """Rate per step over (momenta, steps)."""
     rings: list[FloatArray] | None = None
@@ -103,7 +96,7 @@ class Plane:
     def labels(self) -> list[Label]:
         """The name of every visible part, written into it or beside it with a line to it."""
         grounds = [Ground(OUTSIDE_WORDS, OUTSIDE)]
-        grounds += [Ground(one.words, one.colour) for one in self.regions]
+        grounds += [Ground(one.rung.region, one.rung.colour) for one in self.regions]
         marks = [(mark.words, mark.step, mark.momentum) for mark in self.marks]
         return place_labels(self.steps, self.momenta, self.counts, grounds, marks)
 
@@ -116,10 +109,13 @@ def ladder_plane(
     gamma: float | FloatArray | None = None,
     batches: Batches = SINGLE_TERMS,
     log: bool = False,
-    quick: bool = False,
     costly_sections: int = _SECTIONS,
 ) -> Plane:
     """Every rung of the ladder over a grid, with standard Nesterov and SGD marked.
+
+    Borders are looked for between the points of the grid, so that a coarse one is enough. Rates
+    that are costly are computed only where their neighbours on the ladder leave open on which side
+    of 1 they are; elsewhere the rate of a region is that of a neighbour on the same side.
 
     Parameters
     ----------
@@ -128,16 +124,12 @@ def ladder_plane(
     steps, momenta
         Ascending alpha L and beta. Rates have the shape (momenta, steps).
     gamma
-        Look-ahead, one number or, unless ``quick``, an array of the rates' shape; Nesterov's unless
-        given.
+        Look-ahead; Nesterov's unless given. With an array of the rates' shape nothing is known
+        between the points of the grid: every rate is computed, and borders are interpolated.
     batches
         Curvature of single terms, and size of the batches.
     log
         Whether the step sizes are to be shown on a logarithmic axis.
-    quick
-        For borders alone. Rates that are costly are computed only where their neighbours on the
-        ladder leave open on which side of 1 they are. Borders are looked for between the points of
-        the grid, so that a coarse one is enough.
     costly_sections
         Into how many parts the edges of the grid are cut for the borders of costly rates.
 
@@ -148,21 +140,22 @@ def ladder_plane(
     (['nesterov', 'sgd'], True)
     """
     alpha_L, beta = np.meshgrid(steps, momenta)
-    rates: dict[int, FloatArray] = {}
+    anywhere = not isinstance(gamma, np.ndarray)
 
     def rate_at(rung: Rung, step: FloatArray, momentum: FloatArray) -> FloatArray:
         if step.size == 0:
             return step
 
-        method = Method(step / curvature.L, momentum, gamma)
+        method = Method(step / float(curvature.L), momentum, gamma)
         return np.asarray(rung.rate(curvature, method, batches).upper)
 
     # Costly rungs last: they are nested between their neighbours, which say on which side of 1
     # they are for most methods.
-    for place, rung in sorted(enumerate(RUNGS), key=lambda one: one[1].bracketed):
+    rates: dict[int, FloatArray] = {}
+    for place, rung in sorted(enumerate(RUNGS), key=lambda item: item[1].bracketed):
         below = rates.get(place - 1, np.zeros(alpha_L.shape))
         above = rates.get(place + 1, np.full(alpha_L.shape, np.inf))
-        if quick and rung.bracketed:
+        if rung.bracketed and anywhere:
             unknown = (below < 1.0) & (above >= 1.0)
             rates[place] = np.where(above < 1.0, above, below)
             rates[place][unknown] = rate_at(rung, alpha_L[unknown], beta[unknown])
@@ -172,22 +165,17 @@ def ladder_plane(
     regions = []
     for place, rung in enumerate(RUNGS):
         rings = _rings(steps, momenta, rates[place])
-        if quick and rings:
+        if rings and anywhere:
             sections = costly_sections if rung.bracketed else _SECTIONS
             rings = _refined(rings, steps, momenta, rates[place], partial(rate_at, rung), sections)
-        regions.append(_region(rung, rates[place], rings))
+        regions.append(Region(rung, rates[place], rings))
 
     return Plane(steps, momenta, tuple(regions), standard_marks(curvature), log)
 
 
 def rung_regions(rates: Mapping[str, FloatArray]) -> tuple[Region, ...]:
     """The rungs of the ladder as regions, from their rates over (momenta, steps) by key."""
-    return tuple(_region(rung, rates[rung.key]) for rung in RUNGS if rung.key in rates)
-
-
-def _region(rung: Rung, rate: FloatArray, rings: list[FloatArray] | None = None) -> Region:
-    labels = rung.region, rung.region_label, rung.colour, rung.contour, rung.contour_label
-    return Region(rung.key, *labels, rate, rings)
+    return tuple(Region(rung, rates[rung.key]) for rung in RUNGS if rung.key in rates)
 
 
 def standard_marks(curvature: Curvature) -> tuple[Mark, ...]:
@@ -240,6 +228,29 @@ def draw_plane(
     return axes.get_legend_handles_labels()[0]
 
 
+@styled
+def plane_figure(
+    plane: Plane,
+    title: str = "",
+    *,
+    under: Callable[[Figure, Axes], None] | None = None,
+    over: Callable[[Axes], None] | None = None,
+) -> Figure:
+    """Draw a plane alone, filled; or its borders over the map in colour that ``under`` draws.
+
+    ``over`` draws on top. What has a label is in the legend below.
+    """
+    figure, axes = panels(1, 1, height=6.2)
+    axis = axes[0, 0]
+    if under is not None:
+        under(figure, axis)
+    draw_plane(axis, plane, filled=under is None)
+    if over is not None:
+        over(axis)
+    axis.set_title(title)
+    return finish(figure, axes, 2)
+
+
 def _write(axes: Axes, label: Label) -> None:
     """Words in a region, or beside it with a line that shows on light and dark colours."""
     from matplotlib.patheffects import withStroke
@@ -262,8 +273,12 @@ def _fill_regions(axes: Axes, plane: Plane) -> None:
     for region in plane.regions:
         rings = [Path(ring, closed=True) for ring in plane.borders(region)]
         whole = Path.make_compound_path(*rings)
-        look: dict[str, Any] = {"facecolor": region.colour, "edgecolor": "white", "linewidth": 0.8}
-        axes.add_patch(PathPatch(whole, label=region.label, **look))
+        look: dict[str, Any] = {
+            "facecolor": region.rung.colour,
+            "edgecolor": "white",
+            "linewidth": 0.8,
+        }
+        axes.add_patch(PathPatch(whole, label=region.rung.region_label, **look))
 
 
 def _draw_borders(axes: Axes, plane: Plane) -> None:
@@ -272,12 +287,12 @@ def _draw_borders(axes: Axes, plane: Plane) -> None:
 
     for region in plane.regions:
         look: dict[str, Any] = {
-            "color": region.contour[0],
-            "linestyle": region.contour[1],
+            "color": region.rung.contour[0],
+            "linestyle": region.rung.contour[1],
             "linewidth": 1.4,
             "path_effects": [withStroke(linewidth=2.6, foreground="#000000b0")],
         }
-        axes.plot([], [], label=region.contour_label, **look)
+        axes.plot([], [], label=region.rung.contour_label, **look)
         for line in plane.contour(region):
             axes.plot(line[:, 0], line[:, 1], **look)
 
@@ -286,7 +301,7 @@ def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[Flo
     """Closed rings around where a rate is below 1, by linear interpolation."""
     from contourpy import FillType, contour_generator
 
-    # Far values would only bend the line through 1.
+    # Values far from 1 would only distort the contour at 1.
     near = np.clip(np.nan_to_num(rate, nan=np.inf), 1.0 - _FAR, 1.0 + _FAR)
     tracer = contour_generator(steps, momenta, near, fill_type=FillType.OuterOffset)
     points, offsets = tracer.filled(-np.inf, 1.0)

@@ -11,8 +11,12 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 
-LETTER = (0.0125, 0.042)
+LETTER = (0.0132, 0.038)
 """Width of a letter and height of a line, as shares of the plane."""
+MARGIN = 0.02
+"""Free space around words, as a share of the plane: to borders, frame and other words."""
+_NARROW = 0.008
+"""The same where there is not enough of it."""
 BESIDE = 0.7
 """Share of the width beyond which the words of a mark stand to its left."""
 
@@ -20,6 +24,8 @@ _POINTS = 100
 """Points along an axis that are looked at, of grids that are finer or coarser."""
 _LEAST = 0.004
 """Share of the plane that a part must have to be named."""
+_SHORTEST = 3
+"""Shortest line from words to their region, in grid points."""
 _LONGEST = 0.45
 """Longest line from words to their region, as a share of the plane."""
 
@@ -117,18 +123,18 @@ def _wrapped(words: str) -> Iterator[tuple[str, ...]]:
         yield tuple(wrap(words, width, break_long_words=False))
 
 
-def _extent(lines: Sequence[str], shape: tuple[int, ...]) -> Place:
-    """Half the height and half the width of the words, in whole grid points."""
-    height = 0.5 * LETTER[1] * len(lines) * shape[0]
-    width = 0.5 * LETTER[0] * max(map(len, lines)) * shape[1]
-    return int(np.ceil(height)), int(np.ceil(width))
+def _extent(lines: Sequence[str], shape: tuple[int, ...], margin: float = 0.0) -> Place:
+    """Half the height and half the width of the words and their margin, in grid points."""
+    height = 0.5 * LETTER[1] * len(lines) + margin
+    width = 0.5 * LETTER[0] * max(map(len, lines)) + margin
+    return int(np.ceil(height * shape[0])), int(np.ceil(width * shape[1]))
 
 
-def _fits(lines: Sequence[str], free: Mask) -> Mask:
-    """Where the box of the words can stand on free points alone."""
+def _fits(lines: Sequence[str], free: Mask, margin: float) -> Mask:
+    """Where the box of the words and their margin can stand on free points alone."""
     from scipy.ndimage import minimum_filter
 
-    up, across = _extent(lines, free.shape)
+    up, across = _extent(lines, free.shape, margin)
     box = (2 * up + 1, 2 * across + 1)
     return np.asarray(minimum_filter(free, box, mode="constant"))
 
@@ -142,11 +148,12 @@ def _depth(mask: Mask) -> FloatArray:
 
 def _inside(words: str, free: Mask) -> tuple[tuple[str, ...], Place] | None:
     """Lines and place of the words in the middle of where they fit."""
-    for lines in _wrapped(words):
-        depth = _depth(_fits(lines, free))
-        if depth.any():
-            row, column = np.unravel_index(depth.argmax(), depth.shape)
-            return lines, (int(row), int(column))
+    for margin in (MARGIN, _NARROW):
+        for lines in _wrapped(words):
+            depth = _depth(_fits(lines, free, margin))
+            if depth.any():
+                row, column = np.unravel_index(depth.argmax(), depth.shape)
+                return lines, (int(row), int(column))
 
     return None
 
@@ -158,13 +165,17 @@ def _beside(
     from scipy.ndimage import distance_transform_edt, maximum_filter, minimum_filter
 
     depth = _depth(own)
-    goal = depth >= 0.85 * depth.max()
+    goal = depth >= 0.6 * depth.max()
     found: Any = distance_transform_edt(~goal, return_indices=True)
     far, nearest = found
     # All of the words stand in one part: no border runs through them.
     interior = maximum_filter(part, 3) == minimum_filter(part, 3)
     for lines in _wrapped(words):
-        reach = np.where(_fits(lines, interior & ~taken), far, np.inf)
+        up, across = _extent(lines, own.shape)
+        away = np.abs(nearest - np.indices(own.shape))
+        # The line to their own part begins at the words, and is long enough to be seen.
+        clear = (away[0] > up + _SHORTEST) | (away[1] > across + _SHORTEST)
+        reach = np.where(_fits(lines, interior & ~taken, _NARROW) & clear, far, np.inf)
         for place in np.argsort(reach, axis=None, kind="stable"):
             row, column = (int(index) for index in np.unravel_index(place, far.shape))
             anchor = int(nearest[0, row, column]), int(nearest[1, row, column])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
-from ravine.figures.entry import FigureEntry
+from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.style import BLACK, BLUE, GREEN, ORANGE, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems import QuadraticSum, counterexample, turning_quadratics
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 RULES: dict[str, tuple[str | None, str, str, Any]] = {
@@ -55,10 +55,6 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
         ``typical``, the geometric mean of the distances. The paper's example has n = 50, Q = 2000;
         the turning quadratics Q = 32.
     """
-    import xarray as xr
-
-    from ravine.engine.kernels.finite_sum import ensemble
-
     visits = np.unique(np.linspace(0, steps, 101).astype(np.int64))
     middle = int(np.searchsorted(visits, steps // 2))
 
@@ -111,7 +107,7 @@ def draw_restart(data: xr.Dataset) -> Figure:
     return finish(figure, axes, 2, title="restart")
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """Growth with each restart rule."""
     lines = []
     for example, growths in zip(data["example"].values, data["growth"].values, strict=True):
@@ -122,16 +118,3 @@ def _findings(data: xr.Dataset) -> list[str]:
         lines.append(f"{example}: {rules} per step.")
 
     return lines
-
-
-FIGURE = FigureEntry(
-    name="restart",
-    title="Restart on both examples",
-    caption="Typical distance (geometric mean) with four restart rules: the paper's example with "
-    "n = 50, Q = 2000, and the turning quadratics with Q = 32. Where curves coincide the last one "
-    "covers the others.",
-    compute=restart,
-    draw=draw_restart,
-    findings=_findings,
-    quick={"trajectories": 100},
-)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
-from ravine.figures.entry import FigureEntry, at_each_ratio, over_ratios
+from ravine.engine.kernels.finite_sum import ensemble
+from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.figures.style import BLUE, GREEN, RED, SKY, finish, panels, styled
 from ravine.methods import sgd
 from ravine.problems import partitioned_least_squares
@@ -16,7 +18,6 @@ from ravine.theory.bounds import best_sgd_finite_sum
 from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (16.0, 32.0, 64.0)
@@ -62,10 +63,6 @@ def sgd_finite_sum(
         Over (Q, step): ``bound`` (the corollary), ``mean`` of the runs, ``largest`` of them, and
         ``rms_floor``, the exact stationary root mean square; ``runs`` (Q, run, step), ten of them.
     """
-    import xarray as xr
-
-    from ravine.engine.kernels.finite_sum import ensemble
-
     rows = []
     for ratio in Q:
         problem = partitioned_least_squares(samples, 2, batches, Q=ratio, seed=seed)
@@ -144,7 +141,7 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
     return finish(figure, axes, 4)
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """How close the runs come to the bound."""
     closeness = tightness(data)
     mean = float((data["mean"] / data["bound"]).max())
@@ -159,15 +156,3 @@ def _findings(data: xr.Dataset) -> list[str]:
         f"{at_each_ratio(data, closeness['floor'], '.2f')}; independent draws average out, which "
         "leaves √Q.",
     ]
-
-
-FIGURE = FigureEntry(
-    name="figure-3",
-    title="Figure 3: SGD on partitioned least squares",
-    caption="25000 samples of 2 features in 50 mini-batches, each with condition number Q; step "
-    "2/(mu+L), one batch per step with replacement.",
-    compute=sgd_finite_sum,
-    draw=draw_sgd_finite_sum,
-    findings=_findings,
-    quick={"trajectories": 200},
-)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from ravine.arguments import FloatArray, Refusal, known_name
 from ravine.curvature import Curvature
-from ravine.figures.plane import Plane, draw_plane, ladder_plane
-from ravine.figures.style import draw_map, finish, panels, styled
+from ravine.figures.plane import Plane, ladder_plane, plane_figure
+from ravine.figures.style import draw_map
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
@@ -78,33 +79,36 @@ def sweep_plane(data: xr.Dataset) -> Plane:
     return ladder_plane(curvature, steps[i], momenta[j], gamma=gamma)
 
 
-@styled
 def draw_sweep_map(data: xr.Dataset, measure: str | None = None) -> Figure:
     """Draw one measure of a sweep, as in :func:`shown_measure`, with the ladder on top."""
+    shown = shown_measure(data, measure)
+    Q = data.attrs["L"] / data.attrs["mu"]
+
+    def under(figure: Figure, axes: Axes) -> None:
+        _draw_measure(figure, axes, shown, shown["alpha"] * data.attrs["L"])
+
+    title = f"{data.attrs['problem']}, Q = {Q:g}, {data.attrs['steps']} steps"
+    return plane_figure(sweep_plane(data), title, under=under)
+
+
+def _draw_measure(figure: Figure, axes: Axes, shown: xr.DataArray, steps: xr.DataArray) -> None:
+    """A measure in colour, with its bar; the few outcomes are in the legend instead."""
     from matplotlib.colors import ListedColormap, Normalize
 
-    shown = shown_measure(data, measure)
-    steps = shown["alpha"] * data.attrs["L"]
-    figure, axes = panels(1, 1, height=6.2)
-    axis = axes[0, 0]
     if shown.name == "outcome":
         # Each whole number in the middle of its colour.
-        mesh = draw_map(axis, steps, shown["beta"], shown, Normalize(-0.5, 3.5))
+        mesh = draw_map(axes, steps, shown["beta"], shown, Normalize(-0.5, 3.5))
         mesh.set_cmap(ListedColormap(_OUTCOMES))
         for colour, words in zip(_OUTCOMES, shown.attrs["flag_meanings"].split(), strict=True):
-            look = {"facecolor": colour, "edgecolor": "black", "linewidth": 0.5}
-            axis.fill([], [], label=words.replace("_", " "), **look)
-    else:
-        if shown.name == "diverged_at":
-            shown = shown.where(shown > 0)
-        norm = _scale(str(shown.name), shown.values)
-        mesh = draw_map(axis, steps, shown["beta"], shown, norm)
-        figure.colorbar(mesh, ax=axis, label=shown.attrs["long_name"])
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": "black", "linewidth": 0.5}
+            axes.fill([], [], label=words.replace("_", " "), **look)
+        return
 
-    draw_plane(axis, sweep_plane(data), filled=False)
-    Q = data.attrs["L"] / data.attrs["mu"]
-    axis.set_title(f"{data.attrs['problem']}, Q = {Q:g}, {data.attrs['steps']} steps")
-    return finish(figure, axes, 2)
+    if shown.name == "diverged_at":
+        shown = shown.where(shown > 0)
+    norm = _scale(str(shown.name), shown.values)
+    mesh = draw_map(axes, steps, shown["beta"], shown, norm)
+    figure.colorbar(mesh, ax=axes, label=shown.attrs["long_name"])
 
 
 def _scale(measure: str, values: FloatArray) -> Normalize:

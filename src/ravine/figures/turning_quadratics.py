@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.figures.entry import FigureEntry
+from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.style import BLACK, BLUE, CONTOUR, GREEN, ORANGE, RED, finish, panels, styled
 from ravine.methods import nesterov
 from ravine.problems import turning_quadratics
@@ -19,7 +20,6 @@ from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 THRESHOLD = 6.0 + 4.0 * np.sqrt(2.0)
@@ -51,8 +51,6 @@ def turning(
         ``commuting`` (exact over sums with shared eigenvectors), ``iid`` root-mean-square growth
         of the same four terms. Over (shown, step): ``cyclic`` and ``full_gradient`` distances.
     """
-    import xarray as xr
-
     if Q is None:
         beside = THRESHOLD * np.array([1.0 - _BESIDE, 1.0 + _BESIDE])
         Q = np.sort(np.concatenate([np.geomspace(4.0, 64.0, 22), beside])).tolist()
@@ -62,13 +60,17 @@ def turning(
     standard = nesterov(curvature)
     cyclic = [_distances(ratio, steps, Sampling.CYCLIC) for ratio in shown]
     whole = [_distances(ratio, steps, None) for ratio in shown]
-
+    terms = [turning_quadratics(1.0, ratio).batch_hessians() for ratio in ratios]
+    iid = [
+        growth(one, nesterov(Curvature(1.0, ratio)), sampling="iid").rate
+        for one, ratio in zip(terms, ratios, strict=True)
+    ]
     return xr.Dataset(
         {
             "measured": ("Q", [_measured(ratio, steps) for ratio in ratios]),
             "worst_case": ("Q", worst_case_rate(curvature, standard)),
             "commuting": ("Q", commuting_rate(curvature, standard).lower),
-            "iid": ("Q", [_iid(ratio) for ratio in ratios]),
+            "iid": ("Q", iid),
             "cyclic": (("shown", "step"), cyclic),
             "full_gradient": (("shown", "step"), whole),
         },
@@ -79,8 +81,6 @@ def turning(
 
 def _distances(ratio: float, steps: int, sampling: Sampling | None) -> FloatArray:
     """‖y - x*‖ after every step: one term per step in turn, or the whole gradient."""
-    from ravine.engine.kernels.finite_sum import ensemble
-
     problem = turning_quadratics(1.0, ratio)
     visits = np.arange(steps + 1)
     method = nesterov(problem.curvature)
@@ -92,12 +92,6 @@ def _measured(ratio: float, steps: int) -> float:
     middle = steps // 8 * 4
     distances = _distances(ratio, steps, Sampling.CYCLIC)
     return float((distances[-1] / distances[middle]) ** (1.0 / (steps - middle)))
-
-
-def _iid(ratio: float) -> float:
-    """Exact root-mean-square rate per step of the same terms, drawn independently."""
-    problem = turning_quadratics(1.0, ratio)
-    return growth(problem.batch_hessians(), nesterov(problem.curvature), sampling="iid").rate
 
 
 @styled
@@ -135,7 +129,7 @@ def draw_turning(data: xr.Dataset) -> Figure:
     return finish(figure, axes)
 
 
-def _findings(data: xr.Dataset) -> list[str]:
+def findings(data: xr.Dataset) -> list[str]:
     """Measured growth beside the closed form, and the threshold."""
     off = float(np.abs(data["measured"] / data["worst_case"] - 1.0).max())
     ratios = data["Q"].values
@@ -146,14 +140,3 @@ def _findings(data: xr.Dataset) -> list[str]:
         f"Converges at Q = {ratios[~growing].max():.4f}, diverges at Q = "
         f"{ratios[growing].min():.4f}; the threshold is {data.attrs['threshold']:.4f}.",
     ]
-
-
-FIGURE = FigureEntry(
-    name="turning-quadratics",
-    title="Four turning quadratics: the threshold 6 + 4√2",
-    caption="Quadratics in the plane with axes at 0, 45, 90 and 135 degrees, visited in turn with "
-    "the standard parameters. Their mean is perfectly conditioned.",
-    compute=turning,
-    draw=draw_turning,
-    findings=_findings,
-)

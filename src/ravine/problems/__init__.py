@@ -6,8 +6,9 @@ from ravine.problems.examples import (
     turning_quadratics,
     worst_case_quadratic,
 )
+from ravine.problems.from_data import from_data
 from ravine.problems.from_functions import FunctionSum, from_functions
-from ravine.problems.linear_model import LinearModel, from_data
+from ravine.problems.linear_model import LinearModel
 from ravine.problems.problem import Problem
 from ravine.problems.quadratics import Quadratic, QuadraticSum
 from ravine.problems.random_data import (

@@ -29,7 +29,7 @@ class FunctionSum(Problem):
     @cached_property
     def minimiser(self) -> FloatArray:
         """x* as given, or found from the start by Newton's method on the gradient."""
-        place = newton(self.start, self.gradient, self._solve)
+        place = newton(self.start, self.gradient, lambda x, g: np.linalg.solve(self.hessian(x), g))
         left = float(np.linalg.norm(self.gradient(place)))
         scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(place)))
         if not left <= 1e-7 * scale:
@@ -38,10 +38,6 @@ class FunctionSum(Problem):
 
         return place
 
-    def _solve(self, x: FloatArray, g: FloatArray) -> FloatArray:
-        return np.asarray(np.linalg.solve(self.hessian(x), g), dtype=np.float64)
-
-    @np.errstate(over="ignore", invalid="ignore")
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Value of f_i at ``x``; without one, ∫ ∇f_i along the line from x*, so f_i(x*) = 0."""
         point = self._point(x)
@@ -69,14 +65,12 @@ class FunctionSum(Problem):
         """Hessian of f_i at ``x`` by central differences of its gradient, exact to about 1e-9."""
         self._refuse_large(1)
         point = self._point(x)
-        k = self._term(i)
-        H = np.empty((self.dimension, self.dimension))
-        for j in range(self.dimension):
-            step = np.zeros(self.dimension)
-            step[j] = 6e-6 * max(1.0, abs(float(point[j])))
-            rise = self.batch_gradient(k, point + step) - self.batch_gradient(k, point - step)
-            H[:, j] = rise / (2.0 * step[j])
-
+        steps = 6e-6 * np.maximum(1.0, np.abs(point))
+        rises = [
+            self.batch_gradient(i, point + h) - self.batch_gradient(i, point - h)
+            for h in np.diag(steps)
+        ]
+        H = np.stack(rises) / (2.0 * steps[:, None])
         return np.asarray((H + H.T) / 2)
 
 
@@ -113,9 +107,9 @@ def from_functions(
         The values, in the form of the gradients. Without them the gradient is integrated along
         the line from x* (16 nodes of Gauss), with f_i(x*) = 0.
     minimiser
-        x*, shape (d,). Found from ``start`` by Newton's method unless given.
+        x*, shape (d,). Default: computed from ``start`` by Newton's method.
     start
-        Where runs start, and where the search for x* does; zero unless given.
+        Where runs and the search for x* start. Default: zero.
     name
         Kept with every result.
 
@@ -136,15 +130,10 @@ def from_functions(
     if np.ndim(curvature.Q) != 0:
         raise Refusal("curvature", "one Curvature", "several", "pass Curvature(mu, L)")
 
-    label = "gradient" if gradients is None else "gradients"
-    n, slope = _indexed(label, gradient, gradients, terms)
+    n, slope = _indexed("gradients", [gradient] if gradients is None else gradients, terms)
     value = None
     if objective is not None or objectives is not None:
-        label = "objective" if gradients is None else "objectives"
-        if (objective is None) == (gradients is None):
-            raise Refusal(label, "given in the form of the gradients", "none", f"pass {label}=")
-
-        _, value = _indexed(label, objective, objectives, n)
+        _, value = _indexed("objectives", [objective] if objectives is None else objectives, n)
 
     problem = FunctionSum(name, {"dimension": d, "terms": n}, d, n)
     problem._gradient_of = slope
@@ -159,24 +148,19 @@ def from_functions(
     return problem
 
 
-def _indexed(
-    name: str,
-    one: Gradient | None,
-    many: Sequence[Gradient] | Indexed | None,
-    terms: int | None,
-) -> tuple[int, Indexed]:
+def _indexed(name: str, functions: Any, terms: int | None) -> tuple[int, Indexed]:
     """The number of functions and one function of (i, x) that stands for all of them."""
-    if callable(many):
+    if callable(functions):
         if terms is None:
             raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")
-        return whole("terms", terms, 1, remedy="give the number of terms"), many
+        return whole("terms", terms, 1, remedy="give the number of terms"), functions
 
-    functions = [one] if many is None else list(many)
-    if not functions or not all(callable(f) for f in functions):
-        given = kind_in_words(one if many is None else many)
+    several = list(functions)
+    if not several or not all(callable(f) for f in several):
+        given = kind_in_words(functions)
         raise WrongType(name, "a function of x, or a list of them", given, "pass functions")
-    if terms not in (None, len(functions)):
-        rule = f"{terms} functions of x" if name.startswith("objective") else "one for each term"
-        raise Refusal(name, rule, len(functions), "leave terms out, or add functions")
+    if terms not in (None, len(several)):
+        rule = f"{terms} functions of x, one for each term"
+        raise Refusal(name, rule, len(several), "leave terms out, or add functions")
 
-    return len(functions), lambda i, x: functions[i](x)  # type: ignore[misc]
+    return len(several), lambda i, x: several[i](x)

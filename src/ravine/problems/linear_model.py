@@ -1,29 +1,24 @@
-"""A regularised linear model on data, split into mini-batches."""
+"""A regularised linear model on data, split into mini-batches.
+
+Many points at once are kept as arrays (seeds, features, runs * outputs): the scores of a batch at
+the points of all runs of a seed are then one matrix product.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import (
-    FloatArray,
-    Refusal,
-    WrongType,
-    one_number,
-    overflow_allowed,
-    plain_array,
-    refuse_too_large,
-    seed_number,
-    whole,
-)
+from ravine.arguments import FloatArray, Refusal
 from ravine.curvature import Curvature
-from ravine.problems.losses import Loss, make_loss
+from ravine.problems.losses import Loss
 from ravine.problems.problem import Problem
-from ravine.problems.row_model import RowModel
 from ravine.problems.spectrum import (
+    CHUNK,
     DENSE_LIMIT,
     extreme_eigenvalues,
     is_sparse,
@@ -31,8 +26,23 @@ from ravine.problems.spectrum import (
     weighted_gram,
 )
 
+Indices: TypeAlias = npt.NDArray[np.intp]
+Slopes: TypeAlias = Callable[[FloatArray, Indices], FloatArray]
+"""Derivative of the loss in the scores: (scores (rows, runs * outputs), rows) to the same shape."""
 
-class LinearModel(RowModel, Problem):
+
+class Drawn(NamedTuple):
+    """The rows of one step, for every seed, and the weight of each in its batch's mean.
+
+    ``rows`` has shape (seeds, m), and ``weights`` that shape or (1, m); a batch that is shorter
+    than m is padded with weights 0.
+    """
+
+    rows: Indices
+    weights: FloatArray
+
+
+class LinearModel(Problem):
     """The mean over mini-batches of f_b(W) = (1/m_b) Σ_r loss(x_rᵀ W, y_r) + l2/2 ‖W‖².
 
     W has shape (features, outputs) and is kept flat, row after row, as the point x. The batches
@@ -41,7 +51,29 @@ class LinearModel(RowModel, Problem):
     its rows therefore weigh a little more.
 
     Made by ``from_data`` and ``multinomial_logistic``, which check what they are given.
+
+    Parameters
+    ----------
+    X
+        Array or CSR matrix, (rows, features).
+    loss
+        The loss with its target.
+    l2
+        Weight of the regulariser.
+    batch_size
+        Rows in a batch; all of them unless given.
+    name, parameters
+        Kept with every result.
+
+    Attributes
+    ----------
+    entries
+        Numbers in the table that are stored.
+    row_weights
+        Weight of each row in the mean, None where all count the same.
     """
+
+    row_weights: FloatArray | None = None
 
     def __init__(
         self,
@@ -49,13 +81,20 @@ class LinearModel(RowModel, Problem):
         loss: Loss,
         *,
         l2: float,
-        batch_size: int,
+        batch_size: int | None = None,
         name: str = "data",
         parameters: dict[str, Any] | None = None,
     ) -> None:
-        RowModel.__init__(self, X, loss, l2)
-        self._edges = np.append(np.arange(0, self.rows, batch_size), self.rows)
-        Problem.__init__(self, name, parameters or {}, self.dimension, len(self._edges) - 1)
+        self.X = X
+        self.loss = loss
+        self.l2 = l2
+        self.rows, self.features = (int(size) for size in X.shape)
+        self.outputs = loss.outputs
+        self.quadratic = loss.quadratic
+        self.sparse = is_sparse(X)
+        self.entries = int(X.nnz if self.sparse else X.size)
+        self._edges = np.append(np.arange(0, self.rows, batch_size or self.rows), self.rows)
+        super().__init__(name, parameters or {}, self.features * self.outputs, len(self._edges) - 1)
         sizes = self.batch_sizes
         if (sizes != sizes[0]).any():
             self.row_weights = np.repeat(1.0 / (self.terms * sizes), sizes)
@@ -150,9 +189,10 @@ class LinearModel(RowModel, Problem):
         # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
         Z = np.zeros((len(weights), K)) if self.quadratic else self.scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
-        for c in range(K):
-            for e in range(c, K):
-                gram = weighted_gram(block, weights * self.loss.hessian_entry(Z, c, e, rows))
+        for e in range(K):
+            column = self.loss.hessian_column(Z, e, rows)
+            for c in range(e + 1):
+                gram = weighted_gram(block, weights * column[:, c])
                 H[:, c, :, e] = H[:, e, :, c] = (gram + gram.T) / 2
 
         full = H.reshape(self.dimension, self.dimension)
@@ -174,123 +214,161 @@ class LinearModel(RowModel, Problem):
         operator = LinearOperator((len(g), len(g)), lambda v: hessian(v.ravel()))
         return np.asarray(cg(operator, g, rtol=1e-8, maxiter=2000)[0])
 
+    def repeated(self, x: FloatArray, seeds: int, runs: int) -> FloatArray:
+        """The same point for every run of every seed."""
+        return np.tile(x.reshape(self.features, self.outputs), (seeds, 1, runs))
 
-@overflow_allowed
-def from_data(
-    X: Any,
-    y: npt.ArrayLike,
-    *,
-    loss: str = "squared",
-    l2: float = 0.0,
-    batch_size: int | None = None,
-    shuffle: int | None = None,
-) -> LinearModel:
-    """A regularised linear model on data, split into mini-batches.
+    def slopes(self, Z: FloatArray, rows: Indices) -> FloatArray:
+        """Derivative of the loss of each row in its scores, at the points of all runs."""
+        return self._at_all_runs(self.loss.slopes, Z, rows)
 
-    f is the mean over batches of (1/m) Σ loss(x_rᵀ W, y_r) + l2/2 ‖W‖², without an intercept:
-    append a column of ones for one.
+    def hessian_slopes(self, x: FloatArray) -> Slopes:
+        """Slopes of the quadratic model at ``x``: the Hessian in the scores times the scores."""
+        scores = self.scores(slice(None), x)
 
-    Parameters
-    ----------
-    X
-        Data of shape (rows, features): an array, or a scipy sparse matrix, which stays sparse.
-    y
-        One target for each row: numbers for the squared loss, labels of any type otherwise.
-    loss
-        One of ``ravine.problems.losses.LOSSES``: "squared" is ½ (z - y)²; "logistic" takes two
-        labels; "multinomial" two or more.
-    l2
-        Weight of the regulariser, zero or more; positive for the logistic losses, which are not
-        strongly convex without it.
-    batch_size
-        Rows in a batch, from 1 to all of them. All unless given.
-    shuffle
-        Seed of a random order of the rows before they are split; the given order if None.
+        def product(S: FloatArray, rows: Indices) -> FloatArray:
+            return self.loss.hessian_product(scores[rows], S, rows)
 
-    Returns
-    -------
-    LinearModel
-        Curvature and minimiser are computed when first asked for. Up to a few thousand features
-        exactly; beyond, by Lanczos and conjugate gradients without forming a Hessian.
+        return lambda Z, rows: self._at_all_runs(product, Z, rows)
 
-    Examples
-    --------
-    >>> X = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]]
-    >>> problem = from_data(X, [1.0, 3.0, 5.0, 7.0], batch_size=2)
-    >>> problem.minimiser.round(12).tolist(), problem.terms, problem.interpolates
-    ([1.0, 2.0], 2, True)
-    """
-    table = _table(X)
-    rows = table.shape[0]
-    target = plain_array("y", y, "one target for each row")
-    if target.shape != (rows,):
-        shown = f"an array of shape {target.shape}"
-        raise Refusal("y", f"of shape ({rows},)", shown, "one target for each row")
+    def _at_all_runs(self, function: Slopes, Z: FloatArray, rows: Indices) -> FloatArray:
+        # A loss of one score takes the scores of many runs side by side.
+        if self.outputs == 1:
+            return function(Z, rows)
 
-    size = checked_batch_size(rows if batch_size is None else batch_size, rows)
-    if shuffle is not None:
-        order = np.random.default_rng(seed_number("shuffle", shuffle)).permutation(rows)
-        table = table[order]
-        target = target[order]
+        which = np.repeat(rows, Z.shape[1] // self.outputs)
+        return function(Z.reshape(-1, self.outputs), which).reshape(Z.shape)
 
-    chosen = make_loss(loss, target)
-    parameters = {
-        "rows": rows,
-        "features": table.shape[1],
-        "loss": chosen.name,
-        "l2": checked_l2(l2, chosen),
-        "batch_size": size,
-        "shuffle": "none" if shuffle is None else shuffle,
-    }
-    return LinearModel(
-        table, chosen, l2=parameters["l2"], batch_size=size, name="from_data", parameters=parameters
-    )
+    def drawn_gradient(self, drawn: Drawn, points: FloatArray, slopes: Slopes) -> FloatArray:
+        """Gradient of the drawn batch of every seed at its points, of the shape of ``points``."""
+        rows, weights = drawn
+        if self.sparse:
+            parts = zip(rows, np.broadcast_to(weights, rows.shape), points, strict=True)
+            return np.stack([self._sparse_gradient(*part, slopes) for part in parts])
+
+        seeds, m = rows.shape
+        block = self.X[rows]
+        Z = block @ points
+        inner = slopes(Z.reshape(seeds * m, -1), rows.ravel()).reshape(Z.shape)
+        inner *= weights[:, :, None]
+        return np.asarray(np.swapaxes(block, 1, 2) @ inner + self.l2 * points)
+
+    def _sparse_gradient(
+        self, rows: Indices, weights: FloatArray, points: FloatArray, slopes: Slopes
+    ) -> FloatArray:
+        block = self.X[rows]
+        inner = weights[:, None] * slopes(np.asarray(block @ points), rows)
+        return np.asarray(block.T @ inner + self.l2 * points)
+
+    def chunks(self, width: int) -> Iterator[slice]:
+        """Slices of the rows that are worked on one after the other, of so many numbers a row."""
+        step = max(1, CHUNK // width)
+        for first in range(0, self.rows, step):
+            yield slice(first, min(first + step, self.rows))
+
+    def weights_of(self, rows: slice) -> FloatArray:
+        """Weights in the mean over all rows of some of them."""
+        if self.row_weights is None:
+            return np.full(rows.stop - rows.start, 1.0 / self.rows)
+
+        return self.row_weights[rows]
+
+    def losses(self, points: FloatArray) -> FloatArray:
+        """Mean loss of all rows at every point, without the regulariser: (seeds, runs)."""
+        seeds, f, width = points.shape
+        count = seeds * width // self.outputs
+        flat = np.moveaxis(points, 0, 1).reshape(f, -1)
+        total = np.zeros(count)
+        for rows in self.chunks(flat.shape[1]):
+            Z = np.asarray(self.X[rows] @ flat).reshape(-1, self.outputs)
+            which = np.repeat(np.arange(rows.start, rows.stop), count)
+            total += self.weights_of(rows) @ self.loss.values(Z, which).reshape(-1, count)
+
+        return total.reshape(seeds, -1)
+
+    def objectives(self, points: FloatArray) -> FloatArray:
+        """Mean loss and regulariser at every point: (seeds, runs)."""
+        return np.asarray(self.losses(points) + 0.5 * self.l2 * self.squares(points))
+
+    def squares(self, points: FloatArray) -> FloatArray:
+        """‖W‖² of every point: (seeds, runs)."""
+        split = points.reshape(len(points), self.features, -1, self.outputs)
+        return np.asarray(np.einsum("sfrk,sfrk->sr", split, split))
+
+    def row_roots(
+        self, rows: Indices, x: FloatArray, basis: FloatArray | None = None
+    ) -> FloatArray:
+        """B_r with B_r B_rᵀ the Hessian of the loss of row r at ``x``, shape (m, k, outputs).
+
+        In the coordinates of ``basis``, shape (d, k), or of the weights. The Hessian in the scores
+        is c for one output, and diag(p) - p pᵀ for the softmax.
+        """
+        block = self.X[rows]
+        half = self._score_roots(rows, x)
+        if basis is None:
+            outer = np.einsum("mf,mkq->mfkq", _dense(block), half)
+            return np.asarray(outer.reshape(len(rows), self.dimension, -1))
+
+        along = np.asarray(block @ basis.reshape(self.features, -1))
+        along = along.reshape(len(rows), self.outputs, basis.shape[1])
+        return np.asarray(np.swapaxes(along, 1, 2) @ half)
+
+    def root_products(self, rows: Indices, x: FloatArray) -> FloatArray:
+        """Inner products of the columns of all B_r: (x_r · x_s) times those in the scores."""
+        block = self.X[rows]
+        half = self._score_roots(rows, x)
+        inner = _dense(block @ block.T)
+        both = np.einsum("rkp,skq->rpsq", half, half) * inner[:, None, :, None]
+        return np.asarray(both.reshape(len(rows) * self.outputs, -1))
+
+    def _score_roots(self, rows: Indices, x: FloatArray) -> FloatArray:
+        """Roots of the Hessian in the scores of some rows, (m, outputs, outputs)."""
+        scores = self.scores(rows, x)
+        columns = [self.loss.hessian_column(scores, e, rows) for e in range(self.outputs)]
+        hessians = np.stack(columns, axis=2)
+        if self.outputs == 1:
+            return np.asarray(np.sqrt(hessians))
+
+        values, vectors = np.linalg.eigh(hessians)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
+
+    def row_gradients(self, rows: Indices, x: FloatArray, basis: FloatArray) -> FloatArray:
+        """Gradient of the loss of each row at ``x`` in the coordinates of ``basis``: (m, k)."""
+        slopes = self.slopes(self.scores(rows, x), rows)
+        along = np.asarray(self.X[rows] @ basis.reshape(self.features, -1))
+        along = along.reshape(len(rows), self.outputs, basis.shape[1])
+        return np.asarray(np.einsum("mok,mo->mk", along, slopes))
+
+    def scores(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
+        """Scores of some rows at one point, shape (m, outputs)."""
+        return np.asarray(self.X[rows] @ x.reshape(self.features, -1))
+
+    def row_gradient(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
+        """Gradient at ``x`` of the mean of some rows and the regulariser, shape (d,)."""
+        slopes = self.loss.slopes(self.scores(rows, x), rows)
+        return np.asarray((self.X[rows].T @ slopes).ravel() / len(slopes) + self.l2 * x)
+
+    def hessian_at(
+        self, x: FloatArray, batch: slice | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        """The Hessian at ``x`` of all rows, or of a batch, as its product with a vector (d,)."""
+        parts = list(self.chunks(self.features)) if batch is None else [batch]
+        scores = [self.scores(rows, x) for rows in parts]
+
+        def product(v: FloatArray) -> FloatArray:
+            total = self.l2 * v
+            for Z, rows in zip(scores, parts, strict=True):
+                inner = self.loss.hessian_product(Z, self.scores(rows, v), rows)
+                w = self.weights_of(rows) if batch is None else np.full(len(Z), 1 / len(Z))
+                total = total + np.asarray(self.X[rows].T @ (w[:, None] * inner)).ravel()
+
+            return np.asarray(total)
+
+        return product
 
 
-def checked_batch_size(batch_size: int, rows: int) -> int:
-    """The rows in a batch, at most all of them."""
-    size = whole("batch_size", batch_size, 1, remedy="e.g. 32")
-    if size > rows:
-        raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
-
-    return size
-
-
-def checked_l2(l2: float, loss: Loss) -> float:
-    """The weight of the regulariser, positive where the loss needs one to have a minimum."""
-    weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
-    if weight == 0.0 and not loss.quadratic:
-        raise Refusal("l2", f"positive for the {loss.name} loss", "0", "add some, e.g. l2=1e-3")
-
-    return weight
-
-
-def _table(X: Any) -> Any:
-    """Return ``X`` as a finite float64 table, CSR if it is sparse; copied only if it has to be."""
-    if is_sparse(X):
-        table = X.tocsr().astype(np.float64, copy=False)
-    else:
-        raw = plain_array("X", X, "pass an array of rows and columns")
-        if raw.dtype.kind not in "fiub":
-            shown = f"values of type {raw.dtype}"
-            raise WrongType("X", "a table of real numbers", shown, "encode the text")
-        if raw.dtype != np.float64 or not raw.flags.c_contiguous:  # then it is copied
-            refuse_too_large("X", 8.0 * raw.size, f"the shape {raw.shape}", "take fewer rows")
-        table = np.ascontiguousarray(raw, dtype=np.float64)
-
-    if table.ndim != 2 or 0 in table.shape:
-        shown = f"an array of shape {table.shape}"
-        raise Refusal("X", "a table with rows and columns", shown, "one row a sample")
-
-    entries = table.tocoo() if is_sparse(X) else None
-    bad = ~np.isfinite(table if entries is None else entries.data)
-    if bad.any():
-        first = np.argwhere(bad)[0]
-        row, column = first if entries is None else (entries.row[first[0]], entries.col[first[0]])
-        shown = f"{table[row, column]} in row {row}, column {column}"
-        raise Refusal("X", "finite", shown, "drop that row, or fill it in")
-
-    return table
+def _dense(block: Any) -> FloatArray:
+    return np.asarray(block.toarray() if is_sparse(block) else block, dtype=np.float64)
 
 
 def _bounds_or_refusal(mu: float, L: float, where: str) -> Curvature:

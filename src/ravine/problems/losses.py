@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType
+from ravine.arguments import FloatArray, Refusal, WrongType, known_name
 
 SQUARED, LOGISTIC, MULTINOMIAL = range(3)
 """The numbers by which compiled code knows the losses that it has gradients of."""
@@ -62,9 +62,9 @@ class Loss(ABC):
         """Hessian in z of each row times the row of ``S``, shape (m, outputs)."""
         return self._weighted(self._curvature(Z, self.target[rows, None]) * S, rows)
 
-    def hessian_entry(self, Z: FloatArray, c: int, e: int, rows: Rows = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
-        return self._weighted(self._curvature(Z[:, 0], self.target[rows]), rows)
+    def hessian_column(self, Z: FloatArray, e: int, rows: Rows = ALL) -> FloatArray:
+        """Column e of the Hessian in z of each row, shape (m, outputs)."""
+        return self.hessian_product(Z, np.broadcast_to(np.eye(self.outputs)[e], Z.shape), rows)
 
     def _weighted(self, values: FloatArray, rows: Rows) -> FloatArray:
         if self.weights is None:
@@ -180,11 +180,6 @@ class Multinomial(Loss):
         P = _softmax(Z)
         return self._weighted(P * (S - (P * S).sum(axis=1, keepdims=True)), rows)
 
-    def hessian_entry(self, Z: FloatArray, c: int, e: int, rows: Rows = ALL) -> FloatArray:
-        """Entry (c, e) of the Hessian in z of each row, shape (m,)."""
-        P = _softmax(Z)
-        return self._weighted(P[:, c] * (float(c == e) - P[:, e]), rows)
-
 
 class Poisson(Loss):
     """exp(z) - y z of a count y: what a Poisson law of mean exp(z) loses, up to a constant."""
@@ -237,10 +232,7 @@ LOSSES: dict[str, type[Loss]] = {
 
 def make_loss(name: str, target: npt.ArrayLike, weights: FloatArray | None = None) -> Loss:
     """The loss called ``name``, with its target."""
-    if name not in LOSSES:
-        raise Refusal("loss", f"one of {', '.join(LOSSES)}", repr(name), "pick one")
-
-    return LOSSES[name](target, weights)
+    return LOSSES[known_name("loss", name, LOSSES)](target, weights)
 
 
 def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.intp]]:

@@ -33,6 +33,11 @@ class Problem(ABC):
         What made it, as plain numbers and strings, kept with every result.
     """
 
+    dimension: int
+    """Number of coordinates d."""
+    terms: int
+    """Number n of functions, or mini-batches, in the sum; 1 if it is no sum."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         # A point may be as far off as a run that diverges: what overflows there is infinite.
@@ -43,8 +48,8 @@ class Problem(ABC):
     def __init__(self, name: str, parameters: dict[str, Any], dimension: int, terms: int) -> None:
         self.name = name
         self.parameters = dict(parameters)
-        self._dimension = dimension
-        self._terms = terms
+        self.dimension = dimension
+        self.terms = terms
         self._start: FloatArray | None = None
         self._curvature: Curvature
         self._minimiser: FloatArray
@@ -52,16 +57,6 @@ class Problem(ABC):
     def __repr__(self) -> str:
         made = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         return f"<{self.name}({made}): dimension {self.dimension}, terms {self.terms}>"
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates d."""
-        return self._dimension
-
-    @property
-    def terms(self) -> int:
-        """Number n of functions, or mini-batches, in the sum; 1 if it is no sum."""
-        return self._terms
 
     @property
     def curvature(self) -> Curvature:
@@ -80,7 +75,7 @@ class Problem(ABC):
 
     @property
     def start(self) -> FloatArray:
-        """The point that runs start from unless told otherwise, shape (d,)."""
+        """The point where runs start by default, shape (d,)."""
         return np.zeros(self.dimension) if self._start is None else self._start
 
     @abstractmethod
@@ -151,7 +146,7 @@ class Problem(ABC):
         The whole objective's; how the condition number of a run on a problem that is not
         quadratic is reported.
         """
-        remedy = f"give points of {self._dimension} coordinates, shape (k, {self._dimension})"
+        remedy = f"give points of {self.dimension} coordinates, shape (k, {self.dimension})"
         points = np.atleast_2d(real("trajectory", trajectory, remedy=remedy))
         spectra = np.stack([np.linalg.eigvalsh(self.hessian(point)) for point in points])
         return Curvature(spectra[:, 0].min(), spectra[:, -1].max())
@@ -168,20 +163,20 @@ class Problem(ABC):
     def _point(self, x: npt.ArrayLike | None, name: str = "x") -> FloatArray:
         if x is None:
             return self.minimiser
-        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self._dimension,):
+        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (self.dimension,):
             return x
 
-        return vector(name, x, self._dimension)
+        return vector(name, x, self.dimension)
 
     def _term(self, i: int) -> int:
         # A plain int first: a run asks for a term at every step.
-        if type(i) is int and 0 <= i < self._terms:
+        if type(i) is int and 0 <= i < self.terms:
             return i
 
         remedy = "count the terms from zero"
         number = whole("i", i, -(2**63), remedy=remedy)
-        if not 0 <= number < self._terms:
-            raise Refusal("i", f"a term from 0 to {self._terms - 1}", number, remedy)
+        if not 0 <= number < self.terms:
+            raise Refusal("i", f"a term from 0 to {self.terms - 1}", number, remedy)
 
         return number
 
@@ -189,12 +184,9 @@ class Problem(ABC):
         size = 8 * matrices * self.dimension**2
         if size > HESSIAN_BYTES:
             what = "1 Hessian" if matrices == 1 else f"{matrices} Hessians"
-            raise Refusal(
-                "dense Hessians",
-                "at most 1 GiB together",
-                f"{what} of {self.dimension} x {self.dimension}, {size / 2**30:.1f} GiB",
-                "use hessian_product(i, v), which forms none of them",
-            )
+            value = f"{what} of {self.dimension} x {self.dimension}, {size / 2**30:.1f} GiB"
+            remedy = "use hessian_product(i, v), which forms none of them"
+            raise Refusal("dense Hessians", "at most 1 GiB together", value, remedy)
 
 
 def vector(name: str, value: npt.ArrayLike, length: int | None = None) -> FloatArray:

@@ -21,13 +21,13 @@ class Quadratic(Problem):
     hessian
         H, symmetric and positive definite, shape (d, d).
     minimiser
-        x*, shape (d,). Zero unless given.
+        x*, shape (d,). Default: zero.
     minimum
         f*, the value at the minimiser.
     curvature
-        Bounds that enclose the spectrum of H; its extreme eigenvalues unless given.
+        Bounds that enclose the spectrum of H. Default: its extreme eigenvalues.
     start
-        Where runs start unless told otherwise; x* + (1, ..., 1) unless given.
+        Where runs start by default; x* + (1, ..., 1) if omitted.
     name, parameters
         Kept with every result.
 
@@ -103,13 +103,13 @@ class QuadraticSum(Problem):
         Where each term is least, shape (n, d), each term being zero there. Exclusive with
         ``minimiser``, ``gradients`` and ``values``.
     minimiser
-        x*, shape (d,). Zero unless given.
+        x*, shape (d,). Default: zero.
     gradients
-        z_i = ∇f_i(x*), shape (n, d), with zero mean; zero, so interpolation, unless given.
+        z_i = ∇f_i(x*), shape (n, d), with zero mean. Default: zero, that is interpolation.
     values
         c_i = f_i(x*), shape (n,). Unless given, such that every term is zero where it is least.
     curvature
-        Bounds for every term; the extreme eigenvalues of all of them unless given.
+        Bounds for every term. Default: the extreme eigenvalues of all of them.
     start, name, parameters
         As in ``Quadratic``.
 
@@ -142,16 +142,23 @@ class QuadraticSum(Problem):
         self._mean_hessian = np.asarray(self._hessians.mean(axis=0))
         spectra = np.asarray(np.linalg.eigvalsh(self._hessians), dtype=np.float64)
         self._curvature = _enclosing("hessians", spectra, curvature)
-        if minimisers is not None:
+        if minimisers is None:
+            self._minimiser = np.zeros(d)
+            if minimiser is not None:
+                self._minimiser = vector("minimiser", minimiser, d)
+            self._gradients, self._values = self._at_minimiser(gradients, values)
+        else:
             if not (minimiser is None and gradients is None and values is None):
                 shown = "minimiser, gradients or values as well"
                 remedy = "the terms' minimisers already fix them"
                 raise Refusal("minimisers", "given alone", shown, remedy)
 
-            self._set_from_minimisers(self._rows("minimisers", minimisers))
-        else:
-            place = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
-            self._set_at_minimiser(place, gradients, values)
+            places = self._rows("minimisers", minimisers)
+            linear = np.einsum("nij,nj->ni", self._hessians, places)
+            self._minimiser = np.linalg.solve(self._mean_hessian, linear.mean(axis=0))
+            away = self._minimiser - places
+            self._gradients = np.einsum("nij,nj->ni", self._hessians, away)
+            self._values = 0.5 * np.einsum("ni,ni->n", self._gradients, away)
 
         self._start = self._minimiser + 1.0 if start is None else vector("start", start, d)
 
@@ -164,40 +171,27 @@ class QuadraticSum(Problem):
 
         return array
 
-    def _set_from_minimisers(self, places: FloatArray) -> None:
-        linear = np.einsum("nij,nj->ni", self._hessians, places)
-        self._minimiser = np.linalg.solve(self._mean_hessian, linear.mean(axis=0))
-        away = self._minimiser - places
-        self._gradients = np.einsum("nij,nj->ni", self._hessians, away)
-        self._values = 0.5 * np.einsum("ni,ni->n", self._gradients, away)
-
-    def _set_at_minimiser(
-        self,
-        minimiser: FloatArray,
-        gradients: npt.ArrayLike | None,
-        values: npt.ArrayLike | None,
-    ) -> None:
-        n = self.terms
-        self._minimiser = minimiser
-        self._gradients = np.zeros((n, self.dimension))
+    def _at_minimiser(
+        self, gradients: npt.ArrayLike | None, values: npt.ArrayLike | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The gradients z_i and the values c_i at x*, as given or as they are by default."""
+        slopes = np.zeros((self.terms, self.dimension))
         if gradients is not None:
-            self._gradients = self._rows("gradients", gradients)
+            slopes = self._rows("gradients", gradients)
 
-        drift = float(np.abs(self._gradients.mean(axis=0)).max())
-        if drift > 1e-9 * float(np.abs(self._gradients).max(initial=1e-300)):
+        drift = float(np.abs(slopes.mean(axis=0)).max())
+        if drift > 1e-9 * float(np.abs(slopes).max(initial=1e-300)):
             shown = f"a mean of size {drift:.3g}"
             raise Refusal("gradients", "zero in the mean", shown, "subtract their mean, or move x*")
+        if values is not None:
+            return slopes, vector("values", values, self.terms)
 
-        if values is None:
-            try:
-                steps = np.linalg.solve(self._hessians, self._gradients[..., None])[..., 0]
-            except np.linalg.LinAlgError:
-                rule = "invertible in float64"
-                raise Refusal("hessians", rule, "a singular one", "take mu closer to L") from None
-            self._values = np.asarray(0.5 * np.einsum("ni,ni->n", self._gradients, steps))
-            return
-
-        self._values = vector("values", values, n)
+        try:
+            steps = np.linalg.solve(self._hessians, slopes[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            rule = "invertible in float64"
+            raise Refusal("hessians", rule, "a singular one", "take mu closer to L") from None
+        return slopes, np.asarray(0.5 * np.einsum("ni,ni->n", slopes, steps))
 
     @cached_property
     def shared_eigenvectors(self) -> tuple[FloatArray, FloatArray] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from ravine.arguments import (
     FloatArray,
     Refusal,
+    needed,
     one_number,
     overflow_allowed,
     refuse_too_large,
@@ -17,7 +18,8 @@ from ravine.arguments import (
 )
 from ravine.curvature import Curvature
 from ravine.problems.examples import condition_number
-from ravine.problems.linear_model import LinearModel, from_data
+from ravine.problems.from_data import from_data
+from ravine.problems.linear_model import LinearModel
 from ravine.problems.quadratics import Quadratic, QuadraticSum
 
 
@@ -204,7 +206,7 @@ def multinomial_logistic(
     l2
         Weight of the regulariser, positive.
     batch_size
-        Rows in a mini-batch; all of them unless given.
+        Rows in a mini-batch. Default: all of them.
     seed
         Of the data.
 
@@ -214,13 +216,6 @@ def multinomial_logistic(
     >>> problem.dimension, problem.terms, float(problem.curvature.mu)
     (50, 1, 0.05)
     """
-    try:
-        from sklearn.datasets import make_classification
-    except ImportError:
-        raise ImportError(
-            "multinomial_logistic needs scikit-learn: pip install 'ravine[data]'"
-        ) from None
-
     made: dict[str, Any] = {
         "samples": whole("samples", samples, 2, remedy="e.g. 100"),
         "features": whole("features", features, 1, remedy="e.g. 10"),
@@ -235,7 +230,7 @@ def multinomial_logistic(
 
     # Rows, their copies on the way, and the scores of each class.
     refuse_too_large("samples", 40 * rows * (columns + kinds), f"{rows} x {columns}", "take fewer")
-    X, y = make_classification(
+    X, y = needed("sklearn.datasets").make_classification(
         n_samples=rows,
         n_features=columns,
         n_informative=telling,

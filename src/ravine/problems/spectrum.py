@@ -82,7 +82,7 @@ def _lanczos(X: Any, which: str) -> float:
 def newton(
     start: FloatArray,
     gradient: Callable[[FloatArray], FloatArray],
-    solve: Callable[[FloatArray, FloatArray], FloatArray],
+    solve: Callable[[FloatArray, FloatArray], Any],
     *,
     objective: Callable[[FloatArray], float] | None = None,
     iterations: int = 200,

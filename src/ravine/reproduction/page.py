@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from ravine.claims.claim import JudgedClaim, Judgement
 from ravine.figures.catalogue import FIGURES
 from ravine.markup import Cell
-from ravine.report.page import Page
+from ravine.report import Page
 from ravine.reproduction.run import Reproduction, versions
-
-_TONES = {Judgement.HOLDS: "good", Judgement.CORRECTED: "unsure", Judgement.FAILS: "bad"}
 
 
 def reproduction_page(done: Reproduction) -> Page:
@@ -66,11 +64,8 @@ def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
         ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
         [
             [
-                Cell(one.claim.place, formulas=True),
-                Cell(one.claim.statement, formulas=True),
-                Cell(one.measured, formulas=True),
-                Cell(one.exact, formulas=True),
-                Cell(one.judgement.value, _TONES[one.judgement]),
+                *(Cell(words, formulas=True) for words in one.words.values()),
+                Cell(one.judgement.value, one.judgement.tone),
             ]
             for one in judged
         ],

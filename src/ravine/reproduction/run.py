@@ -13,15 +13,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import xarray as xr
+
 from ravine.arguments import known_name, refuse_too_large, seed_number, whole
-from ravine.claims.catalogue import CLAIMS
+from ravine.claims import CLAIMS
 from ravine.claims.claim import Claim, JudgedClaim, Judgement, judge
 from ravine.figures.catalogue import FIGURES
 from ravine.figures.style import DPI
 from ravine.files import written_whole
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -54,10 +55,10 @@ class Reproduction:
         Figures whose data are there, complete and made with the same arguments.
     last
         What the manifest in ``out`` says of the run before; empty if there was none.
-    data, seconds
-        For each figure that is done, by name, its data and how long they took to compute.
-    judged, left_out
-        Claims with their judgements, and those whose figures were not asked for.
+    data
+        For each figure that is done, by name, its data.
+    judged
+        Claims with their judgements.
     claims_seconds, total_seconds
         How long the claims took, and all of it.
     """
@@ -71,11 +72,19 @@ class Reproduction:
     ready: tuple[str, ...]
     last: dict[str, Any]
     data: dict[str, xr.Dataset] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
     judged: list[JudgedClaim] = field(default_factory=list)
-    left_out: list[Claim] = field(default_factory=list)
     claims_seconds: float = 0.0
     total_seconds: float = 0.0
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """How long the data of each figure that is done took to compute."""
+        return {name: float(data.attrs["seconds"]) for name, data in self.data.items()}
+
+    @property
+    def left_out(self) -> list[Claim]:
+        """Claims whose figures were not asked for."""
+        return [claim for claim in CLAIMS if not set(claim.needs) <= set(self.arguments)]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -88,7 +97,7 @@ class Reproduction:
         """One line: what will be done, and how long it took last time."""
         pixels = f"{self.resolution} x {self.resolution} pixels"
         there = f", {len(self.ready)} of them there already" if self.ready else ""
-        claims = sum(set(claim.needs) <= set(self.arguments) for claim in CLAIMS)
+        claims = len(CLAIMS) - len(self.left_out)
         return (
             f"{counted(len(self.arguments), 'figure')} at "
             f"{'quick settings' if self.quick else pixels}{there}, "
@@ -146,7 +155,7 @@ def plan_reproduction(
         known_name("figure", name, FIGURES)
     known_name("device", device, DEVICES)
 
-    # With fewer pixels than eight a map has no region to speak of.
+    # With fewer than eight pixels a map shows no regions.
     pixels = whole("resolution", resolution, 8, remedy="give pixels along an axis, e.g. 100")
     if not quick:
         # A figure has up to four planes of a dozen numbers a pixel, and the picture another.
@@ -181,15 +190,9 @@ def mark_of(name: str, arguments: dict[str, Any]) -> str:
 
 def _is_ready(folder: Path, name: str, arguments: dict[str, Any]) -> bool:
     """Whether the data of a figure are there, whole, and made with these arguments."""
-    path = folder / f"{name}.nc"
-    if not path.exists():
-        return False
-
-    import xarray as xr
-
-    # Whatever a damaged file makes the reader raise, it is to be made again.
+    # Whatever a missing or damaged file makes the reader raise, it is to be made again.
     try:
-        with xr.open_dataset(path, engine="scipy") as data:
+        with xr.open_dataset(folder / f"{name}.nc", engine="scipy") as data:
             return bool(data.attrs.get(_MARK) == mark_of(name, arguments))
     except Exception:
         return False
@@ -235,10 +238,9 @@ def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None
             say(f"{head}: there already" + (", drawn again" if drawn else ""))
 
     judging = time.monotonic()
-    chosen = [claim for claim in CLAIMS if set(claim.needs) <= set(work.data)]
+    chosen = [claim for claim in CLAIMS if claim not in work.left_out]
     say(f"judging {len(chosen)} claims")
     work.judged = [judge(claim, work.data) for claim in chosen]
-    work.left_out = [claim for claim in CLAIMS if claim not in chosen]
     work.claims_seconds = time.monotonic() - judging
     work.total_seconds = time.monotonic() - began
 
@@ -264,11 +266,8 @@ def _make(work: Reproduction, name: str) -> None:
 
 def _load(work: Reproduction, name: str) -> bool:
     """Take the data of a figure from its file; draw what pictures are missing, and say if any."""
-    import xarray as xr
-
     data = xr.load_dataset(work.out / f"{name}.nc", engine="scipy")
     work.data[name] = data
-    work.seconds[name] = float(data.attrs["seconds"])
     missing = [kind for kind in PICTURES if not (work.out / f"{name}.{kind}").exists()]
     if missing:
         # The layout is worked out once, not for every file.

@@ -45,6 +45,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+
         return tags
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, ...]:
@@ -56,6 +57,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
         return X, y, weights
 
     def _train(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
@@ -73,9 +75,10 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         self.lr_, self.momentum_ = training.lr, training.momentum
         self.loss_curve_ = training.curve
         self.n_iter_ = max(1, len(training.curve))
-        # A later partial_fit starts its running moments anew.
+        # A later partial_fit restarts its running moments.
         self._seen = 0.0
         self._sums: tuple[FloatArray, ...] = ()
+
         if not training.converged:
             what = f"the excess loss is {training.excess:.3g} after {self.n_iter_} passes"
             warnings.warn(f"{what}: raise max_iter or tol", ConvergenceWarning, stacklevel=3)
@@ -97,13 +100,15 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         Z, penalty = self._standardised(X, mean, scale)
         objective = Objective(Z, Y, s, penalty, loss)
         # Directions in which few rows have been seen so far get some curvature.
-        P = objective.preconditioner(gram=gram + _added(gram, Z.shape[1] / self._seen))
+        some = Z.shape[1] / self._seen
+        P = objective.preconditioner(gram=gram + (some if wide else some * np.eye(len(gram))))
         size = min(X.shape[0], self._batch_size(X))
         limit = step_limits(objective, np.array([float(size)]), np.zeros(1))
         # As in an average of all rows so far, each batch counts by its share.
         self.lr_ = min(0.5 * float(limit[0, 0]), 2.0 * size / self._seen)
         self.momentum_ = 0.0
         start = np.atleast_2d(self.coef_) * scale
+
         if self.fit_intercept:
             intercept = self.intercept_[:, None] + np.atleast_2d(self.coef_) @ mean[:, None]
             start = np.hstack([start, intercept])
@@ -115,6 +120,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         value = float(objective.value(W, objective.scores(W)))
         self.loss_curve_ = [*getattr(self, "loss_curve_", []), value]
         self.n_iter_ = len(self.loss_curve_)
+
         return _original(W, mean, scale)
 
     def _batch_size(self, X: Any) -> int:
@@ -128,6 +134,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         columns = X.shape[1]
         penalty = np.full(columns + bool(self.fit_intercept), float(self.alpha))
         penalty[columns:] = 0.0
+
         if sparse.issparse(X):
             ones = np.ones((X.shape[0], len(penalty) - columns))
             Z = sparse.hstack([X @ sparse.diags_array(1.0 / scale), sparse.csr_array(ones)])
@@ -136,11 +143,13 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         Z = np.ones((X.shape[0], len(penalty)))
         np.subtract(X, mean, out=Z[:, :columns])
         Z[:, :columns] /= scale
+
         return Z, penalty
 
     def _raw_scores(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
         return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
 
 
@@ -175,31 +184,31 @@ def _running(
 
     ``second`` are second moments, or their diagonal.
     """
-    squares = np.diag(second) if second.ndim == 2 else second
+    whole = second.ndim == 2
+    squares = np.diag(second) if whole else second
     deviation = np.sqrt(np.maximum(squares - mean**2 * centred, 0.0))
     scale = _scale(deviation, np.sqrt(squares))
     shift = np.zeros_like(mean) if is_sparse or not centred else mean
-    if second.ndim == 1:
-        gram = (squares - 2.0 * shift * mean + shift**2) / scale**2
-        return shift, scale, np.append(gram, np.ones(int(centred)))
 
-    mixed = np.outer(shift, mean)
-    gram = (second - mixed - mixed.T + np.outer(shift, shift)) / np.outer(scale, scale)
-    if centred:
+    # E[(x - shift)(x - shift)ᵀ], and beside it E[x - shift] for the column of ones.
+    outer = np.outer if whole else np.multiply
+    gram = second - outer(shift, mean) - outer(mean, shift) + outer(shift, shift)
+    gram = gram / outer(scale, scale)
+
+    if centred and whole:
         cross = ((mean - shift) / scale)[:, None]
         gram = np.block([[gram, cross], [cross.T, np.ones((1, 1))]])
+    elif centred:
+        gram = np.append(gram, 1.0)
 
     return shift, scale, gram
-
-
-def _added(gram: FloatArray, amount: float) -> FloatArray:
-    return amount * np.eye(len(gram)) if gram.ndim == 2 else np.full(len(gram), amount)
 
 
 def _original(W: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
     """Weights of the columns as they are, the intercept last."""
     coef = W[:, : len(scale)] / scale
     intercept = W[:, len(scale) :].sum(axis=1, keepdims=True)
+
     return np.hstack([coef, intercept - coef @ mean[:, None]])
 
 
@@ -252,6 +261,7 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         W = size * self._train(X, (y - middle)[None, :] / size, weights, "squared")
         self.loss_curve_ = [size**2 * value for value in self.loss_curve_]
         self.coef_, self.intercept_ = W[0, :-1], W[0, -1:] + middle
+
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -263,6 +273,7 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 
         W = self._train_more(X, np.asarray(y, dtype=np.float64)[None, :], weights, "squared")
         self.coef_, self.intercept_ = W[0, :-1], W[0, -1:]
+
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -290,12 +301,14 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
         check_classification_targets(y)
         self.classes_ = np.unique(y[weights > 0])
+
         if len(self.classes_) < 2:
             what = f"one class, {self.classes_[0]!r}" if len(self.classes_) else "no class"
             raise Refusal("y", "of two classes or more", what, "give rows of another class")
 
         W = self._train(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
+
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -312,6 +325,7 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
         W = self._train_more(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
+
         return self
 
     @property
@@ -341,4 +355,5 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """The most probable class of each row."""
         S = self._raw_scores(X)
         best = (S[:, 0] > 0).astype(int) if S.shape[1] == 1 else S.argmax(axis=1)
+
         return self.classes_[best]

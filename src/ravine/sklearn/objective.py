@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, log_softmax, softmax
 
 from ravine.arguments import FloatArray
-from ravine.problems.spectrum import is_sparse
+from ravine.problems.spectrum import is_sparse, weighted_gram
 
 LARGEST_BLOCK = 500
 """Rows of a curvature matrix that is inverted; beyond, its diagonal alone is used."""
@@ -47,6 +47,7 @@ class Objective:
         flat = W.reshape(-1, W.shape[-1])
         part = self.Z[rows]
         values = np.asarray((part @ flat.T).T if is_sparse(part) else flat @ part.T)
+
         return values.reshape(*W.shape[:-1], values.shape[-1])
 
     def value(self, W: FloatArray, S: FloatArray, rows: slice = slice(None)) -> FloatArray:
@@ -69,6 +70,7 @@ class Objective:
         flat = R.reshape(-1, R.shape[-1])
         part = self.Z[rows]
         values = np.asarray((part.T @ flat.T).T if is_sparse(part) else flat @ part)
+
         return values.reshape(W.shape) + self.penalty * W
 
     def _predicted(self, S: FloatArray) -> FloatArray:
@@ -87,26 +89,25 @@ class Objective:
         Shape (blocks, m, m) with one block for all weights or one for each output; for wide data
         the inverse diagonal, shape (outputs, columns).
         """
-        outputs, _ = self.shape
         if S is None or self.quadratic:
+            # One bound serves all outputs.
             most = 1.0 if self.quadratic else 0.25 if self.loss == "logistic" else 0.5
-            H = most * (self._gram(self.weights) if gram is None else gram)
-            matrices = np.broadcast_to(H, (outputs, *H.shape))
-        else:
-            p = self._predicted(S)
-            if self.joint:
-                return self._joint(p)
+            inverse = self._inverse(most * (self._gram(self.weights) if gram is None else gram))
+            return np.broadcast_to(inverse, (len(self.Y), *inverse.shape))
 
-            matrices = np.stack([self._gram(self.weights * q * (1.0 - q)) for q in p])
+        p = self._predicted(S)
+        if self.joint:
+            return self._joint(p)
 
-        if self.diagonal:
-            diagonal = matrices + self.penalty
-            return np.asarray(1.0 / np.maximum(diagonal, 1e-6 * diagonal.max()))
+        return np.stack([self._inverse(self._gram(self.weights * q * (1.0 - q))) for q in p])
 
-        if S is None or self.quadratic:
-            return np.broadcast_to(_inverse(matrices[0] + np.diag(self.penalty)), matrices.shape)
+    def _inverse(self, H: FloatArray) -> FloatArray:
+        """The inverse of a curvature of one output with its penalty, or of its diagonal."""
+        if not self.diagonal:
+            return _inverse(H + np.diag(self.penalty))
 
-        return np.stack([_inverse(H + np.diag(self.penalty)) for H in matrices])
+        diagonal = H + self.penalty
+        return np.asarray(1.0 / np.maximum(diagonal, 1e-6 * diagonal.max()))
 
     def _joint(self, p: FloatArray) -> FloatArray:
         """The inverse of the whole curvature of a small multinomial model."""
@@ -126,11 +127,10 @@ class Objective:
 
 def second_moments(Z: Any, s: FloatArray, *, diagonal: bool) -> FloatArray:
     """sum_i s_i z_i z_i^T, or its diagonal."""
-    if is_sparse(Z):
-        scaled = Z.multiply(s[:, None])
-        return np.asarray(scaled.multiply(Z).sum(axis=0) if diagonal else (scaled.T @ Z).toarray())
+    if diagonal:
+        return np.asarray(s @ (Z.multiply(Z) if is_sparse(Z) else Z**2)).ravel()
 
-    return np.asarray(s @ Z**2 if diagonal else (Z * s[:, None]).T @ Z)
+    return weighted_gram(Z, s)
 
 
 def _inverse(H: FloatArray) -> FloatArray:

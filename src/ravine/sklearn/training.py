@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.recipe import LINEAR
+from ravine.diagnosis.candidates import LINEAR
+from ravine.engine.recursion import held, iterate
 from ravine.sklearn.objective import Objective, applied
 from ravine.theory.ladder import largest_step
 
@@ -81,6 +83,7 @@ def step_limits(objective: Objective, sizes: FloatArray, momenta: FloatArray) ->
     rows, columns = objective.Z.shape
     ratio = columns / sizes * (1.0 - sizes / rows)
     limits = largest_step(1.0, variance_ratio=ratio[None, :], beta=momenta[:, None])
+
     return np.asarray(limits)
 
 
@@ -129,16 +132,16 @@ def mini_batches(
 
     ``factors`` multiply the step sizes ``lr``, one for each batch.
     """
-    lr = lr[:, None, None]
-    momentum = momentum[:, None, None]
-    previous = W
-    for batch, factor in zip(order, factors, strict=True):
-        rows = slice(batch * batch_size, (batch + 1) * batch_size)
-        ahead = W + momentum * (W - previous)
-        G = objective.gradient(ahead, objective.scores(ahead, rows), rows)
-        previous, W = W, ahead - factor * lr * applied(P, G)
 
-    return W
+    def gradient(k: int, ahead: FloatArray) -> FloatArray:
+        rows = slice(order[k] * batch_size, (order[k] + 1) * batch_size)
+        return applied(P, objective.gradient(ahead, objective.scores(ahead, rows), rows))
+
+    n = len(order)
+    lr, beta = lr[:, None, None], held(momentum[:, None, None], n + 1)
+    states = iterate(gradient, W, steps=n, alpha=lr, betas=beta, gammas=beta, factors=factors)
+
+    return deque(states, maxlen=1).pop().x
 
 
 def _whole_batches(objective: Objective, training: Training, tol: float, max_iter: int) -> None:
@@ -160,6 +163,7 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
         beta = 0.0 if objective.exact else age / (age + 3.0)
         ahead, seen = W + beta * (W - previous), S + beta * (S - before)
         ahead_value = float(objective.value(ahead, seen)) if beta else value
+
         if ahead_value > value:
             age = 0
             previous, before = W, S
@@ -174,6 +178,7 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
         SD = objective.scores(D)
         lr = 1.0 if objective.exact else min(1.0, 1.5 * lr)
         new = np.inf
+
         for _ in range(_HALVINGS):
             new = float(objective.value(ahead - lr * D, seen - lr * SD))
             if new <= ahead_value - 0.1 * lr * fall:
@@ -198,6 +203,7 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
         value = new
         training.curve.append(value)
         age += 1
+
         if stalled or (training.converged and objective.exact):
             training.converged = True
             break
@@ -225,4 +231,5 @@ def _excess(objective: Objective, decrement: float, fall: float, training: Train
     earlier = max(curve[-6] - curve[-3], 0.0)
     later = max(curve[-3] - curve[-1], fall)
     ratio = min(later / earlier, 0.999) if earlier > 0.0 else 0.0
+
     return max(decrement, later * ratio / (1.0 - ratio))

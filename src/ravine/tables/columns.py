@@ -1,4 +1,4 @@
-"""One column of a table: what its values are, and whether it only names or numbers the rows.
+"""One column of a table: what its values are, whether it numbers the rows or is the target.
 
 A column that was read is a pandas Series. Its type says what it holds: float64 numbers, boolean
 truth values, timedelta64 dates (since the first), category texts, object lists and records.
@@ -7,48 +7,59 @@ truth values, timedelta64 dates (since the first), category texts, object lists 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pandas.api import types
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, in_words
 from ravine.tables.table import Finding
-from ravine.tables.words import (
-    MISSING,
-    MISSING_AMONG_NUMBERS,
-    NO,
-    YES,
-    dates_in,
-    missing_code,
-    numbers_in,
-    packed_dates,
-)
+from ravine.tables.words import MISSING, dates_in, missing_code, numbers_in, packed_dates
 
+_MISSING_AMONG_NUMBERS = "- -- . .. * none missing unknown na n.a. nd #value!"
+"""Words, in lower case, for a missing value in a column of numbers; elsewhere they are levels."""
+_YES = {"yes", "y", "true", "t"}
+_NO = {"no", "n", "false", "f"}
+"""Spellings, in lower case, of the two answers to a question."""
 _STRANGE = 0.1
 """Share of words that a column of numbers may have; they count as missing."""
-_NUMBERING = frozenset(
-    {"", "rownames", "row.names", "row_names", "rowname", "index", "row", "rowid", "row_id", "#"}
-)
+_NUMBERING = "rownames row.names row_names rowname index row rowid row_id #"
 """Names, in lower case, of columns that number the rows."""
-_IDENTIFIERS = frozenset(
-    {"id", "obs", "observation", "no", "no.", "nr", "case", "caseno", "caseid", "sample", "serial",
-     "sno", "s.no", "ident", "key", "idnum", "pid", "uid"}
-)  # fmt: skip
+_IDENTIFIERS = (
+    "id obs observation no no. nr case caseno caseid sample serial sno s.no ident key idnum pid uid"
+)
 """Names of columns that are identifiers if no number occurs twice."""
 _ENDS_IN_ID = re.compile(r".*([_. ]id|[a-z]I[dD])|.*ID")
-_TIMES = frozenset(
-    {"t", "time", "trend", "year", "day", "week", "month", "quarter", "period", "date", "hour",
-     "age", "x", "tt"}
-)  # fmt: skip
+_TIMES = "t time trend year day week month quarter period date hour age x tt"
 """Names of columns that may count 1, 2, 3, ... and still carry information."""
 _LONG = 10
 """From this many rows on, 0, 1, 2, ... in a first column of any other name numbers the rows."""
 _MOST_ANSWERS = 30
 """Different spellings of yes and no, by far."""
+_MOSTLY_MISSING = 0.5
+"""Share of missing values from which a column is dropped."""
 _FEW_TEXTS = 10
 """Different texts that are never too many for a category."""
+_PLAIN_NAMES = "target y label labels class"
+"""Names that can mean nothing else."""
+_NAMES = (
+    "outcome response survived species diagnosis price saleprice medv quality default churn "
+    "charges salary"
+)
+"""Names, in lower case, of columns that are often the target, in the order they are looked for."""
+MOST_LABELS = 20
+"""Whole numbers with more values than this are numbers."""
+_ASIDE = (
+    "year date time month quarter day week hour period id subject index group case weight weights"
+)
+"""Names of columns that say when, or for whom, and are rarely the target."""
+ROWS_PER_LABEL = 5
+"""Whole numbers are labels only if every value has this many rows: a class that is rarer cannot
+be learned."""
 
 
 def is_text(column: pd.Series) -> bool:
@@ -82,49 +93,59 @@ def counts(column: pd.Series) -> npt.NDArray[np.intp]:
     return np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
 
 
+def as_series(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
+    """A target or weights, of any kind, as a Series with its own name if it has one."""
+    if isinstance(values, pd.DataFrame) and values.shape[1] == 1:
+        values = values.iloc[:, 0]
+    if not isinstance(values, pd.Series):
+        values = np.asarray(values)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        elif values.ndim == 2 and values.dtype.kind in "fiub":
+            # Classes may come as a one in the column of the class.
+            one_hot = ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all()
+            values = values.argmax(axis=1) if one_hot else values
+
+    if values.shape != shape:
+        value = f"an array of shape {values.shape}"
+        raise Refusal(name, f"of shape {shape}", value, "one value for each row")
+
+    series = pd.Series(values)
+    return series.rename(name if series.name is None else series.name)
+
+
 def read_column(
-    series: pd.Series, name: str, *, comma: bool = False, levels: bool = False, codes: bool = True
-) -> tuple[pd.Series, list[Finding]]:
-    """Understand the values of a column; also returns what had to be decided.
+    series: pd.Series, name: str, notes: list[Finding], comma: bool, levels: bool, codes: bool
+) -> pd.Series:
+    """Understand the values of a column, and note what had to be decided.
 
     ``comma`` for decimal commas in texts; with ``levels``, texts are levels even if they spell
     numbers; with ``codes``, numbers such as -999 may stand for missing values.
     """
-    dtype = series.dtype
-    if types.is_complex_dtype(dtype):
-        value = f"values of type {dtype}"
+    if types.is_complex_dtype(series.dtype):
+        value = f"values of type {series.dtype}"
         raise Refusal(f"column {name!r:.60}", "of real numbers or texts", value, "convert it")
-    if isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
-        series = series.astype(str)
-    elif types.is_object_dtype(dtype):
+    if is_nested(series):
         if any(isinstance(value, list | dict | tuple | np.ndarray) for value in series):
-            return series, []
-        # Truth values with gaps.
-        if types.infer_dtype(series, skipna=True) == "boolean":
-            series = series.astype("boolean")
-    if not isinstance(dtype, pd.CategoricalDtype):
-        if types.is_bool_dtype(series.dtype):
-            return series.astype("boolean"), []
-        if types.is_numeric_dtype(dtype):
-            values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-            return _numbers(name, values, codes)
-        if types.is_datetime64_any_dtype(dtype):
-            return _dates(name, pd.to_datetime(series, utc=True), "")
-        if types.is_timedelta64_dtype(dtype):
-            return _numbers(name, series.dt.total_seconds().to_numpy(), codes)
+            return series
+        # Truth values and numbers with gaps.
+        series = series.infer_objects().convert_dtypes()
+    if types.is_bool_dtype(series.dtype) and not is_text(series):
+        return series.astype("boolean")
+    if types.is_numeric_dtype(series.dtype):
+        return _numbers(name, series.to_numpy(np.float64, na_value=np.nan), codes, notes)
+    if types.is_datetime64_any_dtype(series.dtype):
+        return _dates(name, pd.to_datetime(series, utc=True), "", notes)
+    if types.is_timedelta64_dtype(series.dtype):
+        return _numbers(name, series.dt.total_seconds().to_numpy(), codes, notes)
 
     texts = _texts(series)
-    return (texts, []) if levels else _spelled(name, texts, comma, codes)
+    return texts if levels else _spelled(name, texts, comma, codes, notes)
 
 
 def _texts(series: pd.Series) -> pd.Series:
-    """Texts without surplus blanks, missing values marked."""
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        used = series.cat.remove_unused_categories()
-        codes, found = used.cat.codes.to_numpy(), used.cat.categories
-    else:
-        codes, found = pd.factorize(series)
-
+    """Texts without surplus blanks, in the order they are met, missing values marked."""
+    codes, found = pd.factorize(series)
     texts = [" ".join(_text(value).split()) for value in found.tolist()]
     present = np.array([None if text in MISSING else text for text in texts], dtype=object)
     merged, categories = pd.factorize(present)
@@ -133,8 +154,6 @@ def _texts(series: pd.Series) -> pd.Series:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
     if isinstance(value, bytes):
         return value.decode("latin-1")
 
@@ -142,48 +161,46 @@ def _text(value: object) -> str:
 
 
 def _spelled(
-    name: str, column: pd.Series, comma: bool, codes: bool
-) -> tuple[pd.Series, list[Finding]]:
+    name: str, column: pd.Series, comma: bool, codes: bool, notes: list[Finding]
+) -> pd.Series:
     """A column of texts as numbers, dates, or yes and no, if the texts spell those."""
     texts = column.cat.categories.tolist()
     often = counts(column)
     values = numbers_in(texts, comma=comma)
     spells = ~np.isnan(values)
-    if spells.any():
-        blank = [text.lower() in MISSING_AMONG_NUMBERS for text in texts]
-        strange = np.flatnonzero(~spells & ~np.array(blank))
-        others = int(often[strange].sum())
-        if others <= _STRANGE * (often[spells].sum() + others):
-            numbers, notes = _numbers(name, np.append(values, np.nan)[plain(column)], codes)
-            if others:
-                shown = ", ".join(f"{texts[k]!r:.20}" for k in strange[:3])
-                what = f"{others} entries are not numbers and count as missing ({shown})"
-                notes.append(_note("missing", name, what, "correct them if they are not missing"))
+    blank = _MISSING_AMONG_NUMBERS.split()
+    words = [k for k in np.flatnonzero(~spells) if texts[k].lower() not in blank]
+    others = int(often[words].sum())
+    if spells.any() and others <= _STRANGE * (often[spells].sum() + others):
+        numbers = _numbers(name, np.append(values, np.nan)[plain(column)], codes, notes)
+        if others:
+            shown = ", ".join(f"{texts[k]!r:.20}" for k in words[:3])
+            what = f"{others} entries are not numbers and count as missing ({shown})"
+            notes.append(_note("missing", name, what, "correct them if they are not missing"))
 
-            return numbers, notes
+        return numbers
 
     dates = dates_in(texts)
     if dates is not None:
         moments, form = dates
-        return _dates(name, moments.reindex(plain(column)), f" (read as {form})")
+        return _dates(name, moments.reindex(plain(column)), f" (read as {form})", notes)
 
     folded = {text.lower() for text in texts[:_MOST_ANSWERS]}
-    if 2 < len(texts) < _MOST_ANSWERS and folded <= YES | NO and not YES.isdisjoint(folded):
-        answers = np.array([int(text.lower() in NO) for text in texts] + [-1])[plain(column)]
-        merged = pd.Categorical.from_codes(answers, categories=["yes", "no"])
+    if 2 < len(texts) < _MOST_ANSWERS and folded <= _YES | _NO and _YES & folded:
         what = f"{', '.join(repr(text) for text in texts)} were read as 'yes' and 'no'"
-        return pd.Series(merged), [_note("spelling", name, what)]
+        notes.append(_note("spelling", name, what))
+        merged = column.map(lambda x: "no" if x.lower() in _NO else "yes", na_action="ignore")
+        return merged.astype(pd.CategoricalDtype(["yes", "no"]))
 
-    return column, []
+    return column
 
 
-def _numbers(name: str, values: FloatArray, codes: bool) -> tuple[pd.Series, list[Finding]]:
+def _numbers(name: str, values: FloatArray, codes: bool, notes: list[Finding]) -> pd.Series:
     """Numbers; infinite ones and codes such as -999 count as missing."""
     moments = packed_dates(values) if "date" in name.lower() else None
     if moments is not None:
-        return _dates(name, moments, " (read as yyyymmdd)")
+        return _dates(name, moments, " (read as yyyymmdd)", notes)
 
-    notes = []
     # Most columns show by their sum that no value is infinite, without an array of marks.
     if not np.isfinite(values.sum()) and np.isinf(values).any():
         what = f"{np.isinf(values).sum()} infinite values count as missing"
@@ -193,17 +210,18 @@ def _numbers(name: str, values: FloatArray, codes: bool) -> tuple[pd.Series, lis
     code = missing_code(values) if codes else None
     if code is not None:
         what = f"{code:g} was taken for a missing value ({np.sum(values == code)} times)"
-        remedy = "replace the number in the file if it is a value"
-        notes.append(_note("missing", name, what, remedy))
+        notes.append(
+            _note("missing", name, what, "replace the number in the file if it is a value")
+        )
         values = np.where(values == code, np.nan, values)
 
-    return pd.Series(values, copy=False), notes
+    return pd.Series(values, copy=False)
 
 
-def _dates(name: str, moments: pd.Series, read: str) -> tuple[pd.Series, list[Finding]]:
+def _dates(name: str, moments: pd.Series, read: str, notes: list[Finding]) -> pd.Series:
     what = f"column {name!r:.60} has dates: converted to days since the first{read}"
-    since = (moments - moments.min()).reset_index(drop=True)
-    return since, [Finding("dates", what, "", (name,))]
+    notes.append(Finding("dates", what, "", (name,)))
+    return (moments - moments.min()).reset_index(drop=True)
 
 
 def _note(kind: str, name: str, what: str, remedy: str = "") -> Finding:
@@ -220,19 +238,17 @@ def is_row_number(name: str, column: pd.Series, position: int) -> bool:
         return False
 
     label = name.strip().lower()
-    unnamed = label in _NUMBERING or label.startswith("unnamed: ")
-    identifier = label in _IDENTIFIERS or _ENDS_IN_ID.fullmatch(name.strip()) is not None
     values = column.to_numpy()
-    # The first rows of most columns show that they do not count.
-    start = values[:3] - values[0]
-    counting = position == 0 and values[0] in (0.0, 1.0) and (start == np.arange(len(start))).all()
+    unnamed = not label or label in _NUMBERING.split() or label.startswith("unnamed: ")
+    identifier = label in _IDENTIFIERS.split() or _ENDS_IN_ID.fullmatch(name.strip()) is not None
+    first = position == 0 and label not in _TIMES.split() and len(values) >= _LONG
+    counting = first and values[0] in (0.0, 1.0)
     if not (unnamed or identifier or counting) or (values != np.floor(values)).any():
         return False
     if unnamed or identifier:
         return unnamed or len(np.unique(values)) == len(values)
 
-    in_order = len(values) >= _LONG and bool((np.diff(values) == 1.0).all())
-    return in_order and label not in _TIMES
+    return bool((np.diff(values) == 1.0).all())
 
 
 def names_rows(column: pd.Series) -> bool:
@@ -240,6 +256,120 @@ def names_rows(column: pd.Series) -> bool:
     if not is_text(column):
         return False
 
-    used = np.count_nonzero(counts(column))
-    own = used == len(column) and len(column) > 2
-    return bool(own or (used > _FEW_TEXTS and used > 0.5 * len(column)))
+    used, rows = np.count_nonzero(counts(column)), len(column)
+    return bool(used == rows > 2 or used > max(_FEW_TEXTS, 0.5 * rows))
+
+
+def flaw(name: str, column: pd.Series, position: int) -> str:
+    """Why a column carries no information: nested, names, index, missing; empty if it does."""
+    if is_nested(column):
+        return "nested"
+    if names_rows(column):
+        return "names"
+    if is_row_number(name, column, position):
+        return "index"
+
+    return "missing" if column.isna().mean() > _MOSTLY_MISSING else ""
+
+
+class TargetKind(StrEnum):
+    """What the values of a target are."""
+
+    NUMBERS = "numbers"
+    LABELS = "labels"
+
+
+def target_kind(y: npt.ArrayLike) -> TargetKind:
+    """Say whether a target has numbers, for a regression, or labels, for a classification.
+
+    Texts and truth values are labels. Numbers are labels if they are whole and either there are
+    two of them, or they are codes: at most 20 values without a gap between the least (0 or 1) and
+    the largest, each in five rows or more. Counts have rare large values, so they stay numbers.
+
+    Parameters
+    ----------
+    y
+        The target, one value for each row.
+
+    Returns
+    -------
+    TargetKind
+        ``"numbers"`` or ``"labels"``.
+
+    Examples
+    --------
+    >>> target_kind(["a", "b", "a"]).value, target_kind([0, 1, 1]).value
+    ('labels', 'labels')
+    >>> target_kind([0.5, 1.5]).value, target_kind([1947, 1948, 1949]).value
+    ('numbers', 'numbers')
+    """
+    values = np.asarray(y)
+    if values.dtype.kind not in "fiu":
+        return TargetKind.LABELS
+
+    if values.dtype.kind == "f":
+        values = values[np.isfinite(values)]
+        if (values != np.floor(values)).any():
+            return TargetKind.NUMBERS
+
+    different, rows = np.unique(values, return_counts=True)
+    count = len(different)
+    if count <= 2:
+        return TargetKind.LABELS
+
+    codes = different[0] in (0, 1) and different[-1] - different[0] == count - 1
+    if codes and count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL:
+        return TargetKind.LABELS
+
+    return TargetKind.NUMBERS
+
+
+def pick(names: Sequence[str], wanted: str | int, option: str) -> str:
+    """The column with a name, or with a number counted from 0 or backwards."""
+    text = str(wanted)
+    same = [name for name in names if name.lower() == text.lower()]
+    if text in names:
+        return text
+    if len(same) == 1:
+        return same[0]
+    if text.lstrip("-").isdigit() and -len(names) <= int(text) < len(names):
+        return names[int(text)]
+
+    shown = ", ".join(f"{name:.40}" for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    raise Refusal(option, f"one of the columns {shown}", in_words(wanted), "choose one")
+
+
+def infer_target(columns: Mapping[str, pd.Series], most_classes: int) -> tuple[str, Finding]:
+    """The target if none was given: a column with a common name, else the last that can be one."""
+    if not columns:
+        raise Refusal("DATA", "two columns or more", 1, "a target is needed")
+
+    names = list(columns)
+    folded = {name.strip().lower(): name for name in reversed(names)}
+    if {"x", "y", "z"} <= folded.keys():
+        # Here y is a coordinate.
+        del folded["y"]
+
+    # If no column can be a target, the last one is taken, and checked later.
+    likely = [
+        name
+        for k, (name, column) in enumerate(columns.items())
+        if _can_be_target(name, column, k, most_classes)
+    ] or names[-1:]
+    # A column called target is the target; problems with it are reported later.
+    meant = [folded[x] for x in _PLAIN_NAMES.split() if x in folded]
+    meant += [folded[x] for x in _NAMES.split() if folded.get(x) in likely]
+    usual = [name for name in likely if name.strip().lower() not in _ASIDE.split()] or likely
+    target = meant[0] if meant else usual[-1]
+    why = "the last column" if target == names[-1] else "the last column that can be one"
+    what = f"the target is {target!r:.60} ({'guessed from its name' if meant else why})"
+    return target, Finding("target", what, "use --target to change it", (target,))
+
+
+def _can_be_target(name: str, column: pd.Series, position: int, most_classes: int) -> bool:
+    if flaw(name, column, position) or types.is_timedelta64_dtype(column.dtype):
+        return False
+    if is_text(column):
+        return bool(2 <= np.count_nonzero(counts(column)) <= most_classes)
+
+    return bool(column.min() < column.max())

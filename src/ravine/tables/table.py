@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.tables.source import Limits
 from ravine.values import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN = 5
 """Names that a message lists before it counts the others: more do not fit on a line."""
@@ -26,7 +29,7 @@ class Finding:
     kind
         One word: ``"scale"``, ``"constant"``, ``"duplicate"``, ``"encoded"``, ``"singular"``, ...
     message
-        What was found, in words.
+        The note, as a sentence.
     remedy
         What to do about it; empty when nothing has to be done.
     columns
@@ -46,6 +49,23 @@ def listed(names: Sequence[str]) -> str:
         shown += f" and {len(names) - _SHOWN} more"
 
     return f"column {shown}" if len(names) == 1 else f"columns {shown}"
+
+
+class Raw(NamedTuple):
+    """A table as it was read, before its columns are looked at."""
+
+    data: Any
+    """A frame, whose columns are tidied, or an array or sparse matrix, which is taken as it is."""
+    target: pd.Series | None = None
+    """The target, where it is not a column of the data."""
+    names: Sequence[str] | None = None
+    """Names for the columns of an array."""
+    texts: Sequence[str] = ()
+    """Categorical columns that are texts, not declared to be levels."""
+    comma: bool = False
+    """Whether numbers in texts have decimal commas."""
+    findings: Sequence[Finding] = ()
+    """How the file was read."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

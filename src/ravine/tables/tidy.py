@@ -1,35 +1,38 @@
-"""From a frame to a table of numbers and a target."""
+"""From a frame or an array to a table of numbers and a target."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ravine.arguments import FloatArray, Refusal
+from ravine.arguments import FloatArray, Refusal, in_words, known_name, whole
+from ravine.problems.spectrum import is_sparse
 from ravine.tables.columns import (
+    TargetKind,
     counts,
+    flaw,
+    infer_target,
     is_nested,
     is_number,
-    is_row_number,
     is_text,
-    names_rows,
+    pick,
     plain,
     read_column,
+    target_kind,
 )
-from ravine.tables.record_files import TEXTS
 from ravine.tables.source import Limits
-from ravine.tables.table import Finding, Table, listed
-from ravine.tables.target import TargetKind, infer_target, pick, target_kind
+from ravine.tables.table import Finding, Raw, Table, listed
 
 OTHER = "other"
 """Name of the group of levels that are too rare for their own column."""
+_MISSING = ("drop-rows", "fill", "refuse")
+"""What may be done with missing values."""
 _MOSTLY_MISSING = 0.5
-"""Share of missing values at which a column is left out, and of rows that may be lost."""
+"""Share of the rows that may be lost for missing values."""
 _REASONS = {
     "index": "it only numbers the rows",
     "names": "nearly every row has its own text",
@@ -39,252 +42,339 @@ _REASONS = {
 }
 """Why a column is left out, by the kind of the finding."""
 
-Columns: TypeAlias = dict[str, pd.Series]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user asked of a table.
-
-    Attributes
-    ----------
-    target, drop, weights
-        Columns by name or number.
-    missing
-        What is done with missing values: "drop-rows", "fill" or "refuse".
-    levels
-        Levels of a text column that get their own column.
-    limits
-        How large the table may be.
-    tidy
-        Whether row numbers and constant columns are left out, and codes such as -999 recognised.
-    """
-
-    target: str | int | None = None
-    drop: tuple[str | int, ...] = ()
-    weights: str | int | None = None
-    missing: str = "drop-rows"
-    levels: int = 20
-    limits: Limits = field(default_factory=Limits)
-    tidy: bool = True
+Marks: TypeAlias = npt.NDArray[np.bool_]
+Which: TypeAlias = str | int | pd.Series
+"""A column by its name or number, or values that come beside the columns."""
 
 
 def make_table(
-    frame: pd.DataFrame,
-    options: Options,
+    raw: Raw,
     *,
     name: str,
-    y: pd.Series | None = None,
-    weights: pd.Series | None = None,
-    comma: bool = False,
-    findings: Sequence[Finding] = (),
+    limits: Limits,
+    target: str | int | None,
+    weights: Which | None,
+    drop: str | int | Sequence[str | int],
+    missing: str,
+    levels: int,
 ) -> Table:
-    """A table of numbers from a frame; ``y`` and ``weights`` if they are not among its columns.
+    """A table of numbers from what was read, with the options of :func:`ravine.read_table`.
 
-    ``comma`` for decimal commas in texts.
+    In a frame, row numbers and constants are left out and codes such as -999 are recognised; an
+    array or a sparse matrix is taken as it is.
     """
-    notes = list(findings)
-    _check_size(len(frame), frame.shape[1], y is None)
-    undeclared = frame.attrs.get(TEXTS, ())
-
-    def read(series: pd.Series, label: str) -> pd.Series:
-        levels = isinstance(series.dtype, pd.CategoricalDtype) and label not in undeclared
-        column, said = read_column(
-            series.reset_index(drop=True), label, comma=comma, levels=levels, codes=options.tidy
-        )
-        notes.extend(said)
-        return column
-
-    names = _distinct(frame.columns)
-    dropped = {pick(names, wanted, "drop") for wanted in options.drop}
-    columns = {
-        label: read(frame.iloc[:, k], label)
-        for k, label in enumerate(names)
-        if label not in dropped
-    }
-    target, goal = "", None
-    if y is not None:
-        target, goal = str(y.name), read(y, str(y.name))
-
-    weight = None if weights is None else read(weights, str(weights.name))
-    names = list(columns)
-    if options.weights is not None:
-        weight = columns.pop(pick(names, options.weights, "weights"))
-    if goal is None:
-        target = _chosen_target(columns, names, options, notes)
-        goal = columns.pop(target)
-
-    _check_target(target, goal)
-    inputs = _useful(columns, options.tidy, notes)
-    present = goal.notna() if weight is None else goal.notna() & weight.notna()
-    inputs, keep = _complete_rows(inputs, present.to_numpy(), goal, options.missing, notes)
-    rows = None if keep.all() else np.flatnonzero(keep)
-    if rows is not None:
-        inputs = {label: column.iloc[rows] for label, column in inputs.items()}
-        goal = goal.iloc[rows]
-        weight = None if weight is None else weight.iloc[rows]
-
-    if len(goal) < 2:
-        rule = "two rows or more without missing values"
-        raise Refusal("DATA", rule, len(goal), "one row is not enough")
-    if options.tidy:
-        inputs = _varying(inputs, notes)
-    if not inputs:
-        why = "; ".join(note.message for note in notes if note.kind in _REASONS)
+    known_name("missing", missing, _MISSING)
+    most = whole("levels", levels, 2, remedy="give a count, e.g. 20")
+    draft = _Draft(raw, limits, (drop,) if isinstance(drop, str | int) else drop)
+    draft.choose(target if raw.target is None else raw.target, weights)
+    draft.leave_out_useless()
+    rows = draft.leave_out_rows(missing)
+    if draft.tidy:
+        draft.leave_out_constants()
+    if not draft.columns and draft.X is None:
+        why = "; ".join(note.message for note in draft.notes if note.kind in _REASONS)
         remedy = "a target and at least one other column are needed"
         raise Refusal("DATA", "a table with a useful column", why or "none", remedy)
 
-    values = _target_values(goal, options.limits, notes)
-    checked = None if weight is None else _checked_weights(weight)
-    X, encoded = _encoded(inputs, options, notes)
-    return Table(X, values, encoded, target, name, tuple(notes), checked, rows, options.limits)
+    y = draft.target_values()
+    weight = None if draft.weight is None else _checked_weights(draft.weight)
+    X, names = draft.encoded(most)
+    return Table(X, y, tuple(names), draft.target, name, tuple(draft.notes), weight, rows, limits)
 
 
-def _check_size(rows: int, columns: int, with_target: bool) -> None:
-    if columns < 1 + with_target:
-        rule = "two columns or more" if with_target else "one column or more"
-        remedy = "a target and at least one other column are needed"
-        if with_target:
-            remedy += "; give --sep if they are there"
+class _Draft:
+    """A table that is being made.
 
-        raise Refusal("DATA", rule, columns, remedy)
+    Attributes
+    ----------
+    columns
+        The columns that were read and not left out, by name.
+    X, names
+        An array or sparse matrix that is taken as it is, with the names of its columns, or None.
+    target, goal, weight
+        The name of the target, its values, and the weights of the rows.
+    notes
+        What was decided.
+    """
 
-    if rows < 2:
-        raise Refusal("DATA", "two rows or more", rows, "one row is not enough")
+    target: str
+    goal: pd.Series
+    weight: pd.Series | None = None
+
+    def __init__(self, raw: Raw, limits: Limits, drop: Sequence[str | int]) -> None:
+        self.raw = raw
+        self.limits = limits
+        self.notes = list(raw.findings)
+        self.tidy = isinstance(raw.data, pd.DataFrame)
+        frame, self.X = raw.data, None
+        if not self.tidy:
+            frame, self.X, self.names = _untouched(raw, bool(drop), self.notes)
+
+        rows, columns = frame.shape if self.X is None else self.X.shape
+        least = 1 + (raw.target is None)
+        if rows < 2 or columns < least:
+            rule = f"two rows and {'two columns' if least == 2 else 'one column'} or more"
+            remedy = "a target and another column are needed; give --sep if they are there"
+            raise Refusal("DATA", rule, f"{rows} rows, {columns} columns", remedy)
+
+        limits.check(rows=rows, columns=columns)
+        labels = _distinct(frame.columns)
+        dropped = {pick(labels, one, "drop") for one in drop}
+        self.columns = {
+            label: self._read(frame.iloc[:, k], label)
+            for k, label in enumerate(labels)
+            if label not in dropped
+        }
+
+    def _read(self, series: pd.Series, label: str) -> pd.Series:
+        declared = isinstance(series.dtype, pd.CategoricalDtype) and label not in self.raw.texts
+        series = series.reset_index(drop=True)
+        return read_column(series, label, self.notes, self.raw.comma, declared, self.tidy)
+
+    def choose(self, target: Which | None, weights: Which | None) -> None:
+        """Take the target and the weights out of the columns; each may come beside them."""
+        names = list(self.columns)
+
+        def taken(which: Which, option: str) -> tuple[str, pd.Series]:
+            if isinstance(which, pd.Series):
+                return str(which.name), self._read(which, str(which.name))
+            label = pick(names, which, option)
+            if label not in self.columns:
+                rule = "another column than the weights"
+                raise Refusal(option, rule, in_words(which), "choose one")
+            return label, self.columns.pop(label)
+
+        if weights is not None:
+            _, self.weight = taken(weights, "weights")
+        if target is None:
+            target, why = infer_target(self.columns, self.limits.classes)
+            self.notes.append(why)
+
+        self.target, self.goal = taken(target, "target")
+        kind = flaw(self.target, self.goal, len(names))
+        if kind in ("nested", "names"):
+            rule, remedy = "numbers or a few labels", "choose another with --target"
+            raise Refusal(f"target {self.target!r:.60}", rule, _REASONS[kind], remedy)
+
+    def note(self, kind: str, names: Sequence[str], what: str, remedy: str = "") -> None:
+        """Say something of some columns."""
+        self.notes.append(Finding(kind, f"{listed(names)}: {what}", remedy, tuple(names)))
+
+    def leave_out(self, names: Sequence[str], kind: str) -> None:
+        """Leave columns out for one of the ``_REASONS``."""
+        if names:
+            self.note(kind, names, f"left out, because {_REASONS[kind]}")
+            self.columns = {x: column for x, column in self.columns.items() if x not in names}
+
+    def leave_out_useless(self) -> None:
+        """Keep the columns that carry information, as numbers or texts."""
+        flaws = {x: flaw(x, column, k) for k, (x, column) in enumerate(self.columns.items())}
+        numbering = [name for name, kind in flaws.items() if kind == "index"]
+        # In a series of one variable the row numbers are the time.
+        alone = bool(numbering) and all(flaws.values())
+        if self.tidy and alone:
+            what = "kept, because no other column is left; it only numbers the rows"
+            self.note("index", numbering, what)
+        for kind in _REASONS:
+            if kind != "index" or (self.tidy and not alone):
+                self.leave_out([name for name, its in flaws.items() if its == kind], kind)
+
+        for name, column in self.columns.items():
+            if not is_text(column):
+                self.columns[name] = pd.Series(plain(column), copy=False)
+
+    def leave_out_constants(self) -> None:
+        """Keep the columns that vary, and the first column of ones: it serves as an intercept."""
+        fixed = [name for name, column in self.columns.items() if not _varies(column)]
+        ones = [name for name in fixed if self.columns[name].iloc[0] == 1.0]
+        self.leave_out([name for name in fixed if name not in ones[:1]], "constant")
+
+    def leave_out_rows(self, missing: str) -> npt.NDArray[np.intp] | None:
+        """Fill missing values, or keep the rows without; None where all rows are kept."""
+        keep = self.goal.notna().to_numpy()
+        if self.weight is not None:
+            keep = keep & self.weight.notna().to_numpy()
+        if is_sparse(self.X):
+            keep = keep & _finite_rows(self.X, missing)
+
+        gaps = {name: x.isna().to_numpy() for name, x in self.columns.items() if x.hasnans}
+        if missing == "refuse" and gaps:
+            name, gap = next(iter(gaps.items()))
+            value = f"{gap.sum()} missing, the first in row {gap.argmax()}"
+            remedy = "fill them in, or use --missing drop-rows or fill"
+            raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
+        if missing == "fill" and gaps:
+            self.columns |= {name: _filled(self.columns[name]) for name in gaps}
+            what = "missing values were replaced by the median or the most frequent text"
+            self.note("imputed", list(gaps), f"{np.sum(list(gaps.values()))} {what}")
+            gaps = {}
+
+        keep = self._complete(keep, gaps)
+        if np.count_nonzero(keep) < 2:
+            rule = "two rows or more without missing values"
+            raise Refusal("DATA", rule, np.count_nonzero(keep), "one row is not enough")
+        if keep.all():
+            return None
+
+        rows = np.flatnonzero(keep)
+        self.columns = {name: column.iloc[rows] for name, column in self.columns.items()}
+        self.X = None if self.X is None else self.X[rows]
+        self.goal = self.goal.iloc[rows]
+        self.weight = None if self.weight is None else self.weight.iloc[rows]
+        return rows
+
+    def _complete(self, keep: Marks, gaps: dict[str, Marks]) -> Marks:
+        """The rows to ``keep`` without gaps.
+
+        If they were less than half, or had a single value of the target, the columns with the most
+        missing values are left out first.
+        """
+        enough = (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
+        dropped: list[str] = []
+        while True:
+            whole: Marks = keep & ~np.any(list(gaps.values()), axis=0)
+            if not gaps or (np.count_nonzero(whole) >= enough and _varies(self.goal[whole])):
+                break
+
+            dropped.append(max(gaps, key=lambda name: np.count_nonzero(gaps[name])))
+            del gaps[dropped[-1]], self.columns[dropped[-1]]
+
+        if dropped:
+            what = "left out, because its missing values would cost too many rows"
+            self.note("missing", dropped, what, "--missing fill keeps them")
+        if not whole.all():
+            beside = "the target or the weights"
+            beside = f"the matrix, {beside}" if is_sparse(self.X) else beside
+            where = listed(tuple(gaps)) if gaps else beside
+            lost = np.count_nonzero(~whole)
+            what = f"{lost} of {len(whole)} rows were left out because of missing values in {where}"
+            remedy = "--missing fill keeps them" if gaps else ""
+            self.notes.append(Finding("missing", what, remedy, tuple(gaps)))
+
+        return whole
+
+    def target_values(self) -> npt.NDArray[Any]:
+        """Numbers, or labels as texts."""
+        values = plain(self.goal)
+        if not _varies(self.goal):
+            value = f"{self.goal.tolist()[0]!r:.40} in every row"
+            remedy = "choose another with --target"
+            raise Refusal("the target", "more than one value", value, remedy)
+
+        count = len(np.unique(values))
+        if is_text(self.goal):
+            self.limits.check(classes=count)
+            # NumPy keeps 4 bytes for each character of the longest text.
+            texts = np.array(self.goal.cat.categories, dtype=str)
+            self.limits.check(bytes=texts.itemsize * len(values))
+            return np.asarray(texts[values])
+
+        is_whole = is_number(self.goal) and (values == np.floor(values)).all()
+        if is_whole and count <= self.limits.classes:
+            kind = target_kind(values)
+            loss = "squared" if kind is TargetKind.LABELS else "multinomial"
+            what = f"the target has {count} whole numbers, read as {kind.value}"
+            self.notes.append(Finding("labels", what, f"use --loss {loss} if they are not"))
+
+        return values
+
+    def encoded(self, most: int) -> tuple[Any, Sequence[str]]:
+        """The columns side by side with their names; texts as zeros and ones."""
+        if self.X is not None:
+            return self.X, self.names
+
+        # The name of each column of the result, the values, and the level that becomes a one.
+        parts: list[tuple[str, npt.NDArray[Any], int | None]] = []
+        for name, column in self.columns.items():
+            if is_text(column):
+                codes, labels = self._levels(name, column, most)
+                parts += [(label, codes, k) for k, label in enumerate(labels)]
+            else:
+                parts.append((name, plain(column), None))
+
+        self.limits.check(rows=len(self.goal), columns=len(parts))
+        X = np.empty((len(self.goal), len(parts)))
+        for j, (_, values, level) in enumerate(parts):
+            X[:, j] = values if level is None else values == level
+
+        return X, [name for name, _, _ in parts]
+
+    def _levels(
+        self, name: str, column: pd.Series, most: int
+    ) -> tuple[npt.NDArray[np.intp], list[str]]:
+        """For each row the column that has its one, -1 for none; and the names of the columns.
+
+        With all k levels the columns would add up to 1 in every row, and so depend on each other
+        and on an intercept. The most frequent level is left out: the others are relative to it.
+        The rarest beyond ``most`` levels are one group.
+        """
+        often = counts(column)
+        # The most frequent first; of equals the one that was met first.
+        order = np.argsort(-often, kind="stable")[: np.count_nonzero(often)]
+        kept = order if len(order) <= most else order[: most - 1]
+        table = np.full(len(often), len(kept) - 1)
+        table[kept] = np.arange(-1, len(kept) - 1)
+        texts = [f"{column.cat.categories[k]:.60}" for k in kept]
+        grouped = len(order) - len(kept)
+        remedy = "keep more with --levels, or leave it out with --drop" if grouped else ""
+        if grouped:
+            how = f"the {len(kept)} most frequent are kept, {grouped} rarer ones became {OTHER!r}"
+            texts.append(OTHER)
+        else:
+            added = f"{len(kept) - 1} column{'s' if len(kept) > 2 else ''}"
+            how = f"encoded as {added} relative to {texts[0]!r:.40}"
+
+        what = f"column {name!r:.60} is text with {len(order)} levels: {how}"
+        self.notes.append(Finding("encoded", what, remedy, (name,)))
+        return table[plain(column)], [f"{name:.60}={text}" for text in texts[1:]]
 
 
-def _distinct(names: Sequence[Any]) -> list[str]:
+def _untouched(
+    raw: Raw, dropping: bool, notes: list[Finding]
+) -> tuple[pd.DataFrame, Any, Sequence[str]]:
+    """A frame without columns and the array itself, or a frame of an array that has gaps."""
+    X = raw.data
+    if not is_sparse(X) and X.ndim > 2:
+        shape = "x".join(str(n) for n in X.shape[1:])
+        X = X.reshape(len(X), -1)
+        notes.append(Finding("shape", f"each row of shape {shape} was flattened"))
+
+    if X.ndim != 2 or X.shape[1] == 0 or X.shape[0] < 2:
+        value = f"an array of shape {X.shape}"
+        raise Refusal("X", "a table with two rows or more", value, "one row for each sample")
+
+    names = tuple(raw.names or (f"x{j}" for j in range(X.shape[1])))
+    if len(names) != X.shape[1]:
+        raise Refusal("columns", f"{X.shape[1]} names", len(names), "one for each column of X")
+
+    nothing = pd.DataFrame(index=range(X.shape[0]))
+    if is_sparse(X):
+        return nothing, X.tocsr().astype(np.float64, copy=False), names
+    # The sum shows most bad values without an array as large as the data.
+    finite = X.dtype.kind in "iubf" and (np.isfinite(X.sum()) or np.isfinite(X).all())
+    if finite and not dropping:
+        return nothing, np.ascontiguousarray(X, dtype=np.float64), names
+
+    return pd.DataFrame(X).set_axis(list(names), axis=1), None, names
+
+
+def _finite_rows(X: Any, missing: str) -> Marks:
+    """The rows of a sparse matrix in which every value is finite."""
+    bad = np.flatnonzero(~np.isfinite(X.data))
+    if bad.size and missing != "drop-rows":
+        remedy = "fill them in: what is not stored is zero"
+        raise Refusal("X", "finite", "values that are not", remedy)
+
+    finite: Marks = np.ones(X.shape[0], dtype=np.bool_)
+    finite[np.searchsorted(X.indptr, bad, side="right") - 1] = False
+    return finite
+
+
+def _distinct(names: Iterable[Any]) -> list[str]:
     """The names as texts, repeated ones numbered."""
     texts = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in names]
     times = pd.Series(texts, dtype=object).groupby(texts).cumcount() + 1
     return [text if n == 1 else f"{text} ({n})" for text, n in zip(texts, times, strict=True)]
-
-
-def _chosen_target(
-    columns: Columns, names: Sequence[str], options: Options, notes: list[Finding]
-) -> str:
-    """The name of the target: the one that was given, or the likeliest."""
-    if options.target is None:
-        target, why = infer_target(columns, options.limits.classes)
-        notes.append(why)
-        return target
-
-    target = pick(names, options.target, "target")
-    if target not in columns:
-        value = repr(options.target)
-        raise Refusal("target", "another column than the weights", value, "choose one")
-
-    return target
-
-
-def _check_target(name: str, target: pd.Series) -> None:
-    value = ""
-    if is_nested(target):
-        value = "lists or records"
-    elif names_rows(target):
-        value = f"{np.count_nonzero(counts(target))} different texts in {len(target)} rows"
-    elif target.isna().all():
-        value = "no value at all"
-    if value:
-        remedy = "choose another with --target"
-        raise Refusal(f"target {name!r:.60}", "numbers or a few labels", value, remedy)
-
-
-def _useful(columns: Columns, tidy: bool, notes: list[Finding]) -> Columns:
-    """The columns that carry information, as numbers or texts."""
-    reasons: dict[str, list[str]] = {kind: [] for kind in _REASONS}
-    for k, (name, column) in enumerate(columns.items()):
-        if is_nested(column):
-            reasons["nested"].append(name)
-        elif names_rows(column):
-            reasons["names"].append(name)
-        elif tidy and is_row_number(name, column, k):
-            reasons["index"].append(name)
-        elif column.isna().mean() > _MOSTLY_MISSING:
-            reasons["missing"].append(name)
-
-    numbering = reasons["index"]
-    if numbering and sum(map(len, reasons.values())) == len(columns):
-        # A series of one variable: its row numbers are the time.
-        what = f"{listed(numbering)}: kept, because no other column is left"
-        notes.append(Finding("index", f"{what}; it only numbers the rows", "", tuple(numbering)))
-        reasons["index"] = []
-
-    for kind, names in reasons.items():
-        columns = _leave_out(columns, names, kind, notes)
-
-    return {
-        name: column if is_text(column) else pd.Series(plain(column), copy=False)
-        for name, column in columns.items()
-    }
-
-
-def _varying(columns: Columns, notes: list[Finding]) -> Columns:
-    """The columns that vary, and the first column of ones, which serves as an intercept."""
-    fixed = [name for name, column in columns.items() if not _varies(column)]
-    ones = [name for name in fixed if columns[name].iloc[0] == 1.0]
-    return _leave_out(columns, [name for name in fixed if name not in ones[:1]], "constant", notes)
-
-
-def _leave_out(columns: Columns, names: list[str], kind: str, notes: list[Finding]) -> Columns:
-    if names:
-        what = f"{listed(names)}: left out, because {_REASONS[kind]}"
-        notes.append(Finding(kind, what, "", tuple(names)))
-
-    return {name: column for name, column in columns.items() if name not in names}
-
-
-def _complete_rows(
-    columns: Columns,
-    keep: npt.NDArray[np.bool_],
-    target: pd.Series,
-    missing: str,
-    notes: list[Finding],
-) -> tuple[Columns, npt.NDArray[np.bool_]]:
-    """Fill missing values or choose columns and rows without; ``keep`` are the rows with a target.
-
-    With ``drop-rows``, rows with any missing value are left out; if that would cost more than half
-    of the rows, or leave a single value of the target, the columns with the most missing values
-    are left out first.
-    """
-    gaps = {name: column.isna().to_numpy() for name, column in columns.items()}
-    gaps = {name: gap for name, gap in gaps.items() if gap.any()}
-    if missing == "refuse" and gaps:
-        name, gap = next(iter(gaps.items()))
-        value = f"{gap.sum()} missing, the first in row {gap.argmax()}"
-        remedy = "fill them in, or use --missing drop-rows or fill"
-        raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
-
-    if missing == "fill" and gaps:
-        columns = {n: _filled(column) if n in gaps else column for n, column in columns.items()}
-        count = sum(int(gap.sum()) for gap in gaps.values())
-        what = f"{listed(tuple(gaps))}: {count} missing values were replaced by the median"
-        notes.append(Finding("imputed", f"{what} or the most frequent text", "", tuple(gaps)))
-        gaps = {}
-
-    dropped: list[str] = []
-    enough = (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
-    whole = keep
-    while gaps:
-        whole = keep & ~np.any(list(gaps.values()), axis=0)
-        if np.count_nonzero(whole) >= enough and _varies(target[whole]):
-            break
-
-        dropped.append(max(gaps, key=lambda name: np.count_nonzero(gaps[name])))
-        del gaps[dropped[-1]]
-        whole = keep
-
-    if dropped:
-        what = f"{listed(dropped)}: left out, because its missing values would cost too many rows"
-        notes.append(Finding("missing", what, "--missing fill keeps them", tuple(dropped)))
-    if not whole.all():
-        where = listed(tuple(gaps)) if gaps else "the target or the weights"
-        lost = np.count_nonzero(~whole)
-        what = f"{lost} of {len(whole)} rows were left out because of missing values in {where}"
-        remedy = "--missing fill keeps them" if gaps else ""
-        notes.append(Finding("missing", what, remedy, tuple(gaps)))
-
-    return {name: column for name, column in columns.items() if name not in dropped}, whole
 
 
 def _varies(column: pd.Series) -> bool:
@@ -301,95 +391,13 @@ def _filled(column: pd.Series) -> pd.Series:
     return column.fillna(column.median())
 
 
-def _target_values(target: pd.Series, limits: Limits, notes: list[Finding]) -> npt.NDArray[Any]:
-    values = plain(target)
-    if not _varies(target):
-        value = f"{target.tolist()[0]!r:.40} in every row"
-        remedy = "choose another with --target"
-        raise Refusal("the target", "more than one value", value, remedy)
-
-    if is_text(target):
-        limits.check_classes(int(np.count_nonzero(counts(target))))
-        # NumPy keeps 4 bytes for each character of the longest text.
-        texts = np.array(target.cat.categories, dtype=str)
-        limits.check_bytes(texts.itemsize * len(target), what="of labels")
-        return np.asarray(texts[values])
-
-    count = len(np.unique(values))
-    if is_number(target) and count <= limits.classes and (values == np.floor(values)).all():
-        kind = target_kind(values)
-        loss = "squared" if kind is TargetKind.LABELS else "multinomial"
-        what = f"the target has {count} whole numbers, read as {kind.value}"
-        notes.append(Finding("labels", what, f"use --loss {loss} if they are not"))
-
-    return values
-
-
 def _checked_weights(column: pd.Series) -> FloatArray:
     if is_text(column) or is_nested(column):
         raise Refusal("weights", "a column of numbers", "texts or lists", "choose another column")
 
     values = np.asarray(plain(column), dtype=np.float64)
-    if (values < 0).any():
-        value = f"{values[values < 0][0]:g} in row {np.flatnonzero(values < 0)[0]}"
-        raise Refusal("weights", "zero or more", value, "correct that row")
-    if not values.any():
-        raise Refusal("weights", "positive somewhere", "0 in every row", "choose another column")
+    if values.min() < 0 or values.max() <= 0:
+        value = f"{values.min():g} in row {values.argmin()}"
+        raise Refusal("weights", "zero or more, and not zero everywhere", value, "correct them")
 
     return values
-
-
-def _levels(
-    name: str, column: pd.Series, most: int, notes: list[Finding]
-) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """For each row the column that has its one, -1 for none; and the names of the columns.
-
-    With all k levels the columns would add up to 1 in every row, and so depend on each other and
-    on an intercept. The most frequent level is left out: the others are relative to it. The
-    rarest beyond ``most`` levels are one group.
-    """
-    often = counts(column)
-    # The most frequent first; of equals the one that was met first.
-    order = np.argsort(-often, kind="stable")[: np.count_nonzero(often)]
-    kept = order if len(order) <= most else order[: most - 1]
-    table = np.full(len(often), len(kept) - 1)
-    table[kept] = np.arange(-1, len(kept) - 1)
-    texts = [f"{column.cat.categories[k]:.60}" for k in kept]
-    what = f"column {name!r:.60} is text with {len(order)} levels: "
-    remedy = ""
-
-    if len(kept) < len(order):
-        grouped = len(order) - len(kept)
-        what += f"the {len(kept)} most frequent are kept, {grouped} rarer ones became {OTHER!r}"
-        remedy = "keep more with --levels, or leave it out with --drop"
-        texts.append(OTHER)
-    else:
-        plural = "s" if len(kept) > 2 else ""
-        what += f"encoded as {len(kept) - 1} column{plural} relative to {texts[0]!r:.40}"
-
-    notes.append(Finding("encoded", what, remedy, (name,)))
-    return table[plain(column)], [f"{name:.60}={text}" for text in texts[1:]]
-
-
-def _encoded(
-    columns: Columns, options: Options, notes: list[Finding]
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """The columns side by side; texts as zeros and ones."""
-    parts: list[tuple[npt.NDArray[Any], list[str]]] = [
-        _levels(name, column, options.levels, notes) if is_text(column) else (plain(column), [name])
-        for name, column in columns.items()
-    ]
-    names = tuple(label for _, added in parts for label in added)
-    rows = len(parts[0][0])
-    options.limits.check_shape(rows, len(names))
-    X = np.zeros((rows, len(names)))
-    at = 0
-    for column, (values, added) in zip(columns.values(), parts, strict=True):
-        if is_text(column):
-            ones = np.flatnonzero(values >= 0)
-            X[ones, at + values[ones]] = 1.0
-        else:
-            X[:, at] = values
-        at += len(added)
-
-    return X, names

@@ -1,9 +1,10 @@
-"""Numbers with units, dates, and words for missing values and for yes and no."""
+"""Numbers with units, dates, and words for missing values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import numpy as np
@@ -11,19 +12,8 @@ import pandas as pd
 
 from ravine.arguments import FloatArray
 
-MISSING = frozenset(
-    {"", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "?", "#N/A", "<NA>"}
-)
+MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "?", "#N/A", "<NA>"]
 """Words for a missing value in every column."""
-
-MISSING_AMONG_NUMBERS = frozenset(
-    {"-", "--", ".", "..", "*", "none", "missing", "unknown", "na", "n.a.", "nd", "#value!"}
-)
-"""Words, in lower case, for a missing value in a column of numbers; elsewhere they are levels."""
-
-YES = frozenset({"yes", "y", "true", "t"})
-NO = frozenset({"no", "n", "false", "f"})
-"""Spellings, in lower case, of the two answers to a question."""
 
 CODES = (-999.0, -9999.0, -99999.0)
 """Numbers that often stand for a missing value."""
@@ -36,13 +26,12 @@ _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f])\d{3}(\1\d{3})*(\.\d+)?")
 _GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}([.' \u00a0\u202f])\d{3}(\1\d{3})*(,\d+)?")
 _DATES = (
-    "%Y %m %d", "%m %d %Y", "%d %m %Y", "%m %d %y", "%d %m %y", "%b %d %Y", "%B %d %Y",
-    "%d %b %Y", "%d %B %Y", "%d %b %y", "%Y %b %d", "%b %Y", "%B %Y", "%b %y", "%Y %b", "%Y %m",
-)  # fmt: skip
+    "%Y %m %d, %m %d %Y, %d %m %Y, %m %d %y, %d %m %y, %b %d %Y, %B %d %Y, %d %b %Y, %d %B %Y, "
+    "%d %b %y, %Y %b %d, %b %Y, %B %Y, %b %y, %Y %b, %Y %m"
+)
 """Formats of dates, after everything between their parts has become a blank."""
 _TIMES = ("", " %H:%M:%S", " %H:%M", " %H:%M:%S %f")
-_PARTS = {"ISO8601": "year month day", "%Y": "year", "%y": "year", "%m": "month", "%b": "month",
-          "%B": "month", "%d": "day", "%H:%M:%S": "time", "%H:%M": "time", " %f": ""}  # fmt: skip
+_PARTS = {"y": "year", "m": "month", "b": "month", "d": "day", "h": "time"}
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _BETWEEN = re.compile(r"(?<=\d)T(?=\d)|[-/.,\s]+")
 _QUARTER_OR_MONTH = re.compile(r"(\d{4}) ?([qQ](?=[1-4]$)|[mM])(\d{1,2})")
@@ -121,34 +110,22 @@ def dates_in(texts: Sequence[str]) -> tuple[pd.Series, str] | None:
     if not texts:
         return None
 
-    # pandas parses ISO dates without a format, and fast.
     first = _date_text(texts[0])
-    forms = [date + time for date in _DATES for time in _TIMES if _fits(first, date + time)]
-    if _ISO.match(texts[0]):
-        forms = ["ISO8601", *forms]
-
-    for form in forms:
-        plain = texts if form == "ISO8601" else [_date_text(text) for text in texts]
-        try:
+    forms = [date + time for date in _DATES.split(", ") for time in _TIMES]
+    # pandas parses ISO dates without a format, and fast.
+    for form in ["ISO8601"] * bool(_ISO.match(texts[0])) + forms:
+        iso = form == "ISO8601"
+        with suppress(ValueError):
+            if not iso:
+                # Most texts are no dates, and the first one shows it.
+                datetime.strptime(first, form)
+            plain = texts if iso else [_date_text(text) for text in texts]
             moments = pd.to_datetime(pd.Series(plain), format=form, utc=True)
-        except ValueError:
-            continue
-
-        for part, word in _PARTS.items():
-            form = form.replace(part, word)
-
-        return moments.dt.tz_localize(None), form
+            letters = [part[1].lower() for part in ("%Y %m %d" if iso else form).split()]
+            words = " ".join(_PARTS[letter] for letter in letters if letter in _PARTS)
+            return moments.dt.tz_localize(None), words
 
     return None
-
-
-def _fits(text: str, form: str) -> bool:
-    try:
-        datetime.strptime(text, form)
-    except ValueError:
-        return False
-
-    return True
 
 
 def _date_text(text: str) -> str:

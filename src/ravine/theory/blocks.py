@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, Refusal, broadcast, one_number, real, whole
+from ravine.arguments import FloatArray, Real, broadcast, real
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 
@@ -110,14 +110,17 @@ def moment_block(B: FloatArray) -> FloatArray:
     >>> moment_block(np.array([[2.0, 0.0], [0.0, 3.0]])).diagonal().tolist()
     [4.0, 6.0, 9.0]
     """
-    a, b = B[..., 0, 0], B[..., 0, 1]
-    c, d = B[..., 1, 0], B[..., 1, 1]
-    rows = (
+    rows = moment_rows(B[..., 0, 0], B[..., 0, 1], B[..., 1, 0], B[..., 1, 1])
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def moment_rows(a: Real, b: Real, c: Real, d: Real) -> tuple[tuple[Real, Real, Real], ...]:
+    """The rows of that map for the block [[a, b], [c, d]]."""
+    return (
         (a * a, 2.0 * a * b, b * b),
         (a * c, a * d + b * c, b * d),
         (c * c, 2.0 * c * d, d * d),
     )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def moment_gain(method: Method) -> FloatArray:
@@ -181,21 +184,8 @@ def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
     >>> system([[2.0, 1.0], [1.0, 2.0]], Method(0.5)).round(2).tolist()
     [[0.0, -0.5, 0.0, 0.0], [-0.5, 0.0, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0], [-0.5, -1.0, 0.0, 0.0]]
     """
-    H = np.asarray(real("hessian", hessian, remedy="give a symmetric matrix"))
-    if H.ndim != 2 or H.shape[0] != H.shape[1]:
-        shown = f"an array of shape {H.shape}"
-        raise Refusal("hessian", "a square matrix", shown, "give shape (d, d)")
-
-    gap = float(np.max(np.abs(H - H.T)))
-    if gap > 1e-8 * float(np.max(np.abs(H))):
-        shown = f"entries that differ by {gap:g}"
-        raise Refusal("hessian", "symmetric", shown, "pass (H + H.T) / 2")
-
-    remedy = "give one method with scalar parameters"
-    alpha = one_number("alpha", method.alpha, remedy=remedy)
-    beta = one_number("beta", method.beta, remedy=remedy)
-    gamma = one_number("gamma", method.gamma, remedy=remedy)
-    return systems(H, alpha, beta, gamma)
+    H = np.asarray(hessian, dtype=float)
+    return systems(H, float(method.alpha), float(method.beta), float(method.gamma))
 
 
 def systems(hessians: FloatArray, alpha: float, beta: float, gamma: float) -> FloatArray:
@@ -237,23 +227,7 @@ def permutation(d: int) -> FloatArray:
     >>> permutation(2).astype(int).tolist()
     [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
     """
-    size = whole("d", d, 1, remedy="give the dimension of the problem")
-    return np.eye(2 * size)[np.arange(2 * size).reshape(2, size).T.ravel()]
-
-
-def _scalar_curvature(curvature: Curvature) -> Curvature:
-    remedy = "give one curvature with scalar mu and L"
-    return Curvature(
-        one_number("mu", curvature.mu, remedy=remedy), one_number("L", curvature.L, remedy=remedy)
-    )
-
-
-def _gaps(gaps: Sequence[int]) -> list[int]:
-    remedy = "give the numbers of steps with mu between two steps with L, e.g. (3, 1)"
-    if len(gaps) == 0:
-        raise Refusal("gaps", "non-empty", "no number", remedy)
-
-    return [whole("gaps", k, 1, remedy=remedy) for k in gaps]
+    return np.eye(2 * d)[np.arange(2 * d).reshape(2, d).T.ravel()]
 
 
 def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
@@ -280,12 +254,11 @@ def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
     >>> float(np.abs(np.linalg.eigvals(T)).max() * 2**7)
     6.0
     """
-    scalar = _scalar_curvature(curvature)
-    method = nesterov(scalar)
-    steep = block(scalar.L, method)
-    flat = block(scalar.mu, method)
+    method = nesterov(curvature)
+    steep = block(curvature.L, method)
+    flat = block(curvature.mu, method)
     product = np.eye(2)
-    for k in _gaps(gaps):
+    for k in gaps:
         product = product @ steep @ np.linalg.matrix_power(flat, k)
 
     return product
@@ -306,5 +279,5 @@ def lemma1_radius(curvature: Curvature, gaps: Sequence[int]) -> np.float64:
     >>> float(lemma1_radius(Curvature(1, 4), (2, 3)) * 2**7)
     6.0
     """
-    rho = 1.0 - 1.0 / np.sqrt(_scalar_curvature(curvature).Q)
-    return np.float64(np.prod([k * rho ** (k + 1) for k in _gaps(gaps)]))
+    rho = 1.0 - 1.0 / np.sqrt(curvature.Q)
+    return np.float64(np.prod([k * rho ** (k + 1) for k in gaps]))

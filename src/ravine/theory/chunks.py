@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ravine.arguments import FloatArray, Real
 
-PIXELS = 8192
-"""Pixels of one piece: a dozen temporaries of this size stay in the second-level cache."""
+PIXELS = 32768
+"""Pixels of one piece: a dozen temporaries of this size stay in the caches."""
 
 
 def by_chunks(
@@ -20,38 +19,38 @@ def by_chunks(
     """Evaluate an elementwise ``formula`` on parameters that broadcast to ``shape``.
 
     A formula of many temporaries over a grid of a million pixels runs several times faster in
-    pieces than in one go, and gives the same numbers.
+    pieces of its longest axis than in one go, and gives the same numbers. What depends on a
+    parameter of fewer axes is computed on these alone.
     """
     if int(np.prod(shape)) <= PIXELS:
         return tuple(np.array(np.broadcast_to(v, shape)) for v in formula(*parameters))
 
-    outputs = [np.empty(shape) for _ in formula(*(np.ravel(v)[:1] for v in parameters))]
-    access: list[Any] = [["readonly"]] * len(parameters) + [["writeonly"]] * len(outputs)
-    pieces = np.nditer(
-        [*parameters, *outputs],
-        flags=["external_loop", "buffered"],
-        op_flags=access,
-        order="C",
-        buffersize=PIXELS,
-    )
-
-    with pieces:
-        for views in pieces:
-            values = formula(*views[: len(parameters)])
-            for target, value in zip(views[len(parameters) :], values, strict=True):
-                target[...] = value
+    given = [np.reshape(v, (1,) * (len(shape) - np.ndim(v)) + np.shape(v)) for v in parameters]
+    outputs = [np.empty(shape) for _ in formula(*(v.ravel()[:1] for v in given))]
+    for part in pieces(shape, PIXELS):
+        axis = len(part) - 1
+        values = formula(*(v if v.shape[axis] == 1 else v[part] for v in given))
+        for target, value in zip(outputs, values, strict=True):
+            target[part] = value
 
     return tuple(outputs)
 
 
-def on_threads(work: Callable[[slice], object], size: int, chunk: int) -> None:
-    """Call ``work`` for slices of ``chunk`` entries that make up ``size``, on all cores."""
-    slices = [slice(first, first + chunk) for first in range(0, size, chunk)]
-    if len(slices) == 1:  # a thread takes longer to start than a small piece takes
-        work(slices[0])
+def pieces(shape: tuple[int, ...], pixels: int) -> list[tuple[slice, ...]]:
+    """Cut a grid along its longest axis into pieces of about so many pixels."""
+    axis = int(np.argmax(shape))
+    length = max(1, pixels * shape[axis] // int(np.prod(shape)))
+    starts = range(0, shape[axis], length)
+    return [(slice(None),) * axis + (slice(first, first + length),) for first in starts]
+
+
+def on_threads(work: Callable[[tuple[slice, ...]], object], parts: list[tuple[slice, ...]]) -> None:
+    """Call ``work`` for every part of a grid, on all cores."""
+    if len(parts) == 1:  # a thread takes longer to start than a small piece takes
+        work(parts[0])
         return
 
     from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(work, slices))
+        list(pool.map(work, parts))

@@ -6,7 +6,7 @@ from ravine.choices import Choice
 
 
 class ErrorQuantity(Choice):
-    """Which mean error a function speaks of. People who watch a loss want the objective.
+    """Which mean error a function returns. People who watch a loss want the objective.
 
     In an eigen-direction λ one is the other times λ/2, so flat directions weigh less in the
     objective. Every function that takes a quantity accepts a member or its value.

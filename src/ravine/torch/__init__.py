@@ -11,9 +11,8 @@ from ravine.torch.advice import advise
 from ravine.torch.answer import Advice
 from ravine.torch.callbacks import lightning_callback, transformers_callback
 from ravine.torch.curvature import LocalCurvature
-from ravine.torch.monitor import Monitor
+from ravine.torch.monitor import Monitor, Reading
 from ravine.torch.optimizer import ASG
-from ravine.torch.reading import Reading
 
 __all__ = [
     "ASG",

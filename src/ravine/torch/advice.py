@@ -7,31 +7,32 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, one_number, whole
-from ravine.torch.answer import Advice, Row
-from ravine.torch.batches import BatchLoss, BatchReplay
-from ravine.torch.batches import batch_loss as loss_of
+from ravine.torch.answer import Advice
+from ravine.torch.borrowed import BatchLoss, BatchReplay, quiet, untouched
+from ravine.torch.borrowed import batch_loss as loss_of
 from ravine.torch.curvature import SAMPLES, LocalCurvature, measure
 from ravine.torch.direction import (
     FIRST_TURNS,
+    Coordinates,
     DirectionalCurvature,
     TrackedDirection,
     coordinates,
     is_adaptive,
-    is_coarse,
     look_ahead,
 )
+from ravine.torch.guard import Snapshot
 from ravine.torch.optimizer import ASG
+from ravine.torch.products import gradient
 from ravine.torch.race import PLANS, Plan, Race
 from ravine.torch.schedule import ScheduleLike, schedule_of
-from ravine.torch.trial import Setting, Trial, fresh, lr_ratios
-from ravine.torch.untouched import Weights, gradients, quiet, untouched
+from ravine.torch.trial import Setting, Trial, lr_ratios
 
 CHALLENGERS = (0.9, 0.0)
 """Momenta that are tried against the user's; between them a change of lr does as much."""
@@ -152,9 +153,9 @@ def advise(
     with untouched(model, loader) as weights, _progress_bar(plan, progress) as advanced:
         setting = Setting(
             model, optimizer, loss, BatchReplay(loader, device), planned, weights,
-            clip_grad_norm, accumulate, autocast, seed,
+            clip_grad_norm, accumulate, autocast, seed, advanced,
         )  # fmt: skip
-        return _Search(setting, plan, advanced).decide(budget or "race", momentum == "choose")
+        return _Search(setting, plan).decide(budget or "race", momentum == "choose")
 
 
 @contextmanager
@@ -175,43 +176,52 @@ def _progress_bar(plan: Plan, wanted: bool | None) -> Iterator[Callable[[int], N
 class _Search:
     """One call of ``advise``."""
 
-    def __init__(self, setting: Setting, plan: Plan, advanced: Callable[[int], None]) -> None:
+    def __init__(self, setting: Setting, plan: Plan) -> None:
         self.setting = setting
         self.plan = plan
-        self.advanced = advanced
         self.rule = setting.optimizer
         self.is_momentum_method = isinstance(self.rule, (torch.optim.SGD, ASG))
         self.bare = _bare(setting.model)
         # The end of the best trial so far, for the preconditioner that it had come to.
-        self.best: tuple[Trial, Weights, dict[Any, Any]] | None = None
+        self.best: tuple[Trial, Snapshot] | None = None
 
     def decide(self, budget: str, choose: bool) -> Advice:
-        """Measure the curvature, race, and say what was found."""
+        """Measure the curvature, race the candidates, and report the result."""
         group = self.rule.param_groups[0]
         own = float(group["momentum"]) if self.is_momentum_method else None
         curvature = self._local_curvature()
         along = None
         if self.is_momentum_method and curvature is None:
-            along = self._along_direction(self.rule)
+            along = self._along_direction(coordinates(self.rule, with_gradient=False))
 
         unit = self._unit(curvature, along, own)
-        keep = self._keep if is_adaptive(self.rule) else lambda trial, rule: None
-        first = Race(self.setting, self.plan, unit, own, self.advanced, keep=keep)
+        keep = self._keep if is_adaptive(self.rule) else None
+        first = Race(self.setting, self.plan, unit, own, keep=keep)
         first.run()
         races = [first]
         if choose and own is not None and first.winner is not None:
             races += self._challengers(first, unit, curvature)
 
         if self.best is not None:
-            along = self._along_direction(self._at_best())
+            end = self.best[1]
+            end.put_back()
+            at = coordinates(end.optimizer, with_gradient=False)
+            # The coordinates are all that is needed of the state.
+            end.optimizer.state.clear()
+            along = self._along_direction(at)
         best = races[0]
         for race in races[1:]:
             assert race.winner is not None
             assert best.winner is not None
-            if race.winner.score < GAIN * best.winner.score:
+            if race.winner.loss < GAIN * best.winner.loss:
                 best = race
 
-        return self._advice(races, best, curvature, along, budget)
+        if best.winner is None:
+            lr = min(trial.lr for trial in best.trials.values())
+        else:
+            lr = self._lowered(best, self.plan.most - sum(race.steps for race in races))
+
+        return self._advice(races, best, lr, curvature, along, budget)
 
     def _local_curvature(self) -> LocalCurvature | None:
         """Mean and variance of the Hessian, for momentum methods and models of moderate size."""
@@ -229,27 +239,16 @@ class _Search:
         samples = self.setting.batches.samples(SAMPLES, at_least=2)
         return measure(model, self.setting.loss, samples, scales, seed=self.setting.seed)
 
-    def _along_direction(self, rule: torch.optim.Optimizer) -> DirectionalCurvature:
+    def _along_direction(self, at: Coordinates) -> DirectionalCurvature:
         """The curvature of some batches along the sharpest direction, where the model is now."""
         setting = self.setting
-        at = coordinates(rule, with_gradient=False)
         direction = TrackedDirection(setting.seed)
-        direction.begin(at)
         seen: list[DirectionalCurvature] = []
         with quiet(self.bare):
+            direction.begin(at, lambda: setting.loss_of(0, self.bare))
             for i in range(FIRST_TURNS + TURNS):
-                batch = setting.batches[i]
-
-                def loss(batch: Any = batch) -> Tensor:
-                    with setting.precision():
-                        return setting.loss(self.bare, batch)
-
-                def gradient(loss: Callable[[], Tensor] = loss) -> list[Tensor]:
-                    return gradients(loss(), at.params)
-
-                if i == 0:
-                    coarse = is_coarse(loss)
-                seen.append(direction.product(at, gradient(), gradient, coarse=coarse))
+                there = partial(self._gradient, i, at.params)
+                seen.append(direction.product(at, there))
                 if i < FIRST_TURNS:
                     direction.turn()
 
@@ -260,6 +259,9 @@ class _Search:
         # A step sees the mean of several batches: those it adds up, and those of all ranks.
         count = setting.accumulate * setting.ranks
         return DirectionalCurvature(mean, variance / count)
+
+    def _gradient(self, index: int, params: list[Tensor]) -> list[Tensor]:
+        return gradient(self.setting.loss_of(index, self.bare), params)
 
     def _unit(
         self,
@@ -288,93 +290,73 @@ class _Search:
         races: list[Race] = []
         for other in CHALLENGERS:
             spent = first.steps + sum(race.steps for race in races)
-            if abs(other - first.momentum) < 0.05 or spent + won.length > self.plan.most:
+            if abs(other - first.momentum) < 0.05 or spent + won.steps > self.plan.most:
                 continue
             lr = won.lr * (1.0 - other) / (1.0 - first.momentum)
             # No challenger above its own edge, where the first lr may be with less momentum.
             if curvature is not None:
                 lr = min(lr, 0.5 * self._unit(curvature, None, other))
-            race = Race(self.setting, self.plan, lr, other, self.advanced)
-            race.run_one(won.length)
+            race = Race(self.setting, self.plan, lr, other)
+            race.run_one(won.steps)
             if race.winner is not None:
                 races.append(race)
 
         return races
 
-    def _keep(self, trial: Trial, optimizer: Any) -> None:
+    def _keep(self, trial: Trial, optimizer: torch.optim.Optimizer) -> None:
         """Keep the end of the best trial of the longest, in host memory."""
-        if not math.isfinite(trial.score):
-            return
-        if self.best is not None:
-            other = self.best[0]
-            if (trial.length, -trial.score) <= (other.length, -other.score):
-                return
+        best = None if self.best is None else self.best[0]
+        better = best is None or (trial.steps, -trial.loss) > (best.steps, -best.loss)
+        if math.isfinite(trial.loss) and better:
+            model = self.setting.model
+            end = Snapshot(optimizer, [*model.parameters(), *model.buffers()], "cpu")
+            end.take()
+            optimizer.state.clear()
+            self.best = (trial, end)
 
-        state = {
-            p: {name: v.cpu() if isinstance(v, Tensor) else v for name, v in each.items()}
-            for p, each in optimizer.state.items()
-        }
-        self.best = (trial, Weights(self.setting.model), state)
+    def _lowered(self, race: Race, most: int) -> float:
+        """The winner's lr, lowered for what a long run meets and a short trial did not."""
+        assert race.winner is not None
+        lr = race.winner.lr
+        falls = self.setting.schedule.falls
+        if not self.is_momentum_method:
+            # An adaptive method does not blow up where it stays for long: its loss stays too high.
+            return lr if falls else 0.5 * lr
 
-    def _at_best(self) -> torch.optim.Optimizer:
-        """The model put at the end of the best trial, and an optimizer with its state."""
-        assert self.best is not None
-        _, weights, state = self.best
-        weights.put_back()
-        rule: torch.optim.Optimizer = fresh(self.rule)
-        for p, each in state.items():
-            rule.state[p] = {
-                name: v.to(p.device) if isinstance(v, Tensor) and v.ndim else v
-                for name, v in each.items()
-            }
-
-        return rule
-
-    def _factor(self, race: Race) -> float:
-        """What the winner's lr is multiplied by: a long run meets what a short trial did not."""
-        if not self.setting.schedule.falls:
-            return 0.5
-
-        return 0.5 if self.is_momentum_method and race.near_edge() else 1.0
+        near_edge = race.near_edge()
+        lowered = race.hold(lr if falls or not near_edge else 0.5 * lr, most)
+        return lowered if race.held or not near_edge else 0.5 * lr
 
     def _advice(
         self,
         races: list[Race],
         best: Race,
+        lr: float,
         curvature: LocalCurvature | None,
         along: DirectionalCurvature | None,
         budget: str,
     ) -> Advice:
-        won = best.winner
-        rows: list[Row] = []
+        rows: list[Trial] = []
         for race in races:
-            for trial in sorted(race.trials.values(), key=lambda t: (t.length, t.lr)):
-                outcome = "blew up" if trial.score == math.inf else ""
-                outcome = "won" if trial is won else outcome
-                rows.append(Row(trial.lr, trial.momentum, trial.length, trial.score, outcome))
+            rows += sorted(race.trials.values(), key=lambda t: (t.steps, t.lr))
+            rows += race.held
+        if best.winner is not None:
+            best.winner.won = True
 
-        lowest = min(trial.lr for trial in best.trials.values())
-        lr = lowest if won is None else won.lr * self._factor(best)
-        losses = [math.nan] if won is None else won.last
-        low, high = np.quantile(losses, [0.1, 0.9]).tolist()
         group = self.rule.param_groups[0]
         return Advice(
             lr=lr,
             momentum=best.momentum,
             lrs=[lr * ratio for ratio in lr_ratios(self.rule)],
             schedule=self.setting.schedule,
-            improves=won is not None and won.score < self.setting.start,
             start_loss=self.setting.start,
-            loss=math.nan if won is None else won.score,
-            loss_range=(low, high),
             rows=rows,
-            steps=sum(race.steps for race in races),
             curvature=curvature,
             gamma=look_ahead(group) if self.is_momentum_method else None,
             direction=along,
             direction_limit=None if along is None else along.limit(self.rule),
             budget=budget,
-            optimizer=_constructor(self.rule),
+            optimizer=_constructor(self.rule, self.setting.model),
         )
 
 
@@ -393,8 +375,14 @@ def default_lr(optimizer: torch.optim.Optimizer) -> float:
     return float(default) if isinstance(default, (int, float)) and default > 0.0 else USUAL_LR
 
 
-def _constructor(optimizer: torch.optim.Optimizer) -> str:
-    """The optimizer as code, ``{lr}`` and ``{momentum}`` to be filled in."""
+def _constructor(optimizer: torch.optim.Optimizer, model: nn.Module) -> str:
+    """The optimizer as code, ``{lr}`` and ``{momentum}`` to be filled in.
+
+    Empty where it has several groups, or not all of the model's parameters.
+    """
+    if [id(p) for p in optimizer.param_groups[0]["params"]] != [id(p) for p in model.parameters()]:
+        return ""
+
     kind = type(optimizer)
     module = "torch.optim" if kind.__module__.startswith("torch.optim") else kind.__module__
     module = "ravine.torch" if kind is ASG else module

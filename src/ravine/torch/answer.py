@@ -5,36 +5,24 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from html import escape
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 
 from ravine.torch.curvature import LocalCurvature, LrLimit
 from ravine.torch.direction import DirectionalCurvature
 from ravine.torch.schedule import Schedule
-from ravine.torch.trial import set_parameters
+from ravine.torch.trial import Trial, set_parameters
 
 USUAL_MOMENTA = (0.0, 0.5, 0.9, 0.99)
 """The momenta of a map unless others are asked for."""
 
 FLAT = 0.02
 """lrs whose loss is within this share of the best one are as good."""
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One trial."""
-
-    lr: float
-    momentum: float | None
-    steps: int
-    """Length of the trial; one that blew up may have ended earlier."""
-    loss: float
-    """Mean training loss of its last fifth; infinite where it blew up."""
-    outcome: str
-    """"won", "blew up" or empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +36,9 @@ class Advice:
     lrs: list[float]
     """For each parameter group, in their old proportion."""
     schedule: Schedule
-    improves: bool
-    """Whether any lr lowered the loss within the trials."""
     start_loss: float
-    loss: float
-    """Mean training loss at the end of the winning trial."""
-    loss_range: tuple[float, float]
-    """Between which eight of ten training losses at the end of the winning trial lie."""
-    rows: list[Row]
-    steps: int
-    """Steps that the trials took."""
+    rows: list[Trial]
+    """Every lr that was tried, with its momentum, steps, loss and outcome."""
     curvature: LocalCurvature | None
     """Of SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
@@ -67,7 +48,33 @@ class Advice:
     direction_limit: float | None
     budget: str
     optimizer: str
-    """The optimizer as code, with places for lr and momentum."""
+    """The optimizer as code, with places for lr and momentum; empty where the user's is kept."""
+
+    @cached_property
+    def _won(self) -> Trial | None:
+        return next((row for row in self.rows if row.won), None)
+
+    @property
+    def loss(self) -> float:
+        """Mean training loss at the end of the winning trial."""
+        return math.nan if self._won is None else self._won.loss
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Between which eight of ten training losses at the end of the winning trial lie."""
+        losses = [math.nan] if self._won is None else self._won.last
+        low, high = np.quantile(losses, [0.1, 0.9])
+        return float(low), float(high)
+
+    @property
+    def improves(self) -> bool:
+        """Whether any lr lowered the loss within the trials."""
+        return self.loss < self.start_loss
+
+    @property
+    def steps(self) -> int:
+        """Steps that the trials took."""
+        return sum(row.taken for row in self.rows)
 
     @property
     def limit(self) -> float | None:
@@ -130,11 +137,14 @@ class Advice:
 
         An end that no trial reached is the smallest or largest lr tried at this length.
         """
-        won = next((row for row in self.rows if row.outcome == "won"), None)
+        won = self._won
         if won is None:
             return (self.lr, self.lr)
 
-        same = [r for r in self.rows if (r.steps, r.momentum) == (won.steps, won.momentum)]
+        same = [
+            row for row in self.rows
+            if (row.steps, row.momentum) == (won.steps, won.momentum) and not row.held
+        ]  # fmt: skip
         same.sort(key=lambda row: row.lr)
         at = same.index(won)
         bound = won.loss + FLAT * abs(won.loss)
@@ -143,14 +153,13 @@ class Advice:
     @property
     def code(self) -> str:
         """Optimizer and schedule as code to paste."""
-        lines = self.optimizer.format(lr=f"{self.lr:.3g}", momentum=self.momentum)
-        code = f"optimizer = {lines}\n"
-        if len(self.lrs) > 1:
-            lrs = ", ".join(f"{lr:.3g}" for lr in self.lrs)
-            code = f"for group, lr in zip(optimizer.param_groups, [{lrs}]):\n"
-            code += '    group["lr"] = lr\n'
+        if self.optimizer:
+            made = self.optimizer.format(lr=f"{self.lr:.3g}", momentum=self.momentum)
+            return f"optimizer = {made}\n{self.schedule.code}"
 
-        return code + self.schedule.code
+        lrs = ", ".join(f"{lr:.3g}" for lr in self.lrs)
+        loop = f"for group, lr in zip(optimizer.param_groups, [{lrs}]):"
+        return f'{loop}\n    group["lr"] = lr\n{self.schedule.code}'
 
     def apply(self, optimizer: torch.optim.Optimizer) -> None:
         """Set lr of every group, and momentum, of the user's optimizer."""
@@ -192,7 +201,7 @@ class Advice:
     def _expectation(self) -> str:
         low, high = self.loss_range
         least, most = self.flat_range
-        length = max((row.steps for row in self.rows if row.outcome == "won"), default=0)
+        length = 0 if self._won is None else self._won.steps
         return (
             f"The best trial went through the schedule in {length} steps: loss "
             f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
@@ -259,18 +268,17 @@ class Advice:
         )  # fmt: skip
         data = {name: getattr(self, name) for name in names}
         data |= {"schedule": self.schedule.name, "planned_steps": self.schedule.steps}
-        data |= {"rows": [asdict(row) for row in self.rows]}
+        kept = ("lr", "momentum", "steps", "loss", "outcome")
+        data |= {"rows": [{name: getattr(row, name) for name in kept} for row in self.rows]}
         data |= {"map": [asdict(row) for row in self.map()]}
         return json.dumps(_finite(data), indent=2)
 
     def plot(self, path: str | None = None) -> Any:
         """Loss against lr, and the map of what the curvature allows; saved to ``path`` if given."""
-        from ravine.torch.pictures import draw_advice
-
-        return draw_advice(self, path)
+        return _draw(self, path)
 
 
-def _reach(rows: list[Row], bound: float) -> float:
+def _reach(rows: list[Trial], bound: float) -> float:
     """How far from the first row's lr the loss stays below a bound, straight lines in log lr."""
     for near, far in pairwise(rows):
         if far.loss > bound:
@@ -290,3 +298,59 @@ def _finite(value: Any) -> Any:
         return None
 
     return value
+
+
+def _draw(advice: Advice, path: str | None = None) -> Any:
+    """The loss that each lr reached, and beside it the map of what the curvature allows."""
+    from matplotlib.figure import Figure
+
+    rows = advice.map()
+    figure = Figure(figsize=(9.0 if rows else 5.0, 3.2), layout="constrained")
+    panels = figure.subplots(1, 2 if rows else 1, squeeze=False)[0]
+    _draw_losses(panels[0], advice)
+    if rows:
+        _draw_map(panels[1], advice)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+
+    return figure
+
+
+def _draw_losses(axes: Any, advice: Advice) -> None:
+    raced = [row for row in advice.rows if not row.held]
+    for momentum, steps in dict.fromkeys((row.momentum, row.steps) for row in raced):
+        kept = [
+            row for row in raced
+            if (row.momentum, row.steps) == (momentum, steps) and row.outcome != "blew up"
+        ]  # fmt: skip
+        name = f"{steps} steps" + ("" if momentum is None else f", momentum {momentum:g}")
+        kept.sort(key=lambda row: row.lr)
+        axes.plot([r.lr for r in kept], [r.loss for r in kept], "o-", ms=4, label=name)
+
+    lost = [row.lr for row in advice.rows if row.outcome == "blew up"]
+    axes.plot(lost, [advice.start_loss] * len(lost), "x", color="firebrick", label="blew up")
+    axes.axhline(advice.start_loss, color="grey", lw=0.8, ls=":")
+    axes.axvline(advice.lr, color="seagreen", lw=1.2, label=f"lr = {advice.lr:.3g}")
+    if advice.limit is not None:
+        axes.axvline(advice.limit, color="firebrick", lw=0.8, ls="--", label="mean-square limit")
+
+    axes.set(xscale="log", xlabel="lr", ylabel="loss")
+    axes.legend(fontsize=7)
+
+
+def _draw_map(axes: Any, advice: Advice) -> None:
+    """Limits of lr against the batch size, by momentum: of these batches, and of any (dashed)."""
+    rows = advice.map()
+    for i, momentum in enumerate(dict.fromkeys(row.momentum for row in rows)):
+        own = [row for row in rows if row.momentum == momentum]
+        sizes = [row.batch_size for row in own]
+        axes.plot(sizes, [r.limit for r in own], f"C{i}-", label=f"momentum {momentum:g}")
+        axes.plot(sizes, [r.iid_limit for r in own], f"C{i}--")
+
+    assert advice.curvature is not None
+    axes.plot(
+        [advice.curvature.batch_size], [advice.lr], "*", ms=9, color="seagreen", label="advised"
+    )
+    axes.set(xscale="log", yscale="log", xlabel="batch size", ylabel="limit of lr")
+    axes.set_title(advice.scope.split(":")[0] + "; dashed: any batches", fontsize=8)
+    axes.legend(fontsize=7)

@@ -6,8 +6,10 @@ for when a callback is made.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ravine.arguments import Refusal
@@ -26,18 +28,10 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
     every, options
         As of ``Monitor``.
     """
-    try:
-        from lightning.pytorch.callbacks import Callback
-    except ImportError:
-        try:
-            from pytorch_lightning.callbacks import Callback
-        except ImportError:
-            raise ImportError(
-                "lightning must be installed for lightning_callback, got none: "
-                "pip install lightning"
-            ) from None
+    modules = ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks")
+    base = _base_class("Callback", modules, "lightning")
 
-    class MonitorCallback(Callback):  # type: ignore[misc]
+    class MonitorCallback(base):  # type: ignore[misc, valid-type]
         """Calls ``Monitor.check`` before every optimizer step."""
 
         monitor: Monitor | None = None
@@ -58,7 +52,9 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
             )
             if reading is not None:
                 for name in ("margin", "loss"):
-                    trainer.callback_metrics[f"ravine/{name}"] = _number(getattr(reading, name))
+                    trainer.callback_metrics[f"ravine/{name}"] = torch.tensor(
+                        getattr(reading, name)
+                    )
 
     return MonitorCallback()
 
@@ -70,15 +66,9 @@ def transformers_callback(every: int = 20, **options: Any) -> Any:
     of the model are kept by a hook; the model must return its own loss, as its models do when they
     are given labels.
     """
-    try:
-        from transformers import TrainerCallback
-    except ImportError:
-        raise ImportError(
-            "transformers must be installed for transformers_callback, got none: "
-            "pip install transformers"
-        ) from None
+    base = _base_class("TrainerCallback", ("transformers",), "transformers")
 
-    class MonitorCallback(TrainerCallback):  # type: ignore[misc]
+    class MonitorCallback(base):  # type: ignore[misc, valid-type]
         """Calls ``Monitor.check`` before every optimizer step."""
 
         monitor: Monitor | None = None
@@ -118,6 +108,19 @@ def transformers_callback(every: int = 20, **options: Any) -> Any:
     return MonitorCallback()
 
 
+def _base_class(name: str, modules: tuple[str, ...], package: str) -> Any:
+    """A class of the first of these modules that can be imported."""
+    for module in modules:
+        try:
+            return getattr(import_module(module), name)
+        except ImportError:
+            continue
+
+    raise ImportError(
+        f"{package} must be installed for {package}_callback, got none: pip install {package}"
+    )
+
+
 def _inner(optimizer: Any) -> Any:
     """The optimizer of torch inside the wrappers of these libraries."""
     while not hasattr(optimizer, "param_groups") or hasattr(optimizer, "optimizer"):
@@ -139,7 +142,3 @@ def _loss_in(output: Any) -> Tensor:
         )  # fmt: skip
 
     return loss
-
-
-def _number(value: float) -> Tensor:
-    return Tensor([value])[0]

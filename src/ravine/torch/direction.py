@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ravine.theory.ladder.step_limits import adam_limit, largest_step
 from ravine.torch.optimizer import ASG
+from ravine.torch.products import difference, flat, joint_norm, shaped
 from ravine.torch.trial import lr_ratios
 
 STEP = 1e-3
@@ -31,9 +32,11 @@ before BatchNorm has no gradient but rounding, which the preconditioner would bl
 FIRST_TURNS = 4
 """Products that turn a random direction towards the sharpest one, before any is used."""
 
-
 KEPT = 0.25
 """Share of the direction, times its curvature, that a turn keeps."""
+
+LONGEST = 2**30
+"""Entries of a vector that one call of BLAS takes."""
 
 
 @dataclass
@@ -41,8 +44,8 @@ class Coordinates:
     """An optimizer's parameters, and the coordinates in which it is a momentum method."""
 
     params: list[Tensor]
-    roots: list[Any]
-    """Square roots of lr ratio over preconditioner: a tensor or a number for each parameter."""
+    roots: Tensor
+    """Square roots of lr ratio over preconditioner, one for every weight or one for all."""
     decays: list[float]
     """Weight decay that is part of the gradient."""
 
@@ -85,15 +88,13 @@ class DirectionalCurvature:
         # With dampening the step size is lr (1 - dampening).
         kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
         gamma = look_ahead(group)
-        return (
-            float(largest_step(self.mean, variance_ratio=ratio, beta=momentum, gamma=gamma)) / kept
-        )
+        step = largest_step(self.mean, variance_ratio=ratio, beta=momentum, gamma=gamma)
+        return float(step) / kept
 
 
 def has_limit(optimizer: torch.optim.Optimizer) -> bool:
     """Whether theory knows a limit of lr: SGD, ASG, Adam, AdamW, RMSprop."""
-    known = (torch.optim.SGD, ASG, torch.optim.Adam, torch.optim.RMSprop)
-    return isinstance(optimizer, known)
+    return isinstance(optimizer, (torch.optim.SGD, ASG)) or is_adaptive(optimizer)
 
 
 def is_adaptive(optimizer: torch.optim.Optimizer) -> bool:
@@ -123,29 +124,33 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
     Parameters of an adaptive optimizer that it has not moved yet are left out: they have no
     preconditioner. ``with_gradient``: only those that have a gradient.
     """
-    found = Coordinates([], [], [])
-    ratios = lr_ratios(optimizer)
+    found = Coordinates([], torch.ones(()), [])
+    adaptive = is_adaptive(optimizer)
+    scales: list[float] = []
     preconditioners: list[Tensor] = []
-    for group, ratio in zip(optimizer.param_groups, ratios, strict=True):
+    for group, ratio in zip(optimizer.param_groups, lr_ratios(optimizer), strict=True):
         decay = 0.0 if _is_decoupled(group) else float(group.get("weight_decay", 0.0))
         for p in group["params"]:
             if not p.requires_grad or (with_gradient and p.grad is None):
                 continue
-            if is_adaptive(optimizer):
+            if adaptive:
                 if not optimizer.state.get(p):
                     continue
                 preconditioners.append(_preconditioner(group, optimizer.state[p]))
             found.params.append(p)
-            found.roots.append(math.sqrt(ratio))
             found.decays.append(decay)
+            scales.append(math.sqrt(ratio))
 
     if preconditioners:
-        count = sum(each.numel() for each in preconditioners)
-        floor = IDLE * _norm(preconditioners) / math.sqrt(count)
-        found.roots = [
-            torch.where(each > floor, root * each.rsqrt(), 0.0)
-            for root, each in zip(found.roots, preconditioners, strict=True)
-        ]
+        P = flat(preconditioners)
+        floor = IDLE * float(P.norm()) / math.sqrt(P.numel())
+        # An infinite preconditioner has a root of zero.
+        found.roots = torch.threshold_(P, floor, math.inf).rsqrt_()
+    if any(scale != 1.0 for scale in scales):
+        sizes = torch.tensor([p.numel() for p in found.params])
+        each = torch.repeat_interleave(torch.tensor(scales), sizes).to(found.params[0].device)
+        found.roots = found.roots.to(each) * each
+
     return found
 
 
@@ -156,23 +161,25 @@ def _is_decoupled(group: dict[str, Any]) -> bool:
 def _preconditioner(group: dict[str, Any], state: dict[str, Any]) -> Tensor:
     """What the momentum of Adam or RMSprop is divided by."""
     if "square_avg" in state:
-        square = state["square_avg"]
+        square = state["square_avg"].float()
         if group["centered"]:
-            square = (square - state["grad_avg"].square()).clamp(min=0.0)
+            square = (square - state["grad_avg"].float().square()).clamp(min=0.0)
+        correction = 1.0
     else:
-        square = state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"]
-        square = square / (1.0 - group["betas"][1] ** float(state["step"]))
+        square = state["max_exp_avg_sq" if group["amsgrad"] else "exp_avg_sq"].float()
+        correction = math.sqrt(1.0 - group["betas"][1] ** float(state["step"]))
 
-    return torch.as_tensor(square.float().sqrt() + group["eps"])
+    root: Tensor = square.sqrt().div_(correction).add_(group["eps"])
+    return root
 
 
 def is_coarse(closure: Callable[[], Tensor]) -> bool:
     """Whether a loss is computed in numbers of 16 bits, as under ``torch.autocast``."""
     seen: set[torch.dtype] = set()
 
-    def pack(tensor: Tensor) -> Tensor:
+    def pack(tensor: Tensor) -> None:
+        # Nothing is kept for a backward pass: a graph that held its outputs would not be freed.
         seen.add(tensor.dtype)
-        return tensor
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
         closure()
@@ -183,65 +190,62 @@ class TrackedDirection:
     """A direction u that turns towards the sharpest one, a product at a time.
 
     Between two turns, u and the optimizer's coordinates stay as they are: what changes from one
-    product to the next is then the batch, and not a preconditioner that moves.
+    product to the next is then the batch, and not a preconditioner that moves. Vectors are flat:
+    a check is a few passes over them and one gradient.
     """
 
     def __init__(self, seed: int = 0) -> None:
         self.compared = False
         """Whether the last product had another one before it along the same u."""
         self._draw = torch.Generator().manual_seed(seed)
-        self._direction: list[Tensor] = []
-        self._image: list[Tensor] = []
-        self._earlier: list[Tensor] = []
-        self._roots: list[Any] = []
+        self._coarse = False
+        self._shapes: list[torch.Size] = []
+        self._direction = torch.zeros(0)
+        self._roots = torch.ones(())
+        # Hu of the last product since a turn, and of the one before it.
+        self._image: Tensor | None = None
+        self._earlier: Tensor | None = None
 
     def fits(self, params: list[Tensor]) -> bool:
         """Whether there is a direction for these parameters already."""
-        return [u.shape for u in self._direction] == [p.shape for p in params]
+        return self._shapes == [p.shape for p in params]
 
-    def begin(self, at: Coordinates) -> None:
-        """A random direction, of the same length in every weight."""
-        noise = [torch.randn(p.shape, generator=self._draw).to(p.device) for p in at.params]
-        self._direction = [
-            torch.where(torch.as_tensor(root) > 0.0, each / root, 0.0)
-            for each, root in zip(noise, at.roots, strict=True)
-        ]
-        torch._foreach_div_(self._direction, _norm(self._direction))
-        self._image = []
+    def begin(self, at: Coordinates, loss: Callable[[], Tensor]) -> None:
+        """A random direction, of the same length in every weight, for a loss like this one."""
+        self._coarse = is_coarse(loss)
+        self._shapes = [p.shape for p in at.params]
+        noise = flat([torch.randn(shape, generator=self._draw) for shape in self._shapes])
+        noise = noise.to(at.params[0].device)
+        noise = torch.where(at.roots > 0.0, noise / at.roots.to(noise), 0.0)
+        self._direction = noise / noise.norm()
+        self._image = None
 
     @torch.no_grad()
     def product(
-        self,
-        at: Coordinates,
-        here: list[Tensor],
-        there: Callable[[], list[Tensor]],
-        *,
-        coarse: bool = False,
+        self, at: Coordinates, gradient: Callable[[], list[Tensor]]
     ) -> DirectionalCurvature:
-        """The curvature of one batch along u.
+        """The curvature along u of one batch, whose gradient is computed twice, at moved weights.
 
-        ``here`` is the batch's gradient at the weights, ``there`` computes it at moved weights. The
-        variance is half the squared difference from the product before, which had another batch;
-        of the first product since a turn, what is not along u.
+        The variance is half the squared difference from the product before, which had another
+        batch; of the first product since a turn, what is not along u.
         """
-        self.compared = bool(self._image)
-        now = at.roots
-        if self.compared:
-            at = replace(at, roots=self._roots)
-        image = self._product(at, here, there, coarse)
-        mean = _dot(self._direction, image)
-        variance = max(_dot(image, image) - mean**2, 0.0)
-        if self.compared:
-            difference = list(torch._foreach_sub(image, self._image))
-            variance = 0.5 * _dot(difference, difference)
+        u, before = self._direction, self._image
+        self.compared = before is not None
+        self._earlier = None
+        roots = self._roots if self.compared else at.roots.to(u)
+        image = _image(at, u, roots, gradient, self._coarse)
+        self._earlier, self._image, self._roots = before, image, roots
+        if before is None:
+            # One look at the device for both numbers.
+            mean, square = torch.stack([_dot(u, image), _dot(image, image)]).tolist()
+            return DirectionalCurvature(mean, max(square - mean**2, 0.0))
 
-        self._earlier = self._image
-        self._image = image
-        self._roots = at.roots
+        gap = image - before
         # The same displacement, measured in the coordinates of now.
-        ratios = [torch.as_tensor(old / new) for old, new in zip(at.roots, now, strict=True)]
-        u = [u * r.nan_to_num(0.0, 0.0) for u, r in zip(self._direction, ratios, strict=True)]
-        return DirectionalCurvature(mean / _norm(u) ** 2, variance)
+        gaps = [_dot(u, image), _dot(gap, gap)]
+        now = (roots / at.roots.to(u)).nan_to_num_(0.0, 0.0) * u
+        mean, square, length = torch.stack([*gaps, _dot(now, now)]).tolist()
+        return DirectionalCurvature(mean / length, 0.5 * square)
 
     def turn(self) -> None:
         """Turn u towards Hu, the mean of the last two products along it if there are two.
@@ -249,57 +253,39 @@ class TrackedDirection:
         A power step of H + shift, which keeps some of u, so that batches are averaged and u does
         not settle on negative curvature.
         """
-        image = self._image
-        if self.compared:
-            image = list(torch._foreach_add(image, self._earlier))
-            torch._foreach_mul_(image, 0.5)
-        shift = KEPT * abs(_dot(self._direction, image))
-        turned = list(torch._foreach_add(image, self._direction, alpha=shift))
-        length = _norm(turned)
+        assert self._image is not None
+        image = self._image if self._earlier is None else 0.5 * (self._image + self._earlier)
+        self._image = self._earlier = None
+        turned = image + (KEPT * _dot(self._direction, image).abs()) * self._direction
+        length = float(turned.norm())
         if math.isfinite(length) and length > 0.0:
-            torch._foreach_div_(turned, length)
-            self._direction = turned
-        self._image = []
-
-    def _product(
-        self, at: Coordinates, here: list[Tensor], there: Callable[[], list[Tensor]], coarse: bool
-    ) -> list[Tensor]:
-        """Hu in the optimizer's coordinates, by a difference of gradients.
-
-        Weights and products of 16 bits are rounded by much of the step. There the difference is
-        central: twice as long for the same curvature, and without the rounding of ``here``.
-        """
-        move = list(torch._foreach_mul(self._direction, at.roots))
-        length = (COARSE_STEP if coarse else STEP) * max(1.0, _norm(at.params))
-        step = length / _norm(move)
-        torch._foreach_mul_(move, step)
-        kept = [p.detach().clone() for p in at.params]
-
-        def moved(sign: float) -> list[Tensor]:
-            for p, value, part in zip(at.params, kept, move, strict=True):
-                p.copy_(value + sign * part)
-            with torch.enable_grad():
-                return there()
-
-        try:
-            ahead = moved(1.0)
-            behind = moved(-1.0) if coarse else here
-        finally:
-            torch._foreach_copy_(at.params, kept)
-
-        image = [a.float() - b.float() for a, b in zip(ahead, behind, strict=True)]
-        torch._foreach_div_(image, 2.0 * step if coarse else step)
-        torch._foreach_add_(
-            image, [d / step * part for part, d in zip(move, at.decays, strict=True)]
-        )
-        torch._foreach_mul_(image, at.roots)
-        return image
+            self._direction = turned.div_(length)
 
 
-def _dot(first: list[Tensor], second: list[Tensor]) -> float:
-    return float(torch.stack([torch.sum(a * b) for a, b in zip(first, second, strict=True)]).sum())
+def _image(
+    at: Coordinates, u: Tensor, roots: Tensor, gradient: Callable[[], list[Tensor]], coarse: bool
+) -> Tensor:
+    """Hu in the optimizer's coordinates, by a central difference of gradients.
+
+    Both are computed here. The gradient of the step itself is another one where it is clipped,
+    averaged over batches or ranks, or has dropout.
+    """
+    move = u * roots
+    lengths = torch.stack([joint_norm([p.detach() for p in at.params]), move.norm()]).tolist()
+    step = (COARSE_STEP if coarse else STEP) * max(1.0, lengths[0]) / lengths[1]
+    move *= step
+    with torch.enable_grad():
+        image = difference(at.params, move, gradient).float()
+
+    if any(at.decays):
+        parts = zip(shaped(image, at.params), shaped(move, at.params), at.decays, strict=True)
+        for part, own, decay in parts:
+            part.add_(own, alpha=2.0 * decay)
+
+    return image.mul_(roots).mul_(0.5 / step)
 
 
-def _norm(tensors: list[Tensor]) -> float:
-    parts = torch._foreach_norm([t.detach() for t in tensors])
-    return float(torch.stack([part.float() for part in parts]).norm())
+def _dot(first: Tensor, second: Tensor) -> Tensor:
+    """The product of two vectors of any length."""
+    parts = zip(torch.split(first, LONGEST), torch.split(second, LONGEST), strict=True)
+    return torch.stack([torch.dot(a, b) for a, b in parts]).sum()

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ravine.torch.products import joint_norm
+
 SMOOTHING = 0.9
 """Of the loss, per step: a memory of ten steps."""
 
@@ -42,6 +44,9 @@ WAIT = 20
 
 FACTOR = 0.5
 """What lr is multiplied by."""
+
+NOT_KEPT = ("params", "lr", "initial_lr")
+"""What a scheduler or the user sets in parameter groups."""
 
 
 class SmoothedLoss:
@@ -111,13 +116,82 @@ class SmoothedLoss:
         if not self.value <= self.start + (FAR - 1.0) * abs(self.start):
             return True
 
-        clear = self.value - self.least > CLEAR * self.noise
-        return self.count > FIRST and self.rise > RISE and clear
+        if self.count <= FIRST or self.rise <= RISE:
+            return False
+
+        return self.value - self.least > CLEAR * self.noise
 
     @property
     def is_good(self) -> bool:
         """Whether it is near its least."""
         return self.rise <= NEAR or self.value - self.least <= self.noise
+
+
+class Snapshot:
+    """Weights, buffers and state of an optimizer at one time, on another device if wanted."""
+
+    def __init__(
+        self, optimizer: torch.optim.Optimizer, buffers: list[Tensor], device: str | None
+    ) -> None:
+        self.optimizer = optimizer
+        self._buffers = buffers
+        self._device = device
+        self._kept: dict[Any, dict[Any, Any]] = {}
+
+    @property
+    def params(self) -> list[Tensor]:
+        """All parameters of the optimizer."""
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+    def _owners(self) -> dict[Any, dict[Any, Any]]:
+        """Weights with buffers, parameter groups, and the state of every parameter."""
+        weights = dict(enumerate((*self.params, *self._buffers)))
+        groups = dict(enumerate(self.optimizer.param_groups))
+        return {"weights": weights, **groups, **self.optimizer.state}
+
+    @torch.no_grad()
+    def take(self) -> None:
+        """Keep what there is now, in the memory of what was kept before."""
+        old = self._kept
+        self._kept = {
+            key: {
+                name: _copied(value, old.get(key, {}).get(name), self._device)
+                for name, value in own.items()
+                if name not in NOT_KEPT
+            }
+            for key, own in self._owners().items()
+        }
+
+    @torch.no_grad()
+    def put_back(self) -> None:
+        """Put everything back as it was, if anything was kept."""
+        if not self._kept:
+            return
+
+        state = self.optimizer.state
+        for p in self.params:
+            # State may have come after the snapshot, or have been cleared since.
+            if p in self._kept:
+                state.setdefault(p, {})
+            elif p in state:
+                state[p].clear()
+        owners = self._owners()
+        for key, kept in self._kept.items():
+            own = owners[key]
+            for name, value in kept.items():
+                is_vector = isinstance(value, Tensor) and value.ndim > 0
+                device = key.device if isinstance(key, Tensor) and is_vector else None
+                own[name] = _copied(value, own.get(name), device)
+
+
+def _copied(value: Any, into: Any, device: str | torch.device | None) -> Any:
+    """A copy of a value, in memory that is there already if it fits."""
+    if not isinstance(value, Tensor):
+        return copy.deepcopy(value)
+    if isinstance(into, Tensor) and into.shape == value.shape:
+        return into.copy_(value)
+
+    return value.detach().to(device or value.device, copy=True)
 
 
 class Guard:
@@ -131,20 +205,13 @@ class Guard:
         self, optimizer: torch.optim.Optimizer, buffers: list[Tensor], device: str | None
     ) -> None:
         self.factor = 1.0
-        self._buffers = buffers
         self._optimizer = optimizer
-        self._device = device
-        self._snapshot: tuple[list[Tensor], Any, list[dict[str, Any]]] | None = None
+        self._snapshot = Snapshot(optimizer, buffers, device)
         self._taken = -SNAPSHOT_EVERY
         self._inside = False
         self._kept: list[Any] = []
         optimizer.register_step_pre_hook(self._lower)
         optimizer.register_step_post_hook(self._put_back)
-
-    @property
-    def params(self) -> list[Tensor]:
-        """All parameters of the optimizer."""
-        return [p for group in self._optimizer.param_groups for p in group["params"]]
 
     @property
     def pending_factor(self) -> float:
@@ -153,54 +220,30 @@ class Guard:
 
     def clip(self) -> None:
         """Clip the gradients to norm 1."""
-        nn.utils.clip_grad_norm_([p for p in self.params if p.grad is not None], CLIP)
+        params = self._snapshot.params
+        grads = [p.grad for p in params if p.grad is not None]
+        if not grads:
+            return
+        norm = joint_norm(grads)
+        # A comparison waits for a GPU, and on a CPU it spares a pass over the gradients.
+        if not norm.is_cpu or not norm <= CLIP:
+            nn.utils.clip_grads_with_norm_(params, CLIP, norm)
 
     def is_due(self, step: int) -> bool:
         """Whether it is time for another snapshot."""
         return step - self._taken >= SNAPSHOT_EVERY
 
-    @torch.no_grad()
     def keep(self, step: int) -> None:
         """Keep weights and optimizer state as the last good ones."""
         self._taken = step
-        weights = [self._copy(tensor) for tensor in (*self.params, *self._buffers)]
-        groups = [
-            {k: v for k, v in group.items() if k not in ("params", "lr", "initial_lr")}
-            for group in self._optimizer.param_groups
-        ]
-        state = {p: {k: self._copy(v) for k, v in each.items()}
-                 for p, each in self._optimizer.state.items()}  # fmt: skip
-        self._snapshot = (weights, state, copy.deepcopy(groups))
+        self._snapshot.take()
 
-    def _copy(self, value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return copy.copy(value)
-
-        return value.detach().to(self._device or value.device, copy=True)
-
-    @torch.no_grad()
     def go_back(self) -> None:
         """Multiply lr by a half for good, restore the last good weights, and skip this step."""
         self.factor *= FACTOR
-        if self._snapshot is not None:
-            weights, state, groups = self._snapshot
-            for tensor, value in zip((*self.params, *self._buffers), weights, strict=True):
-                tensor.copy_(value)
-            for p, own in self._optimizer.state.items():
-                # Emptied where the snapshot was taken before the first step.
-                kept = state.get(p, {})
-                for name in set(own) - set(kept):
-                    del own[name]
-                for name, value in kept.items():
-                    if isinstance(value, Tensor):
-                        own[name].copy_(value)
-                    else:
-                        own[name] = copy.copy(value)
-            for group, kept in zip(self._optimizer.param_groups, groups, strict=True):
-                group.update(copy.deepcopy(kept))
-
+        self._snapshot.put_back()
         # These gradients belong to weights that are gone: a parameter without one is not moved.
-        for p in self.params:
+        for p in self._snapshot.params:
             p.grad = None
 
     def _lower(self, optimizer: Any, args: Any, kwargs: Any) -> None:

@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +17,31 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, whole
+from ravine.torch.borrowed import quiet
 from ravine.torch.direction import (
     FIRST_TURNS,
-    Coordinates,
     DirectionalCurvature,
     TrackedDirection,
     coordinates,
     has_limit,
     is_adaptive,
-    is_coarse,
     momentum_of,
 )
 from ravine.torch.guard import FACTOR, WAIT, Guard, SmoothedLoss
-from ravine.torch.reading import EDGE, Reading
+from ravine.torch.products import gradient
 from ravine.torch.trial import read_losses
-from ravine.torch.untouched import gradients, quiet
 
 CALM = 0.4
-CALM_GAP = 3
-"""Below this margin, with the lr of now, a check comes every third time: the limit is far."""
+CALM_GAP = 5
+"""Below this margin, with the lr of now, a check comes every fifth time: the limit is far."""
 
 STILL = 1.1
-STILL_GAP = 2
-"""Where lr has changed by less than such a factor since the last check, every second time:
+STILL_GAP = 4
+"""Where lr has changed by less than such a factor since the last check, every fourth time:
 curvature that grows alone does so over hundreds of steps."""
+
+SETTLED = 8
+"""Checks before any comes later than ``every``: by then the direction is near the sharpest."""
 
 LOOK_ON_DEVICE = 5
 """Steps whose losses are read together on a GPU, as reading waits for it; on a CPU every step."""
@@ -48,11 +49,80 @@ LOOK_ON_DEVICE = 5
 FORGETTING = 0.5
 """Of the curvature, per check."""
 
+EDGE = 0.8
+"""Margin from which a run is at the edge of stability."""
+
+SAFE = 0.7
+"""Margin to which a message advises to go down."""
+
 _log = logging.getLogger("ravine.torch")
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What one check saw."""
+
+    step: int
+    lr: float
+    """That the optimizer uses: the scheduler's, times what the guard made of it."""
+    momentum: float
+    """Or beta1."""
+    curvature: float
+    """Along the tracked direction in the optimizer's coordinates, over the last batches."""
+    limit: float
+    """The largest lr that is stable in mean square along it; NaN where theory knows none."""
+    margin: float
+    """lr over the limit: above 1 the direction grows while the preconditioner stays."""
+    loss: float
+    """Smoothed over ten steps."""
+    rise: float
+    """How far the smoothed loss is above its least, as a share of its decrease."""
+    level: str
+    """"calm", "edge" (margin above 0.8) or "warning" (the loss has risen by 0.3)."""
+    adaptive: bool
+    """Whether the optimizer is Adam, AdamW or RMSprop."""
+    action: str
+    """What the monitor did about it; empty when nothing."""
+
+    @property
+    def headroom(self) -> float:
+        """How many times as large lr could be."""
+        return math.inf if self.margin == 0.0 else 1.0 / self.margin
+
+    @property
+    def message(self) -> str:
+        """Cause and remedy; empty when calm."""
+        if self.level == "calm":
+            return ""
+
+        parts = []
+        if self.level == "warning":
+            parts.append(
+                f"the loss has risen by {self.rise:.0%} of its decrease"
+                if math.isfinite(self.rise)
+                else "the loss is not a number"
+            )
+        if math.isfinite(self.margin):
+            parts.append(f"lr is {self.margin:.2g} times its limit along the sharpest direction")
+        if self.margin > EDGE:
+            parts.append(f"below lr {SAFE * self.limit:.2g} that direction is stable")
+        elif self.level == "warning":
+            parts.append("the curvature does not explain it: look at the data and the warm-up")
+        if self.adaptive and self.level == "edge":
+            parts.append("Adam's preconditioner usually grows until the limit holds")
+
+        return "; ".join(parts)
+
+    def __str__(self) -> str:
+        line = f"step {self.step}: {self.level}, lr {self.lr:.3g}, loss {self.loss:.4g}"
+        if math.isfinite(self.margin):
+            line += f", margin {self.margin:.2g} (limit {self.limit:.3g})"
+
+        return "; ".join(part for part in (line, self.message, self.action) if part)
+
+
 class Monitor:
-    """Watch a run: one extra gradient every 20 steps gives the margin of lr to its limit.
+    """Watch a run: two extra gradients every 20 to 100 steps give the margin of lr to its limit.
 
     Call ``check`` after ``loss.backward()`` and before ``optimizer.step()``::
 
@@ -64,11 +134,11 @@ class Monitor:
             monitor.check(lambda: loss_fn(model(x), y), loss)
             optimizer.step()
 
-    The curvature along a tracked direction u is (g(w + step u) - g(w))/step on the same batch, and
-    u is turned towards it; for Adam, AdamW and RMSprop in the coordinates of their preconditioner.
-    Its mean and mean square over checks give the largest lr that is stable in mean square;
-    ``margin`` is lr over that. A warning comes from the loss: its mean over ten steps has risen by
-    0.3 of its decrease, or is not a number. Warnings go to the logger ``ravine.torch``.
+    The curvature along a tracked direction u is (g(w + step u) - g(w - step u))/(2 step) on the
+    same batch, and u is turned towards it; for Adam, AdamW and RMSprop in the coordinates of their
+    preconditioner. Its mean and mean square over checks give the largest lr that is stable in mean
+    square; ``margin`` is lr over that. A warning comes from the loss: its mean over ten steps has
+    risen by 0.3 of its decrease, or is not a number. Warnings go to the logger ``ravine.torch``.
 
     Parameters
     ----------
@@ -76,11 +146,11 @@ class Monitor:
         ``torch.optim.SGD``, ``Adam``, ``AdamW``, ``RMSprop`` or ``ravine.torch.ASG``; with others
         the margin is NaN, and the loss is watched.
     every
-        Steps between two checks; twice as many while lr is steady, three times as many while the
-        margin is below 0.4.
+        Steps between two checks; after eight checks four times as many while lr is steady, five
+        times as many while the margin is below 0.4.
     model
-        Given, it is kept free of dropout in the extra gradient and its BatchNorm averages are left
-        alone. With dropout a check costs two gradients.
+        Given, it is kept free of dropout in the extra gradients and its BatchNorm averages are left
+        alone.
     on_warning
         ``"scale"`` guards the run: gradients are clipped to norm 1, and at a warning lr is halved
         for good, under any scheduler, and weights and optimizer state go back to the last good
@@ -119,21 +189,27 @@ class Monitor:
         self._model = model
         self._on_warning = on_warning
         self._guard: Guard | None = None
+        # All ranks have to go back at the same step, so they look at the same loss.
+        self._ranks = 1
         if on_warning == "scale":
+            if dist.is_available() and dist.is_initialized():
+                self._ranks = dist.get_world_size()
             buffers = [] if model is None else list(model.buffers())
             self._guard = Guard(optimizer, buffers, snapshots_on)
         self._csv = None if csv_path is None else Path(csv_path)
         self._writer = writer
         self._direction = TrackedDirection(seed)
-        self._coarse = False
+        self._has_limit = has_limit(optimizer)
         self._curvature: DirectionalCurvature | None = None
         self._loss = SmoothedLoss()
         self._good_loss = SmoothedLoss()
         self._unread: list[Tensor] = []
         self._checked: Reading | None = None
         self._checks = 0
+        # Adaptive optimizers have no preconditioner before their first steps.
+        self._next = self.every if self._has_limit and is_adaptive(optimizer) else 0
         self._quiet_until = 0
-        if not has_limit(optimizer):
+        if not self._has_limit:
             name = type(optimizer).__name__
             _log.info("no limit of lr is known for %s: only the loss is watched", name)
 
@@ -163,7 +239,7 @@ class Monitor:
                 if self._guard.is_due(self.steps) and not self._unread and self._loss.is_good:
                     self._guard.keep(self.steps)
                     self._good_loss = copy.copy(self._loss)
-            if self._due():
+            if self.steps >= self._next and self._due():
                 reading = self._read(closure)
 
         self.steps += 1
@@ -171,12 +247,14 @@ class Monitor:
 
     def _take(self, loss: Tensor) -> None:
         """Add a loss to those that are watched; on a GPU several are read together."""
+        if loss.is_cpu and self._ranks == 1:
+            self._loss.add(loss.item())
+            return
+
         self._unread.append(loss.detach())
         snapshot = self._guard is not None and self._guard.is_due(self.steps)
         if loss.is_cpu or len(self._unread) >= LOOK_ON_DEVICE or snapshot:
-            # All ranks have to go back at the same step, so they look at the same loss.
-            together = self._guard is not None and dist.is_available() and dist.is_initialized()
-            for value in read_losses(self._unread, dist.get_world_size() if together else 1):
+            for value in read_losses(self._unread, self._ranks):
                 self._loss.add(value)
             self._unread.clear()
 
@@ -195,7 +273,7 @@ class Monitor:
         if self._guard is not None:
             action = f"went back to the last good weights with lr {FACTOR * self._lr():.3g}"
 
-        reading = self._report("warning", action)
+        reading = self._report(warns=True, action=action)
         self._quiet_until = self.steps + WAIT
         if self._guard is not None:
             self._guard.go_back()
@@ -203,27 +281,17 @@ class Monitor:
         return reading
 
     def _due(self) -> bool:
-        """Whether a check is due: after ``every`` steps, later where nothing changes."""
-        if not has_limit(self._optimizer):
-            return self.steps % self.every == 0
-        if self._checked is None:
-            # Adaptive optimizers have no preconditioner before their first steps.
-            return self.steps >= (self.every if is_adaptive(self._optimizer) else 0)
-
-        gap = self.steps - self._checked.step
-        return gap >= self.every and gap >= self.every * self._patience()
-
-    def _patience(self) -> int:
-        """How many times ``every`` the next check can wait."""
-        assert self._checked is not None
-        if self._checks < 3:
-            return 1
+        """Whether a check is due after ``every`` steps: later where nothing changes."""
+        if not self._has_limit or self._checked is None or self._checks < SETTLED:
+            return True
 
         lr = self._lr()
         if lr < CALM * self._checked.limit:
-            return CALM_GAP
+            gap = CALM_GAP
+        else:
+            gap = STILL_GAP if 1.0 / STILL <= lr / self._checked.lr <= STILL else 1
 
-        return STILL_GAP if 1.0 / STILL <= lr / self._checked.lr <= STILL else 1
+        return self.steps - self._checked.step >= gap * self.every
 
     def _lr(self) -> float:
         """The lr that the optimizer uses."""
@@ -231,17 +299,13 @@ class Monitor:
         return lr * (1.0 if self._guard is None else self._guard.pending_factor)
 
     def _read(self, closure: Callable[[], Tensor]) -> Reading:
-        if has_limit(self._optimizer):
+        if self._has_limit:
             self._measure(closure)
 
-        limit = self._limit()
-        level = "edge" if self._lr() > EDGE * limit else "calm"
-        self._checked = self._report(level)
+        self._checked = self._report()
         self._checks += 1
+        self._next = self.steps + self.every
         return self._checked
-
-    def _limit(self) -> float:
-        return math.nan if self._curvature is None else self._curvature.limit(self._optimizer)
 
     def _measure(self, closure: Callable[[], Tensor]) -> None:
         """The curvature along the tracked direction, on this batch and those before."""
@@ -256,57 +320,49 @@ class Monitor:
             return
 
         model = self._model
+        direction = self._direction
         still = nullcontext() if model is None else quiet(model)
-        # The extra gradient stays on its rank.
+        # The extra gradients stay on their rank.
         alone: Any = getattr(model, "no_sync", nullcontext)()
+        own = lambda: gradient(closure(), at.params)  # noqa: E731
         with still, alone, torch.enable_grad():
-            if model is not None and _has_dropout(model):
-                here = gradients(closure(), at.params)
-            else:
-                here = [p.grad for p in at.params if p.grad is not None]
-
-            if not self._direction.fits(at.params):
-                self._direction.begin(at)
-                self._coarse = is_coarse(closure)
+            if not direction.fits(at.params):
+                direction.begin(at, closure)
                 self._curvature = None
                 for _ in range(FIRST_TURNS):
-                    self._product(at, here, closure)
-                    self._direction.turn()
-            seen = self._product(at, here, closure)
+                    direction.product(at, own)
+                    direction.turn()
+            seen = direction.product(at, own)
 
         before = self._curvature
         if before is not None and math.isfinite(seen.variance):
             # The first variance is a guess, as there is no second batch yet. Later every second
             # check has one: two products along the same direction.
             keep = FORGETTING if self._checks > 1 else 0.0
-            if not self._direction.compared:
-                keep = 1.0
             seen = DirectionalCurvature(
                 FORGETTING * before.mean + (1.0 - FORGETTING) * seen.mean,
-                keep * before.variance + (1.0 - keep) * seen.variance,
+                keep * before.variance + (1.0 - keep) * seen.variance
+                if direction.compared
+                else before.variance,
             )
         self._curvature = seen
-        if self._direction.compared:
-            self._direction.turn()
+        if direction.compared:
+            direction.turn()
 
-    def _product(
-        self, at: Coordinates, here: list[Tensor], closure: Callable[[], Tensor]
-    ) -> DirectionalCurvature:
-        return self._direction.product(
-            at, here, lambda: gradients(closure(), at.params), coarse=self._coarse
-        )
-
-    def _report(self, level: str, action: str = "") -> Reading:
+    def _report(self, *, warns: bool = False, action: str = "") -> Reading:
         """Make a reading of the state of now, and hand it to whoever wants to know."""
         lr = self._lr()
-        limit = self._limit()
+        seen = self._curvature
+        limit = math.nan if seen is None else seen.limit(self._optimizer)
+        margin = math.inf if limit == 0.0 else lr / limit
+        level = "warning" if warns else "edge" if margin > EDGE else "calm"
         reading = Reading(
             step=self.steps,
             lr=lr,
             momentum=momentum_of(self._optimizer),
-            curvature=math.nan if self._curvature is None else self._curvature.mean,
+            curvature=math.nan if seen is None else seen.mean,
             limit=limit,
-            margin=math.inf if limit == 0.0 else lr / limit,
+            margin=margin,
             loss=self._loss.value,
             rise=self._loss.rise,
             level=level,
@@ -334,8 +390,3 @@ class Monitor:
             if fresh:
                 rows.writeheader()
             rows.writerow(asdict(reading))
-
-
-def _has_dropout(model: nn.Module) -> bool:
-    kinds = (nn.modules.dropout._DropoutNd,)
-    return any(isinstance(m, kinds) and m.training and m.p > 0.0 for m in model.modules())

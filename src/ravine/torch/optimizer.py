@@ -196,8 +196,14 @@ def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[
         _fused(group, params, grads, states, gamma)
     else:
         if group["weight_decay"] != 0.0:
-            grads = _decayed(grads, params, group["weight_decay"])
-        _choose_unit(group, states)
+            grads = list(torch._foreach_add(grads, params, alpha=group["weight_decay"]))
+        if group["unit"] == 1.0 and not isinstance(lr, Tensor) and lr > 0.0:
+            # At the first step, measure s in units of lr/(1 - momentum): its own step is then an
+            # interpolation, one pass over the memory where a product and a sum are two. When lr or
+            # momentum changes later the unit stays, and the two passes come back: to rescale s
+            # would cost as much.
+            group["unit"] = lr / (1.0 - group["momentum"])
+            torch._foreach_div_(states, group["unit"])
         if group["foreach"] is False:
             # One parameter after the other takes no memory for lists of intermediate tensors.
             for p, g, s in zip(params, grads, states, strict=True):
@@ -237,40 +243,6 @@ def _fused(
     )
 
 
-def _choose_unit(group: Group, states: list[Tensor]) -> None:
-    """At the first step with lr > 0, measure s in units of lr/(1 - momentum).
-
-    s⁺ = momentum s + (lr/unit) g is then momentum s + (1 - momentum) g, an interpolation: one pass
-    over the memory where a product and a sum are two. When lr or momentum changes later the unit
-    stays, and the two passes come back: to rescale s would cost as much.
-    """
-    if group["unit"] == 1.0 and not isinstance(group["lr"], Tensor) and group["lr"] > 0.0:
-        group["unit"] = group["lr"] / (1.0 - group["momentum"])
-        torch._foreach_div_(states, group["unit"])
-
-
-def _interpolates(group: Group) -> bool:
-    """Whether s is in the units in which its step is an interpolation."""
-    if isinstance(group["lr"], Tensor):
-        return False
-
-    # lr/(1 - momentum) times 1 - momentum is lr up to two roundings of 1.1e-16.
-    return bool(abs(group["unit"] * (1.0 - group["momentum"]) - group["lr"]) <= 3e-16 * group["lr"])
-
-
-def _keeps_look_ahead(group: Group) -> bool:
-    """Whether y carries the look-ahead momentum, so that the old s is not needed for the new y.
-
-    y⁺ = y + unit (carried s - (1 + gamma) s⁺), and with carried = momentum
-    carried s = s⁺ - (lr/unit) g:  y⁺ = y - lr g - unit gamma s⁺.
-    """
-    return bool(
-        group["momentum"] != 0.0
-        and group["carried"] == group["momentum"]
-        and not isinstance(group["lr"], Tensor)
-    )
-
-
 def _foreach(
     group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
 ) -> None:
@@ -278,26 +250,25 @@ def _foreach(
 
     Without look-ahead two, and one more on the steps after lr or momentum has changed.
     """
-    momentum = group["momentum"]
-    unit = group["unit"]
-    share = group["lr"] / unit
-    keeps = _keeps_look_ahead(group)
+    lr, momentum, unit = group["lr"], group["momentum"], group["unit"]
+    plain = not isinstance(lr, Tensor)
+    # With carried = momentum the old s is not needed for the new y: in
+    # y⁺ = y + unit (carried s - (1 + gamma) s⁺) is carried s = s⁺ - (lr/unit) g.
+    keeps = plain and momentum != 0.0 and group["carried"] == momentum
     if keeps:
-        torch._foreach_add_(params, grads, alpha=-group["lr"])
+        torch._foreach_add_(params, grads, alpha=-lr)
     elif group["carried"] != 0.0:
         torch._foreach_add_(params, states, alpha=group["carried"] * unit)
 
-    if _interpolates(group):
+    # lr/(1 - momentum) times 1 - momentum is lr up to two roundings of 1.1e-16.
+    if plain and abs(unit * (1.0 - momentum) - lr) <= 3e-16 * lr:
         torch._foreach_lerp_(states, grads, 1.0 - momentum)
     else:
         torch._foreach_mul_(states, momentum)
-        if isinstance(share, Tensor):
-            torch._foreach_add_(states, torch._foreach_mul(grads, share.to(grads[0].device)))
+        if plain:
+            torch._foreach_add_(states, grads, alpha=lr / unit)
         else:
-            torch._foreach_add_(states, grads, alpha=share)
+            share = (lr / unit).to(grads[0].device)
+            torch._foreach_add_(states, torch._foreach_mul(grads, share))
 
     torch._foreach_add_(params, states, alpha=-(gamma if keeps else 1.0 + gamma) * unit)
-
-
-def _decayed(grads: list[Tensor], params: list[Tensor], decay: float) -> list[Tensor]:
-    return list(torch._foreach_add(grads, params, alpha=decay))

@@ -1,14 +1,15 @@
-"""Products of a loss's Hessian with vectors, without the matrix."""
+"""Gradients, and products of a loss's Hessian with vectors, as flat vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-from ravine.torch.batches import BatchLoss
+from ravine.torch.borrowed import BatchLoss
 
 Product: TypeAlias = Callable[[Tensor], Tensor]
 
@@ -24,6 +25,55 @@ def shaped(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     return [part.view_as(t) for part, t in zip(torch.split(vector, sizes), like, strict=True)]
 
 
+def joint_norm(tensors: list[Tensor]) -> Tensor:
+    """The norm of all entries together, without a copy of them."""
+    norms = torch._foreach_norm(tensors)
+    device = norms[0].device
+    together: Tensor = torch.stack([norm.to(device, torch.float32) for norm in norms]).norm()
+    return together
+
+
+def gradient(
+    loss: Tensor | Sequence[Tensor], params: Sequence[Tensor], **options: Any
+) -> list[Tensor]:
+    """The gradient of a loss, zero for parameters that it does not depend on."""
+    grads = torch.autograd.grad(loss, params, allow_unused=True, **options)
+    return [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
+
+
+@contextmanager
+def movable(params: list[Tensor]) -> Iterator[Callable[[Tensor, float], None]]:
+    """Weights that may be moved: ``move(vector, times)`` puts them so far from where they were.
+
+    Afterwards they are what they were to the last bit.
+    """
+    kept = flat([p.detach() for p in params])
+
+    @torch.no_grad()
+    def move(vector: Tensor, times: float) -> None:
+        torch._foreach_copy_(params, shaped(torch.add(kept, vector, alpha=times), params))
+
+    try:
+        yield move
+    finally:
+        with torch.no_grad():
+            torch._foreach_copy_(params, shaped(kept, params))
+
+
+def difference(
+    params: list[Tensor], vector: Tensor, gradient: Callable[[], Sequence[Tensor]]
+) -> Tensor:
+    """g(w + v) - g(w - v), twice the product of the Hessian with a short vector v.
+
+    Its error is cubic in v.
+    """
+    with movable(params) as move:
+        move(vector, 1.0)
+        ahead = flat(gradient())
+        move(vector, -1.0)
+        return ahead.sub_(flat(gradient()))
+
+
 def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Product:
     """V ↦ H v for the mean loss of the batches, at the model's weights.
 
@@ -31,18 +81,14 @@ def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Pr
     (fused attention), by a difference of gradients at w ± step v, which is central, so its error is
     quadratic in the step.
     """
-    params = [p for p in model.parameters() if p.requires_grad]
+    params: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
 
     def mean_loss() -> Tensor:
         return torch.stack([loss(model, batch) for batch in batches]).mean()
 
     try:
-        grads = torch.autograd.grad(mean_loss(), params, create_graph=True, allow_unused=True)
-        filled = [
-            torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)
-        ]
-        product = _second_backward(params, filled)
-        product(torch.zeros_like(flat(params)).add_(1.0))
+        product = _second_backward(params, gradient(mean_loss(), params, create_graph=True))
+        product(torch.ones_like(flat(params)))
     except RuntimeError:
         return _difference(params, mean_loss)
 
@@ -53,43 +99,23 @@ def _second_backward(params: Sequence[Tensor], grads: list[Tensor]) -> Product:
     live = [g for g in grads if g.requires_grad]
 
     def product(vector: Tensor) -> Tensor:
-        parts = shaped(vector, params)
-        weights = [part for part, g in zip(parts, grads, strict=True) if g.requires_grad]
         if not live:
             return torch.zeros_like(vector)
 
-        seconds = torch.autograd.grad(
-            live, params, grad_outputs=weights, retain_graph=True, allow_unused=True
-        )
-
-        return flat(
-            [torch.zeros_like(p) if s is None else s for p, s in zip(params, seconds, strict=True)]
-        ).detach()
+        parts = shaped(vector, params)
+        weights = [part for part, g in zip(parts, grads, strict=True) if g.requires_grad]
+        return flat(gradient(live, params, grad_outputs=weights, retain_graph=True)).detach()
 
     return product
 
 
-def _difference(params: Sequence[Tensor], mean_loss: Callable[[], Tensor]) -> Product:
-    def gradient() -> Tensor:
-        grads = torch.autograd.grad(mean_loss(), params, allow_unused=True)
-        return flat(
-            [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
-        ).detach()
-
+def _difference(params: list[Tensor], mean_loss: Callable[[], Tensor]) -> Product:
     def product(vector: Tensor) -> Tensor:
         size = float(flat([p.detach() for p in params]).norm())
         # The cube root of the rounding error balances it against the quadratic error.
         step = torch.finfo(vector.dtype).eps ** (1 / 3) * max(1.0, size) / float(vector.norm())
-        sides: list[Tensor] = []
-        for sign in (1.0, -2.0, 1.0):
-            with torch.no_grad():
-                for p, part in zip(params, shaped(vector, params), strict=True):
-                    p.add_(part, alpha=sign * step)
-            if len(sides) < 2:
-                sides.append(gradient())
-
-        difference: Tensor = (sides[0] - sides[1]) / (2.0 * step)
-        return difference
+        twice = difference(params, step * vector, lambda: gradient(mean_loss(), params))
+        return twice.div_(2.0 * step)
 
     return product
 

@@ -2,7 +2,8 @@
 
 A short run at a constant lr favours small lrs. So every trial passes through the schedule of the
 planned run, warm-up and decay included. Short trials in factors of four find the region, longer
-ones in factors of two find the lr.
+ones in factors of two find the lr. A long run is near the peak of its schedule for longer than any
+trial, and what it meets there is looked for at last: the schedule is held at its peak.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+import torch
 
 from ravine.torch.trial import Setting, Trial, run_trial
 
@@ -69,23 +72,24 @@ class Race:
     unit: float
     """The lr of exponent 0."""
     momentum: float | None
-    advanced: Callable[[int], None]
     trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
     """By exponent and length: lr = unit 2^exponent."""
+    held: list[Trial] = field(default_factory=list)
+    """Trials at the peak of the schedule, lr falling; the loss stays down in the last if in any."""
     winner: Trial | None = None
     """None where every trial blew up."""
-    keep: Callable[[Trial, object], None] = lambda trial, optimizer: None
+    keep: Callable[[Trial, torch.optim.Optimizer], None] | None = None
     """Called at the end of every trial, with the model at that point."""
 
     @property
     def steps(self) -> int:
         """Steps that were taken."""
-        return sum(trial.steps for trial in self.trials.values())
+        return sum(trial.taken for trial in (*self.trials.values(), *self.held))
 
     def run(self) -> None:
         """Find the winner."""
         best = self._coarse()
-        score = self.trials[best, self.plan.short].score
+        score = self.trials[best, self.plan.short].loss
         length = self.plan.long
         if score > HARDLY_MOVED * self.setting.start > 0.0:
             length = max(length, (self.plan.most - self.steps) // 3)
@@ -97,35 +101,43 @@ class Race:
         if (self.plan.repeats or is_high) and self.steps + 3 * 2 * length <= self.plan.most:
             best, length = self._fine(best, 2 * length), 2 * length
 
-        finished = [t for t in self.trials.values() if math.isfinite(t.score)]
-        chosen = self.trials.get((best, length))
-        if chosen is None or chosen not in finished:
+        if math.isfinite(self._known(best, length)):
+            self.winner = self.trials[best, length]
+        else:
             # The budget ended first: the best of the longest.
-            chosen = min(finished, key=lambda t: (-t.length, t.score), default=None)
-        self.winner = chosen
+            finished = [t for t in self.trials.values() if math.isfinite(t.loss)]
+            self.winner = min(finished, key=lambda t: (-t.steps, t.loss), default=None)
 
     def run_one(self, length: int) -> None:
         """Try the first lr alone."""
         self._try(0, length)
         trial = self.trials[0, length]
-        self.winner = trial if math.isfinite(trial.score) else None
+        self.winner = trial if math.isfinite(trial.loss) else None
 
-    def above_winner(self) -> Trial | None:
-        """The trial of the same length with twice the winner's lr."""
-        winner = self.winner
-        return next(
-            (t for t in self.trials.values()
-             if winner and t.length == winner.length and math.isclose(t.lr, 2.0 * winner.lr)),
-            None,
-        )  # fmt: skip
+    def hold(self, lr: float, most: int) -> float:
+        """Halve lr until the loss no longer rises where the schedule is held at its peak.
+
+        Takes at most so many steps; what is left below half a trial is not used.
+        """
+        while (length := min(most, 2 * self.plan.long)) >= self.plan.long // 2:
+            trial, _ = run_trial(self.setting, lr, self.momentum, length, held=True)
+            self.held.append(trial)
+            if not trial.rose:
+                break
+            lr *= 0.5
+            most -= trial.taken
+
+        return lr
 
     def near_edge(self) -> bool:
         """Whether twice the winner's lr blew up, or lost a tenth of the decrease."""
-        above = self.above_winner()
-        if above is None or self.winner is None:
+        if self.winner is None:
             return False
 
-        return above.score > self.winner.score + LOST * (self.setting.start - self.winner.score)
+        exponent = round(math.log2(self.winner.lr / self.unit))
+        above = self.trials.get((exponent + 1, self.winner.steps))
+        least = self.winner.loss
+        return above is not None and above.loss > least + LOST * (self.setting.start - least)
 
     def _try(self, exponent: int, length: int) -> float | None:
         """The score of a trial, made unless it is known; None where the budget is spent."""
@@ -133,15 +145,16 @@ class Race:
             if (self.trials and self.steps + length > self.plan.most) or exponent < LOWEST:
                 return None
             lr = self.unit * 2.0**exponent
-            trial, optimizer = run_trial(self.setting, lr, self.momentum, length, self.advanced)
+            trial, optimizer = run_trial(self.setting, lr, self.momentum, length)
             self.trials[exponent, length] = trial
-            self.keep(trial, optimizer)
+            if self.keep is not None:
+                self.keep(trial, optimizer)
 
-        return self.trials[exponent, length].score
+        return self.trials[exponent, length].loss
 
     def _known(self, exponent: int, length: int) -> float:
         trial = self.trials.get((exponent, length))
-        return math.inf if trial is None else trial.score
+        return math.inf if trial is None else trial.loss
 
     def _coarse(self) -> int:
         """The best exponent in strides of two, by short trials."""

@@ -156,11 +156,15 @@ def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
         empty.step()
         scheduler.step()
 
+    name = f"your {type(scheduler).__name__}"
+    code = "scheduler = schedule(optimizer)  # your factory"
     if isinstance(scheduler, (lr_scheduler.OneCycleLR, lr_scheduler.CyclicLR)):
         # These have a largest lr of their own, and the advised one takes its place.
         factors = [factor / max(factors) for factor in factors]
+        code = (
+            "scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, advice.schedule.factor)\n"
+            f"# {name} with the advised lr in place of its own largest one"
+        )
 
-    name = f"your {type(scheduler).__name__}"
-    return Schedule(
-        name, steps, lambda step: factors[step], "scheduler = schedule(optimizer)  # your factory"
-    )
+    # Schedulers ask for one factor more, behind the last step.
+    return Schedule(name, steps, lambda step: factors[min(step, steps - 1)], code)

@@ -6,8 +6,9 @@ import copy
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,18 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal
-from ravine.torch.batches import BatchLoss, BatchReplay
+from ravine.torch.borrowed import BatchLoss, BatchReplay, Weights
+from ravine.torch.guard import SmoothedLoss
 from ravine.torch.schedule import Schedule
-from ravine.torch.untouched import Weights
 
 LOOK = 8
 """Steps whose losses are read together: reading waits for the device."""
 
 LAST = 0.2
-"""Share of a trial, at its end, whose training losses make its score."""
+"""Share of a trial, at its end, over which its training loss is averaged."""
 
 BLOWN_UP = 3.0
-"""A trial whose score is above so many times the loss at the start has blown up."""
+"""A trial that ends above so many times the loss at the start has blown up."""
 
 HOPELESS = 10.0
 """A trial is stopped when its last losses are above so many times the loss at the start."""
@@ -50,13 +51,15 @@ class Setting:
     accumulate: int = 1
     autocast: torch.dtype | None = None
     seed: int = 0
+    advanced: Callable[[int], None] = lambda steps: None
+    """Called with the number of steps whenever some have been taken."""
     start: float = field(init=False)
     """The loss before any step."""
 
     def __post_init__(self) -> None:
         torch.manual_seed(self.seed)
-        with torch.no_grad(), self.precision():
-            losses = [self.loss(self.model, self.batches[i]) for i in range(START_BATCHES)]
+        with torch.no_grad():
+            losses = [self.loss_of(i) for i in range(START_BATCHES)]
 
         self.start = float(np.mean(self.read(losses)))
         if not math.isfinite(self.start):
@@ -67,12 +70,13 @@ class Setting:
         """Where the model is."""
         return next(self.model.parameters()).device
 
-    def precision(self) -> AbstractContextManager[Any]:
-        """The user's automatic mixed precision, or nothing."""
-        if self.autocast is None:
-            return nullcontext()
-
-        return torch.autocast(self.device.type, dtype=self.autocast)
+    def loss_of(self, index: int, model: nn.Module | None = None) -> Tensor:
+        """The loss of a batch in the user's precision, of the user's model unless given."""
+        precision: Any = nullcontext()
+        if self.autocast is not None:
+            precision = torch.autocast(self.device.type, dtype=self.autocast)
+        with precision:
+            return self.loss(model or self.model, self.batches[index])
 
     @property
     def ranks(self) -> int:
@@ -91,6 +95,9 @@ class Setting:
 
 def read_losses(losses: list[Tensor], ranks: int = 1) -> list[float]:
     """The values of losses on the device, each the mean over so many ranks."""
+    if len(losses) == 1 and ranks == 1:
+        return [float(losses[0])]
+
     values = torch.stack([loss.detach().float() for loss in losses])
     if ranks > 1:
         dist.all_reduce(values)
@@ -99,63 +106,87 @@ def read_losses(losses: list[Tensor], ranks: int = 1) -> list[float]:
     return result
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """One run from the user's weights, with a new optimizer state."""
 
     lr: float
     momentum: float | None
-    length: int
+    steps: int
     """Steps that were planned; the schedule is compressed to them."""
+    loss: float = math.inf
+    """Mean training loss of the last fifth; infinite where the trial blew up."""
     losses: list[float] = field(default_factory=list)
     """Training losses, one for each step taken."""
-    score: float = math.inf
-    """Mean training loss of the last fifth; infinite where the trial blew up."""
+    held: bool = False
+    """Whether the schedule stayed at its peak."""
+    rose: bool = False
+    """Whether the loss has risen on the way, by the rule of the guard."""
+    won: bool = False
 
     @property
-    def steps(self) -> int:
-        """Steps that were taken."""
+    def taken(self) -> int:
+        """Steps that were taken: fewer than planned where the trial was hopeless."""
         return len(self.losses)
 
     @property
     def last(self) -> list[float]:
         """The training losses of the last fifth."""
-        return self.losses[-math.ceil(LAST * self.length) :]
+        return self.losses[-math.ceil(LAST * self.steps) :]
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in a word or two; empty for one that merely lost."""
+        if self.held:
+            return "rose at its peak" if self.rose else "held at its peak"
+        if self.won:
+            return "won"
+
+        return "blew up" if self.loss == math.inf else ""
 
 
 def run_trial(
     setting: Setting,
     lr: float,
     momentum: float | None,
-    length: int,
-    advanced: Callable[[int], None] = lambda steps: None,
+    steps: int,
+    *,
+    held: bool = False,
 ) -> tuple[Trial, torch.optim.Optimizer]:
     """Make one trial; it ends early where it is hopeless. The model is left at its end.
 
-    ``advanced`` is called with the number of steps whenever some have been taken.
+    ``held``: the schedule does not fall, and the trial ends where the loss has risen as a guard
+    sees it.
     """
     setting.weights.put_back()
     torch.manual_seed(setting.seed)
     optimizer = fresh(setting.optimizer)
     # Gradients in float16 underflow unless the loss is scaled, as the user's loop does.
     scaler = torch.amp.GradScaler(setting.device.type, enabled=setting.autocast == torch.float16)
-    trial = Trial(lr, momentum, length)
+    trial = Trial(lr, momentum, steps, held=held)
     unread: list[Tensor] = []
-    for step, factor in enumerate(setting.schedule.compressed(length)):
+    watched = SmoothedLoss()
+    factors = setting.schedule.compressed(steps)
+    for step, factor in enumerate(accumulate(factors, max) if held else factors):
         set_parameters(optimizer, lr * factor, momentum, like=setting.optimizer)
         unread.append(_step(setting, optimizer, scaler, step))
-        if len(unread) == LOOK or step == length - 1:
-            trial.losses += setting.read(unread)
-            advanced(len(unread))
+        if len(unread) == LOOK or step == steps - 1:
+            for loss in setting.read(unread):
+                trial.losses.append(loss)
+                watched.add(loss)
+                trial.rose = trial.rose or watched.has_risen
+            setting.advanced(len(unread))
             unread.clear()
             # Not below, rather than above: a NaN is hopeless too.
-            if not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS):
+            hopeless = not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS)
+            trial.rose = trial.rose or hopeless
+            if hopeless or (held and trial.rose):
                 break
 
     optimizer.zero_grad()
-    if trial.steps == length:
-        score = float(np.mean(trial.last))
-        trial.score = score if score <= setting.above_start(BLOWN_UP) else math.inf
+    if trial.taken == steps:
+        loss = float(np.mean(trial.last))
+        trial.loss = loss if loss <= setting.above_start(BLOWN_UP) else math.inf
 
     return trial, optimizer
 
@@ -168,10 +199,7 @@ def _step(setting: Setting, optimizer: torch.optim.Optimizer, scaler: Any, step:
         # Ranks exchange gradients once a step, with its last batch.
         waits = part < setting.accumulate - 1 and hasattr(setting.model, "no_sync")
         with setting.model.no_sync() if waits else nullcontext():  # type: ignore[operator]
-            with setting.precision():
-                loss = setting.loss(
-                    setting.model, setting.batches[step * setting.accumulate + part]
-                )
+            loss = setting.loss_of(step * setting.accumulate + part)
             scaler.scale(loss / setting.accumulate).backward()
         total += loss.detach() / setting.accumulate
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ravine.arguments import Refusal
 from ravine.figures.style import METHODS, ORANGE
-from ravine.tables.reading import NAMED
-from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
-from ravine.theory.ladder.rungs import RUNGS
+from ravine.methods import Method
+from ravine.tables.source import NAMED
+from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
+from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.web.plane_picture import plane_key, plane_picture
-from ravine.web.presets import PRESETS, preset_of
-from ravine.web.run_picture import run_key, run_picture
-from ravine.web.view import Example, View, described, from_query, parse
-from ravine.web.words import at_cursor, command_line, python_code, readout
+from ravine.web.run_picture import DIMENSION, TURNS, run_key, run_picture
+from ravine.web.view import PRESETS, RIGHT, Example, View, described, from_query, parse, preset_of
 
 COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
 """Colours of the two methods that run, for the page's style."""
@@ -77,7 +79,127 @@ def page() -> dict[str, Any]:
     return described() | {
         "presets": [[key, preset.name] for key, preset in PRESETS.items()],
         "rungs": [[rung.key, rung.title, rung.holds_for] for rung in RUNGS],
-        "outside": OUTSIDE_WORDS,
         "colours": COLOURS,
         "datasets": NAMED,
     }
+
+
+# --- what is known of the method, in words and numbers ---
+
+
+def rates(view: View, method: Method) -> dict[str, float]:
+    """The rate per step on every rung, the upper bound where two are known."""
+    return {
+        rung.key: float(rung.rate(view.curvature, method, view.batches).upper) for rung in RUNGS
+    }
+
+
+def readout(view: View) -> dict[str, Any]:
+    """The verdict, its tone, and the number of every rung with its tone."""
+    known = rates(view, view.method)
+    text, tone = _verdict(view, known)
+    rungs = {key: [digits(rate), "good" if rate < 1.0 else "bad"] for key, rate in known.items()}
+    return {"verdict": text, "tone": tone, "rungs": rungs}
+
+
+def _verdict(view: View, known: dict[str, float]) -> tuple[str, str]:
+    """One line: what is certain of the method, and what would make it safe."""
+    if next(iter(known.values())) >= 1.0:
+        return f"{OUTSIDE[0].upper()}{OUTSIDE[1:]}{_remedy(view)}.", "bad"
+
+    worst = known["worst_case_rate"]
+    if worst < 1.0:
+        return f"Converges on every finite sum, in any order: error × {worst:.4g} per step.", "good"
+
+    held = [rung for rung in RUNGS if known[rung.key] < 1.0]
+    return f"Diverges for some finite sums ({held[-1].region}){_remedy(view)}.", "unsure"
+
+
+def _remedy(view: View) -> str:
+    """The nearest momentum, or else step size, that is safe in any order."""
+    alpha = view.step / view.Q
+    momenta = np.linspace(view.beta, 0.0, 401)[1:]
+    steps = np.geomspace(view.step, 1e-4 * RIGHT, 801)[1:]
+    below = "≤" if view.beta > 0.0 else "≥"
+    for words, values, methods in (
+        (f"momentum {below}", momenta, Method(alpha, momenta, view.gamma)),
+        ("step size αL ≤", steps, Method(steps / view.Q, view.beta, view.gamma)),
+    ):
+        try:
+            safe = worst_case_rate(view.batches.terms(view.curvature), methods) < 1.0
+        except Refusal:  # terms that may be flat: no order is safe then
+            return ""
+        if np.any(safe):
+            return f"; safe if {words} {_rounded(float(values[int(np.argmax(safe))]))}"
+
+    return ""
+
+
+def _rounded(value: float) -> str:
+    """Two digits, rounded towards zero: what is safe stays safe."""
+    scale = 10.0 ** np.floor(np.log10(abs(value)) - 1.0) if value else 1.0
+    return f"{np.trunc(value / scale) * scale:.2g}"
+
+
+def digits(value: float) -> str:
+    """A rate as the page shows it, six digits behind the point.
+
+    Examples
+    --------
+    >>> digits(0.8232233), digits(12345.6)
+    ('0.823223', '1.235e+04')
+    """
+    return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
+
+
+def at_cursor(view: View, step: Any, beta: Any) -> dict[str, str]:
+    """Every rung's number under the cursor; a dash where there is no method."""
+    try:
+        known = rates(view, Method(float(step) / view.Q, float(beta), view.gamma))
+    except (Refusal, TypeError, ValueError):
+        return {rung.key: "–" for rung in RUNGS}
+
+    return {key: digits(rate) for key, rate in known.items()}
+
+
+# --- the same without the page ---
+
+
+def python_code(view: View) -> str:
+    """A program that prints the rungs of the point and runs the method as the page does."""
+    gamma = "" if view.gamma is None else f", {view.gamma!r}"
+    make, run = {
+        Example.TURNING: (f"turning_quadratics(1.0, {view.Q!r})", f'{TURNS}, sampling="cyclic"'),
+        Example.NOISE: (
+            f"worst_case_quadratic(Q={view.Q!r}, d={DIMENSION})",
+            f"{view.K}, sampling=None, sigma2={view.sigma2!r}",
+        ),
+        Example.INCONSISTENT: (
+            f"counterexample(mu=1.0, L={view.Q!r}, n={view.n})",
+            f'{view.K}, sampling="{view.sampling.value}"',
+        ),
+    }[view.example]
+    largest = "" if view.ratio == 1.0 else f", L_max={view.batches.L_max!r}"
+    size = "" if view.batch == 1 else f", batch_size={view.batch}"
+    return f"""\
+import ravine
+
+curvature = ravine.Curvature(mu=1.0, L={view.Q!r})
+method = ravine.Method({view.step!r} / {view.Q!r}, {view.beta!r}{gamma})
+
+print(ravine.ladder(curvature, method{largest}{size}).verdict)
+
+problem = ravine.problems.{make}
+trace = ravine.run(problem, method, {run}, seed={view.seed})
+print(trace.outcome.sentence, trace.errors[-1])
+"""
+
+
+def command_line(view: View) -> str:
+    """The ``ravine rate`` that prints the same table."""
+    gamma = "" if view.gamma is None else f" --gamma {view.gamma!r}"
+    largest = "" if view.ratio == 1.0 else f" --L-max {view.batches.L_max!r}"
+    size = "" if view.batch == 1 else f" --batch-size {view.batch}"
+    alpha = view.step / view.Q
+    point = f"--alpha {alpha!r} --beta {view.beta!r}{gamma}"
+    return f"ravine rate --Q {view.Q!r} {point}{largest}{size}"

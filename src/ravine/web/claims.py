@@ -8,12 +8,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ravine.claims.catalogue import CLAIMS
-from ravine.claims.claim import JudgedClaim, Judgement
+from ravine.claims import CLAIMS
+from ravine.claims.claim import JudgedClaim
 from ravine.figures.catalogue import FIGURES
-from ravine.markup import with_formulas
+from ravine.markup import Cell
 
-TONES = {Judgement.FAILS: "bad", Judgement.CORRECTED: "unsure", Judgement.HOLDS: "good"}
+_WORST_FIRST = ("bad", "unsure", "good")
 
 
 @cache
@@ -25,30 +25,24 @@ def claim_list() -> dict[str, Any]:
     """
     text = files("ravine.web").joinpath("measurements.json").read_text(encoding="utf-8")
     known = json.loads(text)
-    claims = [
-        {
-            "place": with_formulas(claim.place),
-            "statement": with_formulas(claim.statement),
-            **typeset(JudgedClaim(claim, known[claim.id])),
-        }
-        for claim in CLAIMS
-    ]
-    order = list(TONES.values())
+    claims = [typeset(JudgedClaim(claim, known[claim.id])) for claim in CLAIMS]
     counts = Counter(claim["tone"] for claim in claims)
     return {
-        "counts": f"Of {len(claims)} claims {counts['good']} hold, {counts['unsure']} hold with a "
-        f"correction, {counts['bad']} do not hold.",
-        "claims": sorted(claims, key=lambda claim: order.index(claim["tone"])),
+        "counts": f"Of {len(claims)} claims, {counts['good']} hold, {counts['unsure']} hold with a "
+        f"correction and {counts['bad']} do not hold.",
+        "claims": sorted(claims, key=lambda claim: _WORST_FIRST.index(claim["tone"])),
         "figures": [[name, entry.title] for name, entry in FIGURES.items()],
     }
 
 
 def typeset(judged: JudgedClaim) -> dict[str, str]:
-    """What was measured of a claim as HTML, and the tone of its verdict."""
+    """A claim with its verdict as a row of a table, and the tone of that."""
+    tone = judged.judgement.tone
+    cells = [Cell(words, formulas=True) for words in judged.words.values()]
+    cells.append(Cell(judged.judgement.value, tone))
+    row = "".join(cell.html("td") for cell in cells)
     return {
         "id": judged.claim.id,
-        "measured": with_formulas(judged.measured),
-        "exact": with_formulas(judged.exact),
-        "verdict": judged.judgement.value,
-        "tone": TONES[judged.judgement],
+        "row": f'<tr id="claim-{judged.claim.id}">{row}</tr>',
+        "tone": tone,
     }

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.diagnosis.pictures import plane
-from ravine.figures.plane import Mark, Plane, Region
+from ravine.diagnosis.report import plane
 from ravine.figures.style import METHODS
-from ravine.markup import Cell, table
-from ravine.theory.ladder.rungs import RUNGS
+from ravine.markup import table
+from ravine.theory.ladder.rungs import OUTSIDE
 from ravine.web.picture import axis, decades, line
 from ravine.web.plane_picture import mark_layers, region_layers
 
@@ -30,9 +29,10 @@ def in_page_words(text: str) -> str:
     --------
     >>> in_page_words("use --target to change it")
     'use the field "column to predict" to change it'
-    >>> in_page_words("use --missing fill")
-    'use ravine diagnose --missing fill'
+    >>> in_page_words("Not computed with --time 30: floors. Use --time 150 to include them.")
+    'Not computed in 30 s: floors. Use ravine diagnose --time 150 to include them.'
     """
+    text = re.sub(r"with --time (\S+):", r"in \1 s:", text)
     text = re.sub(r"(use|with) --target\b", r'\1 the field "column to predict"', text)
     return re.sub(r"(?<!diagnose )(?<![\w-])--(?=[a-z])", "ravine diagnose --", text)
 
@@ -61,42 +61,26 @@ def _html(result: Diagnosis) -> str:
         for name in FRAMEWORKS
     )
     methods = answer.methods.short()
-    header = [Cell(column.title, number=column.number) for column in methods.columns]
-    rows = [
-        [
-            Cell(text, row.tone if column.key == "outcome" else "", column.number)
-            for column, text in zip(methods.columns, row.cells, strict=True)
-        ]
-        for row in methods.rows
-    ]
+    tone = "" if result.recommendation is not None else answer.tone
     return (
-        f'<h2>What to do</h2><div class="lead {answer.tone}">{lines}</div>{notes}'
+        f'<h2>What to do</h2><div class="lead {tone}">{lines}</div>{notes}'
         f"<details><summary>Code to copy</summary>{codes}</details>"
-        f'<h2>All methods</h2>{table(header, rows)}<p class="hint">{escape(methods.caption)}</p>'
+        f"<h2>All methods</h2>{table(*methods.cells())}"
+        f'<p class="hint">{escape(methods.caption)}</p>'
     )
 
 
 def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> dict[str, Any]:
     """The plane of these batches, with every method that was tried."""
-    data = plane(result)
-    regions = [
-        Region(words, words, words, colour, ("#ffffff", "-"), words, np.exp(rate.T))
-        for rate, colour, words in (
-            (data.exact_gradients, RUNGS[0].colour, "converges with exact gradients"),
-            (data.mean_square, RUNGS[2].colour, "converges with these batches"),
-        )
-    ]
-    L = record["curvature"]["L"]
-    marks = [
-        Mark(one["key"], one["name"], one["alpha"] * L, one["beta"]) for one in record["methods"]
-    ]
-    whole = Plane(data.steps, data.momenta, tuple(regions), tuple(marks), log=True)
+    whole = plane(result)
+    first, last = float(whole.steps[0]), float(whole.steps[-1])
+    inside = {mark.key for mark in whole.marks if first <= mark.step <= last}
     named = {record["recommended"], record["methods"][0]["key"]}
-    ends = float(data.steps[0]), float(data.steps[-1])
     return {
-        "x": axis("step size αL", *ends, log=True),
-        "y": axis("momentum β", float(data.momenta[0]), 1.05),
-        "layers": region_layers(whole) + mark_layers(whole, named),
+        "x": axis("step size αL", first, last, log=True),
+        "y": axis("momentum β", float(whole.momenta[0]), 1.05),
+        "outside": OUTSIDE,
+        "layers": region_layers(whole) + mark_layers(whole, named & inside),
     }
 
 

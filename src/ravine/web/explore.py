@@ -22,12 +22,12 @@ _THREADS = 8  # of the server: a picture being computed does not hold up the nex
 def explore(
     *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
 ) -> Any:
-    """Show the page: step size and momentum to move, the ladder and a run that follow.
+    """Open the interactive page: move step size and momentum, and see what converges.
 
     Parameters
     ----------
     host
-        Address to listen on. Anything but this machine itself is said aloud: the page has no
+        Address to listen on. Other addresses than this machine print a warning: the page has no
         password.
     port
         The first port to try; a busy one leads to the next.
@@ -38,13 +38,15 @@ def explore(
     """
     from ravine.web.server import make_app
 
-    first = whole("port", port, 0, remedy="give a port, e.g. 8057")
-    listener = _listen(host, first)
+    listener = _listen(host, whole("port", port, 0, remedy="give a port, e.g. 8057"))
     chosen = listener.getsockname()[1]
     address = f"http://{'127.0.0.1' if host in (HOST, 'localhost') else host}:{chosen}/"
     app = make_app(host=host, port=chosen)
-    if inline if inline is not None else _in_notebook():
-        return _frame(app, listener, address)
+    if _in_notebook() if inline is None else inline:
+        from IPython.display import IFrame
+
+        threading.Thread(target=_serve, args=(app, listener), daemon=True).start()
+        return IFrame(address, width="100%", height=900)
 
     if host not in (HOST, "localhost", "::1"):
         print(
@@ -97,15 +99,5 @@ def _serve(app: Any, listener: socket.socket) -> None:
 
 def _in_notebook() -> bool:
     shell = sys.modules.get("IPython")
-    if shell is None:
-        return False
-
-    running = shell.get_ipython()
+    running = None if shell is None else shell.get_ipython()
     return running is not None and type(running).__name__ == "ZMQInteractiveShell"
-
-
-def _frame(app: Any, listener: socket.socket, address: str) -> Any:
-    from IPython.display import IFrame
-
-    threading.Thread(target=_serve, args=(app, listener), daemon=True).start()
-    return IFrame(address, width="100%", height=900)

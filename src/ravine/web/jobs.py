@@ -1,31 +1,48 @@
-"""Long work in processes of its own: started, watched, cancelled.
+"""Long work in processes of its own: run a figure, judge claims, diagnose a table.
 
-A job is a child process, ``python -m ravine.web.tasks``, that reads one request from its standard
+A job is a child process, ``python -m ravine.web.jobs``, that reads one request from its standard
 input and writes a line of JSON for everything that happens. It may then be asked more. Its memory
-and time are limited by the system.
+and time are limited by the system. The server's end comes first in this file, the child's second.
 """
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import secrets
 import subprocess
 import sys
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
+
+from ravine.web.picture import as_json
+
+Request: TypeAlias = dict[str, Any]
+Say: TypeAlias = Callable[..., None]
 
 MOST_JOBS = 8
 """Jobs at a time; beyond, the oldest is ended: a forgotten tab must not fill the machine."""
+MEMORY = 4 << 30
+"""Bytes of address space that a job may have."""
+SECONDS = 600
+"""Processor time that it may take."""
+LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
+"""What a table on the page may have; larger ones are for the command line."""
+
+_RESOLUTION = 24  # pixels along an axis of a figure that is run live
+_AGAIN = 4.0  # seconds to judge another point
 
 
 class Job:
     """A child process and what it has said so far, in ``told``."""
 
-    def __init__(self, request: dict[str, Any], content: bytes) -> None:
-        command = [sys.executable, "-m", "ravine.web.tasks"]
+    def __init__(self, request: Request, content: bytes) -> None:
+        command = [sys.executable, "-m", "ravine.web.jobs"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process: Any = subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes)
         self.told: dict[str, Any] = {
@@ -38,7 +55,7 @@ class Job:
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()
 
-    def ask(self, request: dict[str, Any]) -> str:
+    def ask(self, request: Request) -> str:
         """Ask for more once the result is there; the answer is empty if the process has ended."""
         with self._asking:
             if self.process.poll() is not None:
@@ -51,7 +68,7 @@ class Job:
         self.process.kill()
         self.listener.join()
 
-    def _feed(self, request: dict[str, Any], content: bytes = b"") -> None:
+    def _feed(self, request: Request, content: bytes = b"") -> None:
         # A job that ended before it had read everything has said why.
         with suppress(BrokenPipeError, ValueError):
             self.process.stdin.write(json.dumps(request).encode() + b"\n" + content)
@@ -82,7 +99,7 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
 
-    def start(self, request: dict[str, Any], content: bytes = b"") -> str:
+    def start(self, request: Request, content: bytes = b"") -> str:
         """Begin a job and return its name."""
         job = Job(request, content)
         name = secrets.token_urlsafe(16)
@@ -95,8 +112,7 @@ class Jobs:
 
     def get(self, name: str) -> Job | None:
         """The job of that name, or None."""
-        with self._lock:
-            return self._jobs.get(name)
+        return self._jobs.get(name)
 
     def cancel(self, name: str) -> None:
         """End a job and forget it."""
@@ -110,3 +126,116 @@ class Jobs:
         """End all jobs."""
         for name in list(self._jobs):
             self.cancel(name)
+
+
+def make_figure(request: Request, content: bytes, say: Say, questions: Iterator[Request]) -> None:
+    """Run one figure at low resolution, draw it, and judge the claims that need it alone."""
+    from ravine.figures.catalogue import FIGURES
+
+    name = request.get("figure")
+    if name not in FIGURES:
+        raise ValueError(f"there is no figure {name!r}")
+
+    entry = FIGURES[name]
+    options = entry.arguments(resolution=_RESOLUTION, quick=True, seed=0, device="auto")
+    say(progress=f"running {entry.title}", share=0.1)
+    data = entry.compute(**options)
+    say(progress="drawing", share=0.7)
+    buffer = io.BytesIO()
+    entry.draw(data).savefig(buffer, format="png", dpi=130)
+    _judge(say, (name,), {name: data}, share=0.9)
+    picture = base64.b64encode(buffer.getvalue()).decode("ascii")
+    words = [entry.title, entry.caption, *entry.findings(data)]
+    say(result={"picture": picture, "words": words}, share=1.0)
+
+
+def judge_claims(request: Request, content: bytes, say: Say, questions: Iterator[Request]) -> None:
+    """Measure every claim that needs no figure, one after the other."""
+    _judge(say, (), {}, share=0.0)
+    say(result={"words": []}, share=1.0)
+
+
+def _judge(say: Say, needs: tuple[str, ...], figures: dict[str, Any], *, share: float) -> None:
+    """Judge the claims that need just these figures; ``share`` of the work is done before."""
+    from ravine.claims import CLAIMS
+    from ravine.claims.claim import judge
+    from ravine.web.claims import typeset
+
+    chosen = [claim for claim in CLAIMS if claim.needs == needs]
+    for place, claim in enumerate(chosen):
+        done = share + (1.0 - share) * place / len(chosen)
+        say(progress=f"claim {place + 1} of {len(chosen)}", share=done)
+        say(parts=[typeset(judge(claim, figures))])
+
+
+def diagnose_table(
+    request: Request, content: bytes, say: Say, questions: Iterator[Request]
+) -> None:
+    """Read a table, diagnose it, and judge other points of its plane as they are asked for."""
+    from ravine.diagnosis import diagnose
+    from ravine.tables import read_table
+    from ravine.tables.source import NAMED
+    from ravine.web.data import shown
+
+    say(progress="reading the table", share=0.02)
+    dataset = request.get("dataset", "")
+    if not content and dataset not in NAMED:  # a file of this machine is not for the page to read
+        raise ValueError(f"there is no data set {dataset!r}")
+
+    table = read_table(content or dataset, target=request.get("target") or None, **LIMITS)
+    options: dict[str, Any] = {
+        "name": request.get("name") or table.name,
+        "batch_size": int(request["batch_size"]) if request.get("batch_size") else None,
+        "standardise": bool(request.get("standardise")),
+        "intercept": bool(request.get("intercept")),
+    }
+    rows, columns = table.X.shape
+    say(parts=[f"{options['name']}: {rows} rows, {columns} columns; to predict: {table.target}"])
+
+    def tell(stage: str, share: float) -> None:
+        say(progress=stage, share=0.98 * share)
+
+    result = diagnose(table, time=float(request["seconds"]), tell=tell, **options)
+    say(result=shown(result), share=1.0)
+
+    short: dict[str, Any] = {"time": _AGAIN, "try_remedies": False, "epochs": result.epochs}
+    for asked in questions:
+        try:
+            point: dict[str, Any] = {name: float(asked[name]) for name in ("alpha", "beta")}
+            say(answer=diagnose(table, **point, **short, **options).answer.why)
+        except (KeyError, TypeError, ValueError) as error:
+            say(answer=str(error))
+
+
+TASKS = {"figure": make_figure, "claims": judge_claims, "diagnose": diagnose_table}
+
+
+def main() -> None:
+    """Read a request and answer it, then what is asked about the answer."""
+    with suppress(ImportError):  # not on this system; the server still ends jobs that are too many
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+    given = sys.stdin.buffer
+    out = sys.stdout
+    sys.stdout = sys.stderr
+
+    def say(**words: Any) -> None:
+        print(as_json(words), file=out, flush=True)
+
+    request = json.loads(given.readline())
+    content = given.read(request["bytes"])
+    try:
+        TASKS[request["task"]](request, content, say, map(json.loads, given))
+    except MemoryError:
+        say(refusal="This needs more memory than the page allows: use ravine diagnose.")
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        from ravine.web.data import in_page_words
+
+        say(refusal=in_page_words(" ".join(str(error).split())))
+
+
+if __name__ == "__main__":
+    main()

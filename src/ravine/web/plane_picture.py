@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.figures.plane import Plane, draw_plane, ladder_plane
-from ravine.figures.style import METHODS, ink_on
+from ravine.figures.plane import Plane, ladder_plane, plane_figure
+from ravine.figures.style import METHODS, draw_map, ink_on
 from ravine.methods import Method
-from ravine.theory.ladder.rungs import RUNGS
+from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.web.picture import Layer, axis, joined, line, power
 from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.view import RIGHT, Axis, View
@@ -43,18 +43,22 @@ def plane_key(view: View) -> str:
 def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     """The regions of the ladder, or a quantity in colour with the regions as lines."""
     plane = _plane(view.only(*_BORDERS), fine)
+    outside = OUTSIDE
     if view.colour == "regions":
         layers = region_layers(plane, named=fine)  # places for words take longer than borders
     else:
         layers = [_heat(view, fine)]
+        if QUANTITIES[view.colour].rate:
+            outside = "1 or more: does not converge"
         for one in plane.regions:
-            look: dict[str, Any] = {"words": one.contour_label, "width": 1.6, "rim": True}
-            look |= joined(plane.contour(one))
-            layers.append(line(colour=one.contour[0], dash=one.contour[1], **look))
+            colour, dash = one.rung.contour
+            look: dict[str, Any] = {"words": one.rung.contour_label, "width": 1.6, "rim": True}
+            layers.append(line(colour=colour, dash=dash, **look, **joined(plane.contour(one))))
 
     return {
         "x": axis("step size αL", _LEFT, RIGHT, log=plane.log),
         "y": axis("momentum β", -1, 1),
+        "outside": outside,
         "layers": layers + mark_layers(plane, {mark.key for mark in plane.marks}),
     }
 
@@ -62,7 +66,8 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
 def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
     """Every region filled, and the names in them."""
     fills = [
-        {"kind": "fill", "colour": one.colour, "words": one.label, **joined(plane.borders(one))}
+        {"kind": "fill", "colour": one.rung.colour, "words": one.rung.region_label}
+        | joined(plane.borders(one))
         for one in plane.regions
     ]
     names = [
@@ -86,7 +91,7 @@ def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
 def _plane(view: View, fine: bool) -> Plane:
     """The regions, kept: a new colour or point does not compute them again."""
     share = np.linspace(0.0, 1.0, GRID[fine])
-    options: dict[str, Any] = {"quick": True, "costly_sections": SECTIONS[fine]}
+    options: dict[str, Any] = {"costly_sections": SECTIONS[fine]}
     options |= {"gamma": view.gamma, "batches": view.batches, "log": view.axis is Axis.LOG}
     return ladder_plane(view.curvature, _steps(view, share), 2.0 * share - 1.0, **options)
 
@@ -148,32 +153,29 @@ def _heat(view: View, fine: bool) -> Layer:
 
 def draw_plane_figure(view: View) -> Any:
     """The plane as a figure of matplotlib."""
-    from matplotlib.figure import Figure
+    plane = _plane(view.only(*_BORDERS), True)
+    if view.colour == "regions":
+        return plane_figure(plane)
 
-    figure = Figure(figsize=(7.0, 6.4), layout="constrained")
-    axes = figure.add_subplot()
-    if view.colour != "regions":
+    def under(figure: Any, axes: Any) -> None:
+        from matplotlib.colors import Normalize
+
         values, low, high = quantity_map(view, PIXELS[True])
-        look: dict[str, Any] = {"vmin": low, "vmax": high, "cmap": "cividis_r"}
-        mesh = axes.pcolormesh(*middles(view, PIXELS[True]), values, rasterized=True, **look)
+        mesh = draw_map(axes, *middles(view, PIXELS[True]), values.T, Normalize(low, high))
         quantity = QUANTITIES[view.colour]
         words = quantity.label if quantity.rate else f"log₁₀ {quantity.label}"
         figure.colorbar(mesh, ax=axes, label=words)
 
-    plane = _plane(view.only(*_BORDERS), True)
-    handles = draw_plane(axes, plane, filled=view.colour == "regions")
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    return figure
+    return plane_figure(plane, under=under)
 
 
 def plane_csv(view: View) -> str:
     """The plane as a table: step, momentum, every rung, and the quantity in colour."""
-    look: dict[str, Any] = {"gamma": view.gamma, "batches": view.batches}
-    plane = ladder_plane(view.curvature, *middles(view, PIXELS[True]), **look)
-    columns = dict(zip(("alpha_L", "beta"), np.meshgrid(plane.steps, plane.momenta), strict=True))
-    columns |= {region.key: region.rate for region in plane.regions}
+    steps, momenta = np.meshgrid(*middles(view, PIXELS[True]))
+    grid = Method(steps / view.Q, momenta, view.gamma)
+    columns: dict[str, Any] = {"alpha_L": steps, "beta": momenta}
+    columns |= {rung.key: rung.rate(view.curvature, grid, view.batches).upper for rung in RUNGS}
     if view.colour != "regions":
-        grid = Method(plane.steps[None, :] / view.Q, plane.momenta[:, None], view.gamma)
         columns[view.colour] = QUANTITIES[view.colour].values(view, grid)
 
     rows = np.stack([column.ravel() for column in columns.values()], axis=1)

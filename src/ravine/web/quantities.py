@@ -57,8 +57,7 @@ def _error_after(view: View, plane: Method) -> FloatArray:
 
 
 def _excess_after(view: View, plane: Method) -> FloatArray:
-    weights = 0.5 * np.array([1.0, view.Q])
-    return np.asarray((weights * _moments_after(view, plane)).max(axis=-1))
+    return np.asarray((0.5 * np.array([1.0, view.Q]) * _moments_after(view, plane)).max(axis=-1))
 
 
 def _sum_rate(view: View, plane: Method) -> FloatArray:
@@ -70,12 +69,9 @@ def _sum_rate(view: View, plane: Method) -> FloatArray:
 _NOISE = ("sigma2",)
 _BUDGET = ("sigma2", "K")
 QUANTITIES: dict[str, Quantity] = {
-    **{
-        rung.key: Quantity(f"{rung.name}: {rung.holds_for}", rung.title, partial(_rung_rate, rung))
-        for rung in RUNGS
-    },
+    **{rung.key: Quantity(rung.title, rung.title, partial(_rung_rate, rung)) for rung in RUNGS},
     "sum": Quantity(
-        "mean-square rate with one inconsistent term",
+        "rate with one inconsistent term",
         "root-mean-square rate",
         _sum_rate,
         needs=("n", "sampling"),

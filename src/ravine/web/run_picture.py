@@ -14,7 +14,7 @@ from ravine.methods import Method, sgd
 from ravine.problems import counterexample, turning_quadratics, worst_case_quadratic
 from ravine.sampling import Sampling
 from ravine.theory.bounds.finite_sum import worst_case
-from ravine.theory.bounds.noisy_gradients import additive_noise
+from ravine.theory.bounds.gradients import additive_noise
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor
@@ -179,17 +179,17 @@ def _runs_and_means(
     return [
         line(**runs, colour="runs", words=f"{RUNS} runs", width=0.8, opacity=0.45),
         line(at, kept.mean(axis=1), "chosen", "their mean"),
-        line(at, drawable(exact), "exact", "exact mean", 1.8, dash="--"),
+        line(at, drawable(exact), "ink", "exact mean", 1.8, dash="--"),
         line(at, drawable(plain), "sgd", f"{METHODS['sgd'].words}, exact mean", 1.8),
     ]
 
 
 def _bound(at: FloatArray, values: FloatArray) -> list[Layer]:
-    """The bound as a dashed line, where there is one."""
+    """The bound, where there is one."""
     if not np.isfinite(values).any():
         return []
 
-    return [line(at, drawable(values[at]), "ink", "proven bound", 1.4, dash="--")]
+    return [line(at, drawable(values[at]), "faint", "proven bound", 1.8, dash="-.")]
 
 
 def warm_up() -> None:

@@ -11,29 +11,29 @@ from typing import Any
 from flask import Flask, Response, abort, request
 
 from ravine.web.answers import answer
-from ravine.web.claims import claim_list
-from ravine.web.jobs import Jobs
+from ravine.web.jobs import TASKS, Jobs
 from ravine.web.picture import as_json
 from ravine.web.plane_picture import draw_plane_figure, plane_csv
 from ravine.web.run_picture import warm_up
-from ravine.web.tasks import TASKS
 from ravine.web.view import from_query
 
 UPLOAD_BYTES = 64 << 20
 """Largest table that may be dropped on the page."""
-
 SECONDS = 30.0
 """For a diagnosis: people are waiting."""
 FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
 """Forms in which the plane is given away."""
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'self' http://127.0.0.1:* http://localhost:*"  # a notebook's frame
-)
-"""Nothing from afar, and no script but those of this server."""
+_HEADERS = {
+    # Nothing from afar, and no script but those of this server; a notebook may have it in a frame.
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self' http://127.0.0.1:* http://localhost:*",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
 def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
@@ -51,10 +51,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
 
     @app.after_request
     def protect(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = _POLICY
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers.update(_HEADERS)
         return response
 
     index = (assets / "index.html").read_bytes()
@@ -64,9 +61,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
         return Response(index, mimetype="text/html")
 
     _connect_explore(app)
-    jobs = Jobs()
-    atexit.register(jobs.close)
-    _connect_jobs(app, jobs)
+    _connect_jobs(app)
     if warm:
         threading.Thread(target=_prepare, daemon=True).start()
 
@@ -84,13 +79,18 @@ def _json(value: Any) -> Response:
     return Response(as_json(value), mimetype="application/json", headers=fresh)
 
 
+def _wanted() -> dict[str, Any]:
+    """The object that the request holds."""
+    wanted = request.get_json(silent=True)
+    if not isinstance(wanted, dict):
+        abort(400)
+    return wanted
+
+
 def _connect_explore(app: Flask) -> None:
     @app.post("/answer")
     def told() -> Response:
-        wanted = request.get_json(silent=True)
-        if not isinstance(wanted, dict):
-            abort(400)
-        return _json(answer(wanted))
+        return _json(answer(_wanted()))
 
     @app.get("/ravine-plane.<form>")
     def plane(form: str) -> Response:
@@ -107,10 +107,16 @@ def _connect_explore(app: Flask) -> None:
 
     @app.get("/claims")
     def claims() -> Response:
+        # The claims bring all figures with them, which nothing else on the page needs.
+        from ravine.web.claims import claim_list
+
         return _json(claim_list())
 
 
-def _connect_jobs(app: Flask, jobs: Jobs) -> None:
+def _connect_jobs(app: Flask) -> None:
+    jobs = Jobs()
+    atexit.register(jobs.close)
+
     @app.post("/jobs")
     def start() -> Response:
         """Begin long work; a table to diagnose is the body of the request."""
@@ -129,9 +135,7 @@ def _connect_jobs(app: Flask, jobs: Jobs) -> None:
     def ask(name: str) -> Response:
         """Ask for more, and wait for the answer."""
         job = jobs.get(name)
-        wanted = request.get_json(silent=True)
-        if not isinstance(wanted, dict):
-            abort(400)
+        wanted = _wanted()
         return _json({"answer": "" if job is None else job.ask(wanted)})
 
     @app.delete("/jobs/<name>")

@@ -1,17 +1,19 @@
-"""Every setting of the page in one place: what it means, its range, and how an address holds it."""
+"""Every setting of the page: what it means, its range, how an address holds it, where to begin."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from ravine.arguments import Refusal
 from ravine.choices import Choice
 from ravine.curvature import Curvature
-from ravine.methods import Method
+from ravine.figures.style import METHODS
+from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.sampling import Sampling
-from ravine.theory.ladder.batches import Batches
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.web.quantities import QUANTITIES
 
 RIGHT = 2.5
@@ -29,8 +31,8 @@ class Tab(Choice):
 class Example(Choice):
     """What the method is run on."""
 
-    TURNING = "turning", "four quadratics with rotated axes, visited in turn"
-    NOISE = "noise", "one quadratic, gradients with additive noise"
+    TURNING = "turning", "four quadratics with rotated axes"
+    NOISE = "noise", "one quadratic with additive noise"
     INCONSISTENT = "inconsistent", "a finite sum with one inconsistent term"
 
 
@@ -272,10 +274,67 @@ def described() -> dict[str, Any]:
         name: [[member.value, member.sentence] for member in kind]
         for name, kind in _CHOICES.items()
     }
-    choices["sampling"] = [[rule.value, f"{rule.value}: {rule.sentence}"] for rule in Sampling]
+    choices["sampling"] = [[rule.value, f"batches {rule.traits.phrase}"] for rule in Sampling]
     choices["colour"] = [["regions", "where it converges"]]
     choices["colour"] += [[key, quantity.name] for key, quantity in QUANTITIES.items()]
     return {
         "controls": {name: asdict(one) | {"rule": one.rule} for name, one in CONTROLS.items()},
         "choices": choices,
     }
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Settings with a name; ``method`` puts the point at well-known parameters."""
+
+    name: str
+    method: Callable[[Curvature], Method]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def applied(self, view: View) -> View:
+        """The view with what the preset sets; the condition number stays unless it has its own."""
+        ratio = float(self.settings.get("Q", view.Q))
+        point = self.method(Curvature(1.0, ratio))
+        own = {
+            "Q": ratio,
+            "step": float(point.alpha) * ratio,
+            "beta": float(point.beta),
+            "gamma": None if point.is_nesterov else float(point.gamma),
+        }
+
+        return parse(view.typed | own | self.settings)
+
+
+def preset_of(view: View) -> str:
+    """The preset that sets most of this view, or an empty name."""
+    own = [key for key, preset in PRESETS.items() if preset.applied(view).typed == view.typed]
+    return max(own, key=lambda key: len(PRESETS[key].settings), default="")
+
+
+_FIGURE_1 = {"sigma2": 0.01, "K": 200, "example": "noise", "colour": "floor"}
+_FIGURE_2 = {
+    "Q": 2000.0, "K": 2000, "example": "inconsistent", "colour": "sum",
+    "sampling": "reshuffle-no-repeat",
+}  # fmt: skip
+
+PRESETS: dict[str, Preset] = {
+    "turning": Preset(
+        "four quadratics, textbook",
+        nesterov,
+        {"Q": 32.0, "example": "turning", "colour": "regions"},
+    ),
+    "standard": Preset("standard Nesterov parameters", nesterov),
+    "sgd": Preset(METHODS["sgd"].words, sgd),
+    "descent": Preset(METHODS["one-over-L"].words, gradient_descent),
+    "heavy-ball": Preset("Polyak's heavy ball", heavy_ball),
+    "triple": Preset("triple momentum", triple_momentum),
+    **{
+        f"figure-1-{Q}": Preset(f"the paper's Figure 1, Q = {Q}", nesterov, _FIGURE_1 | {"Q": Q})
+        for Q in (2, 8, 32)
+    },
+    **{
+        f"figure-2-{n}": Preset(f"the paper's Figure 2, n = {n}", nesterov, _FIGURE_2 | {"n": n})
+        for n in (50, 250, 1000)
+    },
+    "figure-3": Preset("the paper's Figure 3", sgd, {"Q": 16.0, "colour": "worst_case_rate"}),
+}

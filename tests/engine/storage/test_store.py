@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 
 import ravine.engine.tiles as running
+from ravine import LinearMethod
 from ravine.arguments import Refusal
 from ravine.engine.storage.header import Header, tile_shape
 from ravine.engine.storage.store import open_store, store_status, tile_store
@@ -167,6 +168,20 @@ def test_a_problem_that_differs_in_one_bit_is_refused(tmp_path):
     hessian[1, 1] = np.nextafter(2.0, 3.0)
     with pytest.raises(ValueError, match=r"made with problem quadratic\(dimension=2\) \["):
         sweep(Quadratic(hessian), [0.1], [0.0], steps=5, store=tmp_path / "s")
+
+
+def test_a_store_of_another_method_is_refused(tmp_path):
+    def kept(nu):
+        def method(alpha, beta):
+            return LinearMethod.quasi_hyperbolic(alpha, beta, nu)
+
+        problem = worst_case_quadratic(Q=9, d=4)
+        return sweep(problem, [0.1], [0.5], method=method, steps=9, store=tmp_path / "s.zarr")
+
+    first = kept(0.7).load()
+    assert kept(0.7).identical(first)
+    with pytest.raises(ValueError, match="made with methods 1x2x3 numbers"):
+        kept(0.6)
 
 
 def test_another_version_of_the_engine_is_refused(whole, monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.theory.finite_sums.deviations import Deviations, RowDeviations
+from ravine.theory.finite_sums.deviations import Deviations, RowDeviations, Sandwiches
 
 
 def matrices(k, d, seed):
@@ -21,7 +21,7 @@ def rows(n, q, d, seed, factor):
 def stack(deviations):
     """All Δ_b written out."""
     if not isinstance(deviations, RowDeviations):
-        return deviations.matrices
+        return deviations.factors
     hessians = np.swapaxes(deviations.roots, 1, 2) @ deviations.roots
     mean = np.tensordot(deviations.weights, hessians, axes=1)
     return np.sqrt(deviations.factor) * (hessians - mean)
@@ -73,7 +73,7 @@ def test_the_table_agrees_with_the_terms(kind, monkeypatch):
     X = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
     tabled = both_kinds()[kind].sandwich(X)
     monkeypatch.setattr("ravine.theory.finite_sums.deviations._SMALL", 0)
-    monkeypatch.setattr("ravine.theory.finite_sums.deviations._TABLE_DIRECTIONS", 0)
+    monkeypatch.setattr("ravine.theory.finite_sums.deviations._TABLE_ROWS", 0)
     np.testing.assert_allclose(both_kinds()[kind].sandwich(X), tabled, rtol=1e-11)
 
 
@@ -91,4 +91,18 @@ def test_rounding_of_equal_terms_is_no_deviation():
     given = 1e-16 * matrices(3, 2, seed=8)[0]
     deviations = Deviations(given, np.full(3, 1 / 3), scale=1.0)
     assert deviations.largest == 0.0
-    assert not deviations.sandwich(np.eye(2)).any()
+
+
+@pytest.mark.parametrize("rows", [0, 64])
+def test_factors_of_any_kind_and_their_adjoint(rows, monkeypatch):
+    """⟨V, Σ w F X Fᵀ⟩ is ⟨Σ w Fᵀ V F, X⟩, by the table and term by term."""
+    monkeypatch.setattr("ravine.theory.finite_sums.deviations._SMALL", rows)
+    monkeypatch.setattr("ravine.theory.finite_sums.deviations._TABLE_ROWS", rows)
+    rng = np.random.default_rng(3)
+    F, w = rng.standard_normal((6, 3, 3)), rng.uniform(0.1, 1.0, 6)
+    X, V = (root @ root.T for root in rng.standard_normal((2, 3, 3)))
+    mean = Sandwiches(F, w)
+    expected = np.einsum("b,bij,jk,blk->il", w, F, X, F)
+    np.testing.assert_allclose(mean.sandwich(X), expected, rtol=1e-12)
+    turned = np.einsum("b,bji,jk,bkl->il", w, F, V, F)
+    np.testing.assert_allclose(mean.adjoint().sandwich(V), turned, rtol=1e-12)

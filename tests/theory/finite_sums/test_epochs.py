@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from ravine.theory.finite_sums.epochs import Products, drawn_mean_square, root_work
+from ravine.sampling import Sampling
+from ravine.theory.finite_sums.epochs import EpochGrowth, Products, drawn_mean_square, root_work
 
 STEPS = 3
 
@@ -88,3 +89,18 @@ def test_it_is_never_below_the_mean_product():
 def test_a_table_makes_many_epochs_cheap():
     assert root_work(12288, 10) < 20 * root_work(768, 10)
     assert root_work(768, 40) < root_work(768, 60) / 5
+
+
+def test_a_difference_below_rounding_draws_no_epochs():
+    def draw():
+        raise AssertionError("nothing to learn from drawn epochs")
+
+    known = EpochGrowth(
+        exact_gradients=1.0 - 1e-12,
+        independent=lambda: 1.0 + 2e-11,
+        exact=True,
+        sampling=Sampling.RESHUFFLE,
+        steps=10,
+        directions=21,
+    )
+    assert known.growths(draw, 0).mean_square.diverges is False

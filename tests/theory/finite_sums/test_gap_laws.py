@@ -10,7 +10,6 @@ from ravine.theory.finite_sums.rules import (
     mean_log_gap_no_repeat,
     mean_log_geometric,
     renewal,
-    reshuffle_no_repeat_radius,
     reshuffle_radius,
 )
 from ravine.theory.finite_sums.terms import Sense
@@ -57,7 +56,9 @@ def test_reshuffled_epochs_grow_as_the_kernel_on_positions(n, sense):
     i = np.arange(n)
     kernel = np.abs(n - 1.0 - i[:, None] + i) ** sense.power / n
     expected = np.abs(np.linalg.eigvals(kernel)).max()
-    assert float(reshuffle_radius(np.float64(n), sense)) == pytest.approx(expected, rel=1e-10)
+    assert float(reshuffle_radius(np.float64(n), sense, may_repeat=True)) == pytest.approx(
+        expected, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize("sense", AVERAGED)
@@ -71,12 +72,12 @@ def test_epochs_without_repeat_grow_as_their_kernel_on_positions(n, sense):
     i = np.arange(n)
     kernel = chance * (N - i[:, None] + i) ** sense.power
     expected = np.abs(np.linalg.eigvals(kernel)).max()
-    assert float(reshuffle_no_repeat_radius(np.float64(n), sense)) == pytest.approx(
+    assert float(reshuffle_radius(np.float64(n), sense, may_repeat=False)) == pytest.approx(
         expected, rel=1e-10
     )
 
 
 def test_two_terms_have_the_values_of_their_limits():
     two = np.float64(2.0)
-    assert float(reshuffle_radius(two, Sense.MEAN_SQUARE)) == 0.5
-    assert float(reshuffle_no_repeat_radius(two, Sense.MEAN)) == 1.0
+    assert float(reshuffle_radius(two, Sense.MEAN_SQUARE, may_repeat=True)) == 0.5
+    assert float(reshuffle_radius(two, Sense.MEAN, may_repeat=False)) == 1.0

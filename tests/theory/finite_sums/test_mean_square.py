@@ -6,11 +6,9 @@ import pytest
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
-from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.mean_square import (
     cyclic_growth,
     direction_growth,
-    iid_by_direction,
     mean_square_growth,
 )
 from ravine.theory.finite_sums.terms import Scalars, finite_sum
@@ -34,7 +32,7 @@ def test_independent_draws_grow_as_the_mean_of_squared_blocks():
     lifted = np.mean([np.kron(A, A) for A in systems(H, *METHOD)], axis=0)
     root = mean_square_growth(finite_sum(H), METHOD, Sampling.IID)
     assert root.value == pytest.approx(radius(lifted), rel=1e-9)
-    assert root.settled
+    assert root.exact
     assert root.low <= root.value <= root.high
 
 
@@ -52,7 +50,7 @@ def test_a_product_that_is_zero_does_not_grow():
     assert cyclic_growth(finite_sum([[1.0], [4.0]]), Scalars(1.0, 0.0, 0.0)) == 0.0
 
 
-@pytest.mark.parametrize("sampling", [Sampling.IID, Sampling.RESHUFFLE])
+@pytest.mark.parametrize("sampling", [Sampling.IID, Sampling.RESHUFFLE, Sampling.CYCLIC])
 def test_shared_eigenvectors_grow_as_their_fastest_direction(sampling):
     h = np.array([[0.5, 2.0], [1.5, 8.0], [0.1, 5.0]])
     together = mean_square_growth(finite_sum(h), METHOD, sampling).value
@@ -64,7 +62,8 @@ def test_shared_eigenvectors_grow_as_their_fastest_direction(sampling):
 def test_a_direction_s_lift_is_the_mean_of_its_squared_blocks():
     h = np.array([0.5, 2.0, 7.0])
     lifted = np.mean([np.kron(A, A) for A in systems(h[:, None, None], *METHOD)], axis=0)
-    assert iid_by_direction(finite_sum(h[:, None]), METHOD)[0] == pytest.approx(radius(lifted))
+    one = mean_square_growth(finite_sum(h[:, None]), METHOD, Sampling.IID)
+    assert one.value == pytest.approx(radius(lifted))
     first = np.array([h.mean(), 1.0])
     variance = np.array([h.var(), 0.0])
     many = direction_growth(first, variance, Method(*METHOD))
@@ -75,12 +74,3 @@ def test_a_direction_s_lift_is_the_mean_of_its_squared_blocks():
 def test_a_long_epoch_has_no_exact_average():
     H = np.linspace(1.0, 2.0, 40)[:, None, None] * turned_terms(n=1)
     assert mean_square_growth(finite_sum(H), METHOD, Sampling.RESHUFFLE) is None
-
-
-def test_no_time_gives_limits_that_hold():
-    H = turned_terms(n=4, d=14)
-    method = Scalars(0.01, 0.5, 0.5)
-    cut = mean_square_growth(finite_sum(H), method, Sampling.IID, Deadline(0.0))
-    whole = mean_square_growth(finite_sum(H), method, Sampling.IID)
-    assert cut.low <= whole.value <= cut.high
-    assert whole.settled

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ravine.methods import Method
-from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.moment_curve import Schedule, moment_curve
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
@@ -106,6 +105,3 @@ def test_computation_ends_where_told():
     cut = moment_curve(moments, constant(Method(0.1), 30), START, products=20)
     assert np.isfinite(cut.distance[20])
     assert np.isnan(cut.distance[21:]).all()
-    at_once = moment_curve(moments, constant(Method(0.1), 30), START, deadline=Deadline(0.0))
-    assert np.isfinite(at_once.distance[0])
-    assert np.isnan(at_once.distance[1:]).all()

@@ -7,7 +7,6 @@ from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
 from ravine.theory.finite_sums import positive_map
-from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.mean_square import epoch_map, last_term_map
 from ravine.theory.finite_sums.positive_map import collatz_wielandt, fixed_point, perron
 from ravine.theory.finite_sums.second_moments import SecondMoments
@@ -39,10 +38,9 @@ RANDOM = [s for s in Sampling if s.traits.random]
 def test_the_iteration_finds_the_radius_of_the_matrix(sampling, method, monkeypatch):
     apply, start = a_map(sampling, method=method)
     by_matrix, _ = perron(apply, start.shape)
-    monkeypatch.setattr(positive_map, "DENSE", 0)
-    monkeypatch.setattr(positive_map, "_LAST_DENSE", 0)
-    by_iteration, X = perron(apply, start.shape)
-    assert by_iteration.settled
+    monkeypatch.setattr(positive_map, "LAST_DENSE", 0)
+    by_iteration, X = perron(apply, start.shape, dense=0)
+    assert by_iteration.exact
     assert by_iteration.value == pytest.approx(by_matrix.value, rel=1e-10)
     np.testing.assert_allclose(apply(X), by_matrix.value * X, atol=1e-8 * np.abs(X).max())
 
@@ -52,40 +50,24 @@ def test_the_iteration_finds_the_radius_of_the_matrix(sampling, method, monkeypa
 def test_limits_hold_where_the_iteration_does_not_settle(sampling, powers, monkeypatch):
     apply, start = a_map(sampling)
     exact = perron(apply, start.shape)[0].value
-    monkeypatch.setattr(positive_map, "DENSE", 0)
-    monkeypatch.setattr(positive_map, "_LAST_DENSE", 0)
-    monkeypatch.setattr(positive_map, "arnoldi", lambda *_, **__: None)
+    monkeypatch.setattr(positive_map, "LAST_DENSE", 0)
+    monkeypatch.setattr(positive_map, "_arnoldi", lambda *_: None)
     monkeypatch.setattr(positive_map, "_POWERS", powers)
-    root, _ = perron(apply, start.shape)
-    assert not root.settled
+    root, _ = perron(apply, start.shape, dense=0)
+    assert not root.exact
     assert root.low * (1 - 1e-12) <= exact <= root.high * (1 + 1e-12)
     assert root.low <= root.value <= root.high
 
 
-def test_a_rough_eigenvector_gives_close_limits(monkeypatch):
+def test_many_steps_of_the_power_method_give_close_limits(monkeypatch):
     apply, start = a_map(Sampling.IID)
     exact = perron(apply, start.shape)[0].value
-    found = positive_map.arnoldi
-
-    def only_rough(apply, start, tolerance, *, deadline):
-        return None if tolerance < 1e-6 else found(apply, start, tolerance)
-
-    monkeypatch.setattr(positive_map, "DENSE", 0)
-    monkeypatch.setattr(positive_map, "_LAST_DENSE", 0)
-    monkeypatch.setattr(positive_map, "arnoldi", only_rough)
-    root, _ = perron(apply, start.shape)
-    assert not root.settled
+    monkeypatch.setattr(positive_map, "LAST_DENSE", 0)
+    monkeypatch.setattr(positive_map, "_arnoldi", lambda *_: None)
+    root, _ = perron(apply, start.shape, dense=0)
+    assert not root.exact
     assert root.low <= exact <= root.high
     assert root.high - root.low < 1e-2
-
-
-def test_a_deadline_ends_the_iteration_with_a_bracket(monkeypatch):
-    apply, start = a_map(Sampling.RESHUFFLE)
-    exact = perron(apply, start.shape)[0].value
-    monkeypatch.setattr(positive_map, "DENSE", 0)
-    root, _ = perron(apply, start.shape, deadline=Deadline(0.0))
-    assert not root.settled
-    assert root.low <= exact <= root.high
 
 
 def test_the_limits_are_tight_at_the_eigenvector():

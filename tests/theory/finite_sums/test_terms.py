@@ -1,16 +1,17 @@
-"""What is asked of a sum, and the limits of what is answered: time and Student's intervals."""
+"""What is asked of a sum, and the limits of what is answered: Student's intervals."""
 
 import numpy as np
 import pytest
 
 from ravine.arguments import Refusal
 from ravine.methods import Method
-from ravine.theory.finite_sums.limits import NEVER, Deadline, interval, means_and_half_widths
 from ravine.theory.finite_sums.terms import (
     Scalars,
     Sense,
     finite_sum,
     hessian_stack,
+    interval,
+    means_and_half_widths,
     one_method,
 )
 
@@ -95,9 +96,3 @@ def test_nineteen_of_twenty_intervals_hold_the_mean():
     share = np.mean(np.abs(mean - 2.0) <= half)
     # A share of 4000: its standard error is 0.0034.
     assert share == pytest.approx(0.95, abs=4 * 0.0034)
-
-
-def test_a_deadline_without_end_never_passes():
-    assert not NEVER.passed
-    assert Deadline(0.0).passed
-    assert not Deadline(1e6).passed

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ravine.theory.joint_spectral_radius.hulls import Hull, PositiveHull, images
+from ravine.theory.joint_spectral_radius.hulls import Hull, Polytope, PositiveHull, images
 from ravine.theory.joint_spectral_radius.norms import PolytopeNorm
-from ravine.theory.joint_spectral_radius.polytope import Polytope
 from ravine.theory.joint_spectral_radius.radius import joint_spectral_radius
 
 

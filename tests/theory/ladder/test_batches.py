@@ -3,8 +3,7 @@
 import numpy as np
 
 from ravine import Curvature
-from ravine.theory.ladder.batch_noise import batch_noise
-from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches, batch_noise
 
 
 def test_nothing_said_means_the_given_curvature():

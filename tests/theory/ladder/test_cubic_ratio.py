@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
+from ravine.theory.ladder.iid import largest_ratio, polynomial_product
 
 
 def test_against_a_dense_grid():

@@ -27,7 +27,7 @@ def test_the_polynomial_is_the_characteristic_one(unit):
     for _ in range(50):
         z, h, beta, gamma = rng.uniform(-1.5, 1.5, 4)
         w0, w1, w2 = rng.uniform(0.0, 1.0, 3)
-        scaled = (z * unit**2, unit, beta, gamma * unit, 1.0 + gamma, w0 * unit**2, w1 * unit, w2)
+        scaled = (z * unit**2, unit, beta, gamma, w0 * unit**2, w1 * unit, w2)
         cubic = polynomial_in_step(*scaled)
         value = sum(c * (h * unit) ** k for k, c in enumerate(cubic))
         matrix = _operator(h, w0 + w1 * h + w2 * h * h, beta, gamma)
@@ -40,7 +40,7 @@ def test_the_growth_of_a_direction_is_the_radius_of_its_matrix():
         h, w = rng.uniform(0.0, 3.0), 10.0 ** rng.uniform(-3, 1)
         beta = rng.uniform(-1.2, 1.2)
         gamma = beta if rng.random() < 0.5 else rng.uniform(-1.5, 1.5)
-        found = growth_of_direction(h, w, 1.0, beta, gamma, 1.0 + gamma, gamma == beta)
+        found = growth_of_direction(h, w, 1.0, beta, gamma)
         radius = np.abs(np.linalg.eigvals(_operator(h, w, beta, gamma))).max()
         assert found == pytest.approx(radius, rel=1e-7)
 
@@ -54,7 +54,7 @@ def test_tiny_noise_at_critical_damping_keeps_its_digits():
     trace = (1.0 + beta) * (1.0 - h)
     N = (2.25 * rho2 + 0.25) * (rho2 + d) - 2.0 * 1.5 * 0.5 * trace * rho2
     for w in (1e-12, 1e-24):
-        found = growth_of_direction(h, w, 1.0, beta, beta, 1.5, True)
+        found = growth_of_direction(h, w, 1.0, beta, beta)
         assert found - rho2 == pytest.approx((w * N) ** (1.0 / 3.0), rel=1e-3)
 
 
@@ -79,9 +79,7 @@ def test_no_point_of_the_interval_grows_faster():
         gamma = beta if i % 2 else rng.uniform(-1.0, 1.5)
         best = largest_growth(low, high, 0.0, share, 0.5 * low, most, beta, gamma)
         seen = max(
-            growth_of_direction(
-                h, share * (h - 0.5 * low) * (most - h), 1.0, beta, gamma, 1.0 + gamma, i % 2 == 1
-            )
+            growth_of_direction(h, share * (h - 0.5 * low) * (most - h), 1.0, beta, gamma)
             for h in np.linspace(low, high, 400)
         )
         assert np.sqrt(seen) <= best * (1.0 + 1e-12)

@@ -111,3 +111,12 @@ def test_huge_steps_do_not_overflow(gamma):
     short = spectral_radius(curvature, Method(0.1, 0.9, gamma))
     assert mixed[0] == pytest.approx(short, rel=1e-14)
     assert mixed[1] == pytest.approx(ahead * 1e50, rel=1e-12)
+
+
+@pytest.mark.parametrize("excess", [1e-12, 1e-9, 1e-3, 0.2, 3.0, 1e5])
+def test_heavy_ball_keeps_its_digits_where_mu_is_nearly_L(excess):
+    """ρ = (√Q - 1)/(√Q + 1), with √Q - 1 = excess/(√Q + 1)."""
+    Q = 1.0 + excess
+    curvature = Curvature(1.0, Q)
+    exact = (Q - 1.0) / (np.sqrt(Q) + 1.0) ** 2
+    assert spectral_radius(curvature, heavy_ball(curvature)) == pytest.approx(exact, rel=1e-9)

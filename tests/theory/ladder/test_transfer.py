@@ -156,12 +156,12 @@ def test_late_gradients_are_safe_up_to_two_thirds():
 
 
 def test_quasi_hyperbolic_momentum_is_a_member_of_the_family():
-    """Method(alpha(1-beta), beta, beta(1-nu)/(1-beta)), derived apart from its update."""
+    """The mean is v/g = (1-beta) z/(z-beta), so G = alpha((1-nu) + nu v/g)/(z-1)."""
     alpha, beta, nu = 0.8, 0.9, 0.7
     linear = LinearMethod.quasi_hyperbolic(alpha, beta, nu)
-    member = LinearMethod.of(Method(alpha * (1 - beta), beta, beta * (1 - nu) / (1 - beta)))
-    np.testing.assert_allclose(linear.numerator, member.numerator, rtol=1e-14)
-    np.testing.assert_allclose(linear.denominator, member.denominator, rtol=1e-14)
+    numerator = alpha * ((1 - nu) * np.array([1.0, -beta]) + nu * (1 - beta) * np.array([1.0, 0.0]))
+    np.testing.assert_allclose(linear.numerator, numerator, rtol=1e-14)
+    np.testing.assert_allclose(linear.denominator, np.poly([1.0, beta]), rtol=1e-14)
 
 
 def test_triple_momentum_in_its_own_form():

@@ -51,6 +51,16 @@ def test_without_noise_many_steps_reach_nesterovs_rate():
     assert (long / short) ** (1 / 80) == pytest.approx(1 - 2 / np.sqrt(91), abs=0.02)
 
 
+def test_errors_that_a_float_cannot_hold_are_told_apart():
+    """Close to Nesterov's best rate 1 - 2/√(3Q+1), though the error is below 1e-320."""
+    best = fastest_budget(Curvature(1, 2), sigma2=0, steps=430)
+    assert 0.0 < best.value < 1e-320
+    h = float(best.method.alpha) * np.array([1.0, 1.5, 2.0])
+    beta = float(best.method.beta)
+    roots = [np.roots([1.0, -(1 + beta) * (1 - x), beta * (1 - x)]) for x in h]
+    assert np.abs(roots).max() == pytest.approx(1 - 2 / np.sqrt(7), rel=0.02)
+
+
 @pytest.mark.parametrize("quantity", ["distance", "objective"])
 @pytest.mark.parametrize(("Q", "steps", "sigma2"), [(10.0, 5, 1.0), (300.0, 70, 0.01)])
 def test_no_curvature_exceeds_the_bound_and_no_neighbour_is_better(Q, steps, sigma2, quantity):

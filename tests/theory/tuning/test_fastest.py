@@ -34,6 +34,27 @@ def test_the_rate_is_the_mean_square_growth_of_the_method():
     assert growth(H, found.method).rate == pytest.approx(found.rate, rel=1e-12)
 
 
+def test_near_a_double_eigenvalue_the_rate_is_that_of_the_matrix():
+    """The two largest eigenvalues of the map of second moments are 0.4 % apart."""
+    H = np.array(
+        [
+            [[2.936673, -1.642529], [-1.642529, 1.114257]],
+            [[0.678196, -0.369398], [-0.369398, 0.524696]],
+            [[0.148248, 0.063338], [0.063338, 0.157124]],
+            [[0.182787, 0.064158], [0.064158, 0.260703]],
+        ]
+    )
+    found = fastest_mean_square(H)
+    alpha, beta = float(found.method.alpha), float(found.method.beta)
+    eye = np.eye(2)
+    lift = 0.0
+    for one in H:
+        A = np.block([[eye - alpha * (1 + beta) * one, beta**2 * eye], [-alpha * one, beta * eye]])
+        lift = lift + np.kron(A, A) / 4
+    radius = np.abs(np.linalg.eigvals(lift)).max()
+    assert found.rate == pytest.approx(np.sqrt(radius), rel=1e-12)
+
+
 def test_rotated_terms_reach_the_same_rate_as_diagonal_ones():
     lam = example(3, 20.0)
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]

@@ -5,7 +5,7 @@ import pytest
 
 from ravine import Curvature, Method, iid_rate, league, smallest_stable_batch
 from ravine.catalogue import CATALOGUE
-from ravine.figures.league import draw_league, league_curves
+from ravine.figures.batch_curves import draw_league, league_curves
 
 KNOWN = {"L_max": 400.0, "batch_size": 20.0}
 CURVATURE = Curvature(1.0, 40.0)

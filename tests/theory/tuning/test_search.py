@@ -29,6 +29,13 @@ def test_a_corner_and_what_is_no_number():
     assert (x, y, value) == (1.0, 2.0, -3.0)
 
 
+def test_a_minimum_close_to_an_edge_is_not_taken_for_the_edge():
+    axis = np.linspace(0.0, 1.0, 11)
+    (x,), value = least(lambda x: np.abs(x - 0.99), [axis], precision=1e-12)
+    assert x == pytest.approx(0.99, abs=1e-9)
+    assert value < 1e-9
+
+
 def test_a_slanted_kink_is_followed_to_its_end():
     def tent(x, y):
         return 1 + np.maximum(np.maximum(3 * x + y - 0.3, -3 * x + 2 * y - 0.6), -2 * y - x + 0.5)

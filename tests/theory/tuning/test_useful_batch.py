@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine import Curvature, Method, batch_sizes, iid_rate, useful_batch_size
+from ravine import Curvature, Method, batch_gain, batch_sizes, iid_rate, useful_batch_size
 from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
 from ravine.theory.tuning.table_moments import TableMoments
 
@@ -80,6 +80,13 @@ def test_on_a_table_noise_makes_larger_batches_useful():
     assert 3 < sizes[0].size < 15  # 1 + 5.8 K with K about 2.2, and exact at once
     assert sizes[0].size < sizes[1].size < sizes[2].size <= 500
     assert sizes[0].law is None
+
+
+def test_equal_terms_of_one_curvature_are_solved_by_a_single_sample():
+    sizes = batch_sizes(Curvature(3, 3))
+    assert (sizes.stable, sizes.momentum_pays) == (0.0, np.inf)
+    assert sizes.useful.size == sizes.useful_sgd.size == 1.0
+    assert batch_gain(Curvature(3, 3), batch_sizes=[1, 10]).gain.tolist() == [1.0, 1.0]
 
 
 def test_bad_input_is_refused():

@@ -23,7 +23,7 @@ gpu_summarise_lane = on_device(summarise_lane)
 
 
 def batches(trajectories: int, bins: int) -> Iterator[tuple[int, int]]:
-    """Cut trajectories into launches whose bins fit the buffers."""
+    """Divide trajectories into launches whose bins fit the buffers."""
     size = max(1, _ROOM // (8 * bins))
     for start in range(0, trajectories, size):
         yield start, min(start + size, trajectories)

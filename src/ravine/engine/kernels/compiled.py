@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 from ravine.compilation import cached_njit
 from ravine.engine.sources import COMPILED, digest
@@ -43,7 +44,21 @@ def compiled(function: Function) -> Function:
     the function closes over: two processes then never write different code under one name.
     """
     function.__qualname__ = f"{_full_name(function)}-{_SOURCES}"
-    return cached_njit(function, **OPTIONS)
+    made: Any = cached_njit(function, **OPTIONS)
+    if function.__closure__ is not None and isinstance(made._cache, FunctionCache):
+        made._cache = _ByName(function)
+    return cast("Function", made)
+
+
+class _ByName(FunctionCache):  # type: ignore[misc]
+    """Numba's cache for a function that closes over compiled ones.
+
+    Numba tells such functions apart by the pickled ones inside, which differ in each process, and
+    so never finds what another one has written. Here the name of the function tells them apart.
+    """
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple()
 
 
 def _full_name(function: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""Any problem at all, one run after the other, in plain Python; a user's own gradient, say.
+"""Any problem and any linear method, one run after the other, in plain Python.
 
 A thousand times slower than the compiled kernels, and the same in every other respect.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Refusal
 from ravine.engine.measures import FIELDS, fields_of
 from ravine.engine.run import trace
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 
 if TYPE_CHECKING:
@@ -21,15 +22,23 @@ if TYPE_CHECKING:
 def check(spec: Spec) -> None:
     """Refuse what a run cannot do."""
     if spec.dtype != "float64":
-        raise Refusal("dtype", "float64 for this problem", repr(spec.dtype), "leave it out")
+        rule = "float64 for this problem or method"
+        raise Refusal("dtype", rule, repr(spec.dtype), "leave it out")
+
+
+def _method(spec: Spec, pixel: int) -> Method | LinearMethod:
+    if spec.methods is not None:
+        return LinearMethod(*spec.methods[pixel])
+
+    alpha, beta, gamma = (values[0] for values in spec.parameters(np.array([pixel])))
+    return Method(alpha, beta, None if spec.gammas is None else gamma)
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     """Run the pixels first..last-1 of a sweep; see ``kernels.table``."""
     out = np.empty((last - first, spec.repeats, len(FIELDS)))
-    alpha, beta, gamma = spec.parameters(np.arange(first, last))
     for p in range(last - first):
-        method = Method(alpha[p], beta[p], None if spec.gammas is None else gamma[p])
+        method = _method(spec, first + p)
         for r in range(spec.repeats):
             trajectory = (0 if spec.noise == "shared" else first + p) | (r << 32)
             measures = trace(spec, method, trajectory).measures

@@ -3,15 +3,12 @@
 A new bound is one function that returns a ``Bound``, named in ``__all__`` of its file.
 """
 
-from ravine.theory.bounds import exact_gradients as _exact_gradients
 from ravine.theory.bounds import finite_sum as _finite_sum
-from ravine.theory.bounds import noisy_gradients as _noisy_gradients
+from ravine.theory.bounds import gradients as _gradients
 from ravine.theory.bounds.bound import Bound, Envelope
-from ravine.theory.bounds.exact_gradients import *  # noqa: F403
 from ravine.theory.bounds.finite_sum import *  # noqa: F403
-from ravine.theory.bounds.noisy_gradients import *  # noqa: F403
+from ravine.theory.bounds.gradients import *  # noqa: F403
 
 __all__ = ["Bound", "Envelope"]
-__all__ += _noisy_gradients.__all__
-__all__ += _exact_gradients.__all__
+__all__ += _gradients.__all__
 __all__ += _finite_sum.__all__

@@ -173,7 +173,7 @@ def geometric(first: float, rate: float) -> Curve:
 
 def constant(value: float) -> Curve:
     """The curve that has its limit from the start."""
-    return partial(_constant_values, value)
+    return geometric(value, 1.0)
 
 
 def scaled(factor: float, curve: Curve) -> Curve:
@@ -187,10 +187,6 @@ def scaled(factor: float, curve: Curve) -> Curve:
 def _geometric_values(first: float, rate: float, steps: int) -> FloatArray:
     values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
     return values
-
-
-def _constant_values(value: float, steps: int) -> FloatArray:
-    return np.full(steps + 1, value)
 
 
 def _scaled_values(factor: float, curve: Curve, steps: int) -> FloatArray:

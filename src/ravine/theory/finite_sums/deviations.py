@@ -1,10 +1,12 @@
-"""How the terms of a sum deviate from their mean Hessian, and what that adds to second moments.
+"""Means of sandwiches: what random factors do to second moments, X ↦ Σ_b w_b F_b X F_bᵀ.
 
-With H_b = Λ + Δ_b in the eigenvectors of the mean Hessian Λ, a step adds the sandwich
-N(X) = Σ_b w_b Δ_b X Δ_b of the moments X = E[r rᵀ]. It is the one expensive part of every second
-moment. Up to a few dozen directions it is a table of its entries, D x D with D = d(d+1)/2: the
-number of terms no longer matters, and many X are one matrix product. Beyond, it is computed term by
-term; for rows of data, whose Hessians have low rank, without a d x d matrix for each row.
+The factors are the maps of steps or epochs. Or they are deviations from the mean Hessian: with
+H_b = Λ + Δ_b in the eigenvectors of the mean Λ, a step adds N(X) = Σ_b w_b Δ_b X Δ_b of the moments
+X = E[r rᵀ], the one expensive part of every second moment.
+
+Up to a few dozen directions the map is a table of its entries, D x D with D = d(d+1)/2: the number
+of terms no longer matters, and many X are one matrix product. Beyond, it is computed term by term;
+for rows of data, whose Hessians have low rank, without a d x d matrix for each row.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.positive_map import by_table, sandwich_table, symmetric
+from ravine.theory.finite_sums.positive_map import from_upper, symmetric, to_upper
 
-_TABLE_DIRECTIONS = 64
-"""Directions up to which the table is built: 2080² numbers, 35 MB, with 134 MB on the way."""
+_TABLE_ROWS = 64
+"""Rows up to which the table is built: 2080² numbers, 35 MB, with 134 MB on the way."""
 _SMALL = 16
-"""Directions up to which the table takes milliseconds."""
+"""Rows up to which the table takes milliseconds."""
 _CHUNK = 2**22
 """Numbers worked on at a time, 32 MB: what a product needs besides the terms themselves."""
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
@@ -30,73 +32,99 @@ _ROUNDING = 64.0 * np.finfo(np.float64).eps
 Indices = npt.NDArray[np.intp]
 
 
-class Deviations:
-    """Deviations Δ_b of k terms from the mean Hessian, with their weights w_b.
+class Sandwiches:
+    """The map X ↦ Σ_b w_b F_b X F_bᵀ on symmetric matrices.
 
     Parameters
     ----------
-    matrices
-        Δ_b in the eigenvectors of the mean, symmetric, shape (k, d, d).
+    factors
+        F_b, shape (k, d, d).
     weights
         w_b, shape (k,), adding up to 1, on average if the terms are a random sample.
-    scale
-        Largest eigenvalue of the mean, which says what counts as rounding.
     """
 
-    def __init__(self, matrices: FloatArray, weights: FloatArray, scale: float) -> None:
-        self.matrices = matrices
+    def __init__(self, factors: FloatArray, weights: FloatArray) -> None:
+        self.factors = factors
         self.weights = weights
-        self.scale = scale
-        self.dimension = int(matrices.shape[-1])
+        self.dimension = int(factors.shape[-1])
 
     def parts(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The Δ_b of some terms after another, shape (terms, d, d)."""
-        yield slice(None), self.matrices
+        """The F_b of some terms after another, shape (terms, d, d)."""
+        yield slice(None), self.factors
 
     @property
     def effort(self) -> float:
         """Multiplications of one sandwich, term by term."""
-        return 2.0 * self.matrices.size * self.dimension
-
-    def restricted(self, which: Indices) -> Deviations:
-        """The same in some of the directions."""
-        return Deviations(self.matrices[:, which[:, None], which], self.weights, self.scale)
-
-    @cached_property
-    def largest(self) -> float:
-        """Largest Frobenius norm of all √w_b Δ_b; zero if the terms are equal up to rounding."""
-        size = float(np.sqrt(np.max(self.weights * self.squares(), initial=0.0)))
-        return size if size > _ROUNDING * self.scale else 0.0
+        return 2.0 * self.factors.size * self.dimension
 
     @cached_property
     def table(self) -> FloatArray:
-        """The sandwich as a matrix on upper triangles, shape (D, D): N(X) = X @ table."""
+        """The map as a matrix on upper triangles, shape (D, D): a row X goes to X @ table."""
         d = self.dimension
         products = np.zeros((d * d, d * d))
-        for part, matrices in self.parts():
-            flat = matrices.reshape(-1, d * d)
+        for part, factors in self.parts():
+            flat = factors.reshape(-1, d * d)
             products += (self.weights[part, None] * flat).T @ flat
 
-        return sandwich_table(products.reshape(d, d, d, d))
+        # X_kl enters entry ij with Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk is the same number.
+        rows, columns = np.triu_indices(d)
+        half = products.reshape(d, d, d, d).transpose(0, 2, 1, 3)[rows, columns]
+        both = half[:, rows, columns] + half[:, columns, rows]
+        both[:, rows == columns] *= 0.5
+        return np.ascontiguousarray(both.T)
 
     def sandwich(self, X: FloatArray) -> FloatArray:
-        """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
+        """Σ_b w_b F_b X F_bᵀ of symmetric matrices (..., d, d)."""
         d = self.dimension
-        if self.largest == 0.0:
-            return np.zeros(X.shape)
-
         # A product with the table takes d⁴/2 multiplications.
-        if d <= _SMALL or (d <= _TABLE_DIRECTIONS and 2.0 * self.effort >= d**4):
-            return by_table(X, self.table)
+        if d <= _SMALL or (d <= _TABLE_ROWS and 2.0 * self.effort >= d**4):
+            upper = to_upper(X.reshape(-1, d, d), (d, d)) @ self.table
+            return from_upper(upper, (d, d)).reshape(X.shape)
 
         every = np.stack([self._sandwich(one) for one in X.reshape(-1, d, d)])
         return symmetric(every).reshape(X.shape)
 
     def _sandwich(self, X: FloatArray) -> FloatArray:
         """The sandwich of one matrix without the table."""
-        weighted = self.weights[:, None, None] * self.matrices
-        moved = (X @ self.matrices).reshape(-1, self.dimension)
-        return np.asarray(weighted.reshape(moved.shape).T @ moved)
+        turned = np.swapaxes(self.factors, 1, 2)
+        moved = (X @ turned).reshape(-1, self.dimension)
+        return np.asarray((self.weights[:, None, None] * turned).reshape(moved.shape).T @ moved)
+
+    def adjoint(self) -> Sandwiches:
+        """The map V ↦ Σ_b w_b F_bᵀ V F_b."""
+        out = Sandwiches(np.swapaxes(self.factors, 1, 2), self.weights)
+        if "table" in self.__dict__:
+            # In the inner product of matrices each number beside the diagonal counts twice.
+            counts = (2.0 - np.eye(self.dimension))[np.triu_indices(self.dimension)]
+            out.table = counts[:, None] * self.table.T / counts
+
+        return out
+
+
+class Deviations(Sandwiches):
+    """Deviations Δ_b of k terms from the mean Hessian, in its eigenvectors.
+
+    Parameters
+    ----------
+    factors, weights
+        Δ_b, symmetric, and w_b.
+    scale
+        Largest eigenvalue of the mean, which says what counts as rounding.
+    """
+
+    def __init__(self, factors: FloatArray, weights: FloatArray, scale: float) -> None:
+        super().__init__(factors, weights)
+        self.scale = scale
+
+    def restricted(self, which: Indices) -> Deviations:
+        """The same in some of the directions."""
+        return Deviations(self.factors[:, which[:, None], which], self.weights, self.scale)
+
+    @cached_property
+    def largest(self) -> float:
+        """Largest Frobenius norm of all √w_b Δ_b; zero if the terms are equal up to rounding."""
+        size = float(np.sqrt(np.max(self.weights * self.squares(), initial=0.0)))
+        return size if size > _ROUNDING * self.scale else 0.0
 
     def third(self, gradients: FloatArray) -> FloatArray:
         """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d), of gradients z_b, shape (k, d)."""
@@ -117,7 +145,7 @@ class Deviations:
 
     def _each(self, number: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """A number of every term."""
-        return np.concatenate([number(matrices) for _, matrices in self.parts()])
+        return np.concatenate([number(factors) for _, factors in self.parts()])
 
 
 class RowDeviations(Deviations):

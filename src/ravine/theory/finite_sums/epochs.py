@@ -15,23 +15,19 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.deviations import Sandwiches
 from ravine.theory.finite_sums.growth import Growth, consistent
-from ravine.theory.finite_sums.limits import Interval, interval
-from ravine.theory.finite_sums.positive_map import (
-    Operator,
-    arnoldi,
-    by_table,
-    perron,
-    sandwich_table,
-)
-from ravine.theory.finite_sums.terms import Sense
+from ravine.theory.finite_sums.positive_map import perron
+from ravine.theory.finite_sums.terms import Interval, Sense, exactly, interval
 
 TABLE = 48
-"""Rows of P up to which the map is kept as a table of P ⊗ P, whose size is their fourth power."""
+"""Rows of P up to which the map of many epochs is a table, whose size is their fourth power."""
 _TOLERANCE = 1e-8
 """Residual of an eigenvector, over its eigenvalue."""
 _ROUNDING = 1e-7
 """How far the logarithm of a double eigenvalue may be too large by rounding."""
+_SAME = 1e-10
+"""Growths that differ by less are equal: the rounding of a radius near 1."""
 _LARGEST = 700.0
 """Logarithm of the largest growth that is told apart from others: beyond are no numbers."""
 _PRODUCT = 0.06e-9
@@ -104,11 +100,14 @@ class EpochGrowth:
             return self._fixed_order(draw())
 
         drawn = max(self.exact_gradients, self.independent())
+        if drawn - self.exact_gradients < _SAME:
+            drawn = self.exact_gradients
+
         away = abs(1.0 - self.exact_gradients)
         same_side = (drawn < 1.0) == (self.exact_gradients < 1.0)
         calm = drawn - self.exact_gradients <= _CALM * away and same_side
         if traits.independent and (drawn < 1.0 or calm):
-            return self._between(drawn, drawn, drawn, self.exact)
+            return self._computed(exactly(drawn), self.exact)
 
         # What changes little in an epoch is not told apart by epochs that are drawn at random.
         slow = self.steps * away < _NOTICEABLE
@@ -116,103 +115,90 @@ class EpochGrowth:
         products = None
         if not (calm and (slow or many)) and not (not calm and slow and drawn < 1.0):
             products = draw()
-        if products is None:
-            return self._without_epochs(drawn)
 
         if traits.independent:
-            square = self._growth(drawn, drawn, drawn, self.exact)
+            square = self._growth(exactly(drawn), self.exact)
+            if products is None:
+                return self._computed(exactly(drawn), self.exact, least=0.0)
         else:
-            value, low, high = drawn_mean_square(products, self.steps)
-            least, most = self._ends(drawn)
-            if high - value > most - least:
-                return self._reshuffled(drawn)  # the ends know more than these epochs do
+            # Two batches that make up an epoch can even be faster than exact gradients, as their
+            # errors are each other's opposite; by as much as independent draws are slower.
+            least = max(2.0 * self.exact_gradients - drawn, 0.0)
+            seen = None if products is None else drawn_mean_square(products, self.steps)
+            if products is None or seen is None or seen.high - seen.value > drawn - least:
+                # A long memory sees batches cancel; these epochs would know less than the ends.
+                memory = 1.0 / max(abs(1.0 - math.sqrt(drawn)), 1e-12)
+                share = self.steps / (self.steps + memory)
+                value = self.exact_gradients + (drawn - self.exact_gradients) * share
+                return self._computed(Interval(value, least, drawn), False)
             if calm:
-                return self._between(min(value, most), min(low, most), min(high, most), False)
+                return self._computed(Interval(*(min(limit, drawn) for limit in seen)), False)
 
-            square = self._growth(value, low, high, False)
+            square = self._growth(seen, False)
 
         logs = interval(_path_logs(products, seed) / self.steps)
-        value, low, high = (math.exp(log) for log in logs)
-        sure = Growth(value, low, high, False, Sense.ALMOST_SURE, self.sampling)
+        sure = self._growth(Interval(*(math.exp(log) for log in logs)), False, Sense.ALMOST_SURE)
         return Growths(*consistent(square, sure))
 
-    def _growth(self, value: float, low: float, high: float, exact: bool) -> Growth:
-        return Growth(value, low, high, exact, Sense.MEAN_SQUARE, self.sampling)
+    def _growth(self, known: Interval, exact: bool, sense: Sense = Sense.MEAN_SQUARE) -> Growth:
+        return Growth(*known, exact, sense, self.sampling)
 
     def _fixed_order(self, products: Products | None) -> Growths:
         """A fixed order is one product over an epoch: exact in every sense."""
         if products is None:
             alone = self.exact_gradients
-            return self._between(alone, alone, max(alone, self.independent()), False)
+            most = max(alone, self.independent())
+            return self._computed(Interval(alone, alone, most), False)
 
         radius = float(np.abs(np.linalg.eigvals(products.matrices[0])).max())
         log = math.log(max(radius, 1e-300)) + float(products.scales[0])
         value = math.exp(log / self.steps)
-        sure = Growth(value, value, value, True, Sense.ALMOST_SURE, self.sampling)
-        return Growths(self._growth(value**2, value**2, value**2, True), sure)
+        sure = self._growth(exactly(value), True, Sense.ALMOST_SURE)
+        return Growths(self._growth(exactly(value**2), True), sure)
 
-    def _without_epochs(self, drawn: float) -> Growths:
-        if not self.sampling.traits.independent:
-            return self._reshuffled(drawn)
+    def _computed(self, square: Interval, exact: bool, least: float | None = None) -> Growths:
+        """A mean square, and its root as the most that almost every run can grow."""
+        value, low, high = (math.sqrt(limit) for limit in square)
+        if exact or least is not None:
+            low = least or 0.0
 
-        root = math.sqrt(drawn)
-        sure = Growth(root, 0.0, root, False, Sense.ALMOST_SURE, self.sampling)
-        return Growths(self._growth(drawn, drawn, drawn, self.exact), sure)
-
-    def _ends(self, drawn: float) -> tuple[float, float]:
-        """Least and largest growth of reshuffled batches.
-
-        Two batches that make up an epoch can even be faster than exact gradients, as their errors
-        are each other's opposite; by as much as independent draws are slower.
-        """
-        return max(2.0 * self.exact_gradients - drawn, 0.0), drawn
-
-    def _reshuffled(self, drawn: float) -> Growths:
-        """Between exact gradients and independent draws: a long memory sees batches cancel."""
-        memory = 1.0 / max(abs(1.0 - math.sqrt(drawn)), 1e-12)
-        alone = self.exact_gradients
-        value = alone + (drawn - alone) * self.steps / (self.steps + memory)
-        return self._between(value, *self._ends(drawn), False)
-
-    def _between(self, value: float, low: float, high: float, exact: bool) -> Growths:
-        least = 0.0 if exact else math.sqrt(low)
-        limits = math.sqrt(value), least, math.sqrt(high)
-        sure = Growth(*limits, False, Sense.ALMOST_SURE, self.sampling)
-        return Growths(self._growth(value, low, high, exact), sure)
+        sure = self._growth(Interval(value, low, high), False, Sense.ALMOST_SURE)
+        return Growths(self._growth(square, exact), sure)
 
 
 def root_work(epochs: int, size: int) -> float:
     """Seconds of :func:`drawn_mean_square` for so many epochs of so many rows."""
-    if _tabulated(epochs, size):
+    if size <= TABLE and epochs > size:
         table = size**4 * (epochs * _PRODUCT + _ENTRY)
         return table + _APPLICATIONS * (_APPLICATION + 0.25 * size**4 * _PASS)
 
     return _APPLICATIONS * epochs * (_SMALL_PRODUCT + 2.0 * size**3 * _PRODUCT)
 
 
-def _tabulated(epochs: int, size: int) -> bool:
-    return size <= TABLE and epochs > size
-
-
 def drawn_mean_square(products: Products, steps: int) -> Interval:
     """Growth of E‖s‖² per step, with limits from the variance over the drawn epochs."""
     top = float(products.scales.max())
     P = products.matrices * np.exp(products.scales - top)[:, None, None]
-    halves, whole, adjoint = _mean_maps(P)
-    start = np.eye(P.shape[1])
-    root, X, doubt = _root(whole, start)
-    V = _root(adjoint, start)[1]
+    shape = P.shape[1:]
+    halves = [Sandwiches(half, np.full(len(half), 1.0 / len(P))) for half in (P[0::2], P[1::2])]
+    root, X = _root(halves, shape)
+    _, V = _root([half.adjoint() for half in halves], shape)
     parts = np.einsum("sij,ji->s", P @ X @ np.swapaxes(P, 1, 2), V)
     mean = float(parts.mean())
     error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
-    log = math.log(max(root, 1e-300)) + 2.0 * top
+    log = math.log(max(root.value, 1e-300)) + 2.0 * top
+    doubt = 0.0
+    if not root.exact:
+        far = max(root.high / root.value, root.value / root.low) if root.low > 0.0 else math.inf
+        doubt = math.log(far)
 
     # The root of a mean over few epochs is too large, by an amount that falls like one over their
     # number: half of them show it twice. It is taken out, and added to the limits.
-    apart = [_root(half, start)[0] for half in halves]
+    apart = [_root([half], shape)[0].value for half in halves]
     excess = 0.0
-    if root > 0.0 and min(apart) > 0.0:
-        excess = 0.5 * math.log(apart[0] * apart[1] / root**2)
+    if root.value > 0.0 and min(apart) > 0.0:
+        shares = len(P[0::2]) * len(P[1::2]) / len(P) ** 2
+        excess = 0.5 * math.log(apart[0] * apart[1] / shares / root.value**2)
         log -= max(excess, 0.0)
 
     # E‖s‖² >= ‖E s‖² (Jensen), and E s moves by the mean product. That is not the product of exact
@@ -226,54 +212,16 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
     return Interval(*(math.exp(min(limit / steps, _LARGEST)) for limit in limits))
 
 
-def _mean_maps(P: FloatArray) -> tuple[list[Operator], Operator, Operator]:
-    """X ↦ E[P X Pᵀ] over each half of the epochs and over all, and V ↦ E[Pᵀ V P] over all."""
-    count, size, _ = P.shape
-    parts = [P[0::2], P[1::2]]
-    if not _tabulated(count, size):
-        adjoint = _mean_sandwich(np.swapaxes(P, 1, 2))
-        return [_mean_sandwich(part) for part in parts], _mean_sandwich(P), adjoint
+def _root(maps: list[Sandwiches], shape: tuple[int, ...]) -> tuple[Interval, FloatArray]:
+    """The spectral radius of a sum of maps and its eigenvector.
 
-    flat = [part.reshape(len(part), size * size) for part in parts]
-    tables = [sandwich_table((one.T @ one / len(one)).reshape((size,) * 4)) for one in flat]
-    table = (len(parts[0]) * tables[0] + len(parts[1]) * tables[1]) / count
-
-    # In the inner product of matrices each number beside the diagonal counts twice.
-    counts = (2.0 - np.eye(size))[np.triu_indices(size)]
-    adjoint = _by_table(counts[:, None] * table.T / counts)
-    return [_by_table(one) for one in tables], _by_table(table), adjoint
-
-
-def _by_table(table: FloatArray) -> Operator:
-    return lambda X: by_table(X, table)
-
-
-def _mean_sandwich(P: FloatArray) -> Operator:
-    """X ↦ E[P X Pᵀ] of (..., s, s), product by product."""
+    By ARPACK even where the map is small: that is the quickest for the many maps of a diagnosis.
+    """
 
     def apply(X: FloatArray) -> FloatArray:
-        every = X.reshape(-1, *X.shape[-2:])
-        return np.stack([(P @ one @ np.swapaxes(P, 1, 2)).mean(axis=0) for one in every]).reshape(
-            X.shape
-        )
+        return np.asarray(sum(one.sandwich(X) for one in maps))
 
-    return apply
-
-
-def _root(apply: Operator, start: FloatArray) -> tuple[float, FloatArray, float]:
-    """The spectral radius, its eigenvector, and how far the logarithm may be off.
-
-    By ARPACK even where the map is small: it is the quickest for the many maps of a diagnosis.
-    """
-    pair = arnoldi(apply, start, _TOLERANCE, kept=24)
-    if pair is not None:
-        return *pair, 0.0
-
-    (value, low, high, _), X = perron(apply, start.shape)
-    if low <= 0.0:
-        return value, X, math.inf
-
-    return value, X, max(math.log(high / value), math.log(value / low))
+    return perron(apply, shape, tolerance=_TOLERANCE, dense=0, kept=24)
 
 
 def _path_logs(products: Products, seed: int) -> FloatArray:

@@ -8,16 +8,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number, overflow_allowed, seed_number, whole
+from ravine.arguments import Refusal, overflow_allowed, seed_number, whole
 from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.limits import Deadline
 from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
-from ravine.theory.finite_sums.paths import PathGrowth, almost_sure_growth, moment_growth
-from ravine.theory.finite_sums.terms import Sense, Terms, finite_sum, one_method
+from ravine.theory.finite_sums.paths import Plan, almost_sure_growth, moment_growth
+from ravine.theory.finite_sums.terms import (
+    Interval,
+    Scalars,
+    Sense,
+    Terms,
+    exactly,
+    finite_sum,
+    largest,
+    one_method,
+)
 
 __all__ = ["Growth", "Sense", "consistent", "growth"]
 
@@ -36,7 +44,7 @@ class Growth:
     exact
         Whether the value is computed and settled, not estimated from random paths.
     sense, sampling
-        What was asked.
+        Which problem and sampling.
     decided
         False where paths were shorter than the memory 1/(1 - rate) of the method: they then show
         how it begins, not how it goes on.
@@ -69,7 +77,7 @@ class Growth:
         return False if self.high <= 1.0 else None
 
     def _repr_html_(self) -> str:
-        """The growth with its limits, and what was asked, for notebooks."""
+        """The growth with its limits and its setting, for notebooks."""
         words = {True: "diverges", False: "converges", None: "too close to call"}[self.diverges]
         known = "computed" if self.exact else "estimated from random paths"
         rows = [
@@ -93,7 +101,6 @@ def growth(
     replicas: int = 32,
     population: int = 512,
     seed: int = 0,
-    seconds: float | None = None,
 ) -> Growth:
     """Growth per step of a method on a finite sum of quadratics with a common minimiser.
 
@@ -132,8 +139,6 @@ def growth(
         ``"almost-sure"``, ``"mean"`` or ``"mean-square"``.
     steps, replicas, population, seed
         For estimates: steps of a path, independent paths (or populations), paths in a population.
-    seconds
-        Time after which to hand over what is known, with wider limits; no limit if left out.
 
     Returns
     -------
@@ -163,85 +168,70 @@ def growth(
     replicas = whole("replicas", replicas, 2, remedy="an interval needs two at least")
     population = whole("population", population, 2, remedy="e.g. population=512")
     seed = seed_number("seed", seed)
-    if seconds is not None:
-        seconds = one_number("seconds", seconds, "nonnegative", remedy="give a time, e.g. 10.0")
-
-    deadline = Deadline(seconds)
     if not rule.traits.may_repeat and terms.n < 2:
         raise Refusal("hessians", "two terms or more without repeat", "one", "use sampling='iid'")
 
-    if not rule.traits.random or terms.counts.size == 1:
-        value = cyclic_growth(terms, scalars) ** kind.power
-        return Growth(value, value, value, True, kind, rule)
+    fixed = not rule.traits.random or terms.counts.size == 1
+    computed = None
+    if fixed:
+        computed = exactly(cyclic_growth(terms, scalars) ** kind.power)
+    elif kind is Sense.MEAN_SQUARE:
+        computed = mean_square_growth(terms, scalars, rule)
+    if computed is not None:
+        note = "" if computed.exact else "ended before it had settled; the limits hold"
+        return Growth(*computed, computed.exact, kind, rule, note=note)
 
-    if isinstance(scalars, LinearMethod):
-        root = mean_square_growth(terms, scalars, rule, deadline)
-        if root is None or kind is not Sense.MEAN_SQUARE:
-            remedy = "estimates from paths are for a Method; run it instead"
-            known = "mean-square for a LinearMethod, of at most about 12 terms if reshuffled"
-            raise Refusal("sense", known, kind.value, remedy)
-        return Growth(root.value, root.low, root.high, root.settled, kind, rule)
+    if not isinstance(scalars, Scalars):
+        remedy = "estimates from paths are for a Method; run it instead"
+        known = "mean-square for a LinearMethod, of at most about 12 terms if reshuffled"
+        raise Refusal("sense", known, kind.value, remedy)
 
-    assert isinstance(method, Method)
-    if kind is Sense.MEAN_SQUARE:
-        root = mean_square_growth(terms, scalars, rule, deadline)
-        if root is not None:
-            note = "" if root.settled else "ended before it had settled; the limits hold"
-            return Growth(root.value, root.low, root.high, root.settled, kind, rule, note=note)
-
+    plan = Plan.of(terms, rule, steps, replicas, population, seed)
     if kind is Sense.ALMOST_SURE:
-        path = almost_sure_growth(
-            terms, scalars, rule, steps=steps, replicas=replicas, seed=seed, deadline=deadline
-        )
+        seen = almost_sure_growth(terms, scalars, rule, plan)
     else:
-        path = moment_growth(
-            terms, scalars, rule, kind.power, steps=steps, replicas=replicas,
-            population=population, seed=seed, deadline=deadline,
-        )  # fmt: skip
+        seen = moment_growth(terms, scalars, rule, kind.power, plan)
 
-    return _from_paths(path, kind, rule, _mean_rate(terms, method))
+    return _from_paths(seen, plan.steps, kind, rule, _mean_rate(terms, scalars))
 
 
-def _mean_rate(terms: Terms, method: Method) -> float:
+def _mean_rate(terms: Terms, method: Scalars) -> float:
     """Spectral radius with exact gradients."""
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
     eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
     return float(MeanProblem(eigenvalues, method).rate)
 
 
-def _from_paths(path: PathGrowth, sense: Sense, sampling: Sampling, mean_rate: float) -> Growth:
+def _from_paths(
+    seen: Interval, steps: int, sense: Sense, sampling: Sampling, mean_rate: float
+) -> Growth:
     """A growth estimated along paths, undecided where they are shorter than the memory.
 
     A method with rate ρ forgets where it began within 1/|1 - ρ| steps; up to then transients,
     which grow even where the method converges, are all that a path shows. Both the rate with exact
     gradients and the rate that was seen have to fit.
     """
-    value, low, high, steps = path
-    distance = min(abs(1.0 - mean_rate), abs(1.0 - value ** (1.0 / sense.power)))
+    distance = min(abs(1.0 - mean_rate), abs(1.0 - seen.value ** (1.0 / sense.power)))
     decided = steps * distance >= 1.0
     note = ""
     if not decided:
         memory = 1.0 / distance if distance > 0.0 else math.inf
         note = f"undecided: {steps} steps are fewer than the memory of {memory:.3g}"
 
-    estimate = Growth(value, low, high, False, sense, sampling, decided, note)
+    estimate = Growth(*seen, False, sense, sampling, decided, note)
     if sampling.traits.independent and sense is not Sense.ALMOST_SURE:
         # E s of independent draws moves by the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
-        least = mean_rate**sense.power
-        return _raised(estimate, least, least, least, "raised to the rate with exact gradients")
+        least = exactly(mean_rate**sense.power)
+        return _raised(estimate, least, "raised to the rate with exact gradients")
 
     return estimate
 
 
-def _raised(growth: Growth, value: float, low: float, high: float, note: str) -> Growth:
+def _raised(growth: Growth, least: Interval, note: str) -> Growth:
     """A growth that is known to be at least so much, with a note where its value changes."""
-    return replace(
-        growth,
-        value=max(growth.value, value),
-        low=max(growth.low, low),
-        high=max(growth.high, high),
-        note=_and(growth.note, note) if growth.value < value else growth.note,
-    )
+    raised = largest([Interval(growth.value, growth.low, growth.high), least])
+    words = _and(growth.note, note) if growth.value < least.value else growth.note
+    return replace(growth, value=raised.value, low=raised.low, high=raised.high, note=words)
 
 
 def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
@@ -261,8 +251,8 @@ def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
     """
     if sure.decided and not square.exact:
         # Paths show growth that the estimate of the mean square may have missed.
-        limits = sure.value**2, sure.low**2, sure.high**2
-        square = _raised(square, *limits, "raised to what paths show")
+        seen = Interval(sure.value**2, sure.low**2, sure.high**2)
+        square = _raised(square, seen, "raised to what paths show")
 
     top = math.sqrt(square.high) if square.decided else math.inf
     # Undecided paths beside an estimate: the estimate is the better guess.
@@ -283,5 +273,5 @@ def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
     return square, lowered
 
 
-def _and(note: str, more: str) -> str:
-    return f"{note}; {more}" if note else more
+def _and(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)

@@ -14,14 +14,8 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.deviations import Deviations
-from ravine.theory.finite_sums.limits import Deadline, Root
 from ravine.theory.finite_sums.mean_problem import MeanProblem
-from ravine.theory.finite_sums.positive_map import (
-    Operator,
-    arnoldi,
-    collatz_wielandt,
-    leading_pair,
-)
+from ravine.theory.finite_sums.positive_map import Operator, leading_pair, perron
 
 _GUESSES = 60
 """Guesses of the growth; a secant needs five to ten."""
@@ -29,8 +23,8 @@ _FLOOR = 1e-12
 """Growth below which a mean problem counts as solved in a few steps."""
 _LOWEST = -25.0
 """Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
-_HIGHEST = 40.0
-"""Largest logarithm that is tried for many methods at once: beyond, all are as bad."""
+_HIGHEST = 80.0
+"""Largest logarithm that is tried: beyond, all are as bad."""
 _CERTAIN = 10.0
 """Distance of a radius from 1, in units of its error, that tells on which side the growth is."""
 _SHARPEST = 1e-10
@@ -53,39 +47,27 @@ _PLANE_POWERS = 10
 """For many methods at once: the same, for a matrix of 10 x 10; guesses; products for each."""
 
 
-def noise_loop(deviations: Deviations, kappa: FloatArray, adjoint: bool = False) -> Operator:
-    """The map M ↦ N(κ∘M), or its adjoint V ↦ κ∘N(V).
+def noise_loop(deviations: Deviations, kappa: FloatArray) -> Operator:
+    """The map M ↦ N(κ∘M).
 
     κ, from the mean problem, turns the second moment M of the gradients into that of the iterates,
-    and the sandwich N turns it back. Both keep positive semidefinite matrices so.
+    and the sandwich N turns it back. Both keep positive semidefinite matrices so. Both are their
+    own adjoints: where M is an eigenvector, κ∘M is one of the adjoint map.
     """
-    if adjoint:
-        return lambda V: np.asarray(kappa * deviations.sandwich(V))
-
     return lambda M: deviations.sandwich(kappa * M)
 
 
 def loop_radius(
-    deviations: Deviations,
-    kappa: FloatArray,
-    M: FloatArray,
-    tolerance: float,
-    *,
-    adjoint: bool = False,
-    share: float = 0.0,
+    deviations: Deviations, kappa: FloatArray, M: FloatArray, tolerance: float
 ) -> tuple[float, FloatArray]:
-    """Spectral radius and eigenvector of M ↦ N(κ∘M), or of its adjoint, from a guess M.
-
-    To a relative ``tolerance``, or to a ``share`` of its distance from 1 if that is more.
-    """
+    """Spectral radius, to a relative tolerance, and eigenvector of M ↦ N(κ∘M) from a guess M."""
     d = len(M)
     if deviations.largest == 0.0:
         return 0.0, M
     if d <= _DENSE:
-        scale = kappa[np.triu_indices(d)]
-        return leading_pair(deviations.table * (scale if adjoint else scale[:, None]), (d, d))
+        return leading_pair(deviations.table * kappa[np.triu_indices(d)][:, None], (d, d))
 
-    move = noise_loop(deviations, kappa, adjoint)
+    move = noise_loop(deviations, kappa)
     M = M / max(float(np.trace(M)), 1e-300)
     radius = 0.0
     change = math.inf
@@ -102,13 +84,14 @@ def loop_radius(
         change = abs(radius - before)
         shrink = change / change_before if change_before > 0.0 else 0.0
         left = change * shrink / (1.0 - shrink) if shrink < 1.0 else math.inf
-        sharp = max(tolerance * radius, share * abs(radius - 1.0))
-        steady = steady + 1 if max(change, left) <= sharp else 0
+        steady = steady + 1 if max(change, left) <= tolerance * radius else 0
         if steady == 2:
             return radius, M
 
-    pair = arnoldi(move, M, max(tolerance, _SHARPEST), kept=12)
-    return pair if pair is not None else (float(np.trace(move(M))), M)
+    root, M = perron(
+        move, M.shape, start=lambda: M, tolerance=max(tolerance, _SHARPEST), dense=0, kept=12
+    )
+    return root.value, M
 
 
 def _plane_radii(
@@ -133,13 +116,13 @@ def _plane_radii(
 class _Secant:
     """Guesses of the growth λ = λ₀(1 + eᵗ) of P methods: log r is nearly a straight line in t."""
 
-    def __init__(self, mean: MeanProblem, largest: float, highest: float) -> None:
+    def __init__(self, mean: MeanProblem, largest: float) -> None:
         self.base = np.maximum(np.atleast_1d(mean.rate) ** 2, _FLOOR)
         size = largest * np.abs(mean.alpha[..., 0])
         # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
         self.t = np.log(np.maximum(np.maximum(size, 1e-6), size**2 / self.base))
         self.low = np.full(self.t.shape, _LOWEST)
-        self.high = np.full(self.t.shape, highest)
+        self.high = np.full(self.t.shape, _HIGHEST)
         self.t_before = np.full(self.t.shape, np.nan)
         self.excess = np.full(self.t.shape, np.nan)
 
@@ -163,11 +146,9 @@ class _Secant:
             step = np.where((slope >= _FLATTEST) & (excess < -1e-3), -np.inf, step)
 
         ahead = self.t + np.clip(step, -_LONGEST, _LONGEST)
-        outside = np.isfinite(self.high) & ~((self.low < ahead) & (ahead < self.high))
-        with np.errstate(invalid="ignore"):
-            middle = 0.5 * (self.low + self.high)
+        inside = (self.low < ahead) & (ahead < self.high)
         self.t_before, self.excess = self.t, excess
-        self.t = np.where(outside, middle, ahead)
+        self.t = np.where(inside, ahead, 0.5 * (self.low + self.high))
 
 
 class GrowthSolution(NamedTuple):
@@ -177,19 +158,15 @@ class GrowthSolution(NamedTuple):
     """The growth."""
     settled: bool
     """Whether it is as sharp as was asked."""
-    response: FloatArray
-    """κ at the last guess, shape (d, d)."""
-    M: FloatArray
-    """The matrix with M = N(κ∘M), up to the error of the growth."""
+    moments: FloatArray
+    """E[r rᵀ] of the state that grows at this rate, of trace 1: κ∘M with M = N(κ∘M)."""
     tolerance: float
     """What was asked for, as a share of 1 - growth."""
 
 
-def search_growth(
-    mean: MeanProblem, deviations: Deviations, *, tolerance: float, deadline: Deadline
-) -> GrowthSolution:
+def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float) -> GrowthSolution:
     """Solve r(λ) = 1 for one method, to a share of the distance of λ from 1."""
-    secant = _Secant(mean, deviations.largest, math.inf)
+    secant = _Secant(mean, deviations.largest)
     base = float(secant.base[0])
     M = np.eye(deviations.dimension)
     done = False
@@ -211,41 +188,17 @@ def search_growth(
         sought = change <= 1e3 * margin
         judged = sharpness <= 1.01 * sharpest
         done = (change <= margin and judged) or float(secant.t[0]) < _LOWEST + 1.0
-        if done or deadline.passed:
+        if done:
             break
 
-    return GrowthSolution(float(secant.value[0]), done, kappa, M, tolerance)
-
-
-def growth_limits(mean: MeanProblem, deviations: Deviations, solution: GrowthSolution) -> Root:
-    """Limits of the growth by those of Collatz and Wielandt for r, which is 1 at the growth."""
-    base = max(float(mean.rate) ** 2, _FLOOR)
-    t = math.log(max(solution.value / base - 1.0, 1e-300))
-    low = base
-    high = math.inf
-
-    # Ever further to both sides of t, from a millionth on, until both sides are known.
-    for reach in 2.0 ** np.arange(-20.0, 6.0, 2.0):
-        for side in (-1.0, 1.0):
-            guess = base * (1.0 + math.exp(max(t + side * reach, _LOWEST)))
-            limits = collatz_wielandt(
-                noise_loop(deviations, mean.noise_response(guess)), solution.M
-            )
-            if limits[0] > 1.0:
-                low = max(low, guess)
-            if limits[1] < 1.0:
-                high = min(high, guess)
-
-        if low > base and math.isfinite(high):
-            break
-
-    return Root(float(np.clip(solution.value, low, high)), low, high, False)
+    X = kappa * M
+    return GrowthSolution(float(secant.value[0]), done, X / np.trace(X), tolerance)
 
 
 def search_growths(mean: MeanProblem, deviations: Deviations) -> FloatArray:
     """Solve r(λ) = 1 for P methods at once, with so many guesses and products for all."""
     d = deviations.dimension
-    secant = _Secant(mean, deviations.largest, _HIGHEST)
+    secant = _Secant(mean, deviations.largest)
     M = np.broadcast_to(np.eye(d) / d, (secant.t.size, d, d))
     for _ in range(_PLANE_ROUNDS):
         radius, M = _plane_radii(deviations, mean.noise_response(secant.value), M)

@@ -108,6 +108,9 @@ def counterexample_growth(
 
     shape = broadcast(n=terms, Q=curvature.Q)
     rho = 1.0 - 1.0 / np.sqrt(curvature.Q)
+    if kind is Sense.ALMOST_SURE and rule.traits.random and rule.traits.may_repeat:
+        return np.zeros(shape)[()]
+
     factor = RULES[rule].gaps(np.atleast_1d(np.asarray(terms)), kind)
     factor = factor.reshape(np.shape(terms))
     value = np.broadcast_to(rho**kind.power * np.exp(factor), shape)
@@ -233,42 +236,31 @@ def inconsistent_term_rate(
 
     length = n if sampling.traits.by_epoch else 1
     free, barred = RULES[sampling].places(n)
-    classes = [free] if free == barred else [free, barred]
-    others, itself = _rounds(C, D, length, classes)
-    if len(classes) == 1:
-        round_map = others[0] + itself[0]
+    if free == barred:
+        round_map = np.sum(_round(C, D, length, free), axis=0)
     else:
-        rows = [np.concatenate(row, axis=-1) for row in (others, itself)]
-        round_map = np.concatenate(rows, axis=-2)
+        # Row by row: another term ends the round, or the inconsistent one does.
+        rows = zip(_round(C, D, length, free), _round(C, D, length, barred), strict=True)
+        round_map = np.concatenate([np.concatenate(row, axis=-1) for row in rows], axis=-2)
 
     radius = np.abs(np.linalg.eigvals(round_map)).max(axis=-1)
     return np.asarray(np.sqrt(scale * radius ** (1.0 / length)))
 
 
-def _rounds(
-    C: FloatArray, D: FloatArray, length: int, classes: list[Places]
-) -> tuple[list[FloatArray], list[FloatArray]]:
-    """The maps of rounds that another term ends, and of those that the inconsistent term ends."""
+def _round(
+    C: FloatArray, D: FloatArray, length: int, places: Places
+) -> tuple[FloatArray, FloatArray]:
+    """The map of a round that another term ends, and of one that the inconsistent term ends."""
+
+    def step(chance: float) -> FloatArray:
+        """A step of (U, been), the histories without and with the inconsistent term so far."""
+        out = np.zeros((*C.shape[:-2], 6, 6))
+        out[..., :3, :3] = out[..., 3:, 3:] = C
+        out[..., 3:, :3] = chance * D
+        return out
+
     if length == 1:
-        return [(1.0 - p.first) * C for p in classes], [p.first * D for p in classes]
+        return (1.0 - places.first) * C, places.first * D
 
-    power = np.linalg.matrix_power(C, length - 1)
-    begins = power @ D
-    ends = D @ power
-    between = _every_place(C, D, length) - begins - ends
-    others = [p.first * begins + p.between * between for p in classes]
-    return others, [p.last * ends for p in classes]
-
-
-def _every_place(C: FloatArray, D: FloatArray, n: int) -> FloatArray:
-    """S_n = Σ_i C^{n-1-i} D C^i by doubling: S_2k = C^k S_k + S_k C^k, S_{k+1} = C S_k + D C^k."""
-    total = D
-    power = C
-    for digit in bin(n)[3:]:
-        total = power @ total + total @ power
-        power = power @ power
-        if digit == "1":
-            total = C @ total + D @ power
-            power = C @ power
-
-    return total
+    begun = np.linalg.matrix_power(step(places.between), length - 2) @ step(places.first)
+    return C @ begun[..., 3:, :3], places.last * (D @ begun[..., :3, :3])

@@ -80,7 +80,7 @@ class MeanProblem:
         Parameters of any shape, which become leading axes.
     """
 
-    def __init__(self, eigenvalues: FloatArray, method: Method) -> None:
+    def __init__(self, eigenvalues: FloatArray, method: Method | Scalars) -> None:
         parameters = (method.alpha, method.beta, method.gamma)
         alpha, beta, gamma = (np.asarray(value)[..., None] for value in parameters)
         h = alpha * eigenvalues
@@ -122,7 +122,7 @@ class MeanProblem:
         return np.asarray(self.alpha[..., None] ** 2 * z * (even - z * uneven) / divisor)
 
     def stationary_response(self) -> FloatArray:
-        """All moments E[s sᵀ] that unit gradient noise leaves in the end, shape (..., 2d, 2d).
+        """All stationary moments E[s sᵀ] under unit gradient noise, shape (..., 2d, 2d).
 
         κ at λ = 1, where 1 - t + d = h = alpha λ_i leaves positive terms only: no digit is lost as
         h tends to 0 or beta to 1.

@@ -11,13 +11,15 @@ from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import moment_step, systems
-from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
+from ravine.theory.finite_sums.deviations import Sandwiches
 from ravine.theory.finite_sums.positive_map import Operator, perron, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.finite_sums.terms import Scalars, Terms
+from ravine.theory.finite_sums.terms import Interval, Scalars, Terms, exactly, largest
 
 _TOLERANCE = 1e-9
 """Of 1 - growth: what is called exact."""
+_ROUNDING = 64.0 * np.finfo(np.float64).eps
+"""Of the norm of a block: a product that is smaller is the rounding of an exact zero."""
 _NEAR = 1.001
 """Times its radius at which the mean block is inverted for a start of the iteration."""
 _EPOCH_STATES = 4096
@@ -27,21 +29,29 @@ _EPOCH_FLOPS = 5e8
 
 
 def mean_square_growth(
-    terms: Terms, method: Scalars | LinearMethod, sampling: Sampling, deadline: Deadline = NEVER
-) -> Root | None:
+    terms: Terms, method: Scalars | LinearMethod, sampling: Sampling
+) -> Interval | None:
     """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
     traits = sampling.traits
     if not traits.random or terms.counts.size == 1:
-        return settled(cyclic_growth(terms, method) ** 2)
+        return exactly(cyclic_growth(terms, method) ** 2)
+
+    if traits.independent and isinstance(method, Scalars):
+        if terms.shared:
+            first = terms.weights @ terms.hessians
+            variance = terms.weights @ (terms.hessians - first) ** 2
+            return exactly(float(direction_growth(first, variance, Method(*method)).max()))
+
+        moments = SecondMoments.of(terms.hessians, weights=terms.weights)
+        solution = moments.perron(Method(*method), tolerance=_TOLERANCE)
+        # Near a double eigenvalue the search may stall. What follows has them apart.
+        if solution.settled:
+            return exactly(solution.value)
 
     if terms.shared:
-        if traits.independent and not isinstance(method, LinearMethod):
-            return settled(float(np.max(iid_by_direction(terms, method))))
-        return _fastest_direction(terms, method, sampling, deadline)
-
-    if traits.independent and not isinstance(method, LinearMethod):
-        moments = SecondMoments.of(terms.hessians, weights=terms.weights)
-        return moments.growth_limits(Method(*method), tolerance=_TOLERANCE, deadline=deadline)
+        found = [mean_square_growth(alone, method, sampling) for alone in terms.directions()]
+        known = [one for one in found if one is not None]
+        return largest(known) if len(known) == len(found) else None
 
     if traits.by_epoch and not epoch_is_small(terms):
         return None
@@ -52,36 +62,25 @@ def mean_square_growth(
     if traits.by_epoch:
         apply = epoch_map(A, terms, lifted=not traits.may_repeat)
     elif traits.independent:
-        apply = mean_map(A, terms)
+        apply = Sandwiches(A, terms.weights).sandwich
     else:
         apply = last_term_map(A, terms)
 
     mean = np.tensordot(terms.weights, A, axes=1)
-    root, _ = perron(apply, shape, start=lambda: _slow_moments(mean), deadline=deadline)
-    power = 1.0 / terms.n if traits.by_epoch else 1.0
-    return Root(root.value**power, root.low**power, root.high**power, root.settled)
+    growth, _ = perron(apply, shape, start=lambda: _slow_moments(mean))
+    return Interval(*(number ** (1.0 / terms.n if traits.by_epoch else 1.0) for number in growth))
 
 
 def step_matrices(hessians: FloatArray, method: Scalars | LinearMethod) -> FloatArray:
-    """What a step on each term does to the state of the method, shape (m, s, s)."""
+    """What steps on quadratics with these Hessians (..., d, d) do to the state, (..., s, s)."""
     if not isinstance(method, LinearMethod):
         return systems(hessians, *method)
 
     A, B, C = method.state
     d = hessians.shape[-1]
     size = method.memory * d
-    seen = np.einsum("i,j,bkl->bikjl", B, C, hessians).reshape(-1, size, size)
+    seen = np.einsum("i,j,...kl->...ikjl", B, C, hessians).reshape(*hessians.shape[:-2], size, size)
     return np.asarray(np.kron(A, np.eye(d)) + seen)
-
-
-def mean_map(A: FloatArray, terms: Terms) -> Operator:
-    """X ↦ mean_b A_b X A_bᵀ."""
-
-    def apply(X: FloatArray) -> FloatArray:
-        moved = A @ X[..., None, :, :] @ np.swapaxes(A, -1, -2)
-        return np.asarray(np.einsum("b,...bij->...ij", terms.weights, moved))
-
-    return apply
 
 
 def _slow_moments(mean: FloatArray) -> FloatArray:
@@ -98,25 +97,6 @@ def _slow_moments(mean: FloatArray) -> FloatArray:
     return np.asarray(solve_discrete_lyapunov(mean / (_NEAR * radius), np.eye(len(mean))))
 
 
-def _fastest_direction(
-    terms: Terms, method: Scalars | LinearMethod, sampling: Sampling, deadline: Deadline
-) -> Root | None:
-    roots = [mean_square_growth(alone, method, sampling, deadline) for alone in terms.directions()]
-    known = [root for root in roots if root is not None]
-    if len(known) < len(roots):
-        return None
-
-    values, lows, highs, done = zip(*known, strict=True)
-    return Root(max(values), max(lows), max(highs), all(done))
-
-
-def iid_by_direction(terms: Terms, method: Scalars) -> FloatArray:
-    """Growth of E‖s‖² under iid sampling in every direction of a sum with shared eigenvectors."""
-    first = terms.weights @ terms.hessians
-    variance = terms.weights @ (terms.hessians - first) ** 2
-    return direction_growth(first, variance, Method(*method))
-
-
 def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Method) -> FloatArray:
     """Growth of E‖s‖² in one direction, from the mean and the variance of its curvature.
 
@@ -128,26 +108,21 @@ def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Metho
 
 def cyclic_growth(terms: Terms, method: Scalars | LinearMethod) -> float:
     """Growth of the norm per step when the terms are visited in their order, over and over."""
-    if terms.shared:
-        return max(cyclic_growth(alone, method) for alone in terms.directions())
-
-    A = step_matrices(terms.hessians, method)
-    norms = np.linalg.norm(A, axis=(1, 2))
-    product = np.eye(A.shape[-1])
-    log_scale = 0.0
+    A = step_matrices(terms.blocks, method)
+    norms = np.linalg.norm(A, axis=(2, 3))
+    product = np.broadcast_to(np.eye(A.shape[-1]), A.shape[1:])
+    log_scale = np.zeros(len(product))
     for b in terms.order:
         product = A[b] @ product
-        size = float(np.linalg.norm(product))
-        if size <= 64.0 * np.finfo(float).eps * norms[b]:
-            return 0.0  # what is left is the rounding of an exact zero
-        product = product / size
-        log_scale += math.log(size)
+        size = np.linalg.norm(product, axis=(1, 2))
+        # What is left of an exact zero is rounding.
+        size = np.where(size > _ROUNDING * norms[b], size, 0.0)
+        product = product * np.where(size > 0.0, 1.0 / np.maximum(size, 1e-300), 0.0)[:, None, None]
+        log_scale += np.log(np.where(size > 0.0, size, 1.0))
 
-    radius = float(np.abs(np.linalg.eigvals(product)).max())
-    if radius == 0.0:
-        return 0.0
-
-    return math.exp((log_scale + math.log(radius)) / terms.n)
+    radius = np.abs(np.linalg.eigvals(product)).max(axis=-1)
+    rate = np.exp(log_scale / terms.n) * radius ** (1.0 / terms.n)
+    return float(rate.max())
 
 
 def last_term_map(A: FloatArray, terms: Terms) -> Operator:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.limits import NEVER, Deadline
 from ravine.theory.finite_sums.mean_problem import Step, advance
 from ravine.theory.finite_sums.positive_map import symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
@@ -75,7 +74,6 @@ def moment_curve(
     *,
     average_from: int | None = None,
     products: int | None = None,
-    deadline: Deadline = NEVER,
 ) -> Curve:
     """Exact second moments of the iterates, step by step, under independent draws.
 
@@ -100,8 +98,6 @@ def moment_curve(
         First step whose iterate enters the average, from 0 to K.
     products
         Steps after which to stop; each takes one sandwich for each method.
-    deadline
-        Time at which to stop.
 
     Examples
     --------
@@ -121,36 +117,35 @@ def moment_curve(
     s = np.zeros((P, 2 * d, 1))
     s[:, :d, 0] = start
     X = s * np.swapaxes(s, 1, 2)
-    distance = np.full((P, K + 1), np.nan)
-    excess = np.full((P, K + 1), np.nan)
-    average = _Average(average_from, lam, P, K)
+    curves = np.full((4, P, K + 1), np.nan)
+    average = _Average(P, d)
+    first = K + 1 if average_from is None else average_from
     lost = np.zeros(P, dtype=bool)
     limit = _LOST * max(float(start @ start), 1e-300)
     last = K if products is None else min(K, products)
 
     for k in range(last + 1):
-        squares = np.einsum("pii->pi", X)[:, :d]
-        distance[:, k] = np.where(lost, np.inf, squares.sum(axis=1))
-        excess[:, k] = np.where(lost, np.inf, 0.5 * squares @ lam)
-        average.take(k, X, lost)
-        gone = ~(distance[:, k] < limit)
-        if gone.any():
-            lost |= gone
-            X[gone] = 0.0
-            s[gone] = 0.0
-            distance[gone, k:] = np.inf
-            excess[gone, k:] = np.inf
+        here = curves[: 4 if k >= first else 2, :, k]
+        squares = [np.einsum("pii->pi", X)[:, :d]]
+        if k >= first:
+            squares.append(average.taken(X) / (k - first + 1) ** 2)
+        here[0::2] = [one.sum(axis=1) for one in squares]
+        here[1::2] = [0.5 * one @ lam for one in squares]
 
-        if k == last or lost.all() or deadline.passed:
+        lost |= ~(here[0] < limit)
+        here[:, lost] = np.inf
+        X[lost] = 0.0
+        s[lost] = 0.0
+        if k == last or lost.all():
             break
 
         step = _step(alpha, beta, gamma, k, lr_outside=schedule.lr_outside)
         C = (s[:, :d, 0] @ third).reshape(P, d, d)
         X = symmetric(moments.step(X, step, S + C + np.swapaxes(C, 1, 2)))
-        average.move(step)
+        average.with_state = advance(average.with_state, lam, step)
         s = advance(s, lam, step)
 
-    curves = (distance, excess, average.distance, average.excess)
+    curves[:2, lost, k:] = np.inf
     return Curve(*(values[0] if single else values for values in curves))
 
 
@@ -181,28 +176,15 @@ def _step(
 class _Average:
     """Second moments of the sum of iterates, and its mixed ones with r and v, by direction."""
 
-    def __init__(self, first: int | None, lam: FloatArray, P: int, K: int) -> None:
-        self.first = K + 1 if first is None else first
-        self.lam = lam
-        self.distance = np.full((P, K + 1), np.nan)
-        self.excess = np.full((P, K + 1), np.nan)
-        self.square = np.zeros((P, lam.size))
-        self.with_state = np.zeros((P, 2 * lam.size, 1))
+    def __init__(self, P: int, d: int) -> None:
+        self.square = np.zeros((P, d))
+        self.with_state = np.zeros((P, 2 * d, 1))
 
-    def move(self, step: Step) -> None:
-        """E[S r] and E[S v] after a step, S as before."""
-        self.with_state = advance(self.with_state, self.lam, step)
-
-    def take(self, k: int, X: FloatArray, lost: npt.NDArray[np.bool_]) -> None:
-        """Add the iterate of step k."""
-        if k < self.first:
-            return
-
-        d = self.lam.size
+    def taken(self, X: FloatArray) -> FloatArray:
+        """Add an iterate, whose moments are X, and return the squares of the sum."""
+        d = self.square.shape[1]
         rr = np.einsum("pii->pi", X[:, :d, :d])
         rv = np.einsum("pii->pi", X[:, :d, d:])
         self.square = self.square + 2.0 * self.with_state[:, :d, 0] + rr
         self.with_state = self.with_state + np.concatenate([rr, rv], axis=1)[:, :, None]
-        count = (k - self.first + 1) ** 2
-        self.distance[:, k] = np.where(lost, np.inf, self.square.sum(axis=1) / count)
-        self.excess[:, k] = np.where(lost, np.inf, 0.5 * (self.square @ self.lam) / count)
+        return self.square

@@ -11,9 +11,15 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.sampling import Sampling
 from ravine.theory.blocks import systems
-from ravine.theory.finite_sums.limits import NEVER, Deadline, means_and_half_widths
 from ravine.theory.finite_sums.rules import Draws
-from ravine.theory.finite_sums.terms import Scalars, Terms
+from ravine.theory.finite_sums.terms import (
+    Interval,
+    Scalars,
+    Terms,
+    exactly,
+    largest,
+    means_and_half_widths,
+)
 
 Indices = npt.NDArray[np.intp]
 
@@ -27,65 +33,72 @@ _UNEVEN = 2.0
 """Mean of the squared weights, of mean one, at which paths are drawn again."""
 
 
-class PathGrowth(NamedTuple):
-    """Growth per step with its 95 % limits, and the steps it was taken over."""
+class Plan(NamedTuple):
+    """What is simulated: steps left out and counted, independent paths, their populations."""
 
-    value: float
-    low: float
-    high: float
+    burn: int
     steps: int
+    replicas: int
+    population: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls, terms: Terms, sampling: Sampling, steps: int, replicas: int, population: int, seed: int
+    ) -> Plan:
+        """Whole epochs where the rule has epochs; a tenth of the steps is left out before."""
+        epoch = terms.n if sampling.traits.by_epoch else 1
+        whole, burn = (epoch * math.ceil(part * steps / epoch) for part in (1.0, _BURN))
+        return cls(burn, whole, replicas, population, seed)
 
 
 class _Paths:
-    """States (r, v) along many random paths, of length one after every step.
+    """States (r, v) along many random paths, (paths, blocks, k), of length one after every step.
 
     They start from rest: a random velocity would take 1/(1 - beta) steps to fade. In a sum with
-    shared eigenvectors every direction is normalised by itself.
+    shared eigenvectors every direction is a block, normalised by itself.
     """
 
     def __init__(
         self, terms: Terms, method: Scalars, sampling: Sampling, count: int,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        self.terms = terms
+        self.order = terms.order
+        self.hessians = terms.blocks
         self.method = method
         self.draws = Draws(terms.n, sampling, count, rng)
-        size = np.sqrt(terms.hessians**2 if terms.shared else (terms.hessians**2).sum(axis=2))
-        largest = size.max(axis=0) if terms.shared else size.max()
+        largest = np.sqrt((self.hessians**2).sum(axis=3)).max(axis=(0, 2))
         # Above this, a norm after the step is more than the rounding of an exact zero.
         self.floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * largest)
-        self.r = rng.standard_normal((count, terms.hessians.shape[-1]))
+        self.r = rng.standard_normal((count, *self.hessians.shape[1:3]))
         self.v = np.zeros_like(self.r)
         self._normalise(0.0)
 
     def step(self) -> FloatArray:
-        """Move by one draw each; return the factors by which the norms changed."""
+        """Move by one draw each; return the factors, (paths, blocks), by which norms changed."""
         method = self.method
-        change = method.alpha * self._gradient(self.terms.order[self.draws.next()])
+        change = method.alpha * self._gradient(self.order[self.draws.next()])
         ahead = (1.0 + method.gamma) * change
         self.r, self.v = self.r + method.c * self.v - ahead, method.beta * self.v - change
         return self._normalise(self.floor)
 
     def _gradient(self, b: Indices) -> FloatArray:
-        H = self.terms.hessians
-        if self.terms.shared:
-            return np.asarray(H[b] * self.r)
-        if self.r.size * self.r.shape[1] <= _GATHER:
-            return np.asarray((H[b] @ self.r[..., None])[..., 0])
+        H = self.hessians
+        if self.r.size * H.shape[-1] <= _GATHER:
+            return np.asarray(np.einsum("pgij,pgj->pgi", H[b], self.r))
 
         out = np.empty_like(self.r)
         for term in np.unique(b):
             rows = b == term
-            out[rows] = self.r[rows] @ H[term]
+            out[rows] = np.einsum("gij,pgj->pgi", H[term], self.r[rows], optimize=True)
 
         return out
 
     def _normalise(self, floor: FloatArray | float) -> FloatArray:
         """Divide by the norm and return it, zero where it is at most ``floor``."""
-        square = self.r**2 + self.v**2
-        norm = np.sqrt(square if self.terms.shared else square.sum(axis=1, keepdims=True))
+        norm = np.sqrt((self.r**2 + self.v**2).sum(axis=2))
         norm = np.where(norm <= floor, 0.0, norm)
-        divisor = np.where(norm > 0.0, norm, np.inf)
+        divisor = np.where(norm > 0.0, norm, np.inf)[:, :, None]
         self.r = self.r / divisor
         self.v = self.v / divisor
         return norm
@@ -97,48 +110,26 @@ class _Paths:
         self.draws.keep(parents)
 
 
-def _whole_epochs(steps: int, n: int, sampling: Sampling) -> tuple[int, int]:
-    """Steps left out and steps counted, in whole epochs where the rule has epochs."""
-    epoch = n if sampling.traits.by_epoch else 1
-    burn = epoch * math.ceil(_BURN * steps / epoch)
-    return burn, epoch * math.ceil(steps / epoch)
-
-
-def almost_sure_growth(
-    terms: Terms,
-    method: Scalars,
-    sampling: Sampling,
-    *,
-    steps: int,
-    replicas: int,
-    seed: int,
-    deadline: Deadline = NEVER,
-) -> PathGrowth:
+def almost_sure_growth(terms: Terms, method: Scalars, sampling: Sampling, plan: Plan) -> Interval:
     """Exponential of the top Lyapunov exponent: value and 95 % limits from independent replicas.
 
-    The first tenth of the steps is left out. A direction in which some path ends at zero exactly
-    has growth 0, as almost every path then does so sooner or later; where two consecutive blocks
-    can do that, it is known beforehand. Past the deadline the paths are cut short.
+    A direction in which some path ends at zero exactly has growth 0, as almost every path then does
+    so sooner or later; where two consecutive blocks can do that, it is known beforehand.
     """
-    paths = _Paths(terms, method, sampling, replicas, np.random.default_rng(seed))
-    burn, steps = _whole_epochs(steps, terms.n, sampling)
-    total = np.zeros_like(paths.r if terms.shared else paths.r[:, :1])
-    taken = 0
+    paths = _Paths(terms, method, sampling, plan.replicas, np.random.default_rng(plan.seed))
+    total = np.zeros_like(paths.r[:, :, 0])
     with np.errstate(divide="ignore"):
-        for k in range(burn + steps):
+        for k in range(plan.burn + plan.steps):
             logs = np.log(paths.step())
             # A path that ends at zero does so for good, whenever it does.
-            if k >= burn or np.isneginf(logs).any():
+            if k >= plan.burn or np.isneginf(logs).any():
                 total += logs
-            taken += k >= burn
-            if taken and deadline.passed:
-                break
 
     if terms.shared:
         ends = [annihilated(terms, method, sampling, i) for i in range(total.shape[1])]
         total[:, ends] = -np.inf
 
-    return _growth_interval(total / taken, taken)
+    return _growth_interval(total / plan.steps)
 
 
 def annihilated(terms: Terms, method: Scalars, sampling: Sampling, direction: int) -> bool:
@@ -158,17 +149,8 @@ def annihilated(terms: Terms, method: Scalars, sampling: Sampling, direction: in
 
 
 def moment_growth(
-    terms: Terms,
-    method: Scalars,
-    sampling: Sampling,
-    power: int,
-    *,
-    steps: int,
-    replicas: int,
-    population: int,
-    seed: int,
-    deadline: Deadline = NEVER,
-) -> PathGrowth:
+    terms: Terms, method: Scalars, sampling: Sampling, power: int, plan: Plan
+) -> Interval:
     """Growth of E‖s‖^power: value and 95 % limits from independent populations of paths.
 
     Paths carry the weight ‖s‖^power; when the weights of a population become uneven, paths are
@@ -176,58 +158,39 @@ def moment_growth(
     The bias of order 1/population is removed with populations of half the size.
     """
     if terms.shared:
-        directions = [
-            moment_growth(
-                alone, method, sampling, power, steps=steps, replicas=replicas,
-                population=population, seed=seed, deadline=deadline,
-            )
-            for alone in terms.directions()
-        ]  # fmt: skip
-        return PathGrowth(
-            max(one.value for one in directions),
-            max(one.low for one in directions),
-            max(one.high for one in directions),
-            min(one.steps for one in directions),
+        return largest(
+            moment_growth(alone, method, sampling, power, plan) for alone in terms.directions()
         )
 
-    burn, steps = _whole_epochs(steps, terms.n, sampling)
     rates = []
-    taken = steps
-    for size, stream in zip((population, population // 2), (0, 1), strict=True):
-        rng = np.random.default_rng([seed, stream])
-        paths = _Paths(terms, method, sampling, replicas * size, rng)
-        weights = np.ones((replicas, size))
-        before, _ = _follow(paths, weights, power, burn, NEVER)
-        counted, taken = _follow(paths, weights, power, taken, deadline)
+    for stream, size in enumerate((plan.population, plan.population // 2)):
+        rng = np.random.default_rng([plan.seed, stream])
+        paths = _Paths(terms, method, sampling, plan.replicas * size, rng)
+        weights = np.ones((plan.replicas, size))
+        before = _follow(paths, weights, power, plan.burn)
+        counted = _follow(paths, weights, power, plan.steps)
         if np.isneginf(before + counted).any():
-            return PathGrowth(0.0, 0.0, 0.0, taken)
-        rates.append(counted / taken)
+            return exactly(0.0)
+        rates.append(counted / plan.steps)
 
-    return _growth_interval((2.0 * rates[0] - rates[1])[:, None], taken)
+    return _growth_interval((2.0 * rates[0] - rates[1])[:, None])
 
 
-def _follow(
-    paths: _Paths, weights: FloatArray, power: int, steps: int, deadline: Deadline
-) -> tuple[FloatArray, int]:
-    """Move weighted populations (rows); growth of the logarithms of their moments, and steps."""
+def _follow(paths: _Paths, weights: FloatArray, power: int, steps: int) -> FloatArray:
+    """Move weighted populations (rows); growth of the logarithms of their moments."""
     total = np.zeros(len(weights))
-    taken = 0
     for _ in range(steps):
         weights *= paths.step().reshape(weights.shape) ** power
         mean = weights.mean(axis=1, keepdims=True)
         if not (mean > 0.0).all():
-            return np.full(len(weights), -np.inf), steps
+            return np.full(len(weights), -np.inf)
         weights /= mean
         total += np.log(mean[:, 0])
-        taken += 1
         if (np.mean(weights**2, axis=1) > _UNEVEN).any():
             paths.keep(_resample(weights, paths.draws.rng))
             weights[:] = 1.0
 
-        if deadline.passed:
-            break
-
-    return total, taken
+    return total
 
 
 def _resample(weights: FloatArray, rng: np.random.Generator) -> Indices:
@@ -241,13 +204,12 @@ def _resample(weights: FloatArray, rng: np.random.Generator) -> Indices:
     return np.asarray(np.minimum(chosen, weights.size - 1), dtype=np.intp)
 
 
-def _growth_interval(logs: FloatArray, steps: int) -> PathGrowth:
+def _growth_interval(logs: FloatArray) -> Interval:
     """Growth of the fastest direction, with Student's 95 % limits over the replicas (rows)."""
     alive = np.isfinite(logs).all(axis=0)
     if not alive.any():
-        return PathGrowth(0.0, 0.0, 0.0, steps)
+        return exactly(0.0)
 
     mean, half = means_and_half_widths(logs[:, alive])
-    low = float((mean - half).max())
-    high = float((mean + half).max())
-    return PathGrowth(math.exp(float(mean.max())), math.exp(low), math.exp(high), steps)
+    limits = Interval(mean.max(), (mean - half).max(), (mean + half).max())
+    return Interval(*(math.exp(limit) for limit in limits))

@@ -6,7 +6,7 @@ Rutman). For every X ≻ 0, with Collatz and Wielandt::
 
     least eigenvalue of (Φ(X), X)  <=  ρ  <=  largest eigenvalue of (Φ(X), X)
 
-since Φ(X) ⪯ c X gives Φᵏ(X) ⪯ cᵏ X. An iteration may thus be ended at any time.
+since Φ(X) ⪯ c X gives Φᵏ(X) ⪯ cᵏ X. An iteration that has not settled still gives limits.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
+from ravine.theory.finite_sums.terms import Interval, exactly
 
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
 DENSE = 260
 """Unknowns up to which the matrix is formed: its eigenvalues take a tenth of a second."""
-_LAST_DENSE = 1100
+LAST_DENSE = 1100
 """Unknowns up to which it is formed where the iteration has not settled: two to three seconds."""
 _DENSE_SOLVE = 400
 """Unknowns up to which a linear system is written out: a hundredth of a second."""
@@ -38,18 +38,10 @@ _SUBSPACE = 40
 """Vectors that ARPACK keeps where eigenvalues may be close to each other: twice its default."""
 _RESTARTS = 100
 """Restarts after which ARPACK gives up: some 2500 products."""
-_TOLERANCE = 1e-12
-"""Relative residual of an eigenvector that is called settled."""
-_ROUGH = 1e-5
-"""Residual of an eigenvector that serves for limits where a sharper one was not found."""
-_POWERS = 72
-"""Steps of the power method for the limits where even that was not found."""
+_POWERS = 300
+"""Steps of the power method for the limits where ARPACK gives up."""
 _BLENDS = 10.0 ** -np.arange(0.0, 13.0, 2.0)
 """Shares of the identity mixed into an eigenvector that is nearly singular."""
-
-
-class _TimeUp(Exception):
-    """The deadline passed during an iteration of ARPACK."""
 
 
 def perron(
@@ -57,45 +49,35 @@ def perron(
     shape: tuple[int, ...],
     *,
     start: Callable[[], FloatArray] | None = None,
-    deadline: Deadline = NEVER,
-) -> tuple[Root, FloatArray]:
+    tolerance: float = 1e-12,
+    dense: int = DENSE,
+    kept: int = _SUBSPACE,
+) -> tuple[Interval, FloatArray]:
     """Spectral radius and eigenvector of a positive map on moments of a given shape (..., s, s).
 
-    Small maps by their matrix, larger ones by ARPACK from what ``start`` returns, which is positive
-    definite, or from the identity, to a relative residual of 1e-12. Where that does not settle, or
-    the deadline passes, the limits are those of Collatz and Wielandt. ``apply`` takes further
-    leading axes.
+    Maps of up to ``dense`` unknowns by their matrix. Larger ones by ARPACK with ``kept`` vectors to
+    a relative residual of ``tolerance``, from what ``start`` returns, which is positive definite,
+    or from the identity. Where that does not settle, the matrix again if it is not too large, or
+    the limits of Collatz and Wielandt. ``apply`` takes further leading axes.
     """
     unknowns = _free(shape).size
-    if unknowns > DENSE:
-        first = np.array(np.broadcast_to(np.eye(shape[-1]) if start is None else start(), shape))
-        pair = arnoldi(apply, first, _TOLERANCE, deadline=deadline)
+    if unknowns > dense:
+        X = np.array(np.broadcast_to(np.eye(shape[-1]) if start is None else start(), shape))
+        pair = _arnoldi(apply, X, tolerance, kept)
         if pair is not None and _is_positive(pair[1]):
-            return settled(pair[0]), pair[1]
+            return exactly(pair[0]), pair[1]
 
-    if unknowns <= DENSE or (unknowns <= _LAST_DENSE and not deadline.passed):
+    if unknowns <= LAST_DENSE:
         value, X = leading_pair(matrix_of(apply, shape), shape)
-        return settled(value), X
+        return exactly(value), X
 
-    X = _rough_eigenvector(apply, first, deadline)
-    low, high = collatz_wielandt(apply, X)
-    value = float(np.clip(_trace(apply(X)) / _trace(X), low, high))
-    return Root(value, low, high, False), X
-
-
-def _rough_eigenvector(apply: Operator, start: FloatArray, deadline: Deadline) -> FloatArray:
-    pair = arnoldi(apply, start, _ROUGH, deadline=deadline)
-    if pair is not None:
-        return pair[1]
-
-    X = start
     for _ in range(_POWERS):
-        if deadline.passed:
-            break
         X = apply(X)
         X = X / max(_trace(X), 1e-300)
 
-    return X
+    low, high = collatz_wielandt(apply, X)
+    value = float(np.clip(_trace(apply(X)) / max(_trace(X), 1e-300), low, high))
+    return Interval(value, low, high), X
 
 
 def _is_positive(X: FloatArray) -> bool:
@@ -140,29 +122,12 @@ def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
     """The map as a matrix on the numbers on and above the diagonals, which acts on rows."""
     count = _free(shape).size
     rows = [
-        to_upper(apply(from_upper(np.eye(_AT_ONCE, count, first), shape)), shape)
+        to_upper(
+            apply(from_upper(np.eye(min(_AT_ONCE, count - first), count, first), shape)), shape
+        )
         for first in range(0, count, _AT_ONCE)
     ]
-    return np.concatenate(rows)[:count]
-
-
-def sandwich_table(products: FloatArray) -> FloatArray:
-    """The matrix, as of :func:`matrix_of`, of X ↦ Σ_b w_b F_b X F_bᵀ.
-
-    ``products`` holds Σ_b w_b (F_b)_ij (F_b)_kl, shape (s, s, s, s).
-    """
-    rows, columns = np.triu_indices(len(products))
-    # X_kl enters entry ij with Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk is the same number.
-    half = products.transpose(0, 2, 1, 3)[rows, columns]
-    both = half[:, rows, columns] + half[:, columns, rows]
-    both[:, rows == columns] *= 0.5
-    return np.ascontiguousarray(both.T)
-
-
-def by_table(X: FloatArray, table: FloatArray) -> FloatArray:
-    """A map given by its matrix, of symmetric matrices (..., s, s)."""
-    shape = X.shape[-2:]
-    return from_upper(to_upper(X.reshape(-1, *shape), shape) @ table, shape).reshape(X.shape)
+    return np.concatenate(rows)
 
 
 def dense_radius(apply: Operator, shape: tuple[int, ...]) -> float:
@@ -177,13 +142,8 @@ def leading_pair(matrix: FloatArray, shape: tuple[int, ...]) -> tuple[float, Flo
     return _scaled(float(np.abs(values).max()), lead, shape)
 
 
-def arnoldi(
-    apply: Operator,
-    start: FloatArray,
-    tolerance: float,
-    *,
-    kept: int = _SUBSPACE,
-    deadline: Deadline = NEVER,
+def _arnoldi(
+    apply: Operator, start: FloatArray, tolerance: float, kept: int
 ) -> tuple[float, FloatArray] | None:
     """Largest real eigenvalue and eigenvector, of trace 1, by ARPACK; None if not settled."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
@@ -192,18 +152,14 @@ def arnoldi(
     free = _free(shape).size
 
     def on_upper(x: FloatArray) -> FloatArray:
-        if deadline.passed:
-            raise _TimeUp
         return np.asarray(to_upper(apply(from_upper(x.reshape(1, -1), shape)), shape)[0])
 
     operator = LinearOperator((free, free), matvec=on_upper, dtype=np.float64)
     first = to_upper(start[None], shape)[0]
+    limits = {"tol": tolerance, "maxiter": _RESTARTS, "ncv": min(kept, free)}
     try:
-        values, vectors = eigs(
-            operator, k=1, which="LR", v0=first, tol=tolerance, maxiter=_RESTARTS,
-            ncv=min(kept, free),
-        )  # fmt: skip
-    except (ArpackError, _TimeUp):
+        values, vectors = eigs(operator, k=1, which="LR", v0=first, **limits)
+    except ArpackError:
         return None
 
     return _scaled(float(abs(values[0])), vectors[:, 0].real, shape)

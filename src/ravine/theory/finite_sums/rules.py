@@ -7,6 +7,7 @@ operator on second moments (:mod:`ravine.theory.finite_sums.mean_square`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from math import comb
 from typing import NamedTuple
@@ -20,12 +21,10 @@ from ravine.theory.finite_sums.terms import Sense
 
 Indices = npt.NDArray[np.intp]
 
-_ZETA_PRIME_MINUS_ONE = -0.16542114370045092921391966024278
-"""ζ'(-1), the constant in the expansion of Barnes' function."""
-_BARNES_FROM = 16
-"""Argument above which four terms of the expansion are right to the last digit."""
-_BARNES_TAIL = (-1 / 240, 1 / 1008, -1 / 1440, 1 / 1056)
-"""B_{2k+2} / (4k(k+1)), k = 1 to 4, with Bernoulli's numbers."""
+_SPACING = 0.2
+"""Of the trapezoidal rule for E ln K, whose error is e^(-π²/h): 4e-22."""
+_ENDS = 38.0, 40.0
+"""-ln of the smallest t times the longest gap, and the largest t: 1e-16 is left beyond."""
 
 
 class Draws:
@@ -88,7 +87,7 @@ class Draws:
             self.orders[:, self.position :] = rest
 
 
-# Gaps between two visits to the inconsistent term of the paper's example, see
+# Gaps K between two visits to the inconsistent term of the paper's example, see
 # :func:`ravine.counterexample_growth`, where N = n - 1. A gap of k steps multiplies the third
 # coordinate by k rho^(k+1); each of these gives the logarithm of the growth per step at rho = 1.
 
@@ -99,10 +98,7 @@ def _cyclic_gaps(n: FloatArray, sense: Sense) -> FloatArray:
 
 
 def _iid_gaps(n: FloatArray, sense: Sense) -> FloatArray:
-    """Geometric gaps from 0 on: two visits in a row, which almost every path makes, end at 0."""
-    if sense is Sense.ALMOST_SURE:
-        return np.full(n.shape, -np.inf)
-
+    """Geometric gaps from 0 on."""
     return np.log(renewal(1.0 - 1.0 / n, (n - 1.0) / n**2, sense))
 
 
@@ -116,11 +112,8 @@ def _iid_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
 
 
 def _reshuffle_gaps(n: FloatArray, sense: Sense) -> FloatArray:
-    """Two visits in a row, at the end of an epoch and at the start of the next, end at 0."""
-    if sense is Sense.ALMOST_SURE:
-        return np.full(n.shape, -np.inf)
-
-    return np.log(reshuffle_radius(n, sense)) / n
+    """Gaps from 0, at the end of an epoch and at the start of the next, to 2N."""
+    return np.log(reshuffle_radius(n, sense, may_repeat=True)) / n
 
 
 def _reshuffle_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
@@ -128,12 +121,12 @@ def _reshuffle_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
     if sense is Sense.ALMOST_SURE:
         return np.asarray(mean_log_gap_no_repeat(n) / n)
 
-    return np.log(reshuffle_no_repeat_radius(n, sense)) / n
+    return np.log(reshuffle_radius(n, sense, may_repeat=False)) / n
 
 
-def renewal(w: FloatArray, a: FloatArray, kind: Sense) -> FloatArray:
+def renewal(w: FloatArray, a: FloatArray, sense: Sense) -> FloatArray:
     """Growth g with E[k^p g^-(k+1)] = 1 over the gaps, p the power of the norm."""
-    if kind is Sense.MEAN:
+    if sense is Sense.MEAN:
         return w + np.sqrt(a)
 
     # Cardano for the one positive root of u³ = a(u + 2w); w is 0 or the discriminant is positive.
@@ -143,85 +136,59 @@ def renewal(w: FloatArray, a: FloatArray, kind: Sense) -> FloatArray:
 
 
 def mean_log_geometric(p: FloatArray) -> FloatArray:
-    """E ln K for P(K = k) = p (1 - p)^(k-1), k >= 1.
+    """E ln K for P(K = k) = p (1 - p)^(k-1), k >= 1."""
 
-    ln k = ∫ (e^-t - e^-kt)/t dt, so E ln K = ∫ w e^-t (1 - e^-t) / (1 - w e^-t) dt/t, w = 1 - p. In
-    ln t the integrand is analytic for |Im| < π/2 and decays at both ends: the trapezoidal rule at
-    spacing h errs by e^(-π²/h).
-    """
-    h = 0.2  # e^(-π²/h) is 4e-22
-    w = (1.0 - p)[..., None]
-    # The ends at which the integrand is below 1e-16 of its largest value.
-    low = np.log(p.min()) - 38.0
-    high = np.log(40.0)
-    t = np.exp(low + h * np.arange(np.ceil((high - low) / h) + 1.0))
-    fallen = -np.expm1(-t)
-    return np.asarray(h * np.sum(w * np.exp(-t) * fallen / (p[..., None] + w * fallen), axis=-1))
+    def fallen(t: FloatArray) -> FloatArray:
+        single = -np.expm1(-t)
+        return np.asarray(single / (p[..., None] * np.exp(-t) + single))
+
+    return _mean_log(fallen, float(1.0 / p.min()))
 
 
 def mean_log_gap_no_repeat(n: FloatArray) -> FloatArray:
-    """E ln k of a gap when no epoch begins with the term that ended the last one.
+    """E ln K of a gap when no epoch begins with the term that ended the last one.
 
-    f_n is uniform over the n positions. After an epoch that it ends, k is uniform on 1, ..., N.
-    After any other, with m = N - i uniform on 1, ..., N: k = m with probability 1/N, else m + j
+    f_n is uniform over the n positions. After an epoch that it ends, K is uniform on 1, ..., N.
+    After any other, with m = N - i uniform on 1, ..., N: K = m with probability 1/N, else m + j
     with j uniform.
     """
-    from scipy.special import gammaln
+    N = n[..., None] - 1.0
 
-    N = n - 1.0
-    single = gammaln(n)
-    double = _log_barnes(2.0 * N + 1.0) - 2.0 * _log_barnes(N + 1.0)
-    return np.asarray((2.0 * single / N + (n - 2.0) / N**2 * double) / n)
+    def fallen(t: FloatArray) -> FloatArray:
+        # With u = E e^-tm of a uniform m, E e^-tK is (2u + (n - 2)u²)/n.
+        u = np.exp(-t) * np.expm1(-N * t) / (N * np.expm1(-t))
+        return np.asarray((1.0 - u) * (1.0 + u - 2.0 * u / (N + 1.0)))
 
-
-def _log_barnes(z: FloatArray) -> FloatArray:
-    """Barnes' ln G(1 + z) for whole z >= 1: the sum of ln (j!) over j < z."""
-    from scipy.special import gammaln
-
-    first = np.concatenate([[0.0], np.cumsum(gammaln(np.arange(1.0, _BARNES_FROM + 1.0)))])
-    small = first[np.minimum(z, _BARNES_FROM).astype(np.intp)]
-    tail = sum(c / z ** (2 * k) for k, c in enumerate(_BARNES_TAIL, start=1))
-    large = (
-        z**2 * (0.5 * np.log(z) - 0.75)
-        + 0.5 * z * np.log(2.0 * np.pi)
-        - np.log(z) / 12.0
-        + _ZETA_PRIME_MINUS_ONE
-        + tail
-    )
-
-    return np.where(z <= _BARNES_FROM, small, large)
+    return _mean_log(fallen, 2.0 * float(n.max()))
 
 
-def reshuffle_radius(n: FloatArray, kind: Sense) -> FloatArray:
-    """Spectral radius of E (N - t + u)^p over centred positions t, u, on polynomials in t/N."""
-    N = n - 1.0
-    if kind is Sense.MEAN:
-        return 0.5 * (N + np.sqrt(N * (2.0 * n - 4.0) / 3.0))
+def _mean_log(fallen: Callable[[FloatArray], FloatArray], longest: float) -> FloatArray:
+    """E ln K for gaps K >= 1 about as long as ``longest``, from 1 - E e^-tK.
 
-    second = (n**2 - 1.0) / 12.0 / N**2
-    fourth = (n**2 - 1.0) * (3.0 * n**2 - 7.0) / 240.0 / N**4
-    M = np.zeros((*n.shape, 3, 3))
-    M[..., 0, 0] = 1.0 + second
-    M[..., 0, 1] = 2.0 * second
-    M[..., 0, 2] = second + fourth
-    M[..., 1, 0] = -2.0
-    M[..., 1, 1] = -2.0 * second
-    M[..., 1, 2] = -2.0 * second
-    M[..., 2, 0] = 1.0
-    M[..., 2, 2] = second
-    # At n = 2 the kernel is triangular with a double eigenvalue, 1/2.
-    return np.where(n == 2.0, 0.5, N**2 * _largest_real_eigenvalue(M))
+    ln k = ∫ (e^-t - e^-kt) dt/t, so E ln K = ∫ (1 - E e^-tK - (1 - e^-t)) dt/t. In ln t the
+    integrand is analytic for |Im| < π/2 and decays at both ends, where the trapezoidal rule is
+    right to the last digit.
+    """
+    low = -math.log(longest) - _ENDS[0]
+    t = np.exp(low + _SPACING * np.arange(np.ceil((math.log(_ENDS[1]) - low) / _SPACING) + 1.0))
+    return np.asarray(_SPACING * np.sum(fallen(t) + np.expm1(-t), axis=-1))
 
 
-def reshuffle_no_repeat_radius(n: FloatArray, kind: Sense) -> FloatArray:
-    """The same without repeat, on polynomials in x = i/N plus one free value at the last position.
+def reshuffle_radius(n: FloatArray, sense: Sense, *, may_repeat: bool) -> FloatArray:
+    """Spectral radius of the kernel P(j | i) (N - i + j)^p on functions of the position i.
 
-    P(j | i) is 1/N at j = 0 and (n-2)/N² elsewhere for i < N; it is 0 at j = 0 and 1/N elsewhere
-    for i = N. The value at i = N exceeds the polynomial's by Σ_j (j/N)^p f(j) / N².
+    P(j | i) is 1/n. Without repeat it is 1/N at j = 0 and (n-2)/N² elsewhere for i < N, and 0 at
+    j = 0 and 1/N elsewhere for i = N. With x = i/N the kernel maps to polynomials of degree p::
+
+        (1 - x + y)^p = Σ_q C(p, q) (1 - x)^(p-q) y^q
+
+    so that a matrix on (1 - x)^l, l = 0, ..., p, has its radius. Without repeat the value at x = 1
+    is one function more: it exceeds the polynomial's by Σ_j (j/N)^p f(j) / N².
     """
     N = n - 1.0
-    p = kind.power
-    sums = [
+    p = sense.power
+    # Σ_{j >= 1} (j/N)^k
+    powers = [
         N,
         (N + 1.0) / 2.0,
         (N + 1.0) * (2.0 * N + 1.0) / (6.0 * N),
@@ -229,28 +196,28 @@ def reshuffle_no_repeat_radius(n: FloatArray, kind: Sense) -> FloatArray:
         (N + 1.0) * (2.0 * N + 1.0) * (3.0 * N**2 + 3.0 * N - 1.0) / (30.0 * N**3),
     ]
 
-    size = p + 2
-    inner = (n - 2.0) / N**2
-    M = np.zeros((*n.shape, size, size))
-    for column in range(size):
-        # Σ_{j >= 1} (j/N)^power f(j) for f = x^column, or for the indicator of the last position.
-        over = [sums[power + column] if column <= p else np.ones_like(n) for power in range(p + 1)]
-        for power in range(p + 1):
-            moment = inner * over[power] + (1.0 / N if power + column == 0 else 0.0)
-            for degree in range(p - power + 1):
-                # (1 - x + y)^p: the coefficient of x^degree y^power
-                ways = comb(p, power) * comb(p - power, degree) * (-1) ** degree
-                M[..., degree, column] += ways * moment
+    def total(q: int, degree: int) -> FloatArray:
+        """Σ_{j >= 1} y^q (1 - y)^degree."""
+        parts = (comb(degree, i) * (-1) ** i * powers[q + i] for i in range(degree + 1))
+        return np.asarray(sum(parts))
 
-        M[..., p + 1, column] += over[p] / N**2
+    first, later = (1.0 / n, 1.0 / n) if may_repeat else (1.0 / N, (n - 2.0) / N**2)
+    M = np.zeros((*n.shape, p + 2, p + 2))
+    for q in range(p + 1):
+        ways = comb(p, q)
+        for degree in range(p + 1):
+            M[..., p - q, degree] = ways * (later * total(q, degree) + (0.0 if q else first))
+        if not may_repeat:
+            M[..., p - q, p + 1] = ways * later
+            M[..., p + 1, q] = total(p, q) / N**2
 
-    # At n = 2 the terms alternate and every gap is 1.
-    return np.where(n == 2.0, 1.0, N**p * _largest_real_eigenvalue(M))
+    if not may_repeat:
+        M[..., p + 1, p + 1] = 1.0 / N**2
 
-
-def _largest_real_eigenvalue(matrices: FloatArray) -> FloatArray:
-    """Perron root: the kernels are positive, so the spectral radius is itself an eigenvalue."""
-    return np.asarray(np.linalg.eigvals(matrices).real.max(axis=-1))
+    # The kernel is positive: its spectral radius is itself an eigenvalue.
+    radius = np.linalg.eigvals(M).real.max(axis=-1)
+    # At n = 2 the kernel has a double eigenvalue, 1/2; without repeat every gap is 1.
+    return np.where(n == 2.0, 0.5 if may_repeat else 1.0, N**p * radius)
 
 
 class Places(NamedTuple):
@@ -270,7 +237,10 @@ class Rule(NamedTuple):
     places: Callable[[int], tuple[Places, Places]]
     """Of n terms: where one comes in a round, unless it ended the last round, and where it did."""
     gaps: Callable[[FloatArray, Sense], FloatArray]
-    """Logarithm of the growth per step of the example with n terms at rho = 1."""
+    """Logarithm of the growth per step of the example with n terms at rho = 1.
+
+    Not asked for almost every path where a term may come twice in a row: that ends at zero.
+    """
 
 
 def _without_repeat(n: int) -> tuple[Places, Places]:

@@ -10,7 +10,6 @@ products, however close to 1 the growth is.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +19,11 @@ from ravine.methods import Method
 from ravine.theory.finite_sums.deviations import Deviations
 from ravine.theory.finite_sums.growth_search import (
     GrowthSolution,
-    growth_limits,
     loop_radius,
     noise_loop,
     search_growth,
     search_growths,
 )
-from ravine.theory.finite_sums.limits import NEVER, Deadline, Root, settled
 from ravine.theory.finite_sums.mean_problem import (
     MeanProblem,
     Step,
@@ -44,17 +41,6 @@ _PLANE_PAIRS = 1 << 16
 """Pairs of directions, times methods, that are worked on together: 16 MB."""
 
 
-class Driven(NamedTuple):
-    """The growth of E‖s‖² per step, the moments that grow, and who drives them."""
-
-    value: float
-    """Spectral radius λ of X ↦ mean_b A_b X A_bᵀ."""
-    moments: FloatArray
-    """E[r rᵀ] of the state that grows at this rate, of trace 1."""
-    weights: FloatArray
-    """V such that w_b tr(V Δ_b moments Δ_b) is the share of term b in what the deviations add."""
-
-
 class SecondMoments:
     """A sum f = Σ_b w_b f_b of quadratics, seen from the eigenvectors of its mean Hessian.
 
@@ -65,8 +51,7 @@ class SecondMoments:
     deviations
         Δ_b in its eigenvectors, shape (k, d, d), or something that acts like them.
     weights
-        w_b, shape (k,), adding up to 1, on average if they were drawn at random. Left out where
-        ``deviations`` has its own.
+        w_b, shape (k,), equal if left out. Not needed where ``deviations`` has its own.
     gradients
         z_b = ∇f_b(x*) in the same coordinates, shape (k, d); zero if left out.
     basis
@@ -85,9 +70,9 @@ class SecondMoments:
         if isinstance(deviations, np.ndarray):
             k = len(deviations)
             shares = np.full(k, 1.0 / k) if weights is None else weights
-            scale = float(np.abs(eigenvalues).max())
-            deviations = Deviations(deviations, shares, scale)
+            deviations = Deviations(deviations, shares, float(np.abs(eigenvalues).max()))
 
+        self.dimension = d
         self.eigenvalues = eigenvalues
         self.deviations: Deviations = deviations
         self.weights = deviations.weights
@@ -117,14 +102,9 @@ class SecondMoments:
         turned = None if gradients is None else gradients @ turn
         return cls(values, deviations, shares, turned, turn)
 
-    @property
-    def dimension(self) -> int:
-        """Number of directions."""
-        return int(self.eigenvalues.size)
-
     def sandwich(self, X: FloatArray) -> FloatArray:
         """Σ_b w_b Δ_b X Δ_b of symmetric matrices (..., d, d)."""
-        return self.deviations.sandwich(X)
+        return self.deviations.sandwich(X) if self.deviations.largest > 0.0 else np.zeros(X.shape)
 
     def step(self, X: FloatArray, step: Step, noise: FloatArray | float = 0.0) -> FloatArray:
         """Moments (..., 2d, 2d) after an independent draw, with so much other gradient noise."""
@@ -179,20 +159,21 @@ class SecondMoments:
     def growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
         """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ.
 
-        To ``tolerance`` times its distance from 1. At huge condition numbers rounding may keep it
-        from settling; :meth:`growth_limits` then gives limits that hold, in far more time.
+        To ``tolerance`` times its distance from 1, if rounding allows: see :meth:`perron`.
         """
-        return self._solved(method, tolerance, NEVER).value
+        return self.perron(method, tolerance=tolerance).value
 
-    def growth_limits(
-        self, method: Method, *, tolerance: float = TOLERANCE, deadline: Deadline = NEVER
-    ) -> Root:
-        """The growth with limits that hold, also where the search was ended early."""
-        solution = self._solved(method, tolerance, deadline)
-        if solution.settled:
-            return settled(solution.value)
+    def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> GrowthSolution:
+        """The growth with the moments that grow, and whether the search for it settled."""
+        key = one_method(method)
+        known = self._solutions.get(key)
+        if known is None or known.tolerance > tolerance:
+            if len(self._solutions) >= _REMEMBERED:
+                self._solutions.clear()
+            known = search_growth(self._mean(method), self.deviations, tolerance=tolerance)
+            self._solutions[key] = known
 
-        return growth_limits(self._mean(method), self.deviations, solution)
+        return known
 
     def is_stable(self, method: Method) -> bool:
         """Whether the growth is below 1, by one look at λ = 1."""
@@ -201,28 +182,19 @@ class SecondMoments:
     def strain(self, method: Method) -> float:
         """Spectral radius of M ↦ N(κ(1)∘M): below 1 iff a stable mean stays stable in mean square.
 
-        It scales with the disagreement; known more sharply the closer it is to 1.
+        It scales with the disagreement.
         """
         kappa = self._mean(method).noise_response(1.0)
-        return loop_radius(self.deviations, kappa, np.eye(self.dimension), 1e-4, share=0.05)[0]
+        return loop_radius(self.deviations, kappa, np.eye(self.dimension), 1e-4)[0]
 
-    def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> Driven:
-        """Growth of E‖s‖² per step, with the moments that grow and the terms that drive them."""
-        solution = self._solved(method, tolerance, NEVER)
-        kappa = solution.response
-        X = kappa * solution.M
-        X = X / np.trace(X)
+    def shares(self, grown: GrowthSolution) -> FloatArray:
+        """Share of each Δ_b in what the deviations add, before its weight; shape (k,).
 
-        # The adjoint of M ↦ N(κ∘M) is V ↦ κ∘N(V).
-        start = np.eye(self.dimension)
-        U = loop_radius(self.deviations, kappa, start, 1e-4, adjoint=True)[1]
-        total = float(np.vdot(U, self.sandwich(X)))
-        V = U / total if total > 0.0 else np.zeros_like(U)
-        return Driven(solution.value, X, V)
-
-    def shares(self, driven: Driven) -> FloatArray:
-        """Share of each Δ_b in what the deviations add, before its weight; shape (k,)."""
-        return self.deviations.traces(driven.moments, driven.weights)
+        The moments X that grow are their own weights: tr(X Δ_b X Δ_b) adds up to tr(X N(X)).
+        """
+        X = grown.moments
+        total = float(np.vdot(X, self.sandwich(X)))
+        return self.deviations.traces(X, X) / total if total > 0.0 else np.zeros(len(self.weights))
 
     def stationary(self, method: Method) -> FloatArray | None:
         """E[(y - x*)(y - x*)ᵀ] that the gradients at x* leave; None where it is not finite."""
@@ -251,19 +223,7 @@ class SecondMoments:
         return None if np.diag(X)[:d].min() < 0.0 else X
 
     def _mean(self, method: Method) -> MeanProblem:
-        return MeanProblem(self.eigenvalues, Method(*one_method(method)))
-
-    def _solved(self, method: Method, tolerance: float, deadline: Deadline) -> GrowthSolution:
-        key = one_method(method)
-        known = self._solutions.get(key)
-        if known is None or known.tolerance > tolerance:
-            if len(self._solutions) >= _REMEMBERED:
-                self._solutions.clear()
-            known = self._solutions[key] = search_growth(
-                self._mean(method), self.deviations, tolerance=tolerance, deadline=deadline
-            )
-
-        return known
+        return MeanProblem(self.eigenvalues, one_method(method))
 
 
 def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:

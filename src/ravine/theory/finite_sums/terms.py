@@ -1,8 +1,9 @@
-"""What is asked of a finite sum: its distinct Hessians and their order, one method, a sense."""
+"""What is asked of a finite sum, its terms, one method, a sense; and the shape of the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
 
+CONFIDENCE = 0.95
+"""Probability that an interval holds the true mean, if the replicas are close to normal."""
 _SHAPES = "of shape (n, d, d), or (n, d) when all terms share eigenvectors"
 _REMEDY = "stack one symmetric Hessian for each mini-batch"
 
@@ -60,6 +63,12 @@ class Terms:
     def shared(self) -> bool:
         """Whether the terms share eigenvectors, so that every direction is a problem of its own."""
         return self.hessians.ndim == 2
+
+    @property
+    def blocks(self) -> FloatArray:
+        """The Hessians as blocks that do not mix, (m, blocks, k, k): one, or all directions."""
+        H = self.hessians
+        return H[:, :, None, None] if self.shared else H[:, None]
 
     @property
     def weights(self) -> FloatArray:
@@ -129,3 +138,53 @@ def _gather(stack: FloatArray) -> Terms:
     )
     distinct = flat.reshape(-1, *stack.shape[1:])
     return Terms(distinct, counts.astype(np.float64), np.asarray(order).reshape(-1))
+
+
+class Interval(NamedTuple):
+    """A value with its limits, which are equal to it where it is known to rounding."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value is known to rounding."""
+        return self.low == self.high
+
+
+def exactly(value: float) -> Interval:
+    """A value known to rounding."""
+    return Interval(value, value, value)
+
+
+def largest(intervals: Iterable[Interval]) -> Interval:
+    """Of several values the largest, with its limits."""
+    return Interval(*(max(column) for column in zip(*intervals, strict=True)))
+
+
+def means_and_half_widths(replicas: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means over the first axis, and half the widths of their 95 % confidence intervals.
+
+    The half-width is t s/√k, with s the standard deviation of k replicas and t the quantile of
+    Student's distribution with k - 1 degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    k = len(replicas)
+    quantile = float(stdtrit(k - 1, 0.5 * (1.0 + CONFIDENCE)))
+    error = replicas.std(axis=0, ddof=1) / math.sqrt(k)
+    return np.asarray(replicas.mean(axis=0)), np.asarray(quantile * error)
+
+
+def interval(replicas: FloatArray) -> Interval:
+    """Mean of two or more independent replicas, shape (k,), with its 95 % limits.
+
+    Examples
+    --------
+    >>> estimate = interval(np.array([1.0, 2.0, 3.0]))
+    >>> round(estimate.value, 6), round(estimate.high, 6)
+    (2.0, 4.484138)
+    """
+    mean, half = means_and_half_widths(np.asarray(replicas, dtype=np.float64))
+    return Interval(float(mean), float(mean - half), float(mean + half))

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.theory.joint_spectral_radius.hulls import Hull, PositiveHull, images
+from ravine.theory.joint_spectral_radius.hulls import (
+    Hull,
+    Polytope,
+    PositiveHull,
+    images,
+    leading_vectors,
+)
 from ravine.theory.joint_spectral_radius.norms import (
     Norm,
     PolytopeNorm,
@@ -16,7 +22,6 @@ from ravine.theory.joint_spectral_radius.norms import (
     power_of_two,
 )
 from ravine.theory.joint_spectral_radius.planar import as_complex, bracket_pair
-from ravine.theory.joint_spectral_radius.polytope import Polytope, leading_vectors
 from ravine.theory.joint_spectral_radius.products import (
     Word,
     best_words,

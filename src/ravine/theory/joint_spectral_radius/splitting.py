@@ -23,37 +23,33 @@ def jointly_nilpotent(matrices: FloatArray) -> bool:
     The spaces V_0 = R^n, V_{k+1} = the sum of the images A_i V_k decrease; the joint spectral
     radius is zero exactly when they reach {0}, after n steps at most.
     """
-    n = matrices.shape[-1]
-    exact = [[[Fraction(float(v)) for v in row] for row in matrix] for matrix in matrices]
-    basis = [[Fraction(int(i == j)) for j in range(n)] for i in range(n)]
-    for _ in range(n):
-        images = [
-            [sum((row[j] * vector[j] for j in range(n)), Fraction(0)) for row in matrix]
-            for matrix in exact
-            for vector in basis
-        ]
-        reduced = _row_space(images)
-        if not reduced:
-            return True
-        if len(reduced) == len(basis):
+    exact = _exactly(matrices)
+    basis = _exactly(np.eye(matrices.shape[-1]))
+    while basis.size:
+        images = _row_space(np.concatenate([basis @ matrix.T for matrix in exact]))
+        if len(images) == len(basis):
             return False
-        basis = reduced
+        basis = images
 
-    return False
+    return True
 
 
-def _row_space(rows: list[list[Fraction]]) -> list[list[Fraction]]:
+def _exactly(numbers: FloatArray) -> npt.NDArray[np.object_]:
+    """The same numbers as fractions."""
+    return np.asarray(np.vectorize(Fraction, otypes=[object])(numbers))
+
+
+def _row_space(rows: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Independent rows that span the same space, each with a leading one."""
-    kept: list[tuple[int, list[Fraction]]] = []
+    kept: list[tuple[int, npt.NDArray[np.object_]]] = []
     for row in rows:
         for lead, other in kept:
-            if row[lead]:
-                row = [a - row[lead] * b for a, b in zip(row, other, strict=True)]
-        lead = next((j for j, v in enumerate(row) if v), -1)
-        if lead >= 0:
-            kept.append((lead, [v / row[lead] for v in row]))
+            row = row - row[lead] * other
+        if row.any():
+            lead = int(np.argmax(row != 0))
+            kept.append((lead, row / row[lead]))
 
-    return [row for _, row in kept]
+    return np.array([row for _, row in kept], dtype=object)
 
 
 def coordinate_blocks(matrices: FloatArray) -> list[npt.NDArray[np.intp]]:
@@ -86,9 +82,7 @@ def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> 
 
     for _ in range(_TRIALS):
         # A sum alone may have invariant subspaces that the set has not; a product breaks them.
-        first = np.tensordot(generator.normal(size=count), matrices, 1) / scale
-        second = np.tensordot(generator.normal(size=count), matrices, 1) / scale
-        third = np.tensordot(generator.normal(size=count), matrices, 1) / scale
+        first, second, third = np.tensordot(generator.normal(size=(3, count)), matrices, 1) / scale
         values, vectors = np.linalg.eig(first + second @ third)
 
         for value, vector in zip(values, vectors.T, strict=True):

@@ -10,6 +10,9 @@ import numpy.typing as npt
 from ravine.arguments import Real, Refusal, broadcast, real
 from ravine.curvature import Curvature
 
+_ALMOST_FLAT = 1e-300
+"""Stands for a least curvature of zero, which a ``Curvature`` cannot have, in units of L_max."""
+
 
 @dataclass(frozen=True, eq=False)
 class BatchNoise:
@@ -109,7 +112,7 @@ def _largest(curvature: Curvature, L_max: npt.ArrayLike | None) -> Real:
 
 
 def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -> Real:
-    """The given one; else mu where nothing is said of single terms (``alone``), else zero."""
+    """The given one; else mu if nothing is given for single terms (``alone``), else zero."""
     if mu_min is None:
         return curvature.mu if alone else np.float64(0.0)
 
@@ -121,3 +124,33 @@ def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -
         raise Refusal("mu_min", "at most mu", shown, "no mean lies below its least term")
 
     return least
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Curvature of single terms and size of the batches, as :func:`ravine.iid_rate` takes them."""
+
+    L_max: float | None = None
+    """Largest curvature of a single term; L unless given."""
+    batch_size: float = 1.0
+    """Terms averaged in a step."""
+    mu_min: float | None = None
+    """Least curvature of a single term: 0 with L_max, else mu, unless given."""
+
+    def terms(self, curvature: Curvature) -> Curvature:
+        """The curvature that every single term keeps to, and so every batch in every order."""
+        noise = batch_noise(curvature, L_max=self.L_max, mu_min=self.mu_min)
+        return Curvature.derived(np.maximum(noise.least, _ALMOST_FLAT * noise.most), noise.most)
+
+    @property
+    def flat_terms(self) -> bool:
+        """Whether single terms may have no curvature at all in some direction."""
+        return self.mu_min == 0.0 or (self.mu_min is None and self.L_max is not None)
+
+    def options(self) -> dict[str, float | None]:
+        """The keywords of the functions that ask for them."""
+        return {"L_max": self.L_max, "batch_size": self.batch_size, "mu_min": self.mu_min}
+
+
+SINGLE_TERMS = Batches()
+"""Batches of one term, of which each has the curvature given for the objective."""

@@ -9,7 +9,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block
 from ravine.theory.bracket import Bracket
-from ravine.theory.chunks import on_threads
+from ravine.theory.chunks import on_threads, pieces
 from ravine.theory.joint_spectral_radius.planar import (
     ComplexArray,
     as_complex,
@@ -46,7 +46,7 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
         Arrays broadcast. Diverging parameters are fine: the growth is bracketed just the same.
     tolerance
         Relative width ``upper / lower - 1`` to aim at, between 1e-9 and 1. Most parameters end far
-        below it. A bracket that is still wider when the room for vertices is used up is honest.
+        below it. If the limit on vertices is reached first, a wider bracket is returned.
 
     Returns
     -------
@@ -109,9 +109,9 @@ def _brackets(
     else:
         sweep = compiled_sweep()
 
-        def work(part: slice) -> None:
+        def work(part: tuple[slice, ...]) -> None:
             sweep(scaled[part], tolerance, lower[part], upper[part])
 
-        on_threads(work, len(pairs), _CHUNK)
+        on_threads(work, pieces(lower.shape, _CHUNK))
 
     return lower * ceiling, upper * ceiling

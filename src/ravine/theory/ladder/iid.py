@@ -8,19 +8,20 @@ dimension is the worst case. See docs/batch-size.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, broadcast, overflow_allowed, real
+from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
-from ravine.theory.chunks import on_threads
+from ravine.theory.chunks import on_threads, pieces
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
-from ravine.theory.ladder.cubic_ratio import largest_ratio, polynomial_product
-from ravine.theory.ladder.mean_square_kernel import compiled_sweep, largest_growth
+from ravine.theory.ladder.mean_square_kernel import compiled_growth, largest_growth
 from ravine.theory.ladder.rates import spectral_radius, stable
 
 _ZERO = np.float64(0.0)
@@ -28,6 +29,10 @@ _FEW = 64
 """Up to this many problems the interpreter is done before compiled code would be loaded."""
 _CHUNK = 16384
 """Problems that a thread takes at a time: a few milliseconds."""
+_MOST_ROUNDS = 60
+"""The ratio converges quadratically: five to eight rounds are usual."""
+_SETTLED = 4e-16
+"""Relative change, about two units in the last place, that ends the search."""
 
 
 @overflow_allowed
@@ -57,15 +62,15 @@ def iid_rate(
         The whole family; arrays broadcast. Or one ``LinearMethod`` of any memory, with single
         values of everything else.
     L_max
-        Largest curvature of a single term or sample, at least L. L unless given.
+        Largest curvature of a single term or sample, at least L. Default: L.
     batch_size
         Terms averaged in a step, drawn independently, at least 1.
     variance
         Known variance V of a single term's Hessian, instead of L_max: E(H_i - H̄)² ⪯ V I.
     mu_min
-        Least curvature of a single term, between 0 and mu. With L_max it is 0 unless given: the
-        samples of a regression are flat in most directions. Without L_max it is mu, so that
-        every term has the given curvature.
+        Least curvature of a single term, between 0 and mu. Default: 0 with L_max, since the
+        samples of a regression are flat in most directions; mu without L_max, so that every
+        term has the given curvature.
     rows
         Number of terms n, for batches without a repetition inside: V is less by (n - b)/(n - 1).
 
@@ -104,7 +109,7 @@ def _common_shape(curvature: Curvature, method: Method, noise: BatchNoise) -> tu
 def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
     shape = _common_shape(curvature, method, noise)
     alpha = method.alpha
-    given = (
+    given = np.broadcast_arrays(
         alpha * curvature.mu,
         alpha * curvature.L,
         alpha * (alpha * noise.known),  # in this order zero stays zero for any alpha
@@ -114,23 +119,18 @@ def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
         method.beta,
         method.gamma,
     )
-
-    columns = [np.broadcast_to(value, shape).ravel() for value in given]
-    out = np.empty(int(np.prod(shape)))
+    out = np.empty(shape)
     if out.size <= _FEW:
-        for n, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-            out[n] = largest_growth(*numbers)
+        for index in np.ndindex(shape):
+            out[index] = largest_growth(*(float(value[index]) for value in given))
     else:
-        sweep = compiled_sweep()
-
-        def work(part: slice) -> None:
-            sweep(*(column[part] for column in columns), out[part])
-
-        on_threads(work, out.size, _CHUNK)
+        growth = compiled_growth()
+        parts = pieces(shape, _CHUNK)
+        on_threads(lambda part: growth(*(v[part] for v in given), out=out[part]), parts)
 
     # Both are computed on different paths: rounding must not undo their order.
     floor = spectral_radius(curvature, method)
-    return np.maximum(out.reshape(shape), floor)[()]
+    return np.maximum(out, floor)[()]
 
 
 @overflow_allowed
@@ -158,7 +158,7 @@ def smallest_stable_batch(
         Curvature of the whole objective, and the parameters; arrays broadcast.
     L_max, mu_min
         Largest and least curvature of a single term, as in :func:`iid_rate`: with L_max the least
-        is 0 unless given.
+        is 0 by default.
     rows
         Number of terms n, for batches without a repetition inside: b* becomes n b*/(n - 1 + b*).
 
@@ -312,3 +312,59 @@ def _at_one(
     constant = alpha * alpha * noise.known - noise.share * least * most
     batch_variance = (constant, noise.share * (least + most), -noise.share)
     return low, high, denominator, gain, batch_variance
+
+
+def polynomial_product(one: Sequence[Real], other: Sequence[Real]) -> tuple[Real, Real, Real, Real]:
+    """Coefficients of a product of degree three or less, the constant first."""
+    out: list[Real] = [np.float64(0.0)] * 4
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            if i + j < 4:
+                out[i + j] = out[i + j] + a * b
+
+    return out[0], out[1], out[2], out[3]
+
+
+def largest_ratio(
+    numerator: Sequence[Real], denominator: Sequence[Real], low: Real, high: Real
+) -> FloatArray:
+    """Largest N(h)/D(h) over [low, high] for cubics N and D > 0; everything broadcasts.
+
+    For a ratio θ that some h attains, the h where θ D - N is least has no smaller one: either
+    θ D - N >= 0 everywhere, and θ is the largest, or the ratio there exceeds θ. The least value
+    of a cubic on an interval has a closed form, so no local maximum can trap the search.
+    """
+    with np.errstate(all="ignore"):
+        ends = np.broadcast_arrays(low, high)
+        starts = (ends[0], 0.5 * (ends[0] + ends[1]), ends[1])
+        ratios = [_value(numerator, h) / _value(denominator, h) for h in starts]
+        best = np.asarray(np.fmax(np.fmax(ratios[0], ratios[1]), ratios[2]))
+        for _ in range(_MOST_ROUNDS):
+            gap = [best * d - n for n, d in zip(numerator, denominator, strict=True)]
+            h = _least_on_interval(gap, ends[0], ends[1])
+            ratio = _value(numerator, h) / _value(denominator, h)
+            higher = ratio > best + _SETTLED * np.abs(best)
+            if not higher.any():
+                break
+            best = np.where(higher, ratio, best)
+
+    return best
+
+
+def _value(cubic: Sequence[Real], h: Real) -> Real:
+    c0, c1, c2, c3 = cubic
+    return c0 + h * (c1 + h * (c2 + h * c3))
+
+
+def _least_on_interval(cubic: Sequence[Real], low: FloatArray, high: FloatArray) -> FloatArray:
+    """Where each cubic is least on its interval: at an end, or at its one local minimum."""
+    _, c1, c2, c3 = cubic
+    root = np.sqrt(np.maximum(c2 * c2 - 3.0 * c3 * c1, 0.0))
+    # The stationary point where the second derivative 2·root is positive, without cancellation.
+    inner = np.where(c2 > 0.0, -c1 / (c2 + root), (root - c2) / (3.0 * c3))
+    inner = np.where((inner > low) & (inner < high), inner, low)
+    at_low = _value(cubic, low)
+    at_high = _value(cubic, high)
+    at_inner = _value(cubic, inner)
+    best = np.where(at_high < at_low, high, low)
+    return np.where(at_inner < np.minimum(at_low, at_high), inner, best)

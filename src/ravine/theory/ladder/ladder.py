@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.bracket import Bracket
-from ravine.theory.ladder.batches import Batches
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import iid_noise_floor, smallest_stable_batch
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
@@ -98,9 +99,9 @@ class Ladder(Value):
         """What the rungs mean, in plain words."""
         name = self.name[0].upper() + self.name[1:]
         if self.spectral_radius >= 1.0:
+            grows = _growth(self.spectral_radius)
             return (
-                f"{name}: diverges even with exact gradients, {_growth(self.spectral_radius)}. "
-                f"{self._remedy()}"
+                f"{name}: diverges even with exact gradients; the error {grows}. {self._remedy()}"
             )
 
         noise = f"converges with additive noise at rate {_shrinks(self.spectral_radius)} per step"
@@ -108,13 +109,13 @@ class Ladder(Value):
         if worst < 1.0:
             return (
                 f"{name}: {noise}, and is certain to converge on every finite sum, in every "
-                f"order, at rate {_shrinks(worst)} per step or faster."
+                f"order (worst-case rate {_shrinks(worst)} per step)."
             )
 
         shared = [] if isinstance(self.method, LinearMethod) else [self._shared()]
         sentences = [self._independent(), *shared, self._remedy()]
         return (
-            f"{name}: {noise}; can diverge when mini-batches disagree: in the worst case it "
+            f"{name}: {noise}; can diverge when mini-batches disagree: in the worst case the error "
             f"{_growth(worst)}. {' '.join(sentences)}"
         )
 
@@ -138,8 +139,8 @@ class Ladder(Value):
         batches = "Single samples" if size == 1 else f"Batches of {size:g}"
         if self.iid_rate < 1.0:
             return (
-                f"{batches} drawn independently converge in mean square, at rate "
-                f"{_shrinks(self.iid_rate)} per step or faster."
+                f"{batches} drawn independently converge in mean square (guaranteed rate "
+                f"{_shrinks(self.iid_rate)} per step)."
             )
 
         return (
@@ -150,16 +151,17 @@ class Ladder(Value):
     def _shared(self) -> str:
         """One sentence on mini-batches with common eigenvectors."""
         if self.batches.flat_terms:
-            return "Terms may be flat, so an adversary's order can stall every method."
+            return (
+                "Samples may have zero curvature, so in the worst order no method makes progress."
+            )
         if self.commuting.upper < 1.0:
-            return "While they share eigenvectors it converges in every order."
+            return "It converges in every order if their Hessians share eigenvectors."
 
         if self.commuting.lower > 1.0:
-            return (
-                f"Sharing eigenvectors does not help: still {_growth(float(self.commuting.lower))}."
-            )
+            grows = _growth(float(self.commuting.lower))
+            return f"Even if their Hessians share eigenvectors, the error {grows}."
 
-        return "Whether sharing eigenvectors is enough is too close to call."
+        return "Whether shared eigenvectors are enough is too close to call."
 
     def _remedy(self) -> str:
         if self.batches.flat_terms:
@@ -169,7 +171,8 @@ class Ladder(Value):
                 batch_size=self.batches.batch_size,
                 L_max=self.batches.L_max,
             )
-            return f"SGD with any alpha < {float(limit):.4g} is safe in mean square at this size."
+            most = f"{float(limit):.4g}"
+            return f"SGD with any alpha < {most} is stable in mean square at this batch size."
 
         terms = self.batches.terms(self.curvature)
         step = float(sgd(terms).alpha)
@@ -195,7 +198,7 @@ def ladder(
     batch_size: float = 1,
     mu_min: float | None = None,
 ) -> Ladder:
-    """Climb every rung for one curvature and one method.
+    """Compute every rung of the ladder for one curvature and one method.
 
     Parameters
     ----------
@@ -210,22 +213,20 @@ def ladder(
     --------
     >>> from ravine import Curvature, nesterov
     >>> c = Curvature(0.05, 100)
-    >>> print(ladder(c, nesterov(c)).verdict[:88])
-    Standard Nesterov parameters: converges with additive noise at rate 0.9776 per step; can
+    >>> print(ladder(c, nesterov(c)).verdict[:87])
+    Standard Nesterov parameters: converges with additive noise at rate 0.978 per step; can
     """
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
-    for name in ("mu", "L"):
-        one_number(name, getattr(curvature, name), remedy=remedy)
-
+    single = {"mu": curvature.mu, "L": curvature.L}
     if isinstance(method, Method):
-        for name in ("alpha", "beta", "gamma"):
-            one_number(name, getattr(method, name), remedy=remedy)
+        single |= {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
+    for name, value in single.items():
+        one_number(name, value, remedy=remedy)
 
-    batches = Batches(
-        L_max=None if L_max is None else one_number("L_max", L_max, remedy=remedy),
-        batch_size=one_number("batch_size", batch_size, remedy=remedy),
-        mu_min=None if mu_min is None else one_number("mu_min", mu_min, remedy=remedy),
-    )
+    given: dict[str, Any] = {"L_max": L_max, "batch_size": batch_size, "mu_min": mu_min}
+    for name, value in given.items():
+        given[name] = None if value is None else one_number(name, value, remedy=remedy)
+    batches = Batches(**given)
 
     limit = smallest_stable_batch(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
 
@@ -251,17 +252,18 @@ def _same(one: Method, other: Method) -> bool:
 
 def _shrinks(rate: float) -> str:
     """A rate below one with enough digits to tell it from one."""
-    return f"{rate:.4f}" if rate < 0.995 else f"{rate:.6g}"
+    return f"{rate:.3f}" if rate < 0.995 else f"{rate:.6g}"
 
 
 def _count(size: float) -> str:
-    """A batch size as a whole number where it is a large one."""
+    """A batch size to three digits, or a whole number from 100 on."""
     return f"{size:.3g}" if size < 100.0 else f"{size:.0f}"
 
 
 def _growth(rate: float) -> str:
-    """A rate of one or more as words."""
-    if rate < 1.001:
-        return f"grows by 1 + {rate - 1.0:.2g} per step" if rate > 1.0 else "does not shrink"
+    """What happens to the error at a rate of 1 or more."""
+    if rate <= 1.0:
+        return "does not shrink"
 
-    return f"grows by {rate:.4g} per step"
+    factor = f"{rate:.3g}" if rate >= 1.01 else f"1 + {rate - 1.0:.2g}"
+    return f"grows by a factor {factor} per step"

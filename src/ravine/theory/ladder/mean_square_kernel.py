@@ -17,17 +17,22 @@ And from any h, the step h → argmin F(z(h), ·) never decreases z; where it no
 F(z, ·) has no negative value left: z is the maximum over the whole interval, not a local one.
 
 The functions here are plain arithmetic on floats. Python runs them for a few problems, and
-``compiled_sweep`` makes machine code of them for maps.
+``compiled_growth`` makes machine code of them for maps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from math import sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
-_ROUNDING = 8.0 * 2.0**-52
+from ravine.arguments import FloatArray
+
+Number: TypeAlias = Any
+"""A float, or an array of them."""
+
+ROUNDING = 8.0 * 2.0**-52
 """A discriminant below this share of its terms is critical damping, blurred by rounding."""
 _HUGE = 1e30
 """Steps h beyond this are measured in units of themselves, so that no product overflows."""
@@ -66,21 +71,46 @@ def least_on_interval(c0: float, c1: float, c2: float, c3: float, low: float, hi
     return best
 
 
+def discriminant_form(beta: Number, gamma: Number) -> tuple[Number, Number, Number]:
+    """Coefficients (a, b, c) of the quadratic form that gives discriminants without cancellation.
+
+    With q = 1 - h and e = gamma - beta, a block has t = (1+beta) q - e h and d = beta q - e h, and
+    t² - 4d is a q² - 2b q h + c h². Two blocks have 2(d₁ + d₂) - t₁ t₂ =
+    b (q₁ h₂ + h₁ q₂) - a q₁ q₂ - c h₁ h₂.
+    """
+    lean = gamma - beta
+    return (1.0 - beta) ** 2, 2.0 * beta - (1.0 - beta) * lean, lean * (4.0 + lean)
+
+
+def block_numbers(
+    h: Number, unit: Number, beta: Number, gamma: Number
+) -> tuple[Number, Number, Number, Number]:
+    """Trace t and determinant d of a block, t² - 4d, and the size of what it is a difference of.
+
+    In units of S, with ``unit`` 1/S and ``h`` alpha λ/S: t/S, d/S² and (t² - 4d)/S². Where gamma is
+    beta the zeros at h = 1 and at critical damping are sharp. Numbers and arrays alike.
+    """
+    square, mixed, last = discriminant_form(beta, gamma)
+    q = unit - h
+    lag = (gamma - beta) * h
+    trace = (1.0 + beta) * q - lag
+    determinant = (beta * q - lag) * unit
+    gap = q * (square * q - (2.0 * mixed) * h) + last * (h * h)
+    size = abs(q) * (square * (unit + h) + (2.0 * abs(mixed)) * h)
+    # Two rounded parameters do not keep zeros as sharp as one does; there t² is 4d.
+    size = size + (gamma != beta) * (2.0 * trace * trace)
+    return trace, determinant, gap, size
+
+
 def polynomial_in_step(
-    z: float,
-    unit: float,
-    beta: float,
-    gamma: float,
-    ahead: float,
-    w0: float,
-    w1: float,
-    w2: float,
+    z: float, unit: float, beta: float, gamma: float, w0: float, w1: float, w2: float
 ) -> tuple[float, float, float, float]:
     """Coefficients of F(z, ·) in h, for the variance w = w0 + w1 h + w2 h².
 
-    ``ahead`` is 1 + gamma. In units of S, with ``unit`` 1/S: h and gamma divided by S, and z and w
-    by S², give F divided by S⁶; d is then beta/S² - h gamma, and t is (1 + beta)/S - ahead h.
+    In the units of ``block_numbers``: h divided by S, and z and w by S², give F divided by S⁶.
     """
+    ahead = 1.0 + gamma
+    gamma = gamma * unit  # d is then beta/S² - h gamma
     one = unit * unit
     det = beta * one
     trace = (1.0 + beta) * unit
@@ -101,30 +131,14 @@ def polynomial_in_step(
     )
 
 
-def growth_of_direction(
-    h: float, w: float, unit: float, beta: float, gamma: float, ahead: float, nesterov: bool
-) -> float:
-    """The largest root z(h), to rounding, in the units of ``polynomial_in_step``.
+def growth_of_direction(h: float, w: float, unit: float, beta: float, gamma: float) -> float:
+    """The largest root z(h), to rounding, in the units of ``block_numbers``.
 
     With ρ² the largest eigenvalue of B⊗B and δ = z - ρ², F is the cubic δ³ + A δ² + C δ - w N with
     A, C >= 0, and δ its only positive root: nothing cancels where δ is small.
     """
-    trace = (1.0 + beta) * unit - h * ahead
-    d = beta * unit * unit - h * gamma
-    gap = trace * trace - 4.0 * d
-    size = trace * trace + 4.0 * abs(d)
-    if nesterov:
-        # For gamma = beta, t = (1 + beta) q and d = beta q with q = 1 - h, and t² - 4d factors:
-        # near h = 1 and at its zero, critical damping, nothing is lost.
-        q = unit - h
-        trace = (1.0 + beta) * q
-        d = beta * unit * q
-        one = unit * (1.0 - beta) ** 2
-        other = h * (1.0 + beta) ** 2
-        gap = q * (one - other)
-        size = abs(q) * (one + other)
-
-    if abs(gap) <= _ROUNDING * size:
+    trace, d, gap, size = block_numbers(h, unit, beta, gamma)
+    if abs(gap) <= ROUNDING * size:
         gap = 0.0
 
     if gap >= 0.0:
@@ -140,10 +154,13 @@ def growth_of_direction(
         A = -gap
         C = -gap * d
 
+    square = float(square)
     if w <= 0.0:
         return square
 
     # N(ρ² + δ) = m0 + m1 δ + m2 δ²
+    ahead = 1.0 + gamma
+    gamma = gamma * unit
     m2 = ahead * ahead
     slope = m2 * d + gamma * gamma - 2.0 * ahead * gamma * trace
     m1 = 2.0 * m2 * square + slope
@@ -185,28 +202,24 @@ def largest_growth(
     if high > _HUGE:
         unit = 1.0 / high
 
-    square = unit * unit
-    nesterov = gamma == beta
-    ahead = 1.0 + gamma
     low = low * unit
     high = high * unit
     least = least * unit
     most = most * unit
-    known = known * square
-    gamma = gamma * unit
+    known = known * unit * unit
     w0 = known - share * least * most
     w1 = share * (least + most)
 
     z = 0.0
     for h in (low, high):
         w = known + share * (h - least) * (most - h)
-        z = max(z, growth_of_direction(h, w, unit, beta, gamma, ahead, nesterov))
+        z = max(z, growth_of_direction(h, w, unit, beta, gamma))
 
     for _ in range(_MOST_CLIMBS):
-        c0, c1, c2, c3 = polynomial_in_step(z, unit, beta, gamma, ahead, w0, w1, -share)
+        c0, c1, c2, c3 = polynomial_in_step(z, unit, beta, gamma, w0, w1, -share)
         h = least_on_interval(c0, c1, c2, c3, low, high)
         w = known + share * (h - least) * (most - h)
-        higher = growth_of_direction(h, w, unit, beta, gamma, ahead, nesterov)
+        higher = growth_of_direction(h, w, unit, beta, gamma)
         settled = higher <= z * (1.0 + _NEARLY)
         z = max(z, higher)
         if settled:
@@ -215,40 +228,21 @@ def largest_growth(
     return sqrt(z) / unit
 
 
-def sweep(
-    low: Any,
-    high: Any,
-    known: Any,
-    share: Any,
-    least: Any,
-    most: Any,
-    beta: Any,
-    gamma: Any,
-    out: Any,
-) -> None:
-    """Write ``largest_growth`` of every problem into ``out``."""
-    for n in range(len(out)):
-        out[n] = largest_growth(
-            low[n], high[n], known[n], share[n], least[n], most[n], beta[n], gamma[n]
-        )
-
-
-_COMPILED: Sequence[Callable[..., object]] = (
-    least_on_interval,
-    polynomial_in_step,
-    growth_of_direction,
-    largest_growth,
-)
-
-
 @cache
-def compiled_sweep() -> Callable[..., None]:
-    """``sweep`` as machine code that releases the interpreter lock; numba is imported here."""
+def compiled_growth() -> Callable[..., FloatArray]:
+    """``largest_growth`` as machine code that takes arrays; numba is imported here."""
     from numba.extending import register_jitable
 
-    from ravine.compilation import cached_njit
+    from ravine.compilation import cached_ufunc
 
-    for function in _COMPILED:
+    for function in (
+        least_on_interval,
+        discriminant_form,
+        block_numbers,
+        polynomial_in_step,
+        growth_of_direction,
+    ):
         register_jitable(function)
 
-    return cached_njit(sweep, nogil=True)
+    growth: Callable[..., FloatArray] = cached_ufunc(largest_growth)
+    return growth

@@ -13,9 +13,8 @@ from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.any_memory import Loop
+from ravine.theory.ladder.mean_square_kernel import ROUNDING, block_numbers
 
-_ROUNDING = 8.0 * np.finfo(np.float64).eps
-"""A discriminant below this share of its terms is critical damping, blurred by rounding."""
 _HUGE = 1e100
 """Steps h beyond this have squares near the end of float64's range."""
 
@@ -32,45 +31,19 @@ def _scale(h: Real) -> Real:
     return np.where(h > _HUGE, h, 1.0) if np.max(h) > _HUGE else np.float64(1.0)
 
 
-def _discriminant(h: Real, unit: Real, beta: Real, gamma: Real) -> Real:
-    """(t² - 4d)/S², taken as zero where it is below its rounding: critical damping is meant.
-
-    ``h`` is alpha λ/S and ``unit`` 1/S, for an S that keeps the squares of long steps finite.
-    """
-    if gamma is beta or np.all(gamma == beta):
-        # t² - 4d = q ((1-beta)² - h (1+beta)²) with q = 1 - h: the factors keep their zeros sharp.
-        q = unit - h
-        one = unit * (1.0 - beta) ** 2
-        other = h * (1.0 + beta) ** 2
-        gap = q * (one - other)
-        size = np.abs(q) * (one + other)
-    else:
-        square = ((1.0 + beta) * unit - h * (1.0 + gamma)) ** 2
-        product = 4.0 * unit * (beta * unit - h * gamma)
-        gap = square - product
-        size = square + np.abs(product)
-
-    return np.where(np.abs(gap) > _ROUNDING * size, gap, 0.0)[()]
-
-
 def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
-    """Spectral radius of the block B(λ), from its trace and determinant."""
+    """Spectral radius of the block B(λ), from its trace and determinant.
+
+    A discriminant below its rounding is taken as zero: critical damping is meant.
+    """
     h = alpha * eigenvalue
     scale = _scale(h)
-    unit = 1.0 / scale
-    h = h * unit
-    if gamma is beta or np.all(gamma == beta):
-        q = unit - h
-        trace = (1.0 + beta) * q
-        determinant = beta * unit * q
-    else:
-        trace = (1.0 + beta) * unit - h * (1.0 + gamma)
-        determinant = unit * (beta * unit - h * gamma)
-
-    gap = _discriminant(h, unit, beta, gamma)
-    real = 0.5 * (np.abs(trace) + np.sqrt(np.maximum(gap, 0.0)))
-    radius = np.where(gap >= 0.0, real, np.sqrt(np.maximum(determinant, 0.0)))
-    return (radius * scale)[()]
+    trace, determinant, gap, size = block_numbers(h / scale, 1.0 / scale, beta, gamma)
+    least = ROUNDING * size
+    root = np.sqrt(np.where(gap > least, gap, 0.0))
+    complex_root = np.sqrt(np.maximum(determinant, 0.0))
+    radius: Real = scale * np.where(gap < -least, complex_root, 0.5 * (np.abs(trace) + root))
+    return radius
 
 
 def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:

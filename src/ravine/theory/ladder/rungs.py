@@ -15,7 +15,7 @@ from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.bracket import Bracket
-from ravine.theory.ladder.batches import SINGLE_TERMS, Batches
+from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius

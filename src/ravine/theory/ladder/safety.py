@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -33,7 +36,7 @@ def safe_step(
     batch_size: npt.ArrayLike | None = None,
     L_max: npt.ArrayLike | None = None,
 ) -> Real:
-    """Supremum of the step sizes that are safe at momentum beta, whatever mu is.
+    """Return the supremum of the steps that are safe at momentum beta, for every mu.
 
     In every order of every finite sum: the worst-case rate is below 1 for every mu in (0, L] iff,
     with c = beta(1 + gamma) - gamma,
@@ -57,7 +60,7 @@ def safe_step(
     batch_size
         Terms averaged in a step, at least 1, for safety in mean square.
     L_max
-        Largest curvature of a single term, at least L, with ``batch_size``; L unless given.
+        Largest curvature of a single term, at least L, with ``batch_size``. Default: L.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def safe_step(
     check_momentum(momentum, ahead)
     if batch_size is not None:
         size = check_batch_size(batch_size)
-        most = smoothness if L_max is None else _check_largest(smoothness, L_max)
+        most = batch_noise(Curvature(smoothness, smoothness), L_max=L_max).most
         broadcast(L=smoothness, beta=momentum, gamma=ahead, batch_size=size, L_max=most)
         return _mean_square_step(smoothness, momentum, ahead, size, most)
 
@@ -88,13 +91,13 @@ def safe_step(
         remedy = "give batch_size too, or the largest curvature of a term as L"
         raise Refusal("L_max", "left out without batch_size", "one", remedy)
 
-    coupling = np.where(ahead == momentum, momentum**2, momentum * (1.0 + ahead) - ahead)
-    any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(coupling, 0.0))
+    c = coupling(momentum, ahead)
+    any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(c, 0.0))
 
     with np.errstate(divide="ignore"):
         exact = 2.0 * (1.0 + momentum) / (1.0 + 2.0 * ahead)
 
-    limit = np.where(coupling >= 0.0, any_order, exact) / smoothness
+    limit = np.where(c >= 0.0, any_order, exact) / smoothness
     return np.broadcast_to(limit, shape)[()]
 
 
@@ -129,16 +132,17 @@ def _safe_factor(
         factor *= 0.5
     while holds(1.1 * factor):
         factor *= 1.1
-    low, high = factor, 1.1 * factor
+    return float(_last(holds, np.float64(factor), np.float64(1.1 * factor)))
+
+
+def _last(holds: Callable[..., Any], low: Real, high: Real) -> Real:
+    """Where a condition that holds at ``low`` and not at ``high`` changes, from below."""
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low)[()], np.where(inside, high, middle)[()]
 
     return low
-
-
-def _check_largest(L: Real, L_max: npt.ArrayLike) -> Real:
-    return batch_noise(Curvature(L, L), L_max=L_max).most
 
 
 def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) -> Real:
@@ -195,11 +199,11 @@ def safe_momentum(
     L_max: npt.ArrayLike | None = None,
     mu_min: npt.ArrayLike | None = None,
 ) -> Real:
-    """Supremum of the momenta at which Nesterov's method is safe with step alpha.
+    """Return the supremum of the momenta that are safe for Nesterov's method at step alpha.
 
     The largest beta up to which the worst-case rate of (alpha, beta) is below 1. At alpha = 1/L it
     is the larger root of 8 beta² q = 8 beta - (1 + beta)² q, with q = 1 - 1/Q; for Q < 3 it is
-    above 1. With ``batch_size``, the largest beta that is safe in mean square for batches drawn
+    above 1. With ``batch_size``, the largest beta that is stable in mean square for batches drawn
     independently; L_max and mu_min are those of :func:`ravine.iid_rate`.
 
     Returns
@@ -238,13 +242,8 @@ def safe_momentum(
     safe = np.broadcast_to(holds(scan), scan.shape)
     last = scan.shape[0] - 1 - np.argmax(safe[::-1], axis=0)
     low = np.take_along_axis(scan, last[None], axis=0)[0]
-    high = low + 2.0 * reach / _SCAN
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        inside = holds(middle)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-
-    bound = np.where(np.broadcast_to(slope, shape) > 0.0, low, np.inf)
+    bound = _last(holds, low, low + 2.0 * reach / _SCAN)
+    bound = np.where(np.broadcast_to(slope, shape) > 0.0, bound, np.inf)
     return np.where(safe.any(axis=0), bound, np.nan)[()]
 
 

@@ -18,10 +18,15 @@ coefficients as they are stored.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+from numpy.polynomial import chebyshev, polynomial
 
 from ravine.arguments import (
     FloatArray,
@@ -34,19 +39,13 @@ from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.bracket import Bracket
-from ravine.theory.ladder.rational_polynomial import (
-    Polynomial,
-    from_chebyshev,
-    positive_on_interval,
-    roots_inside_unit_circle,
-)
 
+ExactArray: TypeAlias = npt.NDArray[Any]
+"""Rational coefficients of a polynomial, the constant first."""
 _HALVINGS = 60
 """Steps of the bisection in float64: 2^-60 of its first interval is below rounding."""
 _CLOSE = Fraction(1, 2**50)
 """Relative width of the certified bracket: four units in the last place of float64."""
-
-
 _ONE_METHOD = "a transfer function belongs to one method: loop over the elements"
 
 
@@ -171,16 +170,14 @@ class _CircleTest:
 
     def holds(self, radius: float) -> bool:
         """Decide exactly whether all poles are inside and the circle condition is strict."""
-        r = Fraction(radius)
-        scaled = [c * r**j for j, c in enumerate(self.middle)]
-        if not roots_inside_unit_circle(scaled):
-            return False
-
-        return positive_on_interval(from_chebyshev(self._cosines(r)))
+        scaled = self.middle * self._powers(radius)
+        return roots_inside_unit_circle(scaled) and positive_on_interval(
+            chebyshev.cheb2poly(self._cosines(radius))
+        )
 
     def bisected(self) -> float:
         """The rate as far as float64 sees it."""
-        floor = float(np.abs(np.roots(_floats(self.middle)[::-1])).max(initial=0.0))
+        floor = float(np.abs(np.roots(self.middle[::-1].astype(float))).max(initial=0.0))
         high = max(2.0 * floor, 1.0)
         while self._least(high)[0] <= 0.0:
             high *= 2.0
@@ -225,16 +222,16 @@ class _CircleTest:
         """The ω at which the circle comes closest to breaking the condition."""
         return float(np.arccos(self._least(radius)[1]))
 
-    def _cosines(self, r: Fraction) -> Polynomial:
-        """c_d with Re(χ_mu conj χ_L) = sum_d c_d cos(dω) on the circle of radius r."""
-        p = [c * r**j for j, c in enumerate(self.flat)]
-        q = [c * r**j for j, c in enumerate(self.steep)]
-        n = len(p)
-        cosines = [sum((p[j] * q[j] for j in range(n)), Fraction(0))]
-        for d in range(1, n):
-            pairs = (p[j + d] * q[j] + p[j] * q[j + d] for j in range(n - d))
-            cosines.append(sum(pairs, Fraction(0)))
+    def _powers(self, radius: float) -> ExactArray:
+        return np.array([Fraction(radius) ** j for j in range(self.middle.size)])
 
+    def _cosines(self, radius: float) -> ExactArray:
+        """c_d with Re(χ_mu conj χ_L) = sum_d c_d cos(dω) on the circle of this radius."""
+        powers = self._powers(radius)
+        both = np.convolve(self.flat * powers, (self.steep * powers)[::-1])
+        n = powers.size - 1
+        cosines = both[n:] + both[n::-1]
+        cosines[0] /= 2
         return cosines
 
     def _least(self, radius: float) -> tuple[float, float]:
@@ -242,31 +239,56 @@ class _CircleTest:
         if radius == 0.0:
             return -1.0, 1.0
 
-        cosines = self._cosines(Fraction(radius))
-        largest = max(abs(c) for c in cosines)
-        series = _floats([c / largest for c in cosines])
+        cosines = self._cosines(radius)
+        series = (cosines / np.abs(cosines).max()).astype(float)
 
         # The least value is at an end or where the derivative vanishes; that its place is known
         # only roughly does not matter, for the value is flat there.
-        slope = np.trim_zeros(np.polynomial.chebyshev.chebder(series), "b")
+        slope = np.trim_zeros(chebyshev.chebder(series), "b")
         places = [-1.0, 1.0]
         if slope.size > 1:
-            roots = np.polynomial.chebyshev.chebroots(slope)
+            roots = chebyshev.chebroots(slope)
             inside = (np.abs(roots.real) < 1.0) & (np.abs(roots.imag) < 1e-3)
             places += roots.real[inside].tolist()
 
-        values = np.polynomial.chebyshev.chebval(np.array(places), series)
+        values = chebyshev.chebval(np.array(places), series)
         best = int(np.argmin(values))
         return float(values[best]), places[best]
 
 
-def _shifted(method: LinearMethod, eigenvalue: Fraction) -> Polynomial:
+def _shifted(method: LinearMethod, eigenvalue: Fraction) -> ExactArray:
     """χ_λ = a + λ b, exactly, the constant first."""
-    below = [Fraction(float(v)) for v in method.denominator[::-1]]
-    above = [Fraction(float(v)) for v in method.numerator[::-1]]
-    above += [Fraction(0)] * (len(below) - len(above))
-    return [a + eigenvalue * b for a, b in zip(below, above, strict=True)]
+    chi = exact(method.denominator[::-1])
+    chi[: method.numerator.size] += eigenvalue * exact(method.numerator[::-1])
+    return chi
 
 
-def _floats(values: Polynomial) -> FloatArray:
-    return np.array([float(v) for v in values])
+def exact(values: Iterable[float]) -> ExactArray:
+    """Every float as the rational number that it is."""
+    return np.array([Fraction(float(v)) for v in values])
+
+
+def roots_inside_unit_circle(p: ExactArray) -> bool:
+    """Schur and Cohn's test: p and its reverse p* give (p_n p - p_0 p*)/z, one degree less."""
+    while p.size > 1:
+        if abs(p[0]) >= abs(p[-1]):
+            return False
+        p = (p - p[0] / p[-1] * p[::-1])[1:]
+
+    return True
+
+
+def positive_on_interval(p: ExactArray) -> bool:
+    """Whether it is positive on [-1, 1]: at both ends, and Sturm counts no root between them."""
+    chain = [polynomial.polytrim(p), polynomial.polyder(p)]
+    while chain[-1].any():
+        rest = -polynomial.polydiv(chain[-2], chain[-1])[1]
+        largest = np.abs(rest).max()  # a positive factor that keeps the numbers short
+        chain.append(rest / largest if largest else rest)
+
+    ends = [[polynomial.polyval(x, q) for q in chain] for x in (-1, 1)]
+    changes = [
+        sum(a != b for a, b in pairwise(value > 0 for value in values if value != 0))
+        for values in ends
+    ]
+    return bool(ends[0][0] > 0 and ends[1][0] > 0 and changes[0] == changes[1])

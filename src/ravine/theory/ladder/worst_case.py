@@ -19,7 +19,9 @@ from ravine.arguments import (
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
+from ravine.theory.blocks import coupling
 from ravine.theory.chunks import by_chunks
+from ravine.theory.ladder.mean_square_kernel import discriminant_form
 from ravine.theory.ladder.rates import block_radius, check_shapes
 from ravine.theory.ladder.transfer import circle_rate
 
@@ -32,16 +34,14 @@ def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real
 
     The best quadratic Lyapunov function of the two extreme blocks B(mu), B(L) serves every
     Hessian between them, and quadratics in the plane whose axes turn by a fixed angle attain it:
-    no other argument can improve it. With h = alpha mu, H = alpha L, s = h + H, D = H - h,
-    k = 1 + beta - gamma + beta gamma, c = beta(1 + gamma) - gamma, and
+    no other argument can improve it. With traces t_i and determinants d_i of the two blocks,
+    D = alpha (L - mu), c = beta(1 + gamma) - gamma, and w² = 2 (d₁ + d₂)(2 (d₁ + d₂) - t₁ t₂), the
+    candidate is
 
-    - M = s k - (1 - beta)² - (1 + gamma)² h H,
-    - A = 4(s k - (1 - beta)²) - (1 + gamma)² s²,
-    - w² = 2 M (2 beta - gamma s),
+        r² = (w² + 2 w D √c + (1 + gamma)(beta - gamma) D²)/(8 (d₁ + d₂) - (t₁ + t₂)²).
 
-    the candidate is r² = (w² + 2 w D √c + (1 + gamma)(beta - gamma) D²)/A. It counts where all
-    of it is real, r exceeds the spectral radius, and the turning angle exists; elsewhere r* is the
-    spectral radius. For gamma = beta: c = beta², k = 1 + beta².
+    It counts where all of it is real, r exceeds the spectral radius, and the turning angle exists;
+    elsewhere r* is the spectral radius. For gamma = beta, c is beta².
 
     A method of any memory, given by its transfer function as a ``LinearMethod``, has its rate from
     the circle theorem instead, for single values of mu and L.
@@ -129,68 +129,35 @@ def _solve(curvature: Curvature, method: Method) -> tuple[FloatArray, ...]:
 
 
 def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real, Real]:
-    rest = (alpha, beta, gamma)
-    radius = np.maximum(block_radius(mu, *rest), block_radius(L, *rest))
+    radius = np.maximum(block_radius(mu, alpha, beta, gamma), block_radius(L, alpha, beta, gamma))
     with np.errstate(all="ignore"):
-        same = np.asarray(gamma == beta)
-        if same.all():
-            r, cosine, real = _nesterov_candidate(alpha * mu, alpha * L, beta)
-        else:
-            r, cosine, real = _candidate(alpha * mu, alpha * L, beta, gamma)
-
-        if same.any() and not same.all():
-            nesterov = _nesterov_candidate(alpha * mu, alpha * L, beta)
-            r = np.where(same, nesterov[0], r)
-            cosine = np.where(same, nesterov[1], cosine)
-            real = np.where(same, nesterov[2], real)
-
+        r, cosine, real = _candidate(alpha * mu, alpha * L, beta, gamma)
         counts = real & np.isfinite(r) & (r > radius) & (np.abs(cosine) < 1.0)
 
     rate = np.where(counts, r, radius)
     return rate, np.where(counts, np.arccos(np.where(counts, cosine, 1.0)), 0.0)
 
 
-def _nesterov_candidate(low: Real, high: Real, beta: Real) -> tuple[Real, Real, Where]:
-    """The candidate r, the cosine of its angle and whether it is real, for gamma = beta.
-
-    In q = 1 - h, with S = q₁ + q₂, P = q₁q₂ and c = (1+beta)²: w² = 2 beta S (2 beta S - c P),
-    r² = w (w + 2|beta| |q₁-q₂|)/(|S|(8|beta| - c|S|)) and
-    cos ω = (1+beta)(S r² + 2 beta P)/(4 beta S r). Near h = 1 the q are small and exact, while
-    the terms of the general form cancel.
-    """
-    q1 = 1.0 - low
-    q2 = 1.0 - high
-    total = q1 + q2
-    product = q1 * q2
-    square = (1.0 + beta) ** 2
-    drive = 2.0 * beta * total
-    mixed = drive - square * product
-    w = np.sqrt(np.maximum(drive * mixed, 0.0))
-    size = np.abs(beta)
-    numerator = w * (w + 2.0 * size * (high - low))
-    r = np.sqrt(numerator / (np.abs(total) * (8.0 * size - square * np.abs(total))))
-    cosine = (1.0 + beta) * (total * r**2 + 2.0 * beta * product) / (2.0 * drive * r)
-    return r, cosine, np.asarray((mixed > 0.0) & (drive > 0.0))
-
-
 def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Real, Where]:
-    """The candidate r, the cosine of its angle and whether it is real, for the whole family."""
-    total = low + high
-    width = high - low
-    damping = (1.0 - beta) ** 2
-    drive = total * (1.0 + beta - gamma + beta * gamma) - damping
-    mixed = drive - (1.0 + gamma) ** 2 * low * high
-    denominator = 4.0 * drive - (1.0 + gamma) ** 2 * total**2
-    determinants = 2.0 * beta - gamma * total
-    coupling = beta * (1.0 + gamma) - gamma
-    real = np.asarray((mixed > 0.0) & (determinants > 0.0) & (coupling >= 0.0))
-    w = np.sqrt(np.where(real, 2.0 * determinants * mixed, 0.0))
-    numerator = w * (w + 2.0 * width * np.sqrt(np.maximum(coupling, 0.0)))
+    """The candidate r, the cosine of its angle and whether it is real.
+
+    Differences come from ``discriminant_form``, in which nothing cancels near h = 1 or beta = 1:
+    (t₁ + t₂)² - 8(d₁ + d₂) is the form of q₁ + q₂ and h₁ + h₂.
+    """
+    a, b, c = discriminant_form(beta, gamma)
+    q1, q2 = 1.0 - low, 1.0 - high
+    lag1, lag2 = low * (gamma - beta), high * (gamma - beta)
+    t1, t2 = (1.0 + beta) * q1 - lag1, (1.0 + beta) * q2 - lag2
+    d1, d2 = beta * q1 - lag1, beta * q2 - lag2
+    q, h, width = q1 + q2, low + high, high - low
+    both = d1 + d2
+    mixed = b * (q1 * high + low * q2) - a * q1 * q2 - c * low * high
+    denominator = q * (2.0 * b * h - a * q) - c * h * h
+    drive = coupling(beta, gamma)
+    real = np.asarray((mixed > 0.0) & (both > 0.0) & (drive >= 0.0))
+    w = np.sqrt(np.where(real, 2.0 * both * mixed, 0.0))
+    numerator = w * (w + 2.0 * width * np.sqrt(np.maximum(drive, 0.0)))
     numerator = numerator + (1.0 + gamma) * (beta - gamma) * width**2
     r = np.sqrt(numerator / denominator)
-    t1 = 1.0 + beta - low * (1.0 + gamma)
-    t2 = 1.0 + beta - high * (1.0 + gamma)
-    d1 = beta - low * gamma
-    d2 = beta - high * gamma
-    cosine = ((r + d1 / r) * t2 + (r + d2 / r) * t1) / (4.0 * determinants)
+    cosine = ((r + d1 / r) * t2 + (r + d2 / r) * t1) / (4.0 * both)
     return r, cosine, real

@@ -150,10 +150,18 @@ def _samples(mu: float, L: float) -> FloatArray:
     flat directions of an ill-conditioned problem are closer together than they can see.
     """
     half = _SAMPLES // 2
-    angles = np.linspace(0.0, np.pi, half)
-    polynomial = 0.5 * (L + mu) - 0.5 * (L - mu) * np.cos(angles)
+    polynomial = chebyshev(Curvature(mu, L), half - 1)
     inner = np.concatenate([polynomial[1:-1], np.geomspace(mu, L, half)[1:-1]])
     return np.concatenate([[mu], np.sort(np.clip(inner, mu, L)), [L]])
+
+
+def chebyshev(curvature: Curvature, degree: int) -> FloatArray:
+    """The degree + 1 extrema of Chebyshev's polynomial on [mu, L], both ends without rounding."""
+    mu, L = curvature.mu, curvature.L
+    middle, half = 0.5 * (L + mu), 0.5 * (L - mu)
+    lam: FloatArray = middle - half * np.cos(np.arange(degree + 1) * np.pi / degree)
+    lam[[0, -1]] = mu, L
+    return lam
 
 
 def _scan(blocks: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:

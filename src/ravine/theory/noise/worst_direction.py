@@ -18,7 +18,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.ladder.rates import stable
-from ravine.theory.noise.transient import norms_of_entries, powers, spectral_norms
+from ravine.theory.noise.transient import chebyshev, norms_of_entries, powers, spectral_norms
 
 _LENGTHS = (256, 2048)
 """Powers J to scan: a short scan, then a long one where the powers have not decayed by then."""
@@ -128,7 +128,7 @@ def _scan(
 ) -> WorstPowers:
     """Follow the powers of B at Chebyshev's points, in the state (r, τv)."""
     points = _POINTS_PER_POWER * length
-    lam = _samples(curvature, points)
+    lam = chebyshev(curvature, points)
     weight = 0.5 * lam if objective else np.ones_like(lam)
     gain = noise_gain_vector(method) * np.array([1.0, tau])
 
@@ -159,19 +159,10 @@ def _scan(
     )
 
 
-def _samples(curvature: Curvature, points: int) -> FloatArray:
-    """The extrema of Chebyshev's polynomial on [mu, L], both ends without rounding."""
-    middle = 0.5 * (curvature.L + curvature.mu)
-    half = 0.5 * (curvature.L - curvature.mu)
-    lam: FloatArray = middle + half * np.cos(np.arange(points + 1) * np.pi / points)
-    lam[0] = curvature.L
-    lam[-1] = curvature.mu
-    return lam
-
-
 def _largest_block(curvature: Curvature, method: Method, length: int, tau: float) -> float:
     """Bound of ‖B^J‖² from more samples: the continuation past J hangs on it."""
     points = _POINTS_FOR_LAST * length
-    power = np.linalg.matrix_power(block(_samples(curvature, points), method), length)
+    lam = chebyshev(curvature, points)
+    power = np.linalg.matrix_power(block(lam, method), length)
     excess = 1.0 / np.cos(np.pi * length / (2 * points)) ** 2
     return float(np.max(spectral_norms(power * _rescaled(tau))) ** 2 * excess)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, log, tanh
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
-from ravine.theory.ladder.mean_square_kernel import largest_growth
-from ravine.theory.tuning import search
+from ravine.theory.ladder.mean_square_kernel import compiled_growth
+from ravine.theory.tuning.search import Tuned, least, slowness
 from ravine.values import Value
 
 _SHORTEST = 1e-3
@@ -24,20 +25,6 @@ _LONGEST = 4.0
 """Longest alpha L tried: beyond it no momentum between -1 and 1 is stable."""
 BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 """Batch sizes of a table unless others are given."""
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """A method with the least guaranteed mean-square rate at a batch size."""
-
-    method: Method
-    rate: float
-    """Factor per step of √E‖y - x*‖² in the worst case."""
-
-    @property
-    def steps_per_digit(self) -> float:
-        """Steps that take √E‖y - x*‖² down to a tenth."""
-        return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
 
 
 def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
@@ -63,36 +50,73 @@ def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
 
 def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
     """The fastest SGD and the fastest Nesterov parameters."""
-    mu, L = _single(curvature)
+    return fastest_of("sgd", curvature, options), fastest_of("nesterov", curvature, options)
+
+
+def fastest_of(kind: str, curvature: Curvature, options: dict[str, Any]) -> Tuned:
+    """The parameters of a kind of method with the least guaranteed mean-square rate.
+
+    The kind is ``"sgd"``, ``"nesterov"``, ``"heavy-ball"``, ``"qhm"`` or ``"family"``.
+    """
+    return _fastest(kind, *_single(curvature), **options)
+
+
+@lru_cache(maxsize=256)
+def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
+    """The same, kept: a table and the three batch sizes ask for the same ones."""
     whole = Curvature(mu, L)
     plain = fastest_sgd(whole, options)
+    if kind == "sgd":
+        return plain
 
+    make, counts = _KINDS[kind]
     noise = batch_noise(whole, **options)
-    known, share, least, most = (
-        float(v) for v in (noise.known, noise.share, noise.least, noise.most)
-    )
+    growth = compiled_growth()
 
-    # The logarithm of the number of steps, on a grid and at one point.
-    def on_grid(log_step: FloatArray, s: FloatArray) -> FloatArray:
-        rate = iid_rate(whole, Method(np.exp(log_step), np.tanh(s)), **options)
-        with np.errstate(all="ignore"):
-            return np.asarray(-np.log(-np.log(rate)))
+    def objective(*point: Any) -> Any:
+        """The logarithm of the number of steps, of a grid or of one point."""
+        alpha, beta, gamma = make(*point)
+        given = (
+            alpha * mu, alpha * L, alpha * (alpha * noise.known),
+            noise.share, alpha * noise.least, alpha * noise.most,
+        )  # fmt: skip
+        return slowness(growth(*given, beta, gamma))
 
-    def at(log_step: float, s: float) -> float:
-        a = exp(log_step)
-        beta = tanh(s)
-        rate = largest_growth(a * mu, a * L, a * a * known, share, a * least, a * most, beta, beta)
-        return -log(-log(rate)) if 0.0 < rate < 1.0 else inf if rate > 0.0 else -inf
-
-    # beta = tanh s: 1 - beta is about 2 exp(-2s), and no good momentum is nearer to 1 than 1/(4√Q).
+    # 1 - beta is about 2 exp(-2s), and no good momentum is nearer to 1 than 1/(4√Q).
     last = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
-    shortest = np.log(_SHORTEST * float(plain.method.alpha))
-    axes = [np.linspace(shortest, np.log(_LONGEST / L), 65), np.linspace(-1.0, last, 65)]
-    log_step, s = search.least(on_grid, axes, at=at, starts=2).point
-    method = Method(np.exp(log_step), np.tanh(s))
+    # QHM's step is in units of its averaged gradient, up to 1/(1 - beta) times longer.
+    longest = np.log(_LONGEST / L) + (2.0 * last if kind == "qhm" else 0.0)
+    first = np.log(_SHORTEST * float(plain.method.alpha))
+    box = [np.linspace(first, longest, counts[0]), np.linspace(-1.0, last, counts[1])]
+    box += [np.linspace(-0.9, 2.0, count) for count in counts[2:]]
+    method = Method(*make(*least(objective, box, at=objective, starts=2).point))
     rate = float(iid_rate(whole, method, **options))
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
-    return plain, plain if plain.rate <= rate * (1.0 + 1e-9) else Tuned(method, rate)
+    return plain if plain.rate <= rate * (1.0 + 1e-9) else Tuned(method, rate)
+
+
+def _qhm(log_step: Any, s: Any) -> tuple[Any, Any, Any]:
+    """QHM with nu = 0.7."""
+    fresh = 1.0 - np.tanh(s)
+    return np.exp(log_step) * fresh, np.tanh(s), 0.3 * np.tanh(s) / fresh
+
+
+_KINDS: dict[str, tuple[Callable[..., tuple[Any, Any, Any]], tuple[int, ...]]] = {
+    "nesterov": (lambda x, s: (np.exp(x), np.tanh(s), np.tanh(s)), (65, 65)),
+    "heavy-ball": (lambda x, s: (np.exp(x), np.tanh(s), 0.0), (49, 49)),
+    "qhm": (_qhm, (49, 49)),
+    "family": (lambda x, s, g: (np.exp(x), np.tanh(s), g), (25, 25, 13)),
+}
+"""How (log alpha, artanh beta, ...) becomes (alpha, beta, gamma), and points along each axis."""
+
+
+def gain_of(plain: Tuned, fast: Tuned) -> float:
+    """How many times fewer steps the second needs; 1 where both arrive in one step, too."""
+    if fast.rate == plain.rate:
+        return 1.0
+
+    with np.errstate(divide="ignore"):
+        return float(np.log(fast.rate) / np.log(plain.rate))
 
 
 def _single(curvature: Curvature) -> tuple[float, float]:
@@ -115,17 +139,12 @@ class BatchGain(Value):
     momentum: tuple[Tuned, ...]
     """The fastest Nesterov parameters at each batch size."""
     critical: float
-    """The critical batch size of the standard Nesterov parameters of the whole objective."""
+    """The smallest stable batch of the standard Nesterov parameters of the whole objective."""
 
     @property
     def gain(self) -> FloatArray:
         """How many times fewer steps momentum needs than SGD, at each batch size."""
-        return np.array(
-            [
-                np.log(fast.rate) / np.log(plain.rate)
-                for fast, plain in zip(self.momentum, self.sgd, strict=True)
-            ]
-        )
+        return np.array([gain_of(*pair) for pair in zip(self.sgd, self.momentum, strict=True)])
 
     @property
     def sentence(self) -> str:
@@ -145,7 +164,7 @@ class BatchGain(Value):
 
         return (
             f"{where} momentum gains {nothing}{' and '.join(gains)}; the standard Nesterov "
-            f"parameters are safe in mean square only for batches larger than {self.critical:.4g}."
+            f"parameters are stable in mean square only for batches above {self.critical:.4g}."
         )
 
 
@@ -161,7 +180,7 @@ def batch_gain(
     batch_sizes: npt.ArrayLike = BATCH_SIZES,
     mu_min: float | None = None,
 ) -> BatchGain:
-    """How much momentum can gain over SGD at each batch size, whatever the problem.
+    """Compute how much momentum can gain over SGD at each batch size, on every problem.
 
     For every batch size the least guaranteed mean-square rate of SGD, over its step, and of
     Nesterov's method, over its step and momentum. Their logarithms count steps: the gain is how

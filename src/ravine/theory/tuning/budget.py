@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,17 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Real, one_number, whole
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.blocks import coupling
+from ravine.theory.blocks import coupling, moment_rows
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.tuning.search import descend, valleys
+from ravine.theory.tuning.search import (
+    Least,
+    descents,
+    in_plane,
+    lowest,
+    valleys,
+)
 
 _MOST_STEPS = 50_000
 """Budgets for which the worst curvature is bounded; it takes four samples per step and more."""
@@ -22,6 +29,8 @@ _MOST_SAMPLES = 1_000_000
 """Samples of one round of the bound; with more the bound stops where it is."""
 _TIGHT = 1e-7
 """Relative slack of the bound of the worst curvature."""
+_MOST_NODES = 400
+"""Curvatures that the search counts from the start, at most, besides evenly spaced ones."""
 _EXCHANGES = 8
 """Rounds in which missing worst curvatures are added to those that the search counts."""
 
@@ -50,41 +59,56 @@ def moment_after(
     random curvature adds to r², plus alpha² sigma2 (g⊗g) from the constant one. A power of the 4x4
     matrix by repeated squaring. Everything broadcasts; infinite where it overflows.
     """
+    mantissa, exponent = _moment_after(eigenvalues, method, noise, sigma2, distance, steps)
+    with np.errstate(over="ignore"):
+        return np.ldexp(mantissa, np.clip(exponent, -5000, 5000))
+
+
+def _moment_after(
+    eigenvalues: FloatArray,
+    method: Method,
+    noise: BatchNoise | None,
+    sigma2: Real | float,
+    distance: Real | float,
+    steps: int | npt.NDArray[np.int64],
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Mantissa and exponent of E r²: small errors are told apart that a float cannot hold."""
     variance = 0.0 if noise is None else noise.variance(eigenvalues)
-    beta = method.beta
     ahead = 1.0 + method.gamma
     h = method.alpha * eigenvalues
-    a, b = 1.0 - ahead * h, coupling(beta, method.gamma)
-    rows = (
-        (a * a, 2.0 * a * b, b * b),
-        (-a * h, a * beta - b * h, b * beta),
-        (h * h, -2.0 * h * beta, beta * beta),
-    )
-    # Built here and not from blocks: a search evaluates it thousands of times. The two axes of a
-    # matrix come first: then all matrices are multiplied in one long loop.
+    rows = moment_rows(1.0 - ahead * h, coupling(method.beta, method.gamma), -h, method.beta)
+    # Checked nowhere, for a search evaluates it thousands of times. The two axes of a matrix come
+    # first: then all matrices are multiplied in one long loop.
     kick = method.alpha**2
-    shape = np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(variance), np.shape(sigma2))
+    shape = np.broadcast_shapes(*(np.shape(v) for v in (*rows[0], variance, sigma2)))
     matrix = np.zeros((4, 4, *shape))
     for row, entries, gain in zip(matrix, rows, (ahead * ahead, ahead, 1.0), strict=False):
         for j, entry in enumerate(entries):
             row[j] = entry
         row[0] += kick * variance * gain
         row[3] = kick * sigma2 * gain
-    matrix[3, 3] = 1.0
+    # Without noise nothing keeps the powers from shrinking, and their exponents are counted.
+    matrix[3, 3] = np.asarray(sigma2) > 0.0
 
     state = np.zeros((4, *np.broadcast_shapes(shape, np.shape(steps))))
     state[0] = np.asarray(distance) ** 2
     state[3] = 1.0
+    power = np.zeros(shape, dtype=np.int64)
+    exponent = np.zeros(state.shape[1:], dtype=np.int64)
     with np.errstate(all="ignore"):
         for bit in range(int(np.max(steps)).bit_length()):
             if bit:
                 matrix = np.einsum("ij...,jk...->ik...", matrix, matrix)
+                size = np.frexp(np.abs(matrix).max(axis=(0, 1)))[1]
+                matrix = np.ldexp(matrix, -size)
+                power = 2 * power + size
             odd = (steps >> bit) & 1
             if isinstance(odd, np.ndarray) or odd:
                 moved = np.einsum("ij...,j...->i...", matrix, state)
                 state = np.where(odd, moved, state)
+                exponent = exponent + odd * power
 
-    return np.where(np.isfinite(state[0]), state[0], np.inf)
+    return np.where(np.isfinite(state[0]), state[0], np.inf), exponent
 
 
 class _Adversary:
@@ -98,20 +122,28 @@ class _Adversary:
         self.half = 0.5 * (L - mu)
         self.ends = (mu, L)
         self.noise = noise
-        self.given = {"sigma2": sigma2, "distance": distance}
-        self.steps = steps
+        self.given = (sigma2, distance, steps)
         self.weighted = kind is ErrorQuantity.OBJECTIVE
         # E r² is a polynomial of degree 2 steps in λ, and λ E r² of one more.
         self.degree = 2 * steps + (1 if self.weighted else 0)
 
-    def errors(self, log_step: FloatArray, s: FloatArray, lam: FloatArray) -> FloatArray:
-        """Errors at (alpha, beta) = (exp log_step, tanh s), curvatures as a last axis."""
-        method = Method(np.exp(log_step)[..., None], np.tanh(s)[..., None])
-        moments = moment_after(lam, method, self.noise, steps=self.steps, **self.given)
-        return 0.5 * lam * moments if self.weighted else moments
+    def log_errors(self, log_step: FloatArray, s: FloatArray, lam: FloatArray) -> FloatArray:
+        """Logarithms at (alpha, beta) = (exp log_step, tanh s), curvatures as a last axis."""
+        method = in_plane(log_step[..., None], s[..., None])
+        mantissa, exponent = _moment_after(lam, method, self.noise, *self.given)
+        weighted = 0.5 * lam * mantissa if self.weighted else mantissa
+        return np.asarray(np.log(np.maximum(weighted, 1e-300)) + np.log(2.0) * exponent)
+
+    def largest(self, log_step: FloatArray, s: FloatArray, lam: FloatArray) -> FloatArray:
+        """The largest logarithm over these curvatures."""
+        return np.asarray(self.log_errors(log_step, s, lam).max(axis=-1))
+
+    def counting(self, lam: FloatArray) -> Callable[..., float]:
+        """The same of one method at a time."""
+        return lambda log_step, s: float(self.largest(np.array(log_step), np.array(s), lam))
 
     def worst(self, log_step: float, s: float) -> tuple[float, FloatArray]:
-        """Bound the largest error over [mu, L]; return it with the curvatures of high peaks.
+        """Bound the largest log error over [mu, L]; return it with the curvatures of high peaks.
 
         In λ = middle + half cos θ the error is a trigonometric polynomial of degree n. Within φ of
         the place of its largest value M it is at least M cos(nφ) (M. Riesz). So of samples spaced
@@ -128,8 +160,11 @@ class _Adversary:
         peaks = angles[tops[np.argsort(values[tops])[-8:]]]
         place = angles[int(values.argmax())]
 
-        while 1.0 / np.cos(self.degree * phi) - 1.0 > _TIGHT and best < np.inf:
-            near = angles[values >= best * np.cos(self.degree * phi)]
+        def slack() -> float:
+            return -float(np.log(np.cos(self.degree * phi)))
+
+        while slack() > _TIGHT and best < np.inf:
+            near = angles[values >= best - slack()]
             if 8 * near.size > _MOST_SAMPLES:
                 break
             offsets = phi * (np.arange(8) - 3.5) / 4.0
@@ -140,14 +175,18 @@ class _Adversary:
                 best = float(values.max())
                 place = angles[int(values.argmax())]
 
-        bound = best / float(np.cos(self.degree * phi))
-        return bound, self._curvature(np.append(peaks, place))
+        return best + slack(), self._curvature(np.append(peaks, place))
+
+    def nodes(self, most: int) -> FloatArray:
+        """As many curvatures as the polynomial has degrees, at most ``most``."""
+        count = min(self.degree, most)
+        return self._curvature(np.arange(count + 1) * np.pi / count)
 
     def _curvature(self, angles: FloatArray) -> FloatArray:
         return np.clip(self.middle + self.half * np.cos(angles), *self.ends)
 
     def _at(self, angles: FloatArray, log_step: float, s: float) -> FloatArray:
-        return self.errors(np.array(log_step), np.array(s), self._curvature(angles))
+        return self.log_errors(np.array(log_step), np.array(s), self._curvature(angles))
 
 
 def fastest_budget(
@@ -218,49 +257,51 @@ def _least(
     adversary: _Adversary, shortest: float, longest: float, Q: float, bounded: bool
 ) -> Budget:
     """Search the plane, from the valleys that few curvatures show."""
-    few = _between(*adversary.ends, 9)
     # beta = tanh s, from -0.96 to within a quarter of 1/√Q of 1, or 0.999.
-    last = max(3.8, 0.5 * np.log(8.0 * np.sqrt(Q)) + 0.5)
-    axes = [np.linspace(np.log(shortest), np.log(longest), 73), np.linspace(-2.0, last, 59)]
+    axes = [
+        np.linspace(np.log(shortest), np.log(longest), 73),
+        np.linspace(-2.0, max(3.8, 0.5 * np.log(8.0 * np.sqrt(Q)) + 0.5), 59),
+    ]
     spacing = [float(axis[1] - axis[0]) for axis in axes]
+    few = _between(*adversary.ends, 9)
+    seen = valleys(lambda x, s: adversary.largest(x, s, few), axes)[:5]
+    alone = valleys(lambda x: adversary.largest(x, 0.0 * x, few), axes[:1])[0]
+    seen.append(alone._replace(point=(*alone.point, 0.0)))
 
-    def logarithm(lam: FloatArray, log_step: FloatArray, s: FloatArray) -> FloatArray:
-        worst = adversary.errors(log_step, s, lam).max(axis=-1)
-        return np.asarray(np.log(np.maximum(worst, 1e-300)))
-
-    def at(lam: FloatArray, log_step: float, s: float) -> float:
-        return float(logarithm(lam, np.array(log_step), np.array(s)))
-
-    many = _between(*adversary.ends, 33)
-    seen = valleys(lambda x, s: logarithm(few, x, s), axes)[:5]
-    seen += valleys(lambda x: logarithm(few, x, 0.0 * x), axes[:1])[:1]
-    ends = []
-    for one in seen:
-        start = one._replace(point=(*one.point, 0.0)[:2])
-        start = start._replace(value=at(many, *start.point))
-        ends.append(descend(lambda x, s: at(many, x, s), start, spacing, precision=1e-3))
-
-    ends.sort(key=lambda one: one.value)
+    # Peaks over the curvature are as narrow as the nodes of its polynomial are close.
+    many = np.union1d(_between(*adversary.ends, 33), adversary.nodes(_MOST_NODES))
+    starts = lowest(adversary.counting(many), seen, spacing, len(seen))
+    ends = descents(adversary.counting(many), starts, spacing, precision=1e-3)
+    counted = many if bounded else _between(*adversary.ends, 501)
     smaller = [0.1 * v for v in spacing]
-    found = []
-    for end in [one for one in ends[:3] if one.value <= ends[0].value + 0.05]:
-        counted = many if bounded else _between(*adversary.ends, 501)
-        for _ in range(_EXCHANGES):
-            start = end._replace(value=at(counted, *end.point))
-            end = descend(
-                lambda x, s, lam=counted: at(lam, x, s), start, smaller, precision=1e-8
-            )  # fmt: skip
-            if not bounded:
-                found.append((float(np.exp(end.value)), end.point))
-                break
-            worst, missing = adversary.worst(*end.point)
-            found.append((worst, end.point))
-            if np.log(worst) <= end.value + 1e-6:
-                break
-            counted = np.unique(np.append(counted, missing))
+    found = [
+        _settled(adversary, end, counted, smaller, bounded)
+        for end in ends[:3]
+        if end.value <= ends[0].value + 0.05
+    ]
+    best = min(found, key=lambda one: one.value)
+    # Rounded up: an error below the smallest float is not said to be zero.
+    value = float(np.nextafter(np.exp(best.value), np.inf))
+    return Budget(in_plane(*best.point), value, bounded)
 
-    value, (log_step, s) = min(found)
-    return Budget(Method(np.exp(log_step), np.tanh(s)), value, bounded)
+
+def _settled(
+    adversary: _Adversary, end: Least, counted: FloatArray, size: list[float], bounded: bool
+) -> Least:
+    """Follow a valley to its end, adding worst curvatures that are missing; bounds as values."""
+    found = []
+    for _ in range(_EXCHANGES):
+        at = adversary.counting(counted)
+        (end,) = descents(at, lowest(at, [end], size, 1), size, precision=1e-8)
+        if not bounded:
+            return end
+        worst, missing = adversary.worst(*end.point)
+        found.append(Least(end.point, worst))
+        if worst <= end.value + 1e-6:
+            break
+        counted = np.union1d(counted, missing)
+
+    return min(found, key=lambda one: one.value)
 
 
 def _between(mu: float, L: float, count: int) -> FloatArray:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Real, Refusal
+from ravine.arguments import FloatArray, Refusal
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_growth
 from ravine.theory.finite_sums.positive_map import dense_radius
 from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
 from ravine.theory.finite_sums.terms import Terms, finite_sum, one_method
-from ravine.theory.tuning.search import Least, descend, least, valleys
+from ravine.theory.tuning.search import (
+    Least,
+    Tuned,
+    descents,
+    in_plane,
+    least,
+    lowest,
+    valleys,
+)
 
 _GRID_EVALUATIONS = 400_000
 """Eigenvalues of 3x3 matrices for a grid: half a second."""
@@ -37,14 +44,7 @@ _MATRIX = 75
 """Unknowns up to which the matrix of a step is the quickest way: five directions."""
 
 
-class FastestMeanSquare(NamedTuple):
-    """A method and its root-mean-square growth per step under iid sampling."""
-
-    method: Method
-    rate: float
-
-
-def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
+def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
     """Nesterov parameters that minimise the mean-square rate of a finite sum under iid sampling.
 
     Minimises √(spectral radius of X ↦ mean_b A_b X A_bᵀ) over alpha > 0 and beta of either sign,
@@ -61,7 +61,7 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
 
     Returns
     -------
-    FastestMeanSquare
+    Tuned
         ``method`` and ``rate``, the growth of √E‖y - x*‖² per step. Never above the rate of SGD at
         alpha = 2/(mu + L), mu and L the extreme eigenvalues of all terms.
 
@@ -93,7 +93,7 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> FastestMeanSquare:
     best = fastest_on(moments, plain=plain, precision=1e-9)
     root = mean_square_growth(terms, one_method(best.method), Sampling.IID)
     assert root is not None
-    return FastestMeanSquare(best.method, float(np.sqrt(root.value)))
+    return Tuned(best.method, float(np.sqrt(root.high)))
 
 
 def fastest_on(
@@ -102,7 +102,7 @@ def fastest_on(
     plain: Method | None = None,
     precision: float = 1e-4,
     starts: int | None = None,
-) -> FastestMeanSquare:
+) -> Tuned:
     """The same for second moments that are at hand, to ``precision`` of the logarithm of the rate.
 
     Momenta stay between -0.95 and 0.9999. ``plain`` is a method that the result must not be slower
@@ -120,36 +120,22 @@ def fastest_on(
     scale = moments.natural_step
     # Pairs of directions times points: what a second or two of 4x4 systems allows.
     across = int(np.clip(np.sqrt(_PLANE_PAIRS / d**2), 8, _PLANE_ACROSS))
-    exact = _log_growth(moments, precision)
-    seen = valleys(lambda x, s: growth_plane(moments, _method(x, s)), _axes(scale, across))[:_SEEN]
+    plane = _axes(scale, across)
+    seen = valleys(lambda x, s: growth_plane(moments, in_plane(x, s)), plane)[:_SEEN]
     seen += _diagonal_valleys(moments, scale)[:_STARTS]
+    alone = fastest_step_on(moments, precision=max(precision, 1e-6)).method
+    for given in (alone,) if plain is None else (alone, plain):
+        place = float(np.log(float(given.alpha))), float(np.arctanh(float(given.beta)))
+        seen.append(Least(place, np.inf))
 
-    points = [one.point for one in seen]
-    step = fastest_step_on(moments, precision=max(precision, 1e-6)).method
-    points.append((float(np.log(float(step.alpha))), 0.0))
-    if plain is not None:
-        points.append((float(np.log(float(plain.alpha))), float(np.arctanh(float(plain.beta)))))
-
-    tops = sorted((Least(point, exact(*point)) for point in points), key=lambda one: one.value)
     if starts is None:
         starts = _STARTS if d <= _SMALL else 2
-    follow = [one for one in _apart(tops)[:starts] if np.isfinite(one.value)]
-    ends = [
-        descend(exact, one, _SPACING, precision=precision, evaluations=_EVALUATIONS)
-        for one in follow
-    ]
-    best = min([*ends, *tops], key=lambda one: one.value)
+    exact = _log_growth(moments, precision)
+    follow = lowest(exact, seen, _SPACING, starts)
+    best = descents(exact, follow, _SPACING, precision=precision, evaluations=_EVALUATIONS)[0]
     # The search prefers points whose unchecked growth is a little too low: check the last one.
-    method = _method(*best.point)
-    return FastestMeanSquare(method, float(np.sqrt(moments.growth(method))))
-
-
-def _method(log_step: Real | float, s: Real | float) -> Method:
-    """The method at alpha = exp(log_step) and beta = tanh s.
-
-    What a change of the momentum does goes with its distance from 1, and so does s.
-    """
-    return Method(np.exp(log_step), np.tanh(s))
+    method = in_plane(*best.point)
+    return Tuned(method, float(np.sqrt(moments.growth(method))))
 
 
 def _axes(
@@ -160,7 +146,7 @@ def _axes(
     return [steps, np.linspace(np.arctanh(-0.95), np.arctanh(0.999), across)]
 
 
-def fastest_step_on(moments: SecondMoments, *, precision: float = 1e-6) -> FastestMeanSquare:
+def fastest_step_on(moments: SecondMoments, *, precision: float = 1e-6) -> Tuned:
     """The step without momentum whose mean-square rate is least.
 
     To ``precision`` of the logarithm of the rate: the step itself to about its square root.
@@ -177,7 +163,7 @@ def fastest_step_on(moments: SecondMoments, *, precision: float = 1e-6) -> Faste
         lambda x: np.array([exact(one, 0.0) for one in np.ravel(x)]), [axis],
         starts=1, precision=0.1 * precision,
     )  # fmt: skip
-    return FastestMeanSquare(Method(np.exp(best.point[0])), float(np.exp(0.5 * best.value)))
+    return Tuned(Method(np.exp(best.point[0])), float(np.exp(0.5 * best.value)))
 
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
@@ -187,7 +173,7 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
     by_matrix = precision < 1e-4 and 3 * moments.dimension**2 <= _MATRIX
 
     def at(log_step: float, s: float) -> float:
-        method = _method(log_step, s)
+        method = in_plane(log_step, s)
         if not -0.95 <= method.beta <= 0.9999:
             return np.inf
 
@@ -217,24 +203,13 @@ def _shared_growth(first: FloatArray, variance: FloatArray) -> Callable[..., Flo
     """Mean-square growth over the plane, from mean and variance of each direction's curvature."""
 
     def growth(log_step: FloatArray, s: FloatArray) -> FloatArray:
-        method = Method(np.exp(log_step)[..., None], np.tanh(s)[..., None])
+        method = in_plane(log_step[..., None], s[..., None])
         return np.asarray(direction_growth(first, variance, method).max(axis=-1))
 
     return growth
 
 
-def _apart(starts: list[Least]) -> list[Least]:
-    """Starts that are not in the same place as a lower one."""
-    kept: list[Least] = []
-    for one in starts:
-        near = (np.abs(np.subtract(one.point, other.point)).max() < 0.05 for other in kept)
-        if not any(near):
-            kept.append(one)
-
-    return kept
-
-
-def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
+def _fastest_shared(terms: Terms, plain: Method) -> Tuned:
     """The search where the terms share eigenvectors and the whole grid is one array."""
     mean = terms.weights @ terms.hessians
     variances = terms.weights @ (terms.hessians - mean) ** 2
@@ -245,6 +220,6 @@ def _fastest_shared(terms: Terms, plain: Method) -> FastestMeanSquare:
     best = least(objective, _axes(scale, across, 1e-3, 6.0))
     start = float(objective(np.log([float(plain.alpha)]), np.zeros(1))[0])
     if start < best.value:
-        return FastestMeanSquare(plain, float(np.sqrt(start)))
+        return Tuned(plain, float(np.sqrt(start)))
 
-    return FastestMeanSquare(_method(*best.point), float(np.sqrt(best.value)))
+    return Tuned(in_plane(*best.point), float(np.sqrt(best.value)))

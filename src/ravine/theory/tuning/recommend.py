@@ -23,7 +23,7 @@ from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import second_moment
-from ravine.theory.tuning.batch_gain import fastest_pair
+from ravine.theory.tuning.batch_gain import fastest_pair, gain_of
 from ravine.theory.tuning.budget import Budget, fastest_budget
 from ravine.theory.tuning.fastest import fastest_mean_square
 from ravine.theory.tuning.search import least
@@ -40,7 +40,7 @@ _ONE = 1.0 - 2.0**-52
 
 
 class Setting(Choice):
-    """What is known of the gradients."""
+    """What is known about the gradients."""
 
     ANY_SAMPLING = "any-sampling", "a finite sum, visited in any order"
     MINI_BATCHES = "mini-batches", "mini-batches of a known size, drawn independently"
@@ -48,24 +48,18 @@ class Setting(Choice):
     FINITE_SUM = "finite-sum", "the Hessians of the mini-batches, drawn with replacement"
 
 
-_NEEDED: dict[Setting, set[str]] = {
-    Setting.ANY_SAMPLING: set(),
-    Setting.MINI_BATCHES: {"batch_size"},
-    Setting.ADDITIVE_NOISE: {"sigma2", "steps"},
-    Setting.FINITE_SUM: {"hessians"},
+_OPTIONS: dict[Setting, tuple[set[str], set[str]]] = {
+    Setting.ANY_SAMPLING: (set(), {"beta", "for_every_mu"}),
+    Setting.MINI_BATCHES: ({"batch_size"}, {"L_max", "mu_min", "sigma2", "steps", "quantity"}),
+    Setting.ADDITIVE_NOISE: ({"sigma2", "steps"}, {"quantity"}),
+    Setting.FINITE_SUM: ({"hessians"}, set()),
 }
-_ALLOWED: dict[Setting, set[str]] = {
-    Setting.ANY_SAMPLING: {"beta", "for_every_mu"},
-    Setting.MINI_BATCHES: {"batch_size", "L_max", "mu_min", "sigma2", "steps", "quantity"},
-    Setting.ADDITIVE_NOISE: {"sigma2", "steps", "quantity"},
-    Setting.FINITE_SUM: {"hessians"},
-}
-"""Options of each setting; any other would be ignored and is refused."""
+"""Options that each setting needs, and others that it takes; any other is refused."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation(Value):
-    """A method, why it is the best there is in its setting, and what is certain about it."""
+    """A recommended method, the reason, and what is guaranteed."""
 
     setting: Setting
     method: Method
@@ -131,7 +125,7 @@ def recommend(
         E‖y - x*‖² after ``steps`` gradients with noise of variance ``sigma2``, from ``distance``.
         ``"finite-sum"``: the minimiser of the mean-square rate of the given ``hessians`` under
         iid sampling.
-        Unless given: mini-batches where there is a ``batch_size``, else any sampling.
+        Default: mini-batches with ``batch_size``, else any sampling.
     beta
         Momentum you want to keep, between -1 and 1; only with any sampling.
     for_every_mu
@@ -148,8 +142,8 @@ def recommend(
         mini-batches.
 
     quantity
-        What a budget of steps keeps small: ``"distance"`` for E‖y - x*‖², unless given, or
-        ``"objective"`` for E f(y) - f*.
+        The error to minimise for a budget of steps: ``"distance"`` for E‖y - x*‖² (the default)
+        or ``"objective"`` for E f(y) - f*.
 
     Returns
     -------
@@ -165,49 +159,35 @@ def recommend(
     """
     guessed = Setting.ANY_SAMPLING if batch_size is None else Setting.MINI_BATCHES
     chosen = guessed if setting is None else Setting.parse(setting)
-    _check_options(
-        chosen,
-        beta=beta,
-        for_every_mu=for_every_mu or None,
-        sigma2=sigma2,
-        steps=steps,
-        hessians=hessians,
-        batch_size=batch_size,
-        L_max=L_max,
-        mu_min=mu_min,
-        quantity=quantity,
-    )
+    batches: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
+    budget = {"sigma2": sigma2, "steps": steps, "quantity": quantity}
+    given = {"beta": beta, "for_every_mu": for_every_mu or None, "hessians": hessians}
+    _check_options(chosen, **given, **batches, **budget)
 
     if chosen is Setting.ANY_SAMPLING:
         return _for_any_sampling(curvature, beta, for_every_mu)
+    if chosen is Setting.FINITE_SUM:
+        return _for_finite_sum(curvature, np.asarray(hessians))
+    if chosen is Setting.ADDITIVE_NOISE:
+        batches = {}
+    elif not any(value is not None for value in budget.values()):
+        return _for_mini_batches(curvature, batches)
 
     kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
-    if chosen is Setting.MINI_BATCHES:
-        assert batch_size is not None
-        if sigma2 is None and steps is None and quantity is None:
-            return _for_mini_batches(curvature, batch_size, L_max, mu_min)
-        if sigma2 is None or steps is None:
-            missing = "sigma2" if sigma2 is None else "steps"
-            other = "steps" if sigma2 is None else "sigma2"
-            raise Refusal(missing, f"given with {other}", "none", "add it")
-        known = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
-        return _for_budget(curvature, known, sigma2, distance, steps, kind)
+    if sigma2 is None or steps is None:
+        missing, other = ("sigma2", "steps") if sigma2 is None else ("steps", "sigma2")
+        raise Refusal(missing, f"given with {other}", "none", "add it")
 
-    if chosen is Setting.ADDITIVE_NOISE:
-        assert sigma2 is not None
-        assert steps is not None
-        return _for_budget(curvature, {}, sigma2, distance, steps, kind)
-
-    assert hessians is not None
-    return _for_finite_sum(curvature, hessians)
+    return _for_budget(curvature, batches, sigma2, distance, steps, kind)
 
 
 def _check_options(setting: Setting, **options: object) -> None:
     """Refuse options that the setting would ignore, and ask for those it needs."""
+    needed, taken = _OPTIONS[setting]
     for name, value in options.items():
-        if value is None and name in _NEEDED[setting]:
+        if value is None and name in needed:
             raise Refusal(name, f"given for setting {setting.value}", "none", "add it")
-        if value is not None and name not in _ALLOWED[setting]:
+        if value is not None and name not in needed | taken:
             rule = f"left out for setting {setting.value}"
             raise Refusal(name, rule, in_words(value), "drop it, or change the setting")
 
@@ -236,9 +216,9 @@ def _for_any_sampling(
     proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {_digits(rungs.worst_case_rate)} per step, from at most "
-        f"{proof.transient_gain:.4g} times its start, to at most {proof.noise_gain:.4g} times the "
-        "mean gradient norm at the minimiser"
+        f"a factor {_digits(rungs.worst_case_rate)} per step, starting from at most "
+        f"{proof.transient_gain:.4g} times the initial error, until it is at most "
+        f"{proof.noise_gain:.4g} times the mean gradient norm at the minimiser"
     )
 
     quantity = "worst-case rate per step"
@@ -265,7 +245,7 @@ def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> 
 
 
 def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
-    """A proof of a rate below 1, with half of the room up to 1 as its margin if that is narrow."""
+    """A proof of a rate below 1, with a margin of half the distance to 1 if that is small."""
     if rate < _ONE:
         proof = certificate(curvature, method, margin=min(_MARGIN, 0.5 * (1.0 - rate)))
         if proof.rate < 1.0:
@@ -280,14 +260,12 @@ def _digits(rate: float) -> str:
     return f"{rate:.6g}" if rate < 0.9999 else f"1 - {1.0 - rate:.4g}"
 
 
-def _for_mini_batches(
-    curvature: Curvature, batch_size: float, L_max: float | None, mu_min: float | None
-) -> Recommendation:
-    known: dict[str, Any] = {"batch_size": batch_size, "L_max": L_max, "mu_min": mu_min}
+def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommendation:
+    batch_size = known["batch_size"]
     plain, best = fastest_pair(curvature, known)
     rungs = ladder(curvature, best.method, **known)
     _confirm(rungs.iid_rate, best.rate)
-    gain = float(np.log(best.rate) / np.log(plain.rate))
+    gain = gain_of(plain, best)
     floor = float(iid_noise_floor(curvature, best.method, **known))
     compared = (
         f"{gain:.3g} times fewer steps than the best SGD, whose rate is {_digits(plain.rate)}"
@@ -351,7 +329,7 @@ def _for_budget(
 
     guarantee = f"{where}, {kind.sentence} is {_at_most(best)} {after}"
     if not stable:
-        guarantee += "; these parameters are not stable in the long run: stop there"
+        guarantee += "; these parameters are unstable in longer runs: stop there"
 
     quantity = f"{kind.sentence} {after}"
     return Recommendation(setting, best.method, best.value, quantity, reason, guarantee, rungs)
@@ -376,11 +354,11 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     plain = growth(hessians, sgd(curvature), sampling=Sampling.IID, sense=Sense.MEAN_SQUARE)
     reason = (
         "the least mean-square rate of this sum over all alpha and beta under iid sampling; "
-        f"SGD at 2/(mu + L) has {float(np.sqrt(plain.value)):.6g}"
+        f"SGD at 2/(mu + L) has {_digits(float(np.sqrt(plain.value)))}"
     )
     guarantee = (
-        f"under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor {rate:.6g} "
-        "per step; another sampling or another sum is not covered"
+        "under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor "
+        f"{_digits(rate)} per step; another sampling or another sum is not covered"
     )
     quantity = "root-mean-square rate per step"
     return Recommendation(Setting.FINITE_SUM, method, rate, quantity, reason, guarantee, rungs)

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ravine.arguments import FloatArray
+from ravine.arguments import FloatArray, Real
+from ravine.methods import Method
+
+_RESTARTS = 4
+"""Simplices tried one after the other, each a quarter of the size of the last."""
+_APART = 0.2
+"""Starts closer than this share of the first simplex lead to the same place."""
+
+
+class Tuned(NamedTuple):
+    """A method with the least mean-square rate in its setting."""
+
+    method: Method
+    rate: float
+    """Factor per step of √E‖y - x*‖²."""
+
+    @property
+    def steps_per_digit(self) -> float:
+        """Steps that take √E‖y - x*‖² down to a tenth."""
+        return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
 
 
 class Least(NamedTuple):
@@ -15,6 +34,19 @@ class Least(NamedTuple):
 
     point: tuple[float, ...]
     value: float
+
+
+def in_plane(log_step: Real | float, s: Real | float) -> Method:
+    """Nesterov's method at alpha = exp(log_step) and beta = tanh s.
+
+    What a change of the momentum does goes with its distance from 1, and so does s.
+    """
+    return Method(np.exp(log_step), np.tanh(s))
+
+
+def slowness(rate: FloatArray) -> FloatArray:
+    """Logarithm of the number of steps at this rate; -inf for a rate of 0, NaN from 1 on."""
+    return -np.log(-np.log(rate))
 
 
 def least(
@@ -31,69 +63,88 @@ def least(
     not defined. The lowest ``starts`` valleys of the grid are followed down. ``at`` is the same
     function of single numbers, where that is cheaper.
     """
+
+    def single(*point: float) -> float:
+        return float(function(*(np.array([x]) for x in point))[0])
+
     spacing = [float(axis[1] - axis[0]) for axis in axes]
-    lowest = [float(axis[0]) for axis in axes]
-    highest = [float(axis[-1]) for axis in axes]
-
-    def inside(*point: float) -> float:
-        place = np.clip(point, lowest, highest).tolist()
-        value = float(function(*(np.array([x]) for x in place))[0]) if at is None else at(*place)
-        return value if value == value else np.inf
-
+    box = [(float(axis[0]), float(axis[-1])) for axis in axes]
     found = valleys(function, axes)[:starts]
-    ends = [descend(inside, one, spacing, precision=precision) for one in found]
-    best = min(ends, key=lambda one: one.value)
-    return Least(tuple(np.clip(best.point, lowest, highest).tolist()), best.value)
+    return descents(at or single, found, spacing, box=box, precision=precision)[0]
 
 
 def valleys(function: Callable[..., FloatArray], axes: Sequence[FloatArray]) -> list[Least]:
     """Return the grid points that are no higher than their neighbours, the lowest first."""
-    from scipy.ndimage import minimum_filter
-
     grid = np.meshgrid(*axes, indexing="ij")
-    values = function(*grid)
+    with np.errstate(all="ignore"):
+        values = function(*grid)
     values = np.where(np.isnan(values), np.inf, values)
-    lowest = (values <= minimum_filter(values, size=3, mode="nearest")) & (values < np.inf)
-    if not lowest.any():
-        lowest.flat[int(np.argmin(values))] = True
-
+    edged = np.pad(values, 1, constant_values=np.inf)
+    around = np.lib.stride_tricks.sliding_window_view(edged, (3,) * values.ndim)
+    lowest = values <= around.min(axis=tuple(range(-values.ndim, 0)))
+    if values.min() < np.inf:
+        lowest &= values < np.inf
     points = np.stack([axis[lowest] for axis in grid], axis=-1)
-    order = np.argsort(values[lowest], kind="stable")
-    return [Least(tuple(points[i].tolist()), float(values[lowest][i])) for i in order]
+    found = [Least(tuple(p), float(v)) for p, v in zip(points, values[lowest], strict=True)]
+    return sorted(found, key=lambda one: one.value)
 
 
-def descend(
+def lowest(
+    at: Callable[..., float], points: Iterable[Least], spacing: Sequence[float], count: int
+) -> list[Least]:
+    """The lowest points by the function itself, no two of them in the same place."""
+    kept: list[Least] = []
+    seen = (Least(one.point, at(*one.point)) for one in points)
+    for one in sorted(seen, key=lambda one: one.value):
+        far = (np.abs(np.subtract(one.point, other.point)) / spacing for other in kept)
+        if len(kept) < count and all(distance.max() > _APART for distance in far):
+            kept.append(one)
+
+    return kept
+
+
+def descents(
     at: Callable[..., float],
-    start: Least,
+    starts: Iterable[Least],
     spacing: Sequence[float],
     *,
     precision: float,
+    box: Sequence[tuple[float, float]] | None = None,
     evaluations: int = 400,
-) -> Least:
-    """Follow a valley down with Nelder and Mead's simplex of the given size.
+) -> list[Least]:
+    """Follow valleys down with Nelder and Mead's simplex of the given size, the lowest end first.
 
     The simplex may stall on a kink, so it is started again, smaller, while that helps.
     """
     from scipy.optimize import minimize
 
-    best = start
-    size = np.diag(np.asarray(spacing, dtype=float))
-    for attempt in range(4):
-        point = np.asarray(best.point)
-        # Alternating signs turn the simplex from one attempt to the next.
-        corners = np.vstack([point, point + (-1.0) ** attempt * size])
-        end = minimize(
-            lambda p: at(*p), point, method="Nelder-Mead",
-            options={
-                "initial_simplex": corners, "maxfev": evaluations,
-                "xatol": np.sqrt(precision), "fatol": precision,
-            },
-        )  # fmt: skip
-        gain = best.value - float(end.fun)
-        if gain > 0.0:
-            best = Least(tuple(end.x.tolist()), float(end.fun))
-        size = size / 4.0
-        if attempt > 0 and not gain > precision:
-            break
+    # Beyond the box the function goes on flat. SciPy's own bounds would move corners of a simplex
+    # onto each other, which ends the search beside a minimum that is close to an edge.
+    low, high = (-np.inf, np.inf) if box is None else np.transpose(box)
 
-    return best
+    def inside(point: FloatArray) -> tuple[float, ...]:
+        return tuple(np.clip(point, low, high).tolist())
+
+    def value(point: FloatArray) -> float:
+        height = at(*inside(point))
+        return height if height == height else np.inf
+
+    options = {"maxfev": evaluations, "xatol": np.sqrt(precision), "fatol": precision}
+    ends = []
+    for best in starts:
+        size = np.diag(np.asarray(spacing, dtype=float))
+        for attempt in range(_RESTARTS):
+            point = np.asarray(best.point)
+            # Alternating signs turn the simplex from one attempt to the next.
+            options["initial_simplex"] = np.vstack([point, point + (-1.0) ** attempt * size])
+            with np.errstate(all="ignore"):  # corners may be infinite or no numbers
+                end = minimize(value, point, method="Nelder-Mead", options=options)
+            gain = best.value - float(end.fun)
+            if gain > 0.0:
+                best = Least(inside(end.x), float(end.fun))
+            size = size / 4.0
+            if attempt > 0 and not gain > precision:
+                break
+        ends.append(best)
+
+    return sorted(ends, key=lambda one: one.value)

@@ -17,7 +17,7 @@ from ravine.curvature import Curvature
 from ravine.methods import nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
 from ravine.theory.ladder.iid import smallest_stable_batch
-from ravine.theory.tuning.batch_gain import NOTICEABLE, fastest_pair, fastest_sgd
+from ravine.theory.tuning.batch_gain import NOTICEABLE, fastest_of, fastest_pair, gain_of
 from ravine.theory.tuning.table_moments import TableMoments
 from ravine.values import Value
 
@@ -103,12 +103,11 @@ def useful_batch_size(
     known: dict[str, Any] = {"L_max": L_max, "mu_min": mu_min}
 
     def steps(size: float) -> float:
-        options = {"batch_size": size, **known}
-        best = fastest_sgd if method == "sgd" else _fastest
-        return best(curvature, options).steps_per_digit
+        return fastest_of(method, curvature, {"batch_size": size, **known}).steps_per_digit
 
     samples = steps(1.0)
-    size = _crossing(lambda b: np.log(samples / (b * steps(b)) / share))
+    # Where a single sample solves the problem in a step, nothing is gained by a second one.
+    size = 1.0 if samples == 0.0 else _crossing(lambda b: np.log(samples / (b * steps(b)) / share))
     return UsefulBatch(size, _law(curvature, L_max, method, share), share, method)
 
 
@@ -129,10 +128,6 @@ def _on_table(
 
     part = np.log(share / before) / np.log(now / before)
     return min(float(size * 2.0 ** (part - 1.0)), float(table.rows))
-
-
-def _fastest(curvature: Curvature, options: dict[str, Any]) -> Any:
-    return fastest_pair(curvature, options)[1]
 
 
 def _law(curvature: Curvature, L_max: float | None, method: str, share: float) -> float:
@@ -193,7 +188,7 @@ def batch_sizes(
 
     def lacking(size: float) -> float:
         plain, fast = fastest_pair(curvature, {"batch_size": size, **known})
-        return float(NOTICEABLE - np.log(fast.rate) / np.log(plain.rate))
+        return NOTICEABLE - gain_of(plain, fast)
 
     return BatchSizes(
         stable=float(smallest_stable_batch(curvature, nesterov(curvature), **known)),

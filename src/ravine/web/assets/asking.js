@@ -58,20 +58,22 @@ export const post = (path, value, signal) => ask(path, {
 // once the answer has come: a drag never leaves a queue behind it.
 export function latest(request, land) {
   let again = false;
+  let way = null; // of the request that is under way
   async function run() {
     again = true;
-    if (run.busy) return;
-    run.busy = true;
+    if (way) return;
     while (again) {
       again = false;
+      way = new AbortController();
       try {
-        land(await post("answer", request()));
+        land(await post("answer", request(), way.signal));
       } catch (error) {
-        if (waiting === null) console.error(error);
+        if (error.name !== "AbortError" && waiting === null) console.error(error);
       }
     }
-    run.busy = false;
+    way = null;
   }
+  run.stop = () => way && way.abort();
   return run;
 }
 

@@ -5,21 +5,13 @@ import { byId, make } from "./draw.js";
 let known = null;
 const work = new Work("claims", (parts) => parts.forEach(take));
 
-function row({ id, place, statement, measured, exact, verdict, tone, live }) {
-  const out = make("tr", { id: `claim-${id}`, className: live ? "fresh" : "" });
-  // Our own words with formulas as HTML, made by Python.
-  out.innerHTML = [place, statement, measured, exact].map((words) => `<td>${words}</td>`).join("");
-  out.append(make("td", { className: tone }, verdict));
-  return out;
-}
-
 // Measured just now: the row shows the new numbers and says so.
-function take(judged) {
-  const claim = known.claims.find(({ id }) => id === judged.id);
-  const live = JSON.stringify(judged);
-  if (!claim || claim.live === live) return;
-  Object.assign(claim, judged, { live });
-  byId(`claim-${claim.id}`).replaceWith(row(claim));
+function take({ id, row }) {
+  const before = byId(`claim-${id}`);
+  if (!before || before.dataset.row === row) return;
+  before.outerHTML = row; // our own words with formulas, made by Python
+  byId(`claim-${id}`).className = "fresh";
+  byId(`claim-${id}`).dataset.row = row;
 }
 
 async function start(task, figure = "") {
@@ -46,7 +38,7 @@ const button = (words, onclick) => make("button", { className: "quiet", onclick 
 export async function open() {
   if (known) return;
   known = await ask("claims");
-  byId("claims").replaceChildren(...known.claims.map(row));
+  byId("claims").innerHTML = known.claims.map(({ row }) => row).join("");
   byId("claims-counts").textContent = known.counts;
   byId("figures").replaceChildren(
     button("All claims that need no figure", () => start("claims")),

@@ -72,7 +72,7 @@ function show({ read, html, L, ...specs }) {
   for (const [name, picture] of Object.entries(pictures)) {
     byId(`data-${name}-card`).hidden = false;
     picture.show(specs[name]);
-    legend(byId(`data-${name}-legend`), specs[name].layers);
+    legend(byId(`data-${name}-legend`), specs[name]);
   }
 }
 
@@ -109,7 +109,6 @@ export function begin(page) {
   form.addEventListener("submit", (event) => event.preventDefault());
   pictures.plane.ready = ({ over }) => over.addEventListener("click", judgeClick);
   const drop = byId("drop");
-  drop.addEventListener("keydown", ({ key }) => ["Enter", " "].includes(key) && byId("file").click());
   for (const name of ["dragover", "drop"]) {
     document.addEventListener(name, (event) => {
       event.preventDefault(); // a file beside the field must not replace the page

@@ -8,7 +8,12 @@ const BESIDE = 0.7; // share of the width beyond which words stand to the left o
 const NARROW = 380; // pixels of a plane on a phone
 
 export const byId = (id) => document.getElementById(id);
-export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// A colour of the style sheet, which has two of each, as the canvas wants it.
+const probe = document.head.appendChild(document.createElement("i"));
+export function css(name) {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
 export const colourOf = (name) => (name.startsWith("#") ? name : css(`--${name}`));
 
 export function make(tag, properties, ...children) {
@@ -118,11 +123,17 @@ export class Picture {
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
     ctx.lineJoin = "round";
-    if (this.spec.layers.some(({ kind }) => kind === "fill" || kind === "heat")) {
+    const { layers, outside } = this.spec;
+    if (outside) {
       ctx.fillStyle = css("--outside");
       ctx.fillRect(bbox.left, bbox.top, bbox.width, bbox.height);
     }
-    for (const layer of this.spec.layers) this[layer.kind](ctx, layer, bbox);
+    // Marks and their names come before the names of the regions, which make way for them.
+    const dots = layers.filter(({ kind }) => kind === "dot");
+    this.taken = dots.map(({ x, y }) => this.box(this.toX(x), this.toY(y), 7, 7));
+    for (const layer of layers) if (layer.kind !== "words") this[layer.kind](ctx, layer, bbox);
+    for (const dot of dots) if (dot.named) this.name(ctx, dot, bbox);
+    for (const layer of layers) if (layer.kind === "words") this.words(ctx, layer);
     this.extra(ctx, this);
     ctx.restore();
     this.moved();
@@ -176,17 +187,38 @@ export class Picture {
     ctx.drawImage(sheet, bbox.left, bbox.top, bbox.width, bbox.height);
   }
 
-  dot(ctx, { x, y, colour, marker, words, named }) {
-    const [left, top] = [this.toX(x), this.toY(y)];
-    this.mark(ctx, left, top, colour, marker);
-    if (!named) return;
+  dot(ctx, { x, y, colour, marker }) {
+    this.mark(ctx, this.toX(x), this.toY(y), colour, marker);
+  }
+
+  // The name of a mark: beyond the ring around the point where there is space, on a phone below.
+  name(ctx, { x, y, words }, bbox) {
     ctx.font = `600 ${12 * this.ratio}px ${FONT}`;
-    const { bbox } = this.plot;
-    // Beyond the ring around the point, on the side where there is space.
+    const [left, top] = [this.toX(x), this.toY(y)];
+    const half = ctx.measureText(words).width / 2 + 4 * this.ratio;
+    const [first, last] = [bbox.left + half, bbox.left + bbox.width - half];
+    const beside = (side) => [left + side * (half + 15 * this.ratio), top];
+    const below = (side) => [Math.max(first, Math.min(last, left)), top + side * 22 * this.ratio];
     const side = left - bbox.left > BESIDE * bbox.width ? -1 : 1;
-    const [across, down] = this.narrow ? [-8, 22] : [19, 0];
-    const align = side < 0 ? "right" : "left";
-    this.text(ctx, words, left + side * across * this.ratio, top + down * this.ratio, align, "#111", "#fffffff0");
+    const across = [beside(side), beside(-side)].filter(([place]) => place >= first && place <= last);
+    const places = this.narrow ? [below(1), below(-1), ...across] : [...across, below(1), below(-1)];
+    const boxes = places.map((place) => this.box(...place, half / this.ratio, 8));
+    const free = boxes.findIndex((box) => this.isFree(box));
+    if (free < 0) return; // the legend has it
+    this.taken.push(boxes[free]);
+    this.text(ctx, words, ...places[free], "center", "#111", "#fffffff0");
+  }
+
+  // Ends of a box around a place, and whether it is inside the frame with nothing drawn in it.
+  box(x, y, across, up) {
+    const [w, h] = [across * this.ratio, up * this.ratio];
+    return [x - w, x + w, y - h, y + h];
+  }
+
+  isFree([left, right, top, bottom]) {
+    const frame = this.plot.bbox;
+    if (top < frame.top || bottom > frame.top + frame.height) return false;
+    return this.taken.every(([l, r, t, b]) => right <= l || left >= r || bottom <= t || top >= b);
   }
 
   mark(ctx, left, top, colour, marker, size = 5.5) {
@@ -212,31 +244,31 @@ export class Picture {
     ctx.fillText(words, left, top);
   }
 
-  // On a phone in short lines, and without those that point elsewhere or lie under a mark: the legend
+  // On a phone in short lines, and without those that point elsewhere or lie on others: the legend
   // has them all.
   words(ctx, { lines: wide, at, ink, points_at: target }) {
     if (this.narrow && target) return;
     const lines = this.narrow ? wide.join(" ").match(/.{1,12}(\s|$)/g) : wide;
-    const high = (this.narrow ? 11 : 15) * this.ratio;
-    const half = 0.6 * high * lines.length;
+    const high = this.narrow ? 11 : 15;
+    ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px ${FONT}`;
+    const side = 0.55 * Math.max(...lines.map((line) => ctx.measureText(line).width));
+    const half = 0.6 * high * lines.length * this.ratio;
     const left = this.toX(at[0]);
     const top = Math.max(this.toY(at[1]), this.plot.bbox.top + half);
-    const near = ({ kind, x, y }) => kind === "dot"
-      && Math.abs(this.toX(x) - left) < 40 * this.ratio && Math.abs(this.toY(y) - top) < half + 14 * this.ratio;
-    if (this.narrow && this.spec.layers.some(near)) return;
-    ctx.font = `${(this.narrow ? 10 : 12.5) * this.ratio}px ${FONT}`;
+    const box = this.box(left, top, side / this.ratio, half / this.ratio);
+    if (this.narrow && !this.isFree(box)) return;
+    this.taken.push(box);
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];
-      const side = 0.55 * Math.max(...lines.map((line) => ctx.measureText(line).width));
+      const share = Math.min(side / Math.abs(x - left), half / Math.abs(y - top)); // to the edge of the words
       ctx.beginPath();
-      if (Math.abs(y - top) < 2 * half) ctx.moveTo(left + Math.sign(x - left) * side, top);
-      else ctx.moveTo(left, top + Math.sign(y - top) * half);
+      ctx.moveTo(left + share * (x - left), top + share * (y - top));
       ctx.lineTo(x, y);
       this.stroke(ctx, ink, 1);
       this.mark(ctx, x, y, ink, "o", 2);
     }
     lines.forEach((line, i) => {
-      this.text(ctx, line, left, top + (i - (lines.length - 1) / 2) * high, "center", ink);
+      this.text(ctx, line, left, top + (i - (lines.length - 1) / 2) * high * this.ratio, "center", ink);
     });
   }
 }
@@ -249,9 +281,10 @@ const swatches = {
     make("b", { style: `border-top: 3px ${BORDERS[dash]} ${colourOf(colour)}` })),
 };
 
-// What the layers are, for those that are not named in the picture itself.
-export function legend(host, layers) {
-  const entries = layers.filter(({ kind, words, named }) => words && swatches[kind] && !named);
+// What the layers are: there may be no place in the picture itself for their names.
+export function legend(host, { layers, outside }) {
+  const around = { kind: "fill", words: outside, colour: css("--outside") };
+  const entries = [around, ...layers].filter(({ kind, words }) => words && swatches[kind]);
   const said = entries.map(({ colour = "", words, ends }) => [colourOf(colour), words, ends]).join();
   if (host.dataset.said === said) return;
   host.dataset.said = said;

@@ -1,20 +1,43 @@
 // The first view: a point in the plane, what is known of it, and the method at work.
 import { latest, post, whenBack } from "./asking.js";
 import { adopt, arrange, build, put, settings, within } from "./controls.js";
-import { byId, css, legend, make, Picture } from "./draw.js";
+import { byId, legend, make, Picture } from "./draw.js";
 import * as playing from "./playing.js";
 
 const REST = 170; // milliseconds without a change before the fine pictures are asked for
 const DWELL = 500; // and after those before the bound of a run with noise is, which takes longest
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
 const shown = { plane: null, run: null }; // keys of the pictures on the page
 const plane = new Picture(byId("plane"));
 const knob = make("div", { id: "knob", tabIndex: 0, role: "slider", ariaLabel: "the method: step size and momentum" });
-let outside = "";
+let calm = 0; // 0 while something moves, then 1, then 2: how fine the pictures are to be
 let resting = null;
-let patient = new AbortController(); // ends the request for fine pictures
 export const query = () => byId("view-explore").dataset.shown || "";
 
 const request = (more) => ({ settings, ...shown, ...more });
+const move = latest(() => request({ calm }), (answer) => {
+  land(answer);
+  if (calm) address();
+  grow();
+});
+
+export function changed() {
+  clearTimeout(resting);
+  if (calm) move.stop(); // fine pictures of what was there before
+  calm = 0;
+  placeKnob();
+  move();
+}
+
+// When nothing has moved for a while, better pictures are asked for.
+function grow() {
+  clearTimeout(resting);
+  if (calm === 2 || (calm === 1 && settings.example !== "noise")) return;
+  resting = setTimeout(() => {
+    calm += 1;
+    move();
+  }, calm ? DWELL : REST);
+}
 
 function land(answer) {
   write(answer);
@@ -23,12 +46,12 @@ function land(answer) {
     const { key, picture } = answer.plane;
     shown.plane = key;
     plane.show(picture);
-    legend(byId("plane-legend"), [{ kind: "fill", words: outside, colour: css("--outside") }, ...picture.layers]);
+    legend(byId("plane-legend"), picture);
   }
   if (answer.run) {
     shown.run = answer.run.key;
     playing.show(answer.run.picture);
-    legend(byId("run-legend"), answer.run.picture.layers);
+    legend(byId("run-legend"), answer.run.picture);
   }
   placeKnob();
   // What is painted, for the address and for whoever wants to know whether it is there already.
@@ -46,37 +69,6 @@ function write({ words, preset, python, command }) {
   byId("preset").value = preset;
   byId("python").textContent = python;
   byId("command").textContent = command;
-}
-
-const move = latest(() => request({ calm: 0 }), land);
-
-export function changed() {
-  patient.abort();
-  clearTimeout(resting);
-  placeKnob();
-  move();
-  resting = setTimeout(rest, REST, 1);
-}
-
-async function rest(calm) {
-  if (move.busy) {
-    resting = setTimeout(rest, REST / 4, calm);
-    return;
-  }
-  const { signal } = (patient = new AbortController());
-  try {
-    const answer = await post("answer", request({ calm }), signal);
-    if (signal.aborted) return;
-    land(answer);
-    address();
-    if (calm === 1) dwell();
-  } catch (error) {
-    if (error.name !== "AbortError") console.error(error);
-  }
-}
-
-function dwell() {
-  if (settings.example === "noise") resting = setTimeout(rest, DWELL, 2);
 }
 
 // The address holds all that is shown; the view on data adds its own part.
@@ -125,7 +117,6 @@ function follow() {
   else askCursor();
 }
 
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
 function onKey(event) {
   const arrow = ARROWS[event.key];
   if (!arrow) return;
@@ -167,14 +158,14 @@ export function begin(answer) {
   for (const [name, colour] of Object.entries(page.colours)) {
     document.documentElement.style.setProperty(`--${name}`, colour);
   }
-  outside = page.outside;
   build(page, changed);
   byId("rungs").replaceChildren(...page.rungs.map(rung));
   connectPoint(page.controls.step);
   adopt(answer.settings);
   playing.begin();
+  calm = 1; // the first answer is a fine one
   land(answer);
-  dwell();
+  grow();
   byId("preset").addEventListener("change", beginWith);
   byId("reseed").addEventListener("click", () => put({ seed: String(Number(settings.seed) + 1) }));
   whenBack(changed);

@@ -10,13 +10,13 @@ const root = document.documentElement;
 const tabs = [...byId("tabs").children];
 
 function setTheme(theme) {
-  root.dataset.theme = theme;
+  root.style.colorScheme = theme;
   byId("toggle-theme").textContent = theme === "dark" ? "Light" : "Dark";
 }
 
 function turnTheme() {
-  setTheme(root.dataset.theme === "dark" ? "light" : "dark");
-  localStorage.setItem("ravine-theme", root.dataset.theme);
+  setTheme(root.style.colorScheme === "dark" ? "light" : "dark");
+  localStorage.setItem("ravine-theme", root.style.colorScheme);
   explore.repaint();
   data.repaint();
 }
@@ -28,6 +28,7 @@ function showTab(tab) {
     one.tabIndex = one === tab ? 0 : -1;
     byId(one.id.replace("tab", "view")).hidden = one !== tab;
   }
+  byId("open-share").hidden = settings.tab !== "explore"; // it is about what is explored
   if (settings.tab === "claims") claims.open().catch(() => whenBack(() => claims.open()));
 }
 

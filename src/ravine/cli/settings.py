@@ -1,0 +1,189 @@
+"""``ravine convert`` and ``rescale``: settings in another library, and at another batch size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from ravine.arguments import FloatArray, Refusal
+from ravine.cli.output import Answer, Part, Table, Whole, digits
+from ravine.conventions import convert
+from ravine.curvature import Curvature
+from ravine.theory.tuning.rescale import Rescaled, rescale
+
+_COPIED = ("parameters", "method", "sequence", "first_velocity", "code", "notes")
+
+
+def convert_command(from_: str = "torch", to: str = "paper", **settings: Any) -> Answer:
+    """Translate optimizer settings between PyTorch, optax, Keras, QHM and the paper.
+
+    For example:
+
+    - `ravine convert --lr 0.1 --momentum 0.9 --nesterov`
+
+    - `ravine convert --from torch --to optax --lr 0.1 --momentum 0.9`
+
+    - `ravine convert --from paper --to qhm --alpha 0.1 --beta 0.9 --gamma 0.3`
+
+    Libraries
+    ---------
+    from_ : WORD
+        paper, torch, optax, keras or qhm. Default: torch.
+    to : WORD
+        paper, torch, optax, keras or qhm. Default: paper.
+
+    Method
+    ------
+    lr : NUMBER
+        Learning rate.
+    momentum : NUMBER
+        Momentum.
+    dampening : NUMBER
+        Dampening; torch only.
+    nesterov
+        Nesterov momentum.
+    weight_decay : NUMBER
+        Weight decay.
+    nu : NUMBER
+        Weight of the gradient average; qhm only.
+    alpha, beta, gamma
+
+    Output
+    ------
+    json
+    """
+    same = convert(from_, to, **settings)
+    m = same.method
+    values = f"--alpha {m.alpha:.6g} --beta {m.beta:.6g} --gamma {m.gamma:.6g}"
+    then = f"ravine rate --Q 100 {values}", "its rates at a condition number of 100"
+    data = {name: getattr(same, name) for name in _COPIED}
+    return Answer(
+        {"from": same.source, "to": same.target, **data},
+        Whole(same.code),
+        f"In the paper's terms: alpha = {digits(m.alpha)}, beta = {digits(m.beta)}, "
+        f"gamma = {digits(m.gamma)}.",
+        *(f"- {note}" for note in same.notes),
+        then=then,
+    )
+
+
+def rescale_command(
+    lr: float,
+    from_batch: float,
+    to_batch: float,
+    data: Path | None = None,
+    target: str | None = None,
+    raw: bool = False,
+    curvature: Curvature | None = None,
+    **old: Any,
+) -> Answer:
+    """Find the lr and momentum to use when the batch size changes.
+
+    The progress per sample, lr/((1 - momentum) batch size), stays the same; for a larger batch
+    momentum is raised to at most 0.9. With the curvature of the objective (--mu and --L) and of
+    single samples (--L-max), lr stays below the largest stable one. With a table (--data and
+    --steps), lr is the one with the least expected loss of least squares on it.
+
+    For example:
+
+    - `ravine rescale --lr 0.1 --momentum 0.9 --from-batch 64 --to-batch 512`
+
+    - `ravine rescale --lr 0.1 --from-batch 8 --to-batch 64 --data train.csv --steps 300`
+
+    - `ravine rescale --lr 0.001 --momentum 0.9 --from-batch 256 --to-batch 64 --optimizer adamw`
+
+    Method
+    ------
+    lr : NUMBER
+        Learning rate at the old batch size.
+    from_batch : NUMBER
+        Old batch size.
+    to_batch : NUMBER
+        New batch size.
+    momentum : NUMBER
+        Momentum; beta1 for AdamW. Default: 0.
+    nesterov
+        SGD with nesterov=True.
+    optimizer : NAME
+        sgd or adamw. Default: sgd.
+    steps : N
+        Steps of the run at the new batch size.
+
+    Problem
+    -------
+    data : FILE
+        Table that the model is trained on.
+    target : NAME
+        Column of the table to predict; numbers.
+    raw
+        Do not standardise the columns, do not add an intercept.
+    mu, L, Q, L_max, L_max_ratio
+
+    Output
+    ------
+    json
+    """
+    if data is not None:
+        old["data"] = _table(data, target, raw)
+    if "optimizer" in old:
+        old["optimizer"] = old["optimizer"].lower()  # PyTorch writes AdamW
+
+    new = rescale(lr, from_batch=from_batch, to_batch=to_batch, curvature=curvature, **old)
+    result = {
+        "lr": new.lr,
+        "momentum": new.momentum,
+        "rule": new.rule,
+        "share_of_limit": new.share,
+        "linear_rule": new.linear,
+        "square_root_rule": new.square_root,
+    }
+    return Answer(result, *_rescaled_parts(new, lr, **old), then=_after_rescaling(new, **old))
+
+
+def _rescaled_parts(
+    new: Rescaled, lr: float, momentum: float = 0.0, optimizer: str = "sgd", **_: Any
+) -> list[Part]:
+    name = "momentum" if optimizer == "sgd" else "beta1"
+    columns = 3 if optimizer == "sgd" or momentum != 0.0 else 2
+    setting = f", {name} = {new.momentum:.4g}" if columns == 3 else ""
+    stable = ""
+    if new.share is not None:
+        stable = f"\nlr is {new.share:.0%} of the largest one that is stable in mean square."
+    rows = [
+        ("this rule", digits(new.lr), f"{new.momentum:.4g}"),
+        ("linear rule", digits(new.linear), f"{momentum:.4g}"),
+        ("square-root rule", digits(new.square_root), f"{momentum:.4g}"),
+        ("no change", digits(lr), f"{momentum:.4g}"),
+    ]
+    return [
+        Text(f"lr = {digits(new.lr)}{setting}", "bold green"),
+        f"Rule: {new.rule}.{stable}\n",
+        Table(("", "lr", name)[:columns], [row[:columns] for row in rows]),
+    ]
+
+
+def _after_rescaling(
+    new: Rescaled, optimizer: str = "sgd", nesterov: bool = False, **_: Any
+) -> tuple[str, str]:
+    if optimizer != "sgd":
+        return "ravine batch --Q 100 --L-max 1000", "what larger batches can buy"
+
+    values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}{' --nesterov' * nesterov}"
+    return f"ravine convert {values}", "these settings in the terms of the paper"
+
+
+def _table(file: Path, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:
+    """The columns as ``ravine diagnose`` would train on them, and the target."""
+    from ravine.diagnosis.setup import standardised
+    from ravine.tables import read_table
+
+    table = read_table(file, target=target)
+    if not isinstance(table.X, np.ndarray):
+        raise Refusal("--data", "a dense table", "a sparse one", "use ravine diagnose")
+    if raw:
+        return table.X, table.y
+
+    return np.column_stack([standardised(table.X), np.ones(len(table.y))]), table.y

@@ -1,0 +1,399 @@
+"""What makes the judged method unstable, and what would change it.
+
+Which batches, rows and columns drive the growth is read off the second moments. What would help is
+tried on the data; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ravine.arguments import FloatArray
+from ravine.diagnosis.candidates import Recipe
+from ravine.diagnosis.columns import column_sizes
+from ravine.diagnosis.prediction import Outcome, Prediction, critical_batch, judge_outcome
+from ravine.diagnosis.race import race
+from ravine.diagnosis.setup import Setup, scaled_rows, standardised
+from ravine.diagnosis.stability import growths
+from ravine.diagnosis.survey import Survey, row_sizes, survey
+from ravine.diagnosis.work import Budget
+from ravine.methods import Method, nesterov
+
+_SHOWN = 5
+"""Batches and rows that are named."""
+REMEDY_ENTRIES = 4_000_000
+REMEDY_DIRECTIONS = 128
+"""Data with more entries or coordinates are not diagnosed again for every remedy."""
+_SCALES = 3.0
+"""Columns whose sizes differ by more than this are worth scaling."""
+_Option: TypeAlias = tuple[str, Setup]
+"""A change in words, and the data after it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Disagreement:
+    """What the batch Hessians differ in.
+
+    Attributes
+    ----------
+    size
+        √(E ‖H_b - H‖²) / ‖H‖ in the Frobenius norm, over the directions followed.
+    direction
+        Unit vector in which they disagree, in the coordinates of the problem, shape (d,).
+    columns
+        The columns that make it up, (name, weight) with squared weights adding up to 1 over all.
+    batches
+        The batches that drive it, the strongest first; empty where every epoch has new batches, so
+        that rows drive it.
+    shares
+        Share of each of them (of each of ``rows`` where there are no ``batches``) in what the
+        disagreement adds to the mean-square growth.
+    ratios
+        Curvature of each of them along the direction, over the average.
+    rows
+        Rows that drive it, or that make most of the curvature of the first batch, the strongest
+        first, as rows of the model.
+    row_shares
+        Share of each of these rows in the instability, or in the curvature of that batch.
+    """
+
+    size: float
+    direction: FloatArray
+    columns: tuple[tuple[str, float], ...]
+    batches: tuple[int, ...]
+    shares: tuple[float, ...]
+    ratios: tuple[float, ...]
+    rows: tuple[int, ...]
+    row_shares: tuple[float, ...]
+
+
+def disagreement(survey: Survey, method: Method, columns: tuple[str, ...]) -> Disagreement:
+    """Find what drives the mean-square growth of a method, or would, if it were large.
+
+    The direction is the main axis of the second moments that grow fastest.
+    """
+    moments, batching = survey.moments, survey.batching
+    mean_square = moments.sandwich(np.eye(moments.dimension))
+    grown = moments.perron(method, tolerance=1e-3)
+    unstable = grown.value >= 1.0
+    pushed = grown.moments if unstable else mean_square
+    shares = moments.shares(grown) if unstable else moments.deviations.squares()
+    shares = np.maximum(shares * moments.weights, 0.0)
+    total = float(shares.sum())
+    shares = shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
+
+    axis = np.linalg.eigh(pushed)[1][:, -1]
+    mean = float(axis**2 @ moments.eigenvalues)
+    along = moments.deviations.along(axis)
+
+    if not batching.fixed:
+        # A row deviates by more than a batch does, by the root of this factor.
+        along = along / np.sqrt(max(batching.variance_factor, 1e-300))
+
+    lead = np.argsort(shares)[::-1][:_SHOWN]
+    named = tuple(int(survey.sample[i]) for i in lead)
+    lead_shares = tuple(float(shares[i]) for i in lead)
+    direction = survey.basis @ axis
+    direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+    rows, row_shares = named, lead_shares
+
+    if batching.fixed:
+        rows, row_shares = _rows(survey, direction, named[0])
+
+    norm = float(np.linalg.norm(moments.eigenvalues))
+    return Disagreement(
+        size=float(np.sqrt(np.trace(mean_square))) / norm,
+        direction=direction,
+        columns=_columns(survey, direction, columns),
+        batches=named if batching.fixed else (),
+        shares=lead_shares,
+        ratios=tuple(float((along[i] + mean) / mean) for i in lead),
+        rows=rows,
+        row_shares=row_shares,
+    )
+
+
+def _rows(
+    survey: Survey, direction: FloatArray, batch: int
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The fewest rows that make most of the batch's curvature along the direction, five at most."""
+    rows = survey.batching.batch(batch)
+    roots = survey.model.row_roots(rows, survey.minimiser, direction[:, None])
+    parts = (roots**2).sum(axis=(1, 2))
+    total = float(parts.sum())
+
+    if total <= 0.0:
+        return (), ()
+
+    strongest = np.argsort(parts)[::-1][:_SHOWN]
+    enough = int(np.searchsorted(np.cumsum(parts[strongest]) / total, 0.8)) + 1
+    kept = strongest[:enough]
+
+    return tuple(int(rows[i]) for i in kept), tuple(float(parts[i] / total) for i in kept)
+
+
+def _columns(
+    survey: Survey, direction: FloatArray, columns: tuple[str, ...]
+) -> tuple[tuple[str, float], ...]:
+    """The columns that a direction is mostly made of, with their weights."""
+    weights = direction
+    if survey.model.outputs > 1:
+        weights = np.linalg.norm(direction.reshape(survey.model.features, -1), axis=1)
+
+    # At most three columns, with at least a fifth of the largest weight.
+    lead = np.argsort(np.abs(weights))[::-1][:3]
+    kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]
+
+    return tuple((columns[j], float(weights[j])) for j in kept)
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """An option that was tried on the data.
+
+    Attributes
+    ----------
+    kind
+        ``"batch size"``, ``"l2"``, ``"standardise"``, ``"drop rows"``, ``"clip rows"`` or
+        ``"shuffle"``.
+    action
+        What to do, in words.
+    rate
+        Growth of the root-mean-square error per step afterwards.
+    outcome
+        What becomes of a run afterwards.
+    """
+
+    kind: str
+    action: str
+    rate: float
+    outcome: Outcome
+
+    @property
+    def works(self) -> bool:
+        """Whether the method converges afterwards."""
+        return self.outcome is Outcome.CONVERGES
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What standardised columns would give.
+
+    Attributes
+    ----------
+    Q
+        Condition number afterwards.
+    share_before, share_after
+        Least excess loss after the same epochs, as a share of the start's, as is and scaled.
+    recipe
+        What reaches it.
+    """
+
+    Q: float
+    share_before: float
+    share_after: float
+    recipe: Recipe
+
+    @property
+    def gain(self) -> float:
+        """How many times less is left."""
+        return self.share_before / max(self.share_after, 1e-300)
+
+
+class _Trials:
+    """Changes of the data, mildest first, after each of which the method is judged again.
+
+    ``yours`` None means the textbook method of the data after each change.
+    """
+
+    def __init__(self, setup: Setup, before: Survey, yours: Method | None) -> None:
+        self.setup = setup
+        self.before = before
+        self.yours = yours
+        self.last = setup, before
+
+    def method(self, seen: Survey) -> Method:
+        """The method that is judged on changed data."""
+        return nesterov(seen.curvature) if self.yours is None else self.yours
+
+    def batch_sizes(self) -> Iterator[_Option]:
+        """Larger batches; where they are new each epoch, the least that helps is known already."""
+        rows, size = self.setup.rows, self.setup.batch_size
+        known = critical_batch(self.before, self.method(self.before))
+        if known is not None:
+            size = max(size, min(known, rows) // 2)
+
+        while size < rows:
+            size = min(2 * size, rows)
+            what = f"batch size {size}" if size < rows else "the whole data in one batch"
+            yield what, replace(self.setup, batch_size=size)
+
+    def scaled(self) -> Iterator[_Option]:
+        """Standardised columns, where they differ in scale."""
+        if worth_scaling(self.setup):
+            changed = replace(self.setup, X=standardised(self.setup.X))
+            yield "scale the columns to mean 0 and unit variance", changed
+
+    def more_l2(self) -> Iterator[_Option]:
+        """Weights of the regulariser, up to about the largest curvature."""
+        top = float(self.before.curvature.L)
+        first = max(self.setup.l2, 1e-4 * top)
+        values = (float(f"{first * 10**exponent:.2g}") for exponent in np.arange(0.5, 5.0, 0.5))
+
+        for value in values:
+            if value <= 2.0 * top:
+                yield f"l2 = {value:g}", replace(self.setup, l2=value)
+
+    def shuffled(self) -> Iterator[_Option]:
+        """Rows in a random order, where they are in the order of the file."""
+        if self.setup.shuffle is None:
+            yield "shuffle the rows before batches are made", self.setup.shuffled(0)
+
+    def rows_changed(self, rows: tuple[int, ...], *, dropped: bool) -> Iterator[_Option]:
+        """Rows that drive the growth dropped, or clipped to the median length with their target.
+
+        Then also those that drive what is left, a few times.
+        """
+        setup = self.setup
+        # Without more rows than these it would be another table.
+        most = max(5, int(0.02 * setup.rows))
+        place = {int(row): i for i, row in enumerate(setup.source_rows)}
+        sizes = np.sqrt(row_sizes(self.before.model))
+
+        for _ in range(6):
+            if not rows or len(rows) > most:
+                return
+
+            words = named_rows(setup.in_source(rows))
+            if dropped:
+                yield f"drop {words}", setup.taking(np.setdiff1d(np.arange(setup.rows), rows))
+            else:
+                chosen = list(rows)
+                shorter = np.median(sizes) / np.maximum(sizes[chosen], 1e-300)
+                factors = np.ones(len(sizes))
+                factors[chosen] = np.minimum(1.0, shorter)
+                y = setup.y * factors if setup.loss == "squared" else setup.y
+                changed = replace(setup, X=scaled_rows(setup.X, factors), y=y)
+                yield f"clip {words} to the median length", changed
+
+            changed, seen = self.last
+            why = disagreement(seen, self.method(seen), changed.columns)
+            more = (place[row] for row in changed.in_source(why.rows))
+            fresh = tuple(row for row in more if row not in rows)
+            rows = (*rows, *fresh) if fresh else ()
+
+
+def remedies(
+    setup: Setup,
+    before: Survey,
+    yours: Method | None,
+    rows: tuple[int, ...],
+    *,
+    seed: int,
+    budget: Budget,
+) -> list[Remedy]:
+    """Try as many options as the budget allows.
+
+    Of each kind the mildest comes first, and the first that works counts.
+    """
+    seconds = 0.5 * budget.begin("trying remedies")
+    most = int(np.clip(seconds / _trial_work(before), 1, 40))
+    trials = _Trials(setup, before, yours)
+    kinds: dict[str, Iterable[_Option]] = {
+        "batch size": trials.batch_sizes(),
+        "standardise": trials.scaled(),
+        "l2": trials.more_l2(),
+        "shuffle": trials.shuffled(),
+        "drop rows": trials.rows_changed(rows, dropped=True),
+        "clip rows": trials.rows_changed(rows, dropped=False),
+    }
+    tried: dict[str, Remedy] = {}
+    count = 0
+
+    for kind, options in kinds.items():
+        for action, changed in options:
+            if count >= most:
+                budget.leave_out("some of the remedies")
+                break
+
+            count += 1
+            try:
+                seen = survey(changed)
+            except ValueError:
+                # A label is lost with the rows.
+                break
+
+            trials.last = changed, seen
+            both = growths(seen, trials.method(seen), seed=seed, seconds=seconds / most)
+            remedy = Remedy(kind, action, both.mean_square.rate, judge_outcome(both))
+            tried[kind] = remedy
+            if remedy.works:
+                break
+
+    return list(tried.values())
+
+
+def _trial_work(before: Survey) -> float:
+    """Counted seconds of one option: a survey, and growth by second moments.
+
+    A survey takes each row's products d² once or twice; the search for the growth takes some fifty
+    sandwiches of the sampled rows, or of the d⁴/2 entries of a table.
+    """
+    d = before.moments.dimension
+    rows = 2.0 * before.model.rows * d**2
+    moments = 50.0 * min(len(before.sample) * d**2, 0.5 * d**4)
+
+    return 0.02 + 1e-9 * (rows + moments)
+
+
+def worth_scaling(setup: Setup) -> bool:
+    """Whether the columns differ in scale by so much that standardising them may help."""
+    mean, deviation = column_sizes(setup.X)
+    size = np.sqrt(mean**2 + deviation**2)
+    used = size[deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)]
+
+    if not used.size:
+        return False
+
+    return bool(used.max() > _SCALES * used.min() or (np.abs(mean) > deviation).any())
+
+
+def standardised_race(
+    setup: Setup, seen: Survey, best: Prediction | None, steps: int, seed: int, budget: Budget
+) -> Scaling | None:
+    """Race again on standardised columns, where they differ and much is left as they are."""
+    share = 1.0 if best is None else best.loss / seen.start_excess
+    # Where nothing is left, or the problem is round already, scale is not what is wrong.
+    if setup.standardise or share < 1e-6 or float(seen.curvature.Q) < 4.0:
+        return None
+
+    seconds = budget.begin("racing on standardised columns")
+    if not worth_scaling(setup):
+        return None
+
+    after = survey(replace(setup, X=standardised(setup.X)))
+    raced = race(after, steps=steps, seed=seed, seconds=seconds)
+    if raced is None:
+        return None
+
+    return Scaling(float(after.curvature.Q), share, raced.excess / after.start_excess, raced.best)
+
+
+def named_rows(rows: tuple[int, ...]) -> str:
+    """Rows in words: "row 7", or "rows 7, 12 and 40"."""
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    if len(rows) > 6:
+        return f"rows {', '.join(str(r) for r in rows[:5])} and {len(rows) - 5} more"
+
+    return f"rows {', '.join(str(r) for r in rows[:-1])} and {rows[-1]}"
+
+
+def affordable(seen: Survey) -> bool:
+    """Whether the data are small enough to be diagnosed again for every remedy."""
+    model = seen.model
+    return model.entries <= REMEDY_ENTRIES and model.dimension <= REMEDY_DIRECTIONS

@@ -1,1 +1,0 @@
-"""Self-contained pages of results: text, tables and pictures in one HTML file."""

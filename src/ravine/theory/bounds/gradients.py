@@ -1,0 +1,316 @@
+"""Bounds for one objective: with exact gradients, and with additive gradient noise.
+
+These are the paper's equations (4) to (6), its Theorems 1 and 2, and Corollary 1. ``sigma`` squared
+bounds the total noise variance E ‖zeta_k‖², summed over the coordinates.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ravine.arguments import FloatArray, one_number, overflow_allowed
+from ravine.curvature import Curvature
+from ravine.methods import Method
+from ravine.methods import nesterov as standard_nesterov
+from ravine.theory.bounds.bound import (
+    EXACT_OBJECTIVE,
+    ITERATE_SQUARED,
+    OBJECTIVE,
+    Bound,
+    Kind,
+    constant,
+    geometric,
+    one_curvature,
+    scaled,
+)
+from ravine.theory.error_quantity import ErrorQuantity
+from ravine.theory.finite_sums.terms import one_method
+from ravine.theory.ladder.rates import contraction, spectral_radius, stable
+from ravine.theory.noise.moments import paper_noise_coefficient
+from ravine.theory.noise.worst_direction import worst_powers
+
+__all__ = [
+    "accelerated",
+    "accelerated_estimate",
+    "additive_noise",
+    "additive_noise_estimate",
+    "first_order",
+    "gradient_descent",
+    "nesterov",
+    "sgd_additive_noise",
+]
+
+
+def _noiseless(first: float, rate: float, statement: str, kind: Kind = "upper") -> Bound:
+    """The bound first · rate^k · distance² of f(x_k) - f*."""
+    return Bound(
+        bounds=EXACT_OBJECTIVE,
+        kind=kind,
+        statement=statement,
+        rate=float(rate),
+        noise_gain=None,
+        transient=geometric(first, rate),
+        noise=constant(0.0),
+    )
+
+
+@overflow_allowed
+def gradient_descent(curvature: Curvature) -> Bound:
+    """Equation (4): gradient descent with alpha = 2/(mu+L) and exact gradients.
+
+    f(x_k) - f* <= L/2 ((Q-1)/(Q+1))^{2k} ‖x_0 - x*‖², for every L-smooth, mu-strongly convex f.
+    Attained at k = 0, and at every k by ‖x_k - x*‖ on a quadratic. Scalar mu and L.
+
+    Examples
+    --------
+    >>> gradient_descent(Curvature(1, 3)).envelope(steps=2).values.tolist()
+    [1.5, 0.375, 0.09375]
+    """
+    mu, L = one_curvature(curvature)
+    statement = "equation (4): gradient descent, alpha = 2/(mu+L), exact gradients"
+    return _noiseless(0.5 * L, ((L - mu) / (L + mu)) ** 2, statement)
+
+
+@overflow_allowed
+def nesterov(curvature: Curvature) -> Bound:
+    """Equation (5): Nesterov's method at its standard parameters with exact gradients.
+
+    f(x_k) - f* <= L (1 - 1/√Q)^k ‖x_0 - x*‖², for every L-smooth, mu-strongly convex f. Scalar mu
+    and L.
+
+    Examples
+    --------
+    >>> nesterov(Curvature(1, 4)).envelope(steps=2).values.tolist()
+    [4.0, 2.0, 1.0]
+    """
+    mu, L = one_curvature(curvature)
+    statement = "equation (5): Nesterov's method at its standard parameters, exact gradients"
+    return _noiseless(L, 1.0 - np.sqrt(mu / L), statement)
+
+
+@overflow_allowed
+def first_order(curvature: Curvature) -> Bound:
+    """Equation (6): what no first-order method can beat on every problem; a lower bound.
+
+    For some L-smooth, mu-strongly convex f in infinite dimension, every method whose iterates
+    stay in the span of past gradients has
+    f(x_k) - f* >= mu/2 ((√Q-1)/(√Q+1))^{2k} ‖x_0 - x*‖². Scalar mu and L.
+
+    Examples
+    --------
+    >>> first_order(Curvature(2, 18)).envelope(steps=1).values.tolist()
+    [1.0, 0.25]
+    """
+    mu, L = one_curvature(curvature)
+    root = (np.sqrt(L) - np.sqrt(mu)) / (np.sqrt(L) + np.sqrt(mu))
+    statement = "equation (6): the hardest problem for any first-order method"
+    return _noiseless(0.5 * mu, root**2, statement, "lower")
+
+
+@overflow_allowed
+def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: float = 0.0) -> Bound:
+    """Theorem 1 with the constant that the paper puts for C_ε: an estimate, not a bound.
+
+    C ((ρ+ε)^{2k} ‖x_0 - x*‖² + alpha² ((1+gamma)²+1)/(1-ρ²) sigma²) with
+    C = 1 + (1-ρ²)(‖A‖²-ρ²). The C that makes the theorem true is larger: at standard
+    parameters the floor is too low by a factor of 2.9 at Q = 32 and of 185 at Q = 2000, and the
+    transient misses the growth ‖A^k‖ ~ √Q/e. Use :func:`additive_noise` for a bound.
+
+    Parameters
+    ----------
+    curvature, method
+        Scalar parameters; any (alpha, beta, gamma).
+    epsilon
+        The ε of the theorem, zero or more.
+
+    Returns
+    -------
+    Bound
+        Of kind ``estimate``; infinite when the method is not stable.
+
+    Examples
+    --------
+    >>> c = Curvature(1, 128)
+    >>> estimate = additive_noise_estimate(c, standard_nesterov(c))
+    >>> estimate.kind, round(estimate.floor(sigma=128.0))
+    ('estimate', 35)
+    """
+    one_curvature(curvature)
+    one_method(method)
+    slack = one_number("epsilon", epsilon, "nonnegative", remedy="give ε >= 0, e.g. 0.001")
+
+    rho = float(spectral_radius(curvature, method))
+    norm = float(contraction(curvature, method))
+    c_epsilon = 1.0 + (1.0 - rho**2) * (norm**2 - rho**2)
+    coefficient = float(paper_noise_coefficient(curvature, method, c_epsilon=True))
+    rate = (rho + slack) ** 2
+
+    return Bound(
+        bounds=ITERATE_SQUARED,
+        kind="estimate",
+        statement="Theorem 1 with the paper's estimate of C_ε: additive noise, quadratic f",
+        rate=rate,
+        noise_gain=coefficient,
+        transient=geometric(c_epsilon, rate),
+        noise=constant(coefficient),
+        holds=bool(np.isfinite(coefficient)),
+    )
+
+
+@overflow_allowed
+def additive_noise(
+    curvature: Curvature,
+    method: Method,
+    *,
+    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
+) -> Bound:
+    """Theorem 1 with its exact constants: a bound for every quadratic with this curvature.
+
+    With independent, zero-mean noise of total variance at most sigma²,
+    E ‖y_{k+1} - x*‖² <= max_λ ((B^k)_{11})² ‖x_0 - x*‖²
+    + alpha² sigma² sum_{j<k} max_λ ((B^j g)_1)², g = (1+gamma, 1), each maximum over [mu, L].
+    Some quadratic and noise attain it; the noise may change its direction from step to step,
+    while for identically distributed noise the floor can be lowered to
+    sigma² times :func:`~ravine.theory.noise.moments.exact_noise_coefficient`. For the
+    objective every square carries the weight lambda/2 and the bound is on E f(y_{k+1}) - f*.
+
+    The maxima are of polynomials in lambda; they are bounded through samples at Chebyshev points,
+    which overstates the term j by 0.3 % at an eighth of the J powers scanned, 4 % at half of
+    them and 17 % for the last (twice as much for the objective). J is at most 256, or
+    2048 if some ‖B^256‖ exceeds 1e-9; later powers are bounded by
+    ‖B^{qJ+i}‖ <= ‖B^J‖^q ‖B^i‖, which is loose for slow methods, and infinite for those that show
+    no decay within 2048 steps (at standard parameters, Q beyond about 10⁵).
+
+    Parameters
+    ----------
+    curvature, method
+        Scalar parameters; any (alpha, beta, gamma).
+    quantity
+        ``"distance"`` to bound E ‖y_{k+1} - x*‖², ``"objective"`` for E f(y_{k+1}) - f*.
+
+    Returns
+    -------
+    Bound
+        The curve stays valid for an unstable method, whose floor is infinite.
+
+    Examples
+    --------
+    >>> c = Curvature(1, 128)
+    >>> bound = additive_noise(c, standard_nesterov(c))
+    >>> bound.kind, round(bound.floor(sigma=128.0))
+    ('upper', 385)
+    """
+    one_curvature(curvature)
+    alpha, _, _ = one_method(method)
+    objective = ErrorQuantity.parse(quantity, "quantity") is ErrorQuantity.OBJECTIVE
+    powers = worst_powers(curvature, method, objective=objective)
+    settles = bool(stable(curvature, method))
+    limit = powers.noise_limit()
+
+    return Bound(
+        bounds=OBJECTIVE if objective else ITERATE_SQUARED,
+        kind="upper",
+        statement="Theorem 1 with exact constants: additive noise, quadratic f",
+        rate=float(spectral_radius(curvature, method)) ** 2,
+        # The square of a tiny step may be zero, which times infinity would be no number.
+        noise_gain=alpha**2 * limit if settles and np.isfinite(limit) else np.inf,
+        transient=powers.start,
+        noise=scaled(alpha**2, powers.noise),
+    )
+
+
+@overflow_allowed
+def accelerated_estimate(curvature: Curvature) -> Bound:
+    """Corollary 1 as the paper states it, standard parameters: an estimate, not a bound.
+
+    L/2 (ρ + ε_k)^{2k} ‖x_0 - x*‖² + C (5Q²+2Q^{3/2}+Q)/(2L (2√Q-1)(√Q+1)²) sigma² with
+    ρ = 1 - 1/√Q, ε_k = k^{1/k} - 1 (the paper gives it up to a factor) and the paper's estimate
+    C of C_ε. :func:`accelerated` is the corrected statement. Scalar mu and L.
+
+    Examples
+    --------
+    >>> accelerated_estimate(Curvature(1, 4)).envelope(steps=1).values.tolist()
+    [2.0, 0.5]
+    """
+    mu, L = one_curvature(curvature)
+    method = standard_nesterov(curvature)
+    coefficient = float(paper_noise_coefficient(curvature, method, c_epsilon=True))
+    rho = 1.0 - np.sqrt(mu / L)
+    gain = 0.5 * L * coefficient
+
+    return Bound(
+        bounds=OBJECTIVE,
+        kind="estimate",
+        statement="Corollary 1 as stated: standard parameters, additive noise, quadratic f",
+        rate=float(rho**2),
+        noise_gain=gain,
+        transient=partial(_stated_transient, L, rho),
+        noise=constant(gain),
+    )
+
+
+def _stated_transient(L: float, rho: float, steps: int) -> FloatArray:
+    """L/2 (ρ + ε_k)^{2k} for k = 0, ..., steps, with ε_k = k^{1/k} - 1."""
+    k = np.arange(steps + 1)
+    slack = np.maximum(k, 1) ** (1.0 / np.maximum(k, 1)) - 1.0
+    curve: FloatArray = 0.5 * L * (rho + slack) ** (2 * k)
+    return curve
+
+
+@overflow_allowed
+def accelerated(curvature: Curvature) -> Bound:
+    """Corollary 1 corrected, standard parameters: a bound for every quadratic.
+
+    E f(y_{k+1}) - f* <= L/2 (ρ + ε_k)^{2k} ‖x_0 - x*‖² + L/2 c_k sigma² with the exact
+    ε_k = ‖A^k‖^{1/k} - ρ, that is (ρ + ε_k)^{2k} = ‖A^k‖² <= max_λ ‖B(λ)^k‖², and the exact
+    noise term c_k of Theorem 1, which tends to about √Q³/(4L²) instead of the paper's
+    5√Q/(2L²). :func:`additive_noise` of the objective is sharper. Scalar mu and L.
+
+    Examples
+    --------
+    >>> bound = accelerated(Curvature(1, 100))
+    >>> bound.kind, bound.bounds
+    ('upper', 'E f(y_{k+1}) - f*')
+    """
+    _, L = one_curvature(curvature)
+    method = standard_nesterov(curvature)
+    powers = worst_powers(curvature, method, objective=False, scaled=False)
+    scale = 0.5 * L * float(method.alpha) ** 2
+
+    return Bound(
+        bounds=OBJECTIVE,
+        kind="upper",
+        statement="Corollary 1 corrected: standard parameters, additive noise, quadratic f",
+        rate=float(spectral_radius(curvature, method)) ** 2,
+        noise_gain=scale * powers.noise_limit(),
+        transient=scaled(0.5 * L, powers.norms),
+        noise=scaled(scale, powers.noise),
+    )
+
+
+@overflow_allowed
+def sgd_additive_noise(curvature: Curvature) -> Bound:
+    """Theorem 2: SGD with alpha = 2/(mu+L) under additive noise; f need not be quadratic.
+
+    E f(y_{k+1}) - f* <= L/2 ((Q-1)/(Q+1))^{2k} ‖x_0 - x*‖² + Q/(2L) sigma². Scalar mu and L.
+
+    Examples
+    --------
+    >>> sgd_additive_noise(Curvature(1, 3)).envelope(steps=1, sigma=1.0).values.tolist()
+    [2.0, 0.875]
+    """
+    mu, L = one_curvature(curvature)
+    rate = ((L - mu) / (L + mu)) ** 2
+    gain = 1.0 / (2.0 * mu)
+
+    return Bound(
+        bounds=OBJECTIVE,
+        kind="upper",
+        statement="Theorem 2: SGD, alpha = 2/(mu+L), additive noise",
+        rate=rate,
+        noise_gain=gain,
+        transient=geometric(0.5 * L, rate),
+        noise=constant(gain),
+    )

@@ -1,0 +1,234 @@
+"""The user's model and batches: used for a while, and put back as they were."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ravine.arguments import Refusal
+
+BatchLoss: TypeAlias = Callable[[nn.Module, Any], Tensor]
+"""The loss of a model on one batch."""
+
+
+def batch_loss(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
+    """Turn ``loss_fn(output, target)`` into a loss of (model, batch).
+
+    A batch is (inputs, target), or a mapping of named inputs for models that return their own loss,
+    in which case ``loss_fn`` is None.
+    """
+
+    def loss(model: nn.Module, batch: Any) -> Tensor:
+        if isinstance(batch, Mapping):
+            output = model(**batch)
+            value: Tensor = output.loss if loss_fn is None else loss_fn(output, batch)
+            return value
+
+        if loss_fn is None or not isinstance(batch, Sequence) or len(batch) != 2:
+            shown = f"{type(batch).__name__} with loss_fn={loss_fn!r:.40}"
+            raise Refusal(
+                "batches", "pairs (inputs, target), or mappings with loss_fn=None", shown,
+                "give batch_loss=lambda model, batch: ... instead of loss_fn",
+            )  # fmt: skip
+
+        inputs, target = batch
+        return loss_fn(model(inputs), target)
+
+    return loss
+
+
+def each_tensor(function: Callable[[Tensor], Tensor], batch: Any) -> Any:
+    """The batch with a function applied to its tensors."""
+    if isinstance(batch, Tensor):
+        return function(batch)
+    if isinstance(batch, Mapping):
+        return {name: each_tensor(function, value) for name, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [each_tensor(function, value) for value in batch]
+
+    return batch
+
+
+def size_of(batch: Any) -> int:
+    """How many samples a batch has: the first length of its first tensor."""
+    if isinstance(batch, Tensor):
+        return int(batch.shape[0]) if batch.ndim else 1
+
+    values = batch.values() if isinstance(batch, Mapping) else batch
+    return next((size_of(v) for v in values if isinstance(v, (Tensor, Mapping, list, tuple))), 1)
+
+
+def joined(batches: list[Any]) -> list[Any]:
+    """The batches as one large batch where their tensors allow it, else as they are."""
+    try:
+        return [_cat(batches)]
+    except (RuntimeError, TypeError, ValueError):
+        return batches
+
+
+def _cat(batches: list[Any]) -> Any:
+    first = batches[0]
+    if isinstance(first, Tensor):
+        return torch.cat(batches)
+    if isinstance(first, Mapping):
+        return {name: _cat([b[name] for b in batches]) for name in first}
+    if isinstance(first, (list, tuple)):
+        return [_cat([b[i] for b in batches]) for i in range(len(first))]
+
+    raise TypeError
+
+
+class BatchReplay:
+    """Batches of a loader in the order in which they came, so that every trial sees the same.
+
+    At the end of the loader it is started again; with a shuffling loader that is another order.
+    They wait in host memory, and go to the device one at a time.
+    """
+
+    MOST_BYTES = 2**31
+    """Host memory that the batches may take. Later steps see the first batches again."""
+
+    def __init__(self, loader: Any, device: torch.device) -> None:
+        self._loader = loader
+        self._device = device
+        self._iterator: Iterator[Any] | None = None
+        self._kept: list[Any] = []
+        self._bytes = 0
+
+    def __getitem__(self, index: int) -> Any:
+        while len(self._kept) <= index and self._bytes < self.MOST_BYTES:
+            self._keep(self._next())
+
+        batch = self._kept[index % len(self._kept)]
+        return each_tensor(lambda t: t.to(self._device, non_blocking=True), batch)
+
+    def _keep(self, batch: Any) -> None:
+        def on_host(tensor: Tensor) -> Tensor:
+            self._bytes += tensor.nbytes
+            return tensor.cpu()
+
+        self._kept.append(each_tensor(on_host, batch))
+
+    def _next(self) -> Any:
+        for _ in range(2):
+            if self._iterator is None:
+                self._iterator = iter(self._loader)
+            try:
+                return next(self._iterator)
+            except StopIteration:
+                self._iterator = None
+
+        raise Refusal("loader", "non-empty and able to start again", "nothing", "give a DataLoader")
+
+    def samples(self, wanted: int, at_least: int = 1, at_most: int = 256) -> list[Any]:
+        """The first batches that together hold at least ``wanted`` samples."""
+        taken: list[Any] = []
+        count = 0
+        while (count < wanted or len(taken) < at_least) and len(taken) < at_most:
+            taken.append(self[len(taken)])
+            count += size_of(taken[-1])
+
+        return taken
+
+
+class Weights:
+    """Parameters and buffers of a model, kept in host memory."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self._tensors = [*model.parameters(), *model.buffers()]
+        self._values = [t.detach().to("cpu", copy=True) for t in self._tensors]
+
+    @torch.no_grad()
+    def put_back(self) -> None:
+        """Copy the values into the model's own tensors."""
+        for tensor, value in zip(self._tensors, self._values, strict=True):
+            tensor.copy_(value)
+
+
+@contextmanager
+def untouched(model: nn.Module, loader: Any) -> Iterator[Weights]:
+    """Put a model and every random generator back as they were, even after an exception.
+
+    Weights, buffers, gradients and plain attributes of the modules (``training``, counters); the
+    generators of torch, its devices, NumPy, Python and the loader. Yields the weights, for whoever
+    wants to start from them again.
+    """
+    weights = Weights(model)
+    # Gradients leave a device meanwhile: a trial has its own.
+    grads = [p.grad if p.grad is None else p.grad.cpu() for p in model.parameters()]
+    plain = [(module, _plain_attributes(module)) for module in model.modules()]
+
+    try:
+        with _generators(model, loader):
+            for p in model.parameters():
+                p.grad = None
+            yield weights
+    finally:
+        weights.put_back()
+        for p, grad in zip(model.parameters(), grads, strict=True):
+            p.grad = None if grad is None else grad.to(p.device)
+        for module, attributes in plain:
+            vars(module).update(attributes)
+
+
+def _plain_attributes(module: nn.Module) -> dict[str, Any]:
+    kinds = (bool, int, float, str, type(None))
+    return {name: value for name, value in vars(module).items() if isinstance(value, kinds)}
+
+
+@contextmanager
+def _generators(model: nn.Module, loader: Any) -> Iterator[None]:
+    sources = [getattr(loader, "generator", None)]
+    for name in ("sampler", "batch_sampler"):
+        sampler = getattr(loader, name, None)
+        sources += [getattr(sampler, "generator", None)]
+        sources += [getattr(getattr(sampler, "sampler", None), "generator", None)]
+
+    generators = {id(g): g for g in sources if isinstance(g, torch.Generator)}
+    states = [(g, g.get_state()) for g in generators.values()]
+    python = random.getstate()
+    numpy = np.random.get_state()  # noqa: NPY002 - users draw from it
+    devices = sorted({p.device.index or 0 for p in model.parameters() if p.is_cuda})
+
+    try:
+        with torch.random.fork_rng(devices=devices):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+        for generator, state in states:
+            generator.set_state(state)
+
+
+@contextmanager
+def quiet(model: nn.Module) -> Iterator[None]:
+    """Measure a loss without noise: no dropout, batch statistics where the model trains on them.
+
+    Running averages lag behind in the first steps, so BatchNorm keeps using the batch's own
+    statistics, without taking them into its averages.
+    """
+    changed: list[tuple[nn.Module, float | None]] = []
+    silenced: list[nn.Module] = []
+    for module in model.modules():
+        if not module.training:
+            continue
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            changed.append((module, module.momentum))
+            module.momentum = 0.0
+        else:
+            silenced.append(module)
+            module.training = False
+
+    try:
+        yield
+    finally:
+        for module, momentum in changed:
+            module.momentum = momentum  # type: ignore[assignment]
+        for module in silenced:
+            module.training = True
