@@ -115,7 +115,8 @@ def running_page() -> Iterator[tuple[str, int]]:
         words = server.stderr.readline().split()
         address = next(word for word in words if word.startswith("http"))
         threading.Thread(target=server.stderr.read, daemon=True).start()
-        ask(address, {"search": _BUSY, "calm": 1})  # kernels are compiled, or loaded
+        busy = {"colour": "error", "example": "noise"}
+        ask(address, {"settings": busy, "calm": 1})  # kernels are compiled, or loaded
         yield address, server.pid
     finally:
         server.terminate()

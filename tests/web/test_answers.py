@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
 
 import ravine
 from ravine.figures import plane as planes
@@ -13,7 +14,7 @@ from ravine.figures.style import METHODS
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.noise.moments import noise_floor
 from ravine.web import answers, quantities
-from ravine.web.answers import answer, at_cursor, readout
+from ravine.web.answers import answer, page, readout
 from ravine.web.picture import CEILING, as_json, axis, decades, line
 from ravine.web.plane_picture import (
     draw_plane_figure,
@@ -22,7 +23,7 @@ from ravine.web.plane_picture import (
     plane_picture,
     quantity_map,
 )
-from ravine.web.run_picture import TURNS, run_picture, turning_path
+from ravine.web.run_picture import TURNS, run_picture
 from ravine.web.view import Example, View
 
 
@@ -70,20 +71,21 @@ def test_every_rung_has_its_number_and_tone():
     assert list(rungs) == [rung.key for rung in RUNGS]
 
 
-def test_the_cursor_has_the_numbers_of_its_place_or_none():
+def test_the_cursor_has_the_numbers_of_its_place():
     exact = float(ravine.worst_case_rate(View().curvature, ravine.Method(0.5 / 32, 0.1)))
-    assert at_cursor(View(), 0.5, 0.1)["worst_case_rate"] == f"{exact:.6f}"
-    for nowhere in ((-1.0, 0.1), (None, None), ("x", {})):
-        assert set(at_cursor(View(), *nowhere).values()) == {"–"}
+    place = {"step": "0.5", "beta": "0.1"}
+    told = answer({"settings": View().typed | place, "cursor": True})
+    assert told["cursor"]["worst_case_rate"] == f"{exact:.6f}"
+    assert list(told) == ["cursor"]
 
 
 # --- requests -------------------------------------------------------------------------------
 
 
 def test_the_first_answer_holds_all_that_the_page_needs():
-    first = answer({"search": "?Q=8&beta=0.3", "calm": 1})
+    first = answer({"settings": {"Q": "8", "beta": "0.3"}, "first": True, "calm": 1})
     assert first["settings"]["Q"] == "8"
-    assert first["page"]["controls"]["beta"]["high"] == 1.0
+    assert first["controls"]["beta"]["high"] == 1.0
     assert first["plane"]["key"].startswith("1 ")
     assert first["run"]["picture"]["path"]["angles"]
     assert "--beta 0.3" in first["command"]
@@ -91,7 +93,7 @@ def test_the_first_answer_holds_all_that_the_page_needs():
 
 
 def test_what_is_shown_already_is_left_out():
-    first = answer({"search": "?beta=0.4", "calm": 1})
+    first = answer({"settings": {"beta": "0.4"}, "first": True, "calm": 1})
     shown = {"plane": first["plane"]["key"], "run": first["run"]["key"]}
     again = answer({"settings": first["settings"], **shown})
     assert not {"plane", "run"} & {*again}
@@ -184,14 +186,14 @@ def test_a_new_rung_appears_by_itself(monkeypatch):
     fresh = View(Q=17.5)
     legend = [one["words"] for one in of_kind(plane_picture(fresh, fine=False), "fill")]
     assert legend[-1].startswith("quite new")
-    assert len(answers.page()["rungs"]) == len(more)
+    assert len(page()["rungs"]) == len(more)
 
 
 def test_a_new_quantity_in_colour_appears_by_itself(monkeypatch):
     new = quantities.Quantity("quite new", "new label", lambda view, plane: plane.alpha * view.K)
     monkeypatch.setitem(quantities.QUANTITIES, "new", replace(new, rate=False, needs=("K",)))
-    first = answer({"search": "?colour=new&Q=17.5", "calm": 1})
-    assert ["new", "quite new"] in first["page"]["choices"]["colour"]
+    first = answer({"settings": {"colour": "new", "Q": "17.5"}, "first": True, "calm": 1})
+    assert ("new", "quite new") in page()["choices"]["colour"]
     assert first["settings"]["colour"] == "new"
     assert "K" in first["active"]
     (heat,) = of_kind(first["plane"]["picture"], "heat")
@@ -225,7 +227,8 @@ def test_colours_run_from_the_first_shade_to_the_last():
     assert values[slowest] == pytest.approx(high, abs=0.01)
     assert pixels[slowest][:3] == pytest.approx([0x00, 0x22, 0x4E], abs=12)
     fastest = np.unravel_index(np.nanargmin(values), values.shape)
-    assert pixels[fastest].tolist() == [0xFE, 0xE8, 0x38, 255]
+    assert pixels[fastest].tolist() == [*colormaps["cividis_r"](0.0, bytes=True)]
+    assert (heat["shades"][0], heat["shades"][-1]) == ("#fee838", "#00224e")
 
 
 def test_four_quadratics_diverge_where_sgd_converges():
@@ -234,7 +237,7 @@ def test_four_quadratics_diverge_where_sgd_converges():
     assert chosen["y"][-1] > 1e4 * chosen["y"][0]
     assert plain["y"][-1] < 1e-2 * plain["y"][0]
     assert plain["colour"] == "sgd"
-    path = turning_path(View())
+    path = run_picture(View())["path"]
     assert path["paths"]["chosen"]["x"].shape == (TURNS + 1,)
     # Along the long axis of a level line the quadratic is flattest.
     for term, angle in enumerate(path["angles"]):

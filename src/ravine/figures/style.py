@@ -33,6 +33,9 @@ GREY = "#8a8a8a"
 CONTOUR = "#c1272d"
 """Of rho = 1, on every map."""
 
+MAP_COLOURS = "cividis_r"
+"""Of every map, by matplotlib's name: even in lightness, the least value is light."""
+
 NOTHING = "#e4e0d8"
 """Behind the maps: what diverged, or is not defined."""
 
@@ -169,7 +172,7 @@ def draw_map(
     axes.set_facecolor(NOTHING)
     axes.set(xlabel="step size αL", ylabel="momentum β")
     shown = np.ma.masked_invalid(np.asarray(values).T)
-    return axes.pcolormesh(steps, momenta, shown, norm=norm, cmap="cividis_r", rasterized=True)
+    return axes.pcolormesh(steps, momenta, shown, norm=norm, cmap=MAP_COLOURS, rasterized=True)
 
 
 def draw_limit(

@@ -6,6 +6,7 @@ not changed since the one that the page shows is left out of the answer.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import numpy as np
 from ravine.arguments import Refusal
 from ravine.figures.style import METHODS, ORANGE
 from ravine.methods import Method
+from ravine.sampling import Sampling
 from ravine.tables.source import NAMED
 from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.web.plane_picture import plane_key, plane_picture
+from ravine.web.quantities import QUANTITIES
 from ravine.web.run_picture import DIMENSION, TURNS, run_key, run_picture
-from ravine.web.view import PRESETS, RIGHT, Example, View, described, from_query, parse, preset_of
+from ravine.web.view import CHOICES, CONTROLS, PRESETS, RIGHT, Example, View, parse, preset_of
 
 COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
 """Colours of the two methods that run, for the page's style."""
@@ -27,16 +30,21 @@ COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request.
 
-    ``settings`` are those of the page; ``search`` instead begins with an address, and ``preset``
-    goes to a place by its name: the answers to both hold the settings that follow. ``cursor`` asks
-    for the numbers at one point and nothing else. ``calm`` says how long nothing has moved: at 0
-    pictures are coarse, at 1 fine, and at 2 a run with noise has its bound, which may take longer
-    than all the rest. ``plane`` and ``run`` are the keys of the pictures that the page shows.
+    ``settings`` are those of the page, or of its address. ``first`` says that nothing is shown yet,
+    and ``preset`` goes to a place by its name: the answers to both hold the settings that follow.
+    ``cursor`` asks for the numbers of these settings and nothing else. ``calm`` says how long
+    nothing has moved: at 0 pictures are coarse, at 1 fine, and at 2 a run with noise has its bound,
+    which may take longer than all the rest. ``plane`` and ``run`` are the keys of the pictures that
+    the page shows.
     """
-    view = _view(request)
+    given = request.get("settings")
+    view = parse(given if isinstance(given, dict) else {})
     if "cursor" in request:
-        place = request["cursor"] if isinstance(request["cursor"], dict) else {}
-        return {"cursor": at_cursor(view, place.get("step"), place.get("beta"))}
+        return {"cursor": {key: digits(rate) for key, rate in rates(view).items()}}
+
+    preset = PRESETS.get(str(request.get("preset")))
+    if preset is not None:
+        view = preset.applied(view)
 
     calm = request["calm"] if request.get("calm") in (0, 1, 2) else 0
     told: dict[str, Any] = {"query": view.query, "active": view.active, "words": readout(view)}
@@ -50,22 +58,13 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     if calm:
         told |= {"preset": preset_of(view), "python": python_code(view)}
         told["command"] = command_line(view)
-    if "search" in request or "preset" in request:
+    if "first" in request or "preset" in request:
         told["settings"] = view.typed
-    if "search" in request:
-        told["page"] = page()
+    if "first" in request:
+        told["controls"] = {key: asdict(one) | {"rule": one.rule} for key, one in CONTROLS.items()}
+        told["colours"] = COLOURS
 
     return told
-
-
-def _view(request: dict[str, Any]) -> View:
-    if "search" in request:
-        return from_query(str(request["search"]))
-
-    given = request.get("settings")
-    view = parse(given if isinstance(given, dict) else {})
-    preset = PRESETS.get(str(request.get("preset")))
-    return view if preset is None else preset.applied(view)
 
 
 def _key(content: str, quality: int, shown: Any) -> str:
@@ -75,28 +74,31 @@ def _key(content: str, quality: int, shown: Any) -> str:
 
 
 def page() -> dict[str, Any]:
-    """What the page does not know by itself: controls, choices, rungs, colours, words."""
-    return described() | {
-        "presets": [[key, preset.name] for key, preset in PRESETS.items()],
-        "rungs": [[rung.key, rung.title, rung.holds_for] for rung in RUNGS],
-        "colours": COLOURS,
-        "datasets": NAMED,
+    """What the page is made of: controls, choices, rungs; it has no ranges and words of its own."""
+    choices = {
+        name: [(member.value, member.sentence) for member in kind] for name, kind in CHOICES.items()
     }
+    choices["sampling"] = [(rule.value, f"batches {rule.traits.phrase}") for rule in Sampling]
+    choices["colour"] = [("regions", "where it converges")]
+    choices["colour"] += [(key, quantity.name) for key, quantity in QUANTITIES.items()]
+    choices["preset"] = [("", "your own settings")]
+    choices["preset"] += [(key, preset.name) for key, preset in PRESETS.items()]
+    choices["dataset"] = [("", "choose one"), *((name, name) for name in NAMED)]
+    return {"controls": CONTROLS, "choices": choices, "rungs": RUNGS}
 
 
 # --- what is known of the method, in words and numbers ---
 
 
-def rates(view: View, method: Method) -> dict[str, float]:
+def rates(view: View) -> dict[str, float]:
     """The rate per step on every rung, the upper bound where two are known."""
-    return {
-        rung.key: float(rung.rate(view.curvature, method, view.batches).upper) for rung in RUNGS
-    }
+    given = view.curvature, view.method, view.batches
+    return {rung.key: float(rung.rate(*given).upper) for rung in RUNGS}
 
 
 def readout(view: View) -> dict[str, Any]:
     """The verdict, its tone, and the number of every rung with its tone."""
-    known = rates(view, view.method)
+    known = rates(view)
     text, tone = _verdict(view, known)
     rungs = {key: [digits(rate), "good" if rate < 1.0 else "bad"] for key, rate in known.items()}
     return {"verdict": text, "tone": tone, "rungs": rungs}
@@ -152,16 +154,6 @@ def digits(value: float) -> str:
     return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
 
 
-def at_cursor(view: View, step: Any, beta: Any) -> dict[str, str]:
-    """Every rung's number under the cursor; a dash where there is no method."""
-    try:
-        known = rates(view, Method(float(step) / view.Q, float(beta), view.gamma))
-    except (Refusal, TypeError, ValueError):
-        return {rung.key: "–" for rung in RUNGS}
-
-    return {key: digits(rate) for key, rate in known.items()}
-
-
 # --- the same without the page ---
 
 
@@ -197,9 +189,7 @@ print(trace.outcome.sentence, trace.errors[-1])
 
 def command_line(view: View) -> str:
     """The ``ravine rate`` that prints the same table."""
-    gamma = "" if view.gamma is None else f" --gamma {view.gamma!r}"
-    largest = "" if view.ratio == 1.0 else f" --L-max {view.batches.L_max!r}"
-    size = "" if view.batch == 1 else f" --batch-size {view.batch}"
-    alpha = view.step / view.Q
-    point = f"--alpha {alpha!r} --beta {view.beta!r}{gamma}"
-    return f"ravine rate --Q {view.Q!r} {point}{largest}{size}"
+    given = {"alpha": view.step / view.Q, "beta": view.beta, "gamma": view.gamma}
+    given |= {"L-max": view.batches.L_max, "batch-size": None if view.batch == 1 else view.batch}
+    options = [f" --{name} {value!r}" for name, value in given.items() if value is not None]
+    return f"ravine rate --Q {view.Q!r}{''.join(options)}"

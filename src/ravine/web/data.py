@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader
 
 from ravine.diagnosis.report import plane
 from ravine.figures.style import METHODS
@@ -51,22 +51,15 @@ def shown(result: Diagnosis) -> dict[str, Any]:
 
 def _html(result: Diagnosis) -> str:
     """What to do, with code to copy, and all methods; what comes from the table is escaped."""
-    answer = result.answer
-    lines = "".join(f"<p>{escape(words)}</p>" for words in answer.lines)
-    notes = "".join(f'<p class="hint">{escape(in_page_words(words))}</p>' for words in answer.notes)
-    codes = "".join(
-        f'<div class="row code-head"><span class="hint">{name}</span>'
-        f'<button class="quiet small" data-copy="code-{name}">Copy</button></div>'
-        f'<pre id="code-{name}" tabindex="0">{escape(result.code(name))}</pre>'
-        for name in FRAMEWORKS
-    )
-    methods = answer.methods.short()
-    tone = "" if result.recommendation is not None else answer.tone
-    return (
-        f'<h2>What to do</h2><div class="lead {tone}">{lines}</div>{notes}'
-        f"<details><summary>Code to copy</summary>{codes}</details>"
-        f"<h2>All methods</h2>{table(*methods.cells())}"
-        f'<p class="hint">{escape(methods.caption)}</p>'
+    pages = Environment(loader=PackageLoader("ravine.web", "assets"), autoescape=True)
+    methods = result.answer.methods.short()
+    return pages.get_template("diagnosis.html").render(
+        lines=result.answer.lines,
+        notes=[in_page_words(words) for words in result.answer.notes],
+        tone="" if result.recommendation is not None else result.answer.tone,
+        codes={name: result.code(name) for name in FRAMEWORKS},
+        methods=methods,
+        table=table(*methods.cells()),
     )
 
 

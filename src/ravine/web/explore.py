@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import sys
 import threading
@@ -15,6 +14,7 @@ from ravine.arguments import Refusal, overflow_allowed, whole
 HOST = "127.0.0.1"
 PORT = 8057
 _TRIES = 50  # ports that are tried before giving up
+_LAST = 65535
 _THREADS = 8  # of the server: a picture being computed does not hold up the next question
 
 
@@ -38,7 +38,7 @@ def explore(
     """
     from ravine.web.server import make_app
 
-    listener = _listen(host, whole("port", port, 0, remedy="give a port, e.g. 8057"))
+    listener = _listen(host, port)
     chosen = listener.getsockname()[1]
     address = f"http://{'127.0.0.1' if host in (HOST, 'localhost') else host}:{chosen}/"
     app = make_app(host=host, port=chosen)
@@ -64,21 +64,14 @@ def explore(
 
 def _listen(host: str, first: int) -> socket.socket:
     """A listening socket on the first free port."""
+    whole("port", first, 0, remedy="give a port, e.g. 8057", maximum=_LAST)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for port in range(first, first + _TRIES):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        if os.name == "posix":  # the port of a server that was just ended is free at once
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    for port in range(first, min(first + _TRIES, _LAST + 1)):
         try:
-            listener.bind((host, port))
-            listener.listen()  # a browser that comes before the first answer waits for it
-            return listener
-        except OverflowError:
-            listener.close()
-            raise Refusal("port", "at most 65535", first, "give a smaller one") from None
+            # It listens at once: a browser that comes before the first answer waits for it.
+            return socket.create_server((host, port), family=family)
         except OSError as error:
-            listener.close()
-            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 rule = "an address of this machine"
                 raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
 

@@ -132,10 +132,7 @@ def make_figure(request: Request, content: bytes, say: Say, questions: Iterator[
     """Run one figure at low resolution, draw it, and judge the claims that need it alone."""
     from ravine.figures.catalogue import FIGURES
 
-    name = request.get("figure")
-    if name not in FIGURES:
-        raise ValueError(f"there is no figure {name!r}")
-
+    name = request["figure"]
     entry = FIGURES[name]
     options = entry.arguments(resolution=_RESOLUTION, quick=True, seed=0, device="auto")
     say(progress=f"running {entry.title}", share=0.1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.figures.plane import Plane, ladder_plane, plane_figure
-from ravine.figures.style import METHODS, draw_map, ink_on
+from ravine.figures.style import MAP_COLOURS, METHODS, draw_map, ink_on
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.web.picture import Layer, axis, joined, line, power
@@ -24,13 +24,8 @@ SECTIONS = {False: 2, True: 4}
 PIXELS = {False: 48, True: 160}
 """Points along an axis of a quantity in colour."""
 
-# Cividis: even in lightness, and told apart with any colour vision. Slow is dark.
-SHADES = (
-    "#fee838", "#e9d544", "#d0be67", "#bbab75", "#a59c74",
-    "#8f8d78", "#7b7b78", "#666970", "#49566d", "#213d6f", "#00224e",
-)  # fmt: skip
-
 _LEFT = 1e-3  # least step size αL
+_SHADES = 11  # of the bar in the legend
 _DECADES = 4.0  # of a noise floor or error that the colours tell apart
 _BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the regions depend on
 
@@ -136,18 +131,16 @@ def quantity_map(view: View, pixels: int) -> tuple[FloatArray, float, float]:
 
 def _heat(view: View, fine: bool) -> Layer:
     """One quantity in colour, from the top row of pixels to the bottom one."""
-    values, low, high = quantity_map(view, PIXELS[fine])
-    shades = np.array([[int(shade[i : i + 2], 16) for i in (1, 3, 5)] for shade in SHADES])
-    at = np.linspace(low, high, len(SHADES))
-    pixels = np.zeros((*values.shape, 4), dtype=np.uint8)
-    known = ~np.isnan(values)
-    for channel in range(3):
-        pixels[known, channel] = np.interp(values[known], at, shades[:, channel])
-    pixels[known, 3] = 255
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
 
+    values, low, high = quantity_map(view, PIXELS[fine])
+    shades = colormaps[MAP_COLOURS]
+    pixels = shades((values - low) / (high - low), bytes=True)  # NaN is transparent
     quantity = QUANTITIES[view.colour]
     ends = [f"{end:.2f}" if quantity.rate else power(end) for end in (low, high)]
-    bar = {"words": quantity.label, "ends": ends, "shades": SHADES}
+    bar = {"words": quantity.label, "ends": ends}
+    bar["shades"] = [to_hex(shade) for shade in shades(np.linspace(0.0, 1.0, _SHADES))]
     return {"kind": "heat", "pixels": pixels[::-1], "columns": PIXELS[fine], **bar}
 
 

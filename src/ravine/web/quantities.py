@@ -66,7 +66,6 @@ def _sum_rate(view: View, plane: Method) -> FloatArray:
     return np.maximum(third, np.asarray(spectral_radius(view.curvature, plane)))
 
 
-_NOISE = ("sigma2",)
 _BUDGET = ("sigma2", "K")
 QUANTITIES: dict[str, Quantity] = {
     **{rung.key: Quantity(rung.title, rung.title, partial(_rung_rate, rung)) for rung in RUNGS},
@@ -76,7 +75,9 @@ QUANTITIES: dict[str, Quantity] = {
         _sum_rate,
         needs=("n", "sampling"),
     ),
-    "floor": Quantity("noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=_NOISE),
+    "floor": Quantity(
+        "noise floor", "E‖y − x*‖², k → ∞", _noise_floor, rate=False, needs=("sigma2",)
+    ),
     "error": Quantity(
         "distance after K steps", "E‖y − x*‖² after K", _error_after, rate=False, needs=_BUDGET
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.style import METHODS
 from ravine.methods import Method, sgd
 from ravine.problems import counterexample, turning_quadratics, worst_case_quadratic
-from ravine.sampling import Sampling
 from ravine.theory.bounds.finite_sum import worst_case
 from ravine.theory.bounds.gradients import additive_noise
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
@@ -21,6 +20,9 @@ from ravine.theory.noise.moments import noise_floor
 from ravine.theory.tuning.budget import moment_after
 from ravine.web.picture import Layer, axis, decades, drawable, joined, line
 from ravine.web.view import Example, View
+
+Run: TypeAlias = tuple[list[Layer], str, dict[str, Any] | None]
+"""Lines of errors, what they show, and the paths in the plane if there are two unknowns."""
 
 TURNS = 60
 """Steps on the four quadratics: beyond, the picture would only shrink."""
@@ -52,55 +54,39 @@ def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
     }[view.example]
     # Runs that diverge overflow: they are drawn at the ceiling.
     with np.errstate(over="ignore", invalid="ignore"):
-        lines, label = make(view)
+        lines, label, path = make(view)
         more = _noise_bound(view) if bound and view.example is Example.NOISE else []
 
-    turning = view.example is Example.TURNING
     return {
-        "x": axis("step k", 0, TURNS if turning else view.K),
+        "x": axis("step k", 0, TURNS if path else view.K),
         "y": decades(lines, label),
         "layers": [*lines, *more],
-        "path": turning_path(view) if turning else None,
+        "path": path,
     }
 
 
-@lru_cache(maxsize=1)
-def _paths(view: View) -> dict[str, FloatArray]:
-    """Points of the chosen method and of SGD on four quadratics, kept for the second picture."""
-    methods = {"chosen": view.method, "sgd": sgd(view.curvature)}
-    visits = np.arange(TURNS + 1)
-    problem = turning_quadratics(1.0, view.Q)
-    return {
-        key: ensemble(problem, method, visits, trajectories=1, sampling="cyclic").errors[:, 0]
-        for key, method in methods.items()
-    }
-
-
-def _turning(view: View) -> tuple[list[Layer], str]:
-    """The loss of the whole sum, whose mean is perfectly conditioned."""
-    mean = turning_quadratics(1.0, view.Q).hessian()
-    words = {"chosen": "your method", "sgd": METHODS["sgd"].words}
-    steps = np.arange(TURNS + 1.0)
-    lines = [
-        line(steps, drawable(0.5 * ((path @ mean) * path).sum(axis=1)), key, words[key])
-        for key, path in _paths(view).items()
-    ]
-    return lines, "loss f(y) − f*"
-
-
-def turning_path(view: View) -> dict[str, Any]:
-    """Paths in the plane of the two unknowns, and the level lines of the quadratics.
+def _turning(view: View) -> Run:
+    """The loss of the sum of four quadratics; paths in the plane of its unknowns; level lines.
 
     A level line is an ellipse, √Q as long as it is wide; ``angles`` has its long axis.
     """
     problem = turning_quadratics(1.0, view.Q)
+    steps = np.arange(TURNS + 1.0)
+    lines = []
+    paths = {}
+    for key, words, method in (
+        ("chosen", "your method", view.method),
+        ("sgd", METHODS["sgd"].words, sgd(view.curvature)),
+    ):
+        away = ensemble(problem, method, steps, trajectories=1, sampling="cyclic").errors[:, 0]
+        losses = drawable(0.5 * ((away @ problem.hessian()) * away).sum(axis=1))
+        lines.append(line(steps, losses, key, words))
+        paths[key] = dict(zip("xy", np.clip(away, -_FARTHEST, _FARTHEST).T, strict=True))
+
     flat = [np.linalg.eigh(problem.batch_hessian(term))[1][:, 0] for term in range(problem.terms)]
-    paths = {key: np.clip(path, -_FARTHEST, _FARTHEST) for key, path in _paths(view).items()}
-    return {
-        "paths": {key: {"x": path[:, 0], "y": path[:, 1]} for key, path in paths.items()},
-        "angles": [float(np.arctan2(y, x)) for x, y in flat],
-        "ratio": float(np.sqrt(view.Q)),
-    }
+    angles = [float(np.arctan2(y, x)) for x, y in flat]
+    plane = {"paths": paths, "angles": angles, "ratio": float(np.sqrt(view.Q))}
+    return lines, "loss f(y) − f*", plane
 
 
 def _visits(K: int) -> FloatArray:
@@ -108,7 +94,7 @@ def _visits(K: int) -> FloatArray:
     return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
 
 
-def _noisy(view: View) -> tuple[list[Layer], str]:
+def _noisy(view: View) -> Run:
     """A quadratic with additive noise: runs, their mean, and the exact second moment."""
     problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
     at = _visits(view.K)
@@ -127,7 +113,7 @@ def _noisy(view: View) -> tuple[list[Layer], str]:
         ends = np.array([0.0, view.K])
         lines.append(line(ends, np.full(2, level), "good", "noise floor", 1.8, dash=":"))
 
-    return lines, "‖y − x*‖²"
+    return lines, "‖y − x*‖²", None
 
 
 def _noise_bound(view: View) -> list[Layer]:
@@ -141,7 +127,7 @@ def _noise_bound(view: View) -> list[Layer]:
     return _bound(_visits(view.K), bound.values)
 
 
-def _inconsistent(view: View) -> tuple[list[Layer], str]:
+def _inconsistent(view: View) -> Run:
     """The third coordinate of the sum, in which one term disagrees with all others."""
     problem = counterexample(mu=1.0, L=view.Q, n=view.n)
     at = _visits(view.K)
@@ -154,7 +140,7 @@ def _inconsistent(view: View) -> tuple[list[Layer], str]:
         envelope = worst_case(view.curvature, view.method).envelope(steps=view.K)
         lines += _bound(at, envelope.values**2)
 
-    return lines, "(third coordinate)²"
+    return lines, "(third coordinate)²", None
 
 
 def _moment(view: View, method: Method) -> FloatArray:
@@ -190,12 +176,3 @@ def _bound(at: FloatArray, values: FloatArray) -> list[Layer]:
         return []
 
     return [line(at, drawable(values[at]), "faint", "proven bound", 1.8, dash="-.")]
-
-
-def warm_up() -> None:
-    """Compile, or load from disk, what the pictures need."""
-    short: dict[str, Any] = {"n": 3, "K": 2}
-    for variance in (0.0, 1.0):
-        run_picture(View(example=Example.NOISE, sigma2=variance, **short), bound=False)
-    for rule in (Sampling.IID, Sampling.CYCLIC, Sampling.RESHUFFLE):
-        run_picture(View(example=Example.INCONSISTENT, sampling=rule, **short))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import atexit
 import io
 import threading
-from pathlib import Path
 from typing import Any
 
-from flask import Flask, Response, abort, request
+from flask import Flask, Response, abort, render_template, request
 
-from ravine.web.answers import answer
+from ravine.web.answers import answer, page
 from ravine.web.jobs import TASKS, Jobs
 from ravine.web.picture import as_json
 from ravine.web.plane_picture import draw_plane_figure, plane_csv
-from ravine.web.run_picture import warm_up
-from ravine.web.view import from_query
+from ravine.web.view import parse
 
 UPLOAD_BYTES = 64 << 20
 """Largest table that may be dropped on the page."""
@@ -38,8 +36,7 @@ _HEADERS = {
 
 def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
     """The page as a Flask app that answers requests for this host and port alone."""
-    assets = Path(__file__).parent / "assets"
-    app = Flask("ravine", static_folder=str(assets), static_url_path="/assets")
+    app = Flask(__name__, static_folder="assets", template_folder="assets")
     app.config["MAX_CONTENT_LENGTH"] = UPLOAD_BYTES
     # A foreign page may let its name point here: only our own names are answered.
     names = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
@@ -54,11 +51,9 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
         response.headers.update(_HEADERS)
         return response
 
-    index = (assets / "index.html").read_bytes()
-
     @app.get("/")
-    def first() -> Response:
-        return Response(index, mimetype="text/html")
+    def first() -> str:
+        return render_template("index.html", **page())
 
     _connect_explore(app)
     _connect_jobs(app)
@@ -70,8 +65,12 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
 
 def _prepare() -> None:
     """Load what pictures need, and keep the first of them, before a browser asks for it."""
-    answer({"search": "", "calm": 1})
-    warm_up()
+    answer({"calm": 1})
+    answer({"settings": {"colour": "floor"}})
+    for variance in (0.0, 1.0):
+        answer({"settings": {"example": "noise", "sigma2": variance, "K": 2}})
+    for rule in ("iid", "cyclic", "reshuffle"):
+        answer({"settings": {"example": "inconsistent", "sampling": rule, "n": 3, "K": 2}})
 
 
 def _json(value: Any) -> Response:
@@ -95,7 +94,7 @@ def _connect_explore(app: Flask) -> None:
     @app.get("/ravine-plane.<form>")
     def plane(form: str) -> Response:
         """The plane as a file to take away."""
-        view = from_query(request.query_string.decode("ascii", "replace"))
+        view = parse(request.args.to_dict())
         if form not in FILES:
             abort(404)
         if form == "csv":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-from ravine.arguments import Refusal
 from ravine.choices import Choice
 from ravine.curvature import Curvature
 from ravine.figures.style import METHODS
@@ -66,16 +66,13 @@ class Control:
         kind = "a whole number" if self.whole else "a number"
         return f"{kind} from {self.low:g} to {self.high:g}"
 
-    def check(self, value: Any) -> float:
-        """Return ``value`` as a number inside the range, or refuse it."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = float("nan")
+    def read(self, value: Any) -> float:
+        """Return ``value`` as a number inside the range, or raise an error."""
+        number = float(value)
         if not self.low <= number <= self.high or (self.whole and number != round(number)):
-            raise Refusal(self.label, self.rule, repr(value), "type one in this range")
+            raise ValueError(self.rule)
 
-        return number
+        return int(number) if self.whole else number
 
 
 _SUM = (Example.INCONSISTENT,)
@@ -117,9 +114,10 @@ CONTROLS: dict[str, Control] = {
 """Settings that are numbers, in the order of the page."""
 
 _SEED = Control("seed", "Of all random draws.", 0, 2**31, whole=True)
-_CHOICES: dict[str, type[Choice]] = {
+CHOICES: dict[str, type[Choice]] = {
     "tab": Tab, "axis": Axis, "example": Example, "sampling": Sampling,
 }  # fmt: skip
+"""Settings that are one of a few names, besides the quantity in colour."""
 
 
 @dataclass(frozen=True)
@@ -217,44 +215,21 @@ def parse(settings: dict[str, Any]) -> View:
     """
     view = View()
     for name, value in settings.items():
-        try:
+        with suppress(KeyError, OverflowError, TypeError, ValueError):
             view = replace(view, **{name: _read(name, value)})
-        except Refusal:
-            continue
 
     return view
 
 
-def from_query(query: str) -> View:
-    """Read an address's query.
-
-    Examples
-    --------
-    >>> from_query("?Q=8&beta=0.5&gamma=0").method.is_nesterov
-    False
-    """
-    try:
-        pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, max_num_fields=64)
-    except ValueError:  # more fields than there can be settings: no address of ours
-        pairs = []
-
-    return parse(dict(pairs))
-
-
 def _read(name: str, value: Any) -> Any:
-    if name in _CHOICES:
-        return _CHOICES[name].parse(value, name)
+    if name in CHOICES:
+        return CHOICES[name].parse(value, name)
     if name == "gamma" and value in (None, ""):
         return None
     if name == "colour" and value in ("regions", *QUANTITIES):
         return value
 
-    control = {"seed": _SEED, **CONTROLS}.get(name)
-    if control is None:
-        raise Refusal(name, "a setting of the page", repr(value), "leave it out")
-
-    number = control.check(value)
-    return int(number) if control.whole else number
+    return {"seed": _SEED, **CONTROLS}[name].read(value)
 
 
 def _typed(value: Any) -> str:
@@ -266,21 +241,6 @@ def _typed(value: Any) -> str:
         return short if abs(float(short) - value) <= 1e-5 * abs(value) else repr(value)
 
     return str(value)
-
-
-def described() -> dict[str, Any]:
-    """What the page needs to know of the settings: it has no ranges and words of its own."""
-    choices = {
-        name: [[member.value, member.sentence] for member in kind]
-        for name, kind in _CHOICES.items()
-    }
-    choices["sampling"] = [[rule.value, f"batches {rule.traits.phrase}"] for rule in Sampling]
-    choices["colour"] = [["regions", "where it converges"]]
-    choices["colour"] += [[key, quantity.name] for key, quantity in QUANTITIES.items()]
-    return {
-        "controls": {name: asdict(one) | {"rule": one.rule} for name, one in CONTROLS.items()},
-        "choices": choices,
-    }
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 // The settings: one truth, shown by sliders, boxes and lists. What is typed wrongly has a message
 // and changes nothing.
-import { byId, make } from "./draw.js";
+import { byId } from "./draw.js";
 
 export const settings = {};
-const MORE = ["ratio", "batch", "gamma"]; // behind "more settings"
 const LISTS = ["colour", "axis", "sampling", "example"];
 const JUMP = 0.5; // decades of a logarithmic slider that stand for all values below its first
 let controls = {};
@@ -48,37 +47,13 @@ function onInput({ target }) {
   else byId(`message-${name}`).textContent = `${label}: ${rule}`;
 }
 
-function row(name) {
-  const { label, help, slider, whole, low, high } = controls[name];
-  const [min, max] = ends(controls[name]);
-  const box = { id: `box-${name}`, className: "box", type: "number", min: low, max: high, step: whole ? 1 : "any" };
-  const parts = [make("label", { htmlFor: box.id }, label)];
-  if (slider) {
-    parts.push(make("input", { id: `slide-${name}`, type: "range", min, max, step: "any", ariaLabel: `${label}, slider` }));
-  }
-  parts.push(
-    make("input", { ...box, required: Boolean(slider), placeholder: slider ? "" : "β" }),
-    make("span", { className: "hint" }, help),
-    make("span", { id: `message-${name}`, className: "message", role: "alert" }),
-  );
-  return make("div", { id: `control-${name}`, className: "control" }, ...parts);
-}
-
-export function options(list, pairs) {
-  list.replaceChildren(...pairs.map(([value, words]) => new Option(words, value)));
-}
-
-export function build(page, onChange) {
-  controls = page.controls;
+export function connect(known, onChange) {
+  controls = known;
   changed = onChange;
-  for (const name of Object.keys(controls)) {
-    byId(MORE.includes(name) ? "more-controls" : "controls").append(row(name));
+  for (const [name, control] of Object.entries(controls)) {
+    if (control.slider) [byId(`slide-${name}`).min, byId(`slide-${name}`).max] = ends(control);
   }
-  for (const name of LISTS) {
-    options(byId(name), page.choices[name]);
-    byId(name).addEventListener("change", () => put({ [name]: byId(name).value }));
-  }
-  options(byId("preset"), [["", "your own settings"], ...page.presets]);
+  for (const name of LISTS) byId(name).addEventListener("change", () => put({ [name]: byId(name).value }));
   document.addEventListener("input", onInput);
 }
 

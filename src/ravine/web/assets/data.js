@@ -1,7 +1,6 @@
 // A table of the reader's own: sent to Python, diagnosed there, shown here.
 import { ask, post, Work } from "./asking.js";
-import { options } from "./controls.js";
-import { byId, legend, make, Picture } from "./draw.js";
+import { byId, make, Picture } from "./draw.js";
 import { address, parts } from "./explore.js";
 
 const CARDS = ["data-answer", "data-plane-card", "data-curves-card"];
@@ -72,7 +71,6 @@ function show({ read, html, L, ...specs }) {
   for (const [name, picture] of Object.entries(pictures)) {
     byId(`data-${name}-card`).hidden = false;
     picture.show(specs[name]);
-    legend(byId(`data-${name}-legend`), specs[name]);
   }
 }
 
@@ -100,8 +98,7 @@ function judgeClick(event) {
   judge();
 }
 
-export function begin(page) {
-  options(byId("dataset"), [["", "choose one"], ...page.datasets.map((name) => [name, name])]);
+export function begin() {
   byId("file").addEventListener("change", () => byId("file").files[0] && start(byId("file").files[0]));
   byId("dataset").addEventListener("change", () => byId("dataset").value && start());
   byId("data-cancel").addEventListener("click", address);

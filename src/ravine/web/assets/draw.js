@@ -37,6 +37,8 @@ export class Picture {
 
   show(spec) {
     this.spec = spec;
+    const host = byId(`${this.host.id}-legend`);
+    if (host) legend(host, spec);
     if (!this.host.clientWidth) return;
     const { x, y } = spec;
     const kind = [x.label, x.log, y.label, y.log].join();
@@ -282,7 +284,7 @@ const swatches = {
 };
 
 // What the layers are: there may be no place in the picture itself for their names.
-export function legend(host, { layers, outside }) {
+function legend(host, { layers, outside }) {
   const around = { kind: "fill", words: outside, colour: css("--outside") };
   const entries = [around, ...layers].filter(({ kind, words }) => words && swatches[kind]);
   const said = entries.map(({ colour = "", words, ends }) => [colourOf(colour), words, ends]).join();

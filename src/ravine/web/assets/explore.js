@@ -1,7 +1,7 @@
 // The first view: a point in the plane, what is known of it, and the method at work.
 import { latest, post, whenBack } from "./asking.js";
-import { adopt, arrange, build, put, settings, within } from "./controls.js";
-import { byId, legend, make, Picture } from "./draw.js";
+import { adopt, arrange, connect, put, settings, within } from "./controls.js";
+import { byId, make, Picture } from "./draw.js";
 import * as playing from "./playing.js";
 
 const REST = 170; // milliseconds without a change before the fine pictures are asked for
@@ -42,16 +42,10 @@ function grow() {
 function land(answer) {
   write(answer);
   arrange(answer.active);
-  if (answer.plane) {
-    const { key, picture } = answer.plane;
-    shown.plane = key;
-    plane.show(picture);
-    legend(byId("plane-legend"), picture);
-  }
-  if (answer.run) {
-    shown.run = answer.run.key;
-    playing.show(answer.run.picture);
-    legend(byId("run-legend"), answer.run.picture);
+  for (const [name, place] of Object.entries({ plane, run: playing })) {
+    if (!answer[name]) continue;
+    shown[name] = answer[name].key;
+    place.show(answer[name].picture);
   }
   placeKnob();
   // What is painted, for the address and for whoever wants to know whether it is there already.
@@ -98,7 +92,7 @@ function point([step, beta], digits = 4) {
 }
 
 let cursor = null;
-const askCursor = latest(() => ({ settings, cursor }), ({ cursor: numbers }) => {
+const askCursor = latest(() => ({ settings: { ...settings, ...cursor }, cursor: true }), ({ cursor: numbers }) => {
   for (const [key, number] of Object.entries(numbers)) byId(`cursor-${key}`).textContent = number;
 });
 
@@ -145,22 +139,12 @@ function connectPoint({ low, high }) {
   plane.moved = placeKnob;
 }
 
-function rung([key, title, scope]) {
-  return make("tr", {},
-    make("td", { className: "name" }, title),
-    make("td", { className: "number", id: `rung-${key}` }),
-    make("td", { className: "number faint", id: `cursor-${key}` }, "–"),
-    make("td", { className: "scope" }, scope));
-}
-
 export function begin(answer) {
-  const { page } = answer;
-  for (const [name, colour] of Object.entries(page.colours)) {
+  for (const [name, colour] of Object.entries(answer.colours)) {
     document.documentElement.style.setProperty(`--${name}`, colour);
   }
-  build(page, changed);
-  byId("rungs").replaceChildren(...page.rungs.map(rung));
-  connectPoint(page.controls.step);
+  connect(answer.controls, changed);
+  connectPoint(answer.controls.step);
   adopt(answer.settings);
   playing.begin();
   calm = 1; // the first answer is a fine one

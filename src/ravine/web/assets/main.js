@@ -106,10 +106,11 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
 setTheme(localStorage.getItem("ravine-theme") || (dark ? "dark" : "light"));
 
 async function begin() {
-  const answer = await post("answer", { search: window.location.search, calm: 1 });
+  const address = Object.fromEntries(new URLSearchParams(window.location.search));
+  const answer = await post("answer", { settings: address, first: true, calm: 1 });
   explore.begin(answer);
   showTab(byId(`tab-${answer.settings.tab}`));
-  data.begin(answer.page);
+  data.begin();
 }
 
 begin().catch(() => whenBack(() => window.location.reload()));
