@@ -12,9 +12,8 @@ import ravine
 
 SOURCE = Path(ravine.__file__).parent
 ROOTS = {
-    "arguments", "catalogue", "choices", "compilation", "conventions", "curvature", "files",
-    "linear_method",
-    "markup", "methods", "sampling", "values",
+    "arguments", "catalogue", "choices", "compilation", "conventions", "curvature", "digits",
+    "files", "linear_method", "markup", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),

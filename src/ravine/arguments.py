@@ -108,21 +108,14 @@ def kind_in_words(value: Any) -> str:
     return f"{type(value).__name__} {in_words(value)}"
 
 
-def unknown_argument(name: str, function: str, known: Iterable[str]) -> WrongType:
-    """The refusal of an argument that ``function`` does not have, with the nearest that it has."""
-    names = list(known)
-    meant = get_close_matches(name, names, 1)
-    remedy = f"did you mean {meant[0]}?" if meant else f"it takes {', '.join(names) or 'none'}"
-    return WrongType(name, f"an argument of {function}", name, remedy)
-
-
 def known_name(name: str, value: Any, known: Iterable[str]) -> str:
     """Return ``value`` if it is one of the ``known`` names, or say which there are."""
     names = list(known)
     # Only words are looked up: others may not be comparable.
     if not isinstance(value, str) or value not in names:
-        rule = f"one of {', '.join(names)}"
-        raise Refusal(name, rule, in_words(value), "pick one of these names")
+        meant = get_close_matches(str(value), names, 1)
+        remedy = f"did you mean {meant[0]}?" if meant else "pick one of these names"
+        raise Refusal(name, f"one of {', '.join(names)}", in_words(value), remedy)
 
     return value
 
@@ -211,15 +204,15 @@ def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> f
 
 def broadcast(**named: Real) -> tuple[int, ...]:
     """Return the common shape of the named arrays, or say which shapes do not fit together."""
+    shapes = {name: np.shape(value) for name, value in named.items() if np.ndim(value)}
+    names = " and ".join(shapes)
     try:
-        shape = np.broadcast_shapes(*(np.shape(v) for v in named.values()))
+        shape = np.broadcast_shapes(*shapes.values())
     except ValueError:
-        shapes = ", ".join(f"{k} {np.shape(v)}" for k, v in named.items() if np.ndim(v))
-        names = " and ".join(k for k, v in named.items() if np.ndim(v))
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         remedy = "reshape one of them, e.g. alpha[:, None] against beta[None, :]"
-        raise Refusal(names, "of shapes that broadcast together", shapes, remedy) from None
+        raise Refusal(names, "of shapes that broadcast together", given, remedy) from None
 
-    names = " and ".join(k for k, v in named.items() if np.ndim(v))
     remedy = "take fewer of them at a time"
     refuse_too_large(names, 8 * math.prod(shape), f"the shape {shape} together", remedy)
     return shape

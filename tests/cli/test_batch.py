@@ -12,7 +12,7 @@ def test_the_table_and_the_sentence(ravine):
     assert shown.code == 0
     result = batch_gain(Curvature(1, 30), L_max=200, batch_sizes=[1, 300])
     words = " ".join(shown.out.split())
-    assert words.startswith("Smallest stable batch: 18.9")
+    assert words.startswith("Smallest stable batch: 19")
     assert "Momentum pays from batch size" in words
     assert "Largest useful batch" in words
     assert f"{result.gain[1]:.3g}" in shown.out

@@ -22,7 +22,7 @@ def test_pictures(ravine, store, tmp_path, name):
     out = tmp_path / "new" / name
     shown = ravine("plot", store, "--measure", "outcome", "--out", out)
     assert shown.code == 0
-    said = f"Wrote {out}\noutcome of worst_case_quadratic, 100.0% of the pixels\n"
+    said = f"Wrote {out}\noutcome of worst_case_quadratic, 100 % of the pixels\n"
     assert shown.out.startswith(said)
     assert shown.words.endswith("ravine map --Q 8")
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[-3:]]

@@ -44,8 +44,10 @@ def test_batches_of_samples(ravine):
         assert data["batches"] == {"L_max": 10_000.0, "mu_min": 0.0, "batch_size": size}
     shown = " ".join(ravine("rate", *arguments, 64).out.split())
     assert "samples from 0 to 10000, batches of 64" in shown
-    assert "batches larger than 80.5 are safe" in " ".join(shown.split())
-    assert "more than 80.5 samples" in " ".join(ravine("rate", *arguments, 81).out.split())
+    assert "batches of 81 or more (limit 80.5) are stable" in " ".join(shown.split())
+    assert "Independent batches of 81 or more (limit 80.5)" in " ".join(
+        ravine("rate", *arguments, 81).out.split()
+    )
     assert "Batches of 64 drawn independently can diverge in mean square" in shown
     kept = ravine("rate", "--Q", 8, "--L-max", 16, "--mu-min", 1).out
     assert "samples from 1 to 16" in kept

@@ -71,4 +71,4 @@ def test_bad_input_is_one_line(refused, tmp_path):
     finite = ["recommend", "--Q", 8, "--setting", "finite-sum"]
     assert "hessians must be an NPY file of numbers" in refused(*finite, "--hessians", text)
     gone = tmp_path / "gone.npy"
-    assert "hessians must be a file" in refused(*finite, "--hessians", gone)
+    assert "hessians must be an NPY file" in refused(*finite, "--hessians", gone)

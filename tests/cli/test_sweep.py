@@ -60,10 +60,10 @@ def test_a_store_is_resumed_only_when_told_to(ravine, refused, spec, tmp_path):
 def test_status_says_how_far_a_store_is(ravine, refused, spec, tmp_path):
     out = tmp_path / "sweep.zarr"
     ravine("sweep", spec, "--out", out)
-    assert "5 of 5 tiles (100%); complete" in ravine("sweep", "--status", out).words
+    assert "5 of 5 tiles (100 %); complete" in ravine("sweep", "--status", out).words
     (out / "rate" / "c" / "1" / "0").write_bytes(b"")
     (out / "tiles" / "00000004.json").unlink()
-    damaged = "3 of 5 tiles (60%), 1 damaged (tile 1 was changed); continue"
+    damaged = "3 of 5 tiles (60 %), 1 damaged (tile 1 was changed); continue"
     assert damaged in ravine("sweep", "--status", out).words
     shown = json.loads(ravine("sweep", "--status", out, "--json").out)
     assert set(shown) == {"store", "tiles", "finished", "damaged", "complete", "made_with"}

@@ -1,27 +1,19 @@
 """Every statement of the paper, measured and judged: one entry a statement, one an erratum."""
 
-from ravine.claims import (
-    additive_noise,
-    conclusions,
-    convergent_parameters,
-    divergence,
-    exact_gradients,
-    runs_with_noise,
-)
+from importlib import import_module
+
 from ravine.claims.claim import Claim, statements
 
 __all__ = ["CLAIMS"]
 
 _MODULES = (
-    additive_noise,
-    conclusions,
-    convergent_parameters,
-    divergence,
-    exact_gradients,
-    runs_with_noise,
+    "additive_noise conclusions convergent_parameters divergence exact_gradients runs_with_noise"
 )
 _MEASURED = {
-    one.id: one for module in _MODULES for one in vars(module).values() if isinstance(one, Claim)
+    one.id: one
+    for name in _MODULES.split()
+    for one in vars(import_module(f"ravine.claims.{name}")).values()
+    if isinstance(one, Claim)
 }
 
 CLAIMS: tuple[Claim, ...] = tuple(_MEASURED[name] for name in statements())

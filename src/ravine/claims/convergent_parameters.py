@@ -7,6 +7,7 @@ import xarray as xr
 
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
+from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
 from ravine.problems import QuadraticSum, partitioned_least_squares, turning_quadratics
@@ -17,8 +18,6 @@ from ravine.theory.ladder.rates import contraction
 
 def _largest_ratio(problem: QuadraticSum, method: Method, bound: bounds.Bound) -> float:
     """The largest mean distance of 200 runs over a bound, over all steps."""
-    from ravine.engine.kernels.finite_sum import ensemble
-
     # The start is far above the noise floor; 300 steps lead into it at every step size tried.
     steps = 300
     away = np.array([30.0, -10.0])

@@ -8,6 +8,8 @@ import xarray as xr
 from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
+from ravine.engine.kernels.finite_sum import ensemble
+from ravine.engine.run import run
 from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
 from ravine.problems import counterexample, divergent_sum
@@ -92,8 +94,6 @@ def longer_product() -> Measurements:
 )
 def theorem_3() -> Measurements:
     """Growth of E‖·‖ on the construction of the proof, and where no sum at all can diverge."""
-    from ravine.engine.kernels.finite_sum import ensemble
-
     n = np.array([3, 10, 50, 250, 1000])
     growths = counterexample_growth(_PAPER, n, sampling="iid-no-repeat", sense="mean")
 
@@ -173,8 +173,6 @@ def roots_above_one() -> Measurements:
 @stated("erratum-13", holds=lambda m: (m["batch_1"] > 1.0) == (m["batch_2"] > 1.0))
 def larger_batches() -> Measurements:
     """Almost sure growth with mini-batches of one and of two terms, n = 250, Q = 2000."""
-    from ravine.engine.kernels.finite_sum import ensemble
-
     n = 250
     problem = counterexample(0.05, 100.0, n)
 
@@ -227,8 +225,6 @@ def third_coordinate(data: xr.Dataset) -> Measurements:
 )
 def other_coordinates() -> Measurements:
     """First and second coordinate of the example: finite, and at Nesterov's rate."""
-    from ravine.engine.run import run
-
     problem = counterexample(0.05, 100.0, 50)
     trace = run(problem, nesterov(problem.curvature), 400, sampling="iid-no-repeat")
     first, second, _ = np.abs(trace.y_errors).T

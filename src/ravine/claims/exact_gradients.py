@@ -9,6 +9,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
+from ravine.engine.recursion import held, iterate
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems import Quadratic, from_data, worst_case_quadratic
 from ravine.theory import bounds
@@ -28,8 +29,6 @@ of relative error 1e-16."""
 
 def _objectives(problem: Quadratic, method: Method) -> FloatArray:
     """f(x_k) - f* of a noiseless run, k = 0, ..., _STEPS."""
-    from ravine.engine.recursion import held, iterate
-
     states = iterate(
         lambda _, y: problem.gradient(y), problem.start, steps=_STEPS, alpha=float(method.alpha),
         betas=held(method.beta, _STEPS), gammas=held(method.gamma, _STEPS + 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from ravine.claims.claim import Measurements, stated
+from ravine.engine.sweep import sweep
 from ravine.figures.logistic import advantage
 from ravine.figures.noise_floor_slopes import slopes
 from ravine.figures.noise_plane import agreement
@@ -51,8 +52,6 @@ def exponents(data: xr.Dataset) -> Measurements:
 @stated("erratum-6", holds=lambda m: abs(m["sup_ratio_rescaled"] / m["sup_ratio"] - 1.0) < 0.05)
 def units_of_figure_1() -> Measurements:
     """What the figure plots over what it is compared with, at two units of length."""
-    from ravine.engine.sweep import sweep
-
     # As in Figure 1: variance of a coordinate of the noise, and coordinates.
     sigma2 = 0.0025
     dimension = 100

@@ -79,7 +79,11 @@ class _Commands(TyperGroup):
             run, text = command_from(getattr(import_module(f"ravine.cli.{module}"), function))
             one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
             one.command(cmd_name, cls=_Command, help=text)(run)
-            self.commands[cmd_name] = typer.main.get_command(one)
+            made: Any = typer.main.get_command(one)
+            for parameter in made.params:
+                if parameter.param_type_name == "argument":  # its name says what it is
+                    parameter.display_type_rich = lambda ctx: None
+            self.commands[cmd_name] = made
 
         return self.commands[cmd_name]
 

@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.arguments import Real
 from ravine.cli.options import as_words
-from ravine.cli.output import (
-    Answer,
-    Part,
-    Table,
-    as_json,
-    check_out,
-    coloured,
-    digits,
-    rate_digits,
-    save_picture,
-    wrote,
-)
+from ravine.cli.output import Answer, Part, Table, as_json, check_out, save_picture, stable, wrote
 from ravine.curvature import Curvature
+from ravine.digits import digits, digits_down, rate_digits
 
 if TYPE_CHECKING:
     from ravine.theory.tuning.batch_gain import BatchGain
@@ -117,11 +106,11 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
     rows = [
         (
             f"{size:g}",
-            _step(plain.method.alpha * c.L),
-            _steps(plain.steps_per_digit),
-            _step(fast.method.alpha * c.L),
+            digits_down(plain.method.alpha * c.L),
+            digits(np.ceil(plain.steps_per_digit)),
+            digits_down(fast.method.alpha * c.L),
             digits(fast.method.beta),
-            _steps(fast.steps_per_digit),
+            digits(np.ceil(fast.steps_per_digit)),
             digits(gain),
         )
         for size, plain, fast, gain in zip(
@@ -129,7 +118,8 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
         )
     ]
     return [
-        f"Smallest stable batch: {digits(three.stable)} (textbook Nesterov, in mean square).\n"
+        f"Smallest stable batch: {np.floor(three.stable) + 1:.0f} "
+        f"(textbook Nesterov, in mean square; limit {digits(three.stable)}).\n"
         f"Momentum pays from batch size {digits(three.momentum_pays)}.\n"
         f"Largest useful batch: {digits(three.useful.size)} with momentum, "
         f"{digits(three.useful_sgd.size)} with SGD; beyond, half of the samples are wasted.\n\n"
@@ -140,22 +130,11 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
     ]
 
 
-def _step(size: Real) -> str:
-    """A step size rounded down: rounded up, it could lose the guarantee."""
-    unit = 10.0 ** (np.floor(np.log10(size)) - 2.0)
-    return digits(unit * np.floor(size / unit * (1.0 + 1e-12)))
-
-
-def _steps(count: float) -> str:
-    return f"{np.ceil(count):.0f}" if count < 1e6 else digits(count)
-
-
 def compare_command(
     curvature: Curvature,
-    L_max: float | None = None,
     batch_size: float = 1.0,
-    mu_min: float | None = None,
     out: Path | None = None,
+    **samples: float,
 ) -> Answer:
     """Rank named methods, at their published and at their best parameters.
 
@@ -182,20 +161,20 @@ def compare_command(
     from ravine.theory.tuning.league import league
 
     check_out(out)
-    entries = league(curvature, L_max=L_max, batch_size=batch_size, mu_min=mu_min)
+    entries = league(curvature, batch_size=batch_size, **samples)
     if out is not None:
         from ravine.figures.batch_curves import draw_league, league_curves
 
-        curves = league_curves(curvature, L_max=L_max, mu_min=mu_min)
-        save_picture(draw_league(curves, batch_size=batch_size), out)
+        save_picture(draw_league(league_curves(curvature, **samples), batch_size=batch_size), out)
 
     methods = [
         {"name": e.name, "published": _standing(e.published), "best": _standing(e.tuned)}
         for e in entries
     ]
+    L_max = samples.get("L_max")
     problem = {"curvature": curvature, "L_max": L_max, "batch_size": batch_size}
     where = "" if L_max is None else f", L_max = {L_max:g}"
-    words = as_words(curvature, L_max=L_max, batch_size=batch_size)
+    words = as_words(curvature, batch_size=batch_size, **samples)
     then = f"ravine rate {words} --method {entries[0].name}", "every rate of the first"
     return Answer(
         {**problem, "methods": methods, "out": out},
@@ -214,11 +193,11 @@ def _league_table(entries: Sequence[Entry]) -> Table:
         (
             one.name,
             rate_digits(one.published.exact),
-            coloured(rate_digits(one.published.iid), one.published.iid < 1.0),
-            coloured(rate_digits(one.published.worst), one.published.worst < 1.0),
+            stable(one.published.iid),
+            stable(one.published.worst),
             digits(one.published.stable_batch),
             digits(one.published.floor),
-            f"{one.tuned.iid:.5f}",
+            rate_digits(one.tuned.iid),
             digits(one.tuned.steps_per_digit),
         )
         for one in entries

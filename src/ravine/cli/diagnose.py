@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 _FRAMEWORKS = ("torch", "sklearn", "numpy")
 _COLOURS = {"good": "green", "unsure": "yellow", "bad": "red"}
 _FLAGS = ("no_standardise", "no_intercept", "in_order", "no_remedies")
-_READING = ("target", "drop", "weights", "missing", "levels", "sep", "encoding", "decimal")
-_LIMITS = ("max_rows", "max_columns", "max_classes", "max_bytes")
-"""Options of ``read_table``; all others are options of ``diagnose``."""
 
 
 def diagnose_command(
@@ -146,14 +144,15 @@ def diagnose_command(
     )
     raw = options.pop("raw", False)
     flags = {name: options.pop(name, False) for name in _FLAGS}
-    reading = {name: options.pop(name) for name in _READING if name in options}
-    limits = {name: options.pop(name) for name in _LIMITS if name in options}
+    # The options of read_table, limits among them; all others are those of diagnose.
+    known = [*signature(read_table).parameters, *(name for name in options if "max_" in name)]
+    reading = {name: options.pop(name) for name in known if name in options}
     if drop:
         reading["drop"] = drop
     if reading.get("sep") == "\\t":
         reading["sep"] = "\t"
 
-    rows = read_table(data, **reading, **limits)
+    rows = read_table(data, **reading)
     with _stages() as tell:
         result = diagnose(
             rows,
@@ -196,17 +195,9 @@ def _stages() -> Iterator[Tell | None]:
         return
 
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading the columns", total=None)
-
-        def tell(stage: str, share: float) -> None:
-            bar.update(task, description=f"{stage} ({100 * share:.0f} % of the time)")
-
-        yield tell
+    with Console(stderr=True).status("reading the columns") as line:
+        yield lambda stage, share: line.update(f"{stage} ({100 * share:.0f} % of the time)")
 
 
 def _parts(result: Diagnosis, out: Path | None) -> list[Part]:

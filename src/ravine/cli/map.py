@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal, known_name
+from ravine.cli.options import one_of
 from ravine.cli.output import PICTURES, Answer, Table, check_out, save_picture, wrote
+from ravine.digits import percent
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
 from ravine.files import written_whole
 from ravine.theory.ladder.batch_noise import Batches
@@ -27,8 +29,8 @@ def map_command(
     alpha_range: tuple[float, float] = (0.0, 2.5),
     beta_range: tuple[float, float] = (-1.0, 1.0),
     L_max: float | None = None,
-    batch_size: float = 1.0,
-    mu_min: float | None = None,
+    L_max_ratio: float | None = None,
+    **samples: float,
 ) -> Answer:
     """Map where Nesterov's method converges, for every step size and momentum.
 
@@ -70,14 +72,14 @@ def map_command(
     """
     check_out(out, (*PICTURES, ".nc", ".csv"))
     known_name("quantity", quantity, QUANTITIES)
-    batches = Batches(L_max=L_max, batch_size=batch_size, mu_min=mu_min)
+    batches = Batches(one_of("L-max", L_max, "L-max-ratio", L_max_ratio), **samples)
     data = parameter_map(
         Q, resolution=resolution, alpha_range=alpha_range, beta_range=beta_range, batches=batches
     )
     _write(data, out, quantity)
     shares = {rung.key: float((data[rung.key] < 1.0).mean()) for rung in RUNGS}
 
-    rows = [(rung.title, f"{shares[rung.key]:.1%}", rung.holds_for) for rung in RUNGS]
+    rows = [(rung.title, percent(shares[rung.key]), rung.holds_for) for rung in RUNGS]
     result = {"Q": Q, "out": out, "resolution": resolution, "share_below_1": shares}
     return Answer(
         result,
@@ -140,7 +142,7 @@ def plot_command(store: Path, measure: str | None = None, out: Path = Path("swee
     save_picture(draw_sweep_map(data, measure), out)
     there = float(shown.notnull().mean())
 
-    words = f"{shown.name} of {data.attrs['problem']}, {there:.1%} of the pixels"
+    words = f"{shown.name} of {data.attrs['problem']}, {percent(there)} of the pixels"
     then = f"ravine map --Q {data.attrs['L'] / data.attrs['mu']:g}", "the theory alone"
     result = {"store": store, "measure": shown.name, "out": out, "share": there}
     return Answer(result, *wrote(out), words, then=then)

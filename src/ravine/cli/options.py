@@ -67,7 +67,7 @@ def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., 
             given = [values.pop(name) for name in ("mu", "L", "Q")]
             if is_needed or any(value is not None for value in given):
                 values["curvature"] = curvature_from(*given)
-        if (ratio := values.pop("L_max_ratio", None)) is not None:
+        if "L_max_ratio" not in own and (ratio := values.pop("L_max_ratio", None)) is not None:
             values["L_max"] = _scaled(ratio, values["L_max"], values.get("curvature"))
 
         kept = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import typer
 from rich.console import Console
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ravine.arguments import Refusal
 from ravine.curvature import Curvature
+from ravine.digits import rate_digits
 from ravine.files import written_whole
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
@@ -28,8 +29,6 @@ _WIDEST = 100
 """Columns of text at most; longer lines are hard to read."""
 UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 """How paragraphs are wrapped: paths and commands stay whole."""
-_ROUNDING = 1e-12
-"""Rates below this are 0 but for rounding."""
 _DPI = 200  # dots per inch, for print
 
 
@@ -107,7 +106,8 @@ def width() -> int:
 
 def say(text: str = "", *, style: str | None = None) -> None:
     """Print paragraphs, wrapped at the width of the terminal; words and equations stay whole."""
-    whole = text.replace(" = ", "\u00a0=\u00a0").replace(" %", "\u00a0%")
+    whole = text.replace(" = ", "\u00a0=\u00a0").replace(" < ", "\u00a0<\u00a0")
+    whole = whole.replace(" %", "\u00a0%")
     wrapped = [
         # The entries of a list hang from their dashes.
         fill(line, width(), subsequent_indent="  " if line.startswith("- ") else "", **UNBROKEN)
@@ -126,41 +126,9 @@ def wrote(path: Path | None) -> list[Whole]:
     return [] if path is None else [Whole(f"Wrote {path}")]
 
 
-def coloured(text: str, good: bool) -> Text:
-    """A cell in green or in red."""
-    return Text(text, style="green" if good else "red")
-
-
-def digits(value: SupportsFloat) -> str:
-    """A number to three significant digits; exact values are in ``--json``.
-
-    Examples
-    --------
-    >>> digits(0.0123456), digits(12345.0), digits(2.0), digits(1e-12)
-    ('0.0123', '12300', '2', '1e-12')
-    """
-    number = float(value)
-    if 1e3 <= abs(number) < 1e6:
-        return f"{float(f'{number:.3g}'):.0f}"
-
-    return f"{number:.3g}"
-
-
-def rate_digits(rate: SupportsFloat) -> str:
-    """A rate per step, with enough digits to tell it from 1.
-
-    Examples
-    --------
-    >>> rate_digits(0.9), rate_digits(0.99996), rate_digits(1.0046), rate_digits(1.27279)
-    ('0.900', '0.99996', '1.005', '1.27')
-    """
-    value = float(rate)
-    if not 0.1 <= value < 10.0:
-        return digits(value) if value > _ROUNDING else "0"
-
-    places = next((n for n in range(3, 9) if value == 1.0 or round(value, n) != 1.0), 9)
-    is_close = value < 1.0 or f"{value:.3g}" == "1" != f"{value:g}"
-    return f"{value:.{places}f}" if is_close else f"{value:.3g}"
+def stable(rate: float, text: str = "") -> Text:
+    """A cell with a rate per step, green below 1 and red from there on."""
+    return Text(text or rate_digits(rate), style="green" if rate < 1.0 else "red")
 
 
 def settings(method: Method | LinearMethod) -> str:

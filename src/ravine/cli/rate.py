@@ -10,16 +10,9 @@ from rich.text import Text
 from ravine.arguments import Refusal
 from ravine.catalogue import named_method
 from ravine.cli.options import as_words
-from ravine.cli.output import (
-    Answer,
-    Table,
-    as_json,
-    coloured,
-    digits,
-    rate_digits,
-    settings,
-)
+from ravine.cli.output import Answer, Table, as_json, settings, stable
 from ravine.curvature import Curvature
+from ravine.digits import at_least, digits, rate_digits
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method, nesterov
 from ravine.theory.bracket import Bracket
@@ -34,9 +27,7 @@ def rate_command(
     beta: float | None = None,
     gamma: float | None = None,
     method: str | None = None,
-    L_max: float | None = None,
-    batch_size: float = 1.0,
-    mu_min: float | None = None,
+    **samples: float,
 ) -> Answer:
     """Tell whether a step size and a momentum converge, and how fast.
 
@@ -68,11 +59,12 @@ def rate_command(
         if (alpha, beta, gamma) != (None, None, None):
             remedy = "drop --method, or --alpha, --beta and --gamma"
             raise Refusal("method", "given without parameters", method, remedy)
-        judged = named_method(method)(curvature, L_max=L_max, batch_size=batch_size)
+        without = {name: value for name, value in samples.items() if name != "mu_min"}
+        judged = named_method(method)(curvature, **without)
     else:
         judged = method_from(curvature, alpha, beta, gamma)
 
-    rungs = ladder(curvature, judged, L_max=L_max, batch_size=batch_size, mu_min=mu_min)
+    rungs = ladder(curvature, judged, **samples)
     if method is not None:
         rungs = replace(rungs, called=named_method(method).title)
 
@@ -136,7 +128,7 @@ def _answer(rungs: Ladder) -> Answer:
         samples = ", samples from {mu_min:g} to {L_max:g}".format(**_samples(rungs))
     batches = f", batches of {b.batch_size:g}" if b.batch_size != 1.0 else ""
     rows = [
-        (rung.title, coloured(_digits(rate), bool(rate.upper < 1.0)), rung.holds_for)
+        (rung.title, stable(float(rate.upper), _digits(rate)), rung.holds_for)
         for rung in RUNGS
         if (rate := rungs.rates.get(rung.key)) is not None
     ]
@@ -168,7 +160,7 @@ def _batch(rungs: Ladder) -> str:
     if rungs.iid_rate >= 1.0:
         return ""
 
-    return f"Independent batches of more than {digits(limit)} samples are stable in mean square.\n"
+    return f"Independent batches of {at_least(limit)} are stable in mean square.\n"
 
 
 def _noise(rungs: Ladder) -> str:

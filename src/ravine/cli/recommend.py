@@ -10,9 +10,10 @@ from rich.text import Text
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, rate_digits, settings
+from ravine.cli.output import Answer, settings
 from ravine.cli.rate import rate_json
 from ravine.curvature import Curvature
+from ravine.digits import rate_digits
 from ravine.theory.tuning.recommend import recommend
 
 _COPIED = ("setting", "method", "value", "quantity", "reason", "guarantee", "gain")
@@ -88,8 +89,6 @@ def recommend_command(curvature: Curvature, hessians: Path | None = None, **opti
 def _read(path: Path) -> FloatArray:
     try:
         loaded = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise ValueError(f"hessians must be a file, got {path}: there is none") from None
     except (OSError, ValueError, EOFError):
         remedy = "write one with numpy.save"
         raise Refusal("hessians", "an NPY file of numbers", path, remedy) from None

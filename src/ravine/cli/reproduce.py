@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from ravine.cli.output import UNBROKEN, Answer, Table, needs_matplotlib, width, wrote
+from ravine.digits import counted
 
 
 def reproduce_command(
@@ -58,7 +59,7 @@ def reproduce_command(
     """
     from ravine.figures.catalogue import FIGURES
     from ravine.reproduction.page import reproduction_page
-    from ravine.reproduction.run import carry_out, counted, plan_reproduction
+    from ravine.reproduction.run import carry_out, plan_reproduction
 
     plan = plan_reproduction(figures or (), out=out, **run)
     if list_:

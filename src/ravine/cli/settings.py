@@ -9,9 +9,10 @@ import numpy as np
 from rich.text import Text
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.cli.output import Answer, Part, Table, Whole, digits
+from ravine.cli.output import Answer, Part, Table, Whole
 from ravine.conventions import convert
 from ravine.curvature import Curvature
+from ravine.digits import digits, percent
 from ravine.theory.tuning.rescale import Rescaled, rescale
 
 _COPIED = ("parameters", "method", "sequence", "first_velocity", "code", "notes")
@@ -151,7 +152,7 @@ def _rescaled_parts(
     setting = f", {name} = {new.momentum:.4g}" if columns == 3 else ""
     stable = ""
     if new.share is not None:
-        stable = f"\nlr is {new.share:.0%} of the largest one that is stable in mean square."
+        stable = f"\nlr is {percent(new.share)} of the largest one that is stable in mean square."
     rows = [
         ("this rule", digits(new.lr), f"{new.momentum:.4g}"),
         ("linear rule", digits(new.linear), f"{momentum:.4g}"),

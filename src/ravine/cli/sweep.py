@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ravine.arguments import Refusal
 from ravine.cli.output import Answer, Table, Whole, wrote
+from ravine.digits import counted, percent
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,14 +80,14 @@ def _run(spec: Path, out: Path | None, resume: bool, machine: dict[str, Any]) ->
     if not is_new(store):
         before = store_status(store).done
         if not resume:
-            shown = f"{store}, where {before} tiles are finished"
+            shown = f"{store}, where {counted(before, 'tile')} are finished"
             remedy = "add --resume to continue it, or give another path"
             raise Refusal("out", "new", shown, remedy)
 
     data = wanted.sweep(store=store, **machine)
     shares = _outcomes(data)
 
-    rows = [(name, f"{share:.1%}") for name, share in shares.items()]
+    rows = [(name, percent(share)) for name, share in shares.items()]
     pixels = " x ".join(str(n) for n in data.sizes.values())
     result = {
         "out": store, "sizes": dict(data.sizes), "resumed": before, "outcomes": shares,
@@ -136,7 +137,7 @@ def _status(store: Path) -> Answer:
     return Answer(
         data,
         Whole(store),
-        f"{state.done} of {state.total} tiles ({share:.0%}){damaged}; {end}\n",
+        f"{state.done} of {counted(state.total, 'tile')} ({percent(share)}){damaged}; {end}\n",
         Table(("made with", ""), rows, words=[""]),
         then=then,
     )

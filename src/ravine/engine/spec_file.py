@@ -30,7 +30,7 @@ import numpy as np
 import xarray as xr
 
 from ravine import problems
-from ravine.arguments import Refusal, one_number, refuse_too_large, unknown_argument, whole
+from ravine.arguments import Refusal, known_name, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.sweep import sweep
@@ -133,8 +133,7 @@ def _check_keys(function: Callable[..., Any], given: dict[str, Any]) -> None:
     """Refuse keys that are not arguments of a function, and arguments that are missing."""
     accepted = inspect.signature(function).parameters
     for name in given:
-        if name not in accepted:
-            raise unknown_argument(name, function.__name__, accepted)
+        known_name(name, name, accepted)
 
     for name, parameter in accepted.items():
         if parameter.default is inspect.Parameter.empty and name not in given:

@@ -13,10 +13,9 @@ from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
 from ravine.figures.style import (
     BLACK,
-    BLUE,
     GREEN,
     GREY,
-    ORANGE,
+    METHODS,
     PURPLE,
     RED,
     SKY,
@@ -46,7 +45,8 @@ _PUBLISHED = {
     "aggmo": ("#b8860b", "-"),
 }
 """Methods of the league that are shown at their published parameters, with colour and line."""
-_TUNED = {"sgd": ("best SGD", ORANGE), "nesterov": ("best Nesterov", BLUE)}
+_SGD, _FASTEST = METHODS["tuned-sgd"].colour, METHODS["fastest"].colour
+_TUNED = {"sgd": ("best SGD", _SGD), "nesterov": ("best Nesterov", _FASTEST)}
 """Methods of it that are shown at their best parameters, with words and colour."""
 _SIZES = 33
 """Batch sizes of the published curves; the tuned ones take every second."""
@@ -72,8 +72,8 @@ def draw_batch_gain(result: BatchGain, three: BatchSizes) -> Figure:
     law_sizes, law_steps = tradeoff_law(Q, share, 1.0 + np.geomspace(1e-3, 30.0, 200))
     inside = (law_sizes >= sizes[0]) & (law_sizes <= sizes[-1])
     curves = (
-        (sizes, _steps(result.sgd), "s-", ORANGE, "best SGD"),
-        (sizes, _steps(result.momentum), "o-", BLUE, "best with momentum"),
+        (sizes, _steps(result.sgd), "s-", _SGD, "best SGD"),
+        (sizes, _steps(result.momentum), "o-", _FASTEST, "best with momentum"),
         (law_sizes[inside], law_steps[inside], "--", BLACK, "(N_min/N)² + √(S_min/S) = 1"),
     )
     marks = (

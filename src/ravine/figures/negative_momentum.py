@@ -12,7 +12,7 @@ from ravine.arguments import FloatArray
 from ravine.engine.kernels.finite_sum import ensemble
 from ravine.engine.schedule import Tail
 from ravine.figures.noise_plane import stationary_moments
-from ravine.figures.style import BLACK, BLUE, GREEN, METHODS, PURPLE, RED, finish, panels, styled
+from ravine.figures.style import BLACK, BLUE, GREEN, METHODS, ORANGE, SKY, finish, panels, styled
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems import worst_case_quadratic
 from ravine.theory.blocks import moment_block
@@ -40,7 +40,7 @@ COMPARED_RATE = 0.9
 _RATES = (0.5, 0.6, 0.7, 0.8, 0.85, COMPARED_RATE, 0.95, 0.98, 0.99)
 """Those at which they are drawn."""
 
-_COLOURS = (GREEN, BLACK, BLUE, PURPLE, RED)
+_COLOURS = (GREEN, BLACK, BLUE, SKY, ORANGE)
 
 
 def negative_momentum(
@@ -180,7 +180,7 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     _draw_tails(left, data)
 
     for name, colour, words, h in (
-        ("variance_mu", RED, "λ = μ = L/32", 1.0 / Q),
+        ("variance_mu", ORANGE, "λ = μ = L/32", 1.0 / Q),
         ("variance_L", BLUE, "λ = L", 1.0),
     ):
         middle.semilogy(data["beta"], data[name], color=colour, label=words)
@@ -194,7 +194,7 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     middle.set_title("one direction; ▼ least")
 
     for name, style, colour, words in (
-        ("fixed_rate_negative", "o-", RED, "negative momentum, best"),
+        ("fixed_rate_negative", "o-", ORANGE, "negative momentum, best"),
         ("fixed_rate_critical", "s-", GREEN, "critical damping, β > 0"),
     ):
         right.plot(data["rate"], data[name], style, color=colour, markersize=3, label=words)

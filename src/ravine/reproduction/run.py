@@ -18,6 +18,7 @@ import xarray as xr
 from ravine.arguments import known_name, refuse_too_large, seed_number, whole
 from ravine.claims import CLAIMS
 from ravine.claims.claim import Claim, JudgedClaim, Judgement, judge
+from ravine.digits import counted
 from ravine.figures.catalogue import FIGURES
 from ravine.figures.style import DPI
 from ravine.files import written_whole
@@ -170,17 +171,6 @@ def plan_reproduction(
     ready = [name for name in names if not fresh and _is_ready(folder, name, arguments[name])]
     last = _read_manifest(folder)
     return Reproduction(out=folder, arguments=arguments, ready=tuple(ready), last=last, **asked)
-
-
-def counted(number: int, thing: str) -> str:
-    """A number of things in words.
-
-    Examples
-    --------
-    >>> counted(1, "claim"), counted(2, "claim")
-    ('1 claim', '2 claims')
-    """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def mark_of(name: str, arguments: dict[str, Any]) -> str:

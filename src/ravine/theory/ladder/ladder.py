@@ -10,6 +10,7 @@ import numpy as np
 
 from ravine.arguments import one_number, overflow_allowed
 from ravine.curvature import Curvature
+from ravine.digits import at_least, digits_down, rate_digits
 from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
@@ -104,12 +105,14 @@ class Ladder(Value):
                 f"{name}: diverges even with exact gradients; the error {grows}. {self._remedy()}"
             )
 
-        noise = f"converges with additive noise at rate {_shrinks(self.spectral_radius)} per step"
+        noise = (
+            f"converges with additive noise at rate {rate_digits(self.spectral_radius)} per step"
+        )
         worst = self.worst_case_rate
         if worst < 1.0:
             return (
                 f"{name}: {noise}, and is certain to converge on every finite sum, in every "
-                f"order (worst-case rate {_shrinks(worst)} per step)."
+                f"order (worst-case rate {rate_digits(worst)} per step)."
             )
 
         shared = [] if isinstance(self.method, LinearMethod) else [self._shared()]
@@ -140,13 +143,14 @@ class Ladder(Value):
         if self.iid_rate < 1.0:
             return (
                 f"{batches} drawn independently converge in mean square (guaranteed rate "
-                f"{_shrinks(self.iid_rate)} per step)."
+                f"{rate_digits(self.iid_rate)} per step)."
             )
 
-        return (
-            f"{batches} drawn independently can diverge in mean square; batches larger than "
-            f"{_count(self.critical_batch_size)} are safe."
-        )
+        limit = self.critical_batch_size
+        safe = "no batch size is stable"
+        if np.isfinite(limit):
+            safe = f"batches of {at_least(limit)} are stable"
+        return f"{batches} drawn independently can diverge in mean square; {safe}."
 
     def _shared(self) -> str:
         """One sentence on mini-batches with common eigenvectors."""
@@ -171,20 +175,21 @@ class Ladder(Value):
                 batch_size=self.batches.batch_size,
                 L_max=self.batches.L_max,
             )
-            most = f"{float(limit):.4g}"
+            most = digits_down(limit)
             return f"SGD with any alpha < {most} is stable in mean square at this batch size."
 
         terms = self.batches.terms(self.curvature)
         step = float(sgd(terms).alpha)
         rate = float(worst_case_rate(terms, sgd(terms)))
         advice = (
-            f"SGD with alpha = {step:.4g} is certain to converge, at rate {_shrinks(rate)} per step"
+            f"SGD with alpha = {digits_down(step)} is certain to converge, at rate "
+            f"{rate_digits(rate)} per step"
         )
         method = self.method
         if isinstance(method, Method) and method.is_nesterov and 0.0 < method.beta < 1.0:
             beta = float(method.beta)
             longest = float(safe_step(terms.L, beta))
-            advice += f"; so is any alpha < {longest:.4g} at this momentum"
+            advice += f"; so is any alpha < {digits_down(longest)} at this momentum"
 
         return advice + "."
 
@@ -248,16 +253,6 @@ def ladder(
 def _same(one: Method, other: Method) -> bool:
     pairs = ((one.alpha, other.alpha), (one.beta, other.beta), (one.gamma, other.gamma))
     return all(bool(np.isclose(a, b, rtol=1e-9, atol=0.0)) for a, b in pairs)
-
-
-def _shrinks(rate: float) -> str:
-    """A rate below one with enough digits to tell it from one."""
-    return f"{rate:.3f}" if rate < 0.995 else f"{rate:.6g}"
-
-
-def _count(size: float) -> str:
-    """A batch size to three digits, or a whole number from 100 on."""
-    return f"{size:.3g}" if size < 100.0 else f"{size:.0f}"
 
 
 def _growth(rate: float) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, in_words, one_number, overflow_allowed
 from ravine.choices import Choice
 from ravine.curvature import Curvature
+from ravine.digits import digits, rate_digits
 from ravine.markup import card
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
@@ -216,9 +217,9 @@ def _for_any_sampling(
     proof = _certify(curvature, method, rungs.worst_case_rate)
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {_digits(rungs.worst_case_rate)} per step, starting from at most "
-        f"{proof.transient_gain:.4g} times the initial error, until it is at most "
-        f"{proof.noise_gain:.4g} times the mean gradient norm at the minimiser"
+        f"a factor {rate_digits(rungs.worst_case_rate)} per step, starting from at most "
+        f"{digits(proof.transient_gain)} times the initial error, until it is at most "
+        f"{digits(proof.noise_gain)} times the mean gradient norm at the minimiser"
     )
 
     quantity = "worst-case rate per step"
@@ -255,11 +256,6 @@ def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
     raise Refusal("mu", "large enough against L for a proof in float64", given, "take a larger one")
 
 
-def _digits(rate: float) -> str:
-    """A rate with enough digits to tell it from 1."""
-    return f"{rate:.6g}" if rate < 0.9999 else f"1 - {1.0 - rate:.4g}"
-
-
 def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommendation:
     batch_size = known["batch_size"]
     plain, best = fastest_pair(curvature, known)
@@ -268,7 +264,7 @@ def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommenda
     gain = gain_of(plain, best)
     floor = float(iid_noise_floor(curvature, best.method, **known))
     compared = (
-        f"{gain:.3g} times fewer steps than the best SGD, whose rate is {_digits(plain.rate)}"
+        f"{gain:.3g} times fewer steps than the best SGD, whose rate is {rate_digits(plain.rate)}"
         if gain > 1.0
         else "momentum gains nothing at this batch size"
     )
@@ -279,9 +275,9 @@ def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommenda
     )
     guarantee = (
         f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
-        f"√E‖y - x*‖² shrinks by a factor {_digits(best.rate)} per step or faster in the long run, "
-        f"and E‖y - x*‖² ends at no more than {floor:.4g} times the variance of a batch's gradient "
-        "at the minimiser"
+        f"√E‖y - x*‖² shrinks by a factor {rate_digits(best.rate)} per step or faster in the long "
+        f"run, and E‖y - x*‖² ends at no more than {digits(floor)} times the variance of a batch's "
+        "gradient at the minimiser"
     )
 
     quantity = "guaranteed root-mean-square rate per step"
@@ -354,11 +350,11 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     plain = growth(hessians, sgd(curvature), sampling=Sampling.IID, sense=Sense.MEAN_SQUARE)
     reason = (
         "the least mean-square rate of this sum over all alpha and beta under iid sampling; "
-        f"SGD at 2/(mu + L) has {_digits(float(np.sqrt(plain.value)))}"
+        f"SGD at 2/(mu + L) has {rate_digits(float(np.sqrt(plain.value)))}"
     )
     guarantee = (
         "under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor "
-        f"{_digits(rate)} per step; another sampling or another sum is not covered"
+        f"{rate_digits(rate)} per step; another sampling or another sum is not covered"
     )
     quantity = "root-mean-square rate per step"
     return Recommendation(Setting.FINITE_SUM, method, rate, quantity, reason, guarantee, rungs)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ravine.arguments import Refusal, one_number, overflow_allowed, whole
 from ravine.curvature import Curvature
+from ravine.digits import percent
 from ravine.theory.ladder.batch_noise import check_batch_size
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.tuning.table_moments import TableMoments
@@ -141,7 +142,8 @@ def rescale(
     )
     limit = max(step / before, _CAUTIOUS) * after
     if ratio > 1.0 and limit < kept:
-        kept, words = limit, f"{limit / after:.0%} of the largest lr that is stable in mean square"
+        kept = limit
+        words = f"{percent(limit / after)} of the largest lr that is stable in mean square"
 
     return Rescaled(kept, later, words, kept / after, **rules)
 

@@ -1,0 +1,87 @@
+"""Numbers in words: the same digits in commands, verdicts and pages."""
+
+from __future__ import annotations
+
+import math
+from typing import SupportsFloat
+
+_ROUNDING = 1e-12
+"""Rates below this are 0 but for rounding."""
+
+
+def digits(value: SupportsFloat) -> str:
+    """A number to three significant digits; exact values are in ``--json``.
+
+    Examples
+    --------
+    >>> digits(0.0123456), digits(12345.0), digits(2.0), digits(1e-12)
+    ('0.0123', '12300', '2', '1e-12')
+    """
+    number = float(value)
+    if 1e3 <= abs(number) < 1e6:
+        return f"{float(f'{number:.3g}'):.0f}"
+
+    return f"{number:.3g}"
+
+
+def digits_down(value: SupportsFloat) -> str:
+    """A positive number to three digits, rounded down: a step below a limit stays below it.
+
+    Examples
+    --------
+    >>> digits_down(0.019996), digits_down(2.0)
+    ('0.0199', '2')
+    """
+    number = float(value)
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return digits(unit * math.floor(number / unit * (1.0 + 1e-12)))
+
+
+def rate_digits(rate: SupportsFloat) -> str:
+    """A rate per step, with enough digits to tell it from 1.
+
+    Examples
+    --------
+    >>> rate_digits(0.9), rate_digits(0.99996), rate_digits(1.0046), rate_digits(1.27279)
+    ('0.900', '0.99996', '1.005', '1.27')
+    """
+    value = float(rate)
+    if not 0.1 <= value < 10.0:
+        return digits(value) if value > _ROUNDING else "0"
+
+    places = next((n for n in range(3, 9) if value == 1.0 or round(value, n) != 1.0), 9)
+    is_close = value < 1.0 or f"{value:.3g}" == "1" != f"{value:g}"
+    return f"{value:.{places}f}" if is_close else f"{value:.3g}"
+
+
+def at_least(limit: SupportsFloat) -> str:
+    """The whole batch sizes above a limit.
+
+    Examples
+    --------
+    >>> at_least(80.53), at_least(0.4)
+    ('81 or more (limit 80.5)', '1 or more (limit 0.4)')
+    """
+    return f"{math.floor(float(limit)) + 1:.9g} or more (limit {digits(limit)})"
+
+
+def percent(share: SupportsFloat) -> str:
+    """A share as a percentage with three digits.
+
+    Examples
+    --------
+    >>> percent(0.78125), percent(1)
+    ('78.1 %', '100 %')
+    """
+    return f"{100.0 * float(share):.3g} %"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "claim"), counted(2, "claim")
+    ('1 claim', '2 claims')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
