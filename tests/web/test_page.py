@@ -474,7 +474,7 @@ def test_a_good_table_is_judged_and_restored_and_a_bad_one_refused(
     assert browser.execute_script(INK, "data-curves") > 10
 
     click(browser, "judge-point")
-    until(browser, lambda: "Judging" in text(browser, "data-judged"))
+    until(browser, lambda: "Testing" in text(browser, "data-judged"))
     until(browser, lambda: "lr" in text(browser, "data-judged"))
 
     verdict = text(browser, "data-html")

@@ -187,7 +187,7 @@ def test_a_job_that_dies_says_so(jobs):
     job = jobs.get(jobs.start({"task": "no such task"}))
     job.process.wait(timeout=LONG)
     job.listener.join(timeout=LONG)
-    assert "more time or memory" in job.told["refusal"]
+    assert "more time or memory" in job.state["refusal"]
     assert job.ask({}) == ""
 
 

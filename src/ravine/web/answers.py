@@ -47,24 +47,24 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         view = preset.applied(view)
 
     calm = request["calm"] if request.get("calm") in (0, 1, 2) else 0
-    told: dict[str, Any] = {"query": view.query, "active": view.active, "words": readout(view)}
+    reply: dict[str, Any] = {"query": view.query, "active": view.active, "words": readout(view)}
     key = _key(plane_key(view), min(calm, 1), request.get("plane"))
     if key:
-        told["plane"] = {"key": key, "picture": plane_picture(view, fine=calm > 0)}
+        reply["plane"] = {"key": key, "picture": plane_picture(view, fine=calm > 0)}
     with_bound = calm == 2 or view.example is not Example.NOISE
     key = _key(run_key(view), 2 * with_bound, request.get("run"))
     if key:
-        told["run"] = {"key": key, "picture": run_picture(view, bound=with_bound)}
+        reply["run"] = {"key": key, "picture": run_picture(view, bound=with_bound)}
     if calm:
-        told |= {"preset": preset_of(view), "python": python_code(view)}
-        told["command"] = command_line(view)
+        reply |= {"preset": preset_of(view), "python": python_code(view)}
+        reply["command"] = command_line(view)
     if "first" in request or "preset" in request:
-        told["settings"] = view.typed
+        reply["settings"] = view.typed
     if "first" in request:
-        told["controls"] = {key: asdict(one) | {"rule": one.rule} for key, one in CONTROLS.items()}
-        told["colours"] = COLOURS
+        reply["controls"] = {key: asdict(one) | {"rule": one.rule} for key, one in CONTROLS.items()}
+        reply["colours"] = COLOURS
 
-    return told
+    return reply
 
 
 def _key(content: str, quality: int, shown: Any) -> str:

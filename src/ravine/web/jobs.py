@@ -39,13 +39,13 @@ _AGAIN = 4.0  # seconds to judge another point
 
 
 class Job:
-    """A child process and what it has said so far, in ``told``."""
+    """A child process and what it has reported so far, in ``state``."""
 
     def __init__(self, request: Request, content: bytes) -> None:
         command = [sys.executable, "-m", "ravine.web.jobs"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process: Any = subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes)
-        self.told: dict[str, Any] = {
+        self.state: dict[str, Any] = {
             "progress": "starting", "share": 0.0, "parts": [], "result": None, "refusal": None,
         }  # fmt: skip
         self._answers: SimpleQueue[str] = SimpleQueue()
@@ -69,7 +69,7 @@ class Job:
         self.listener.join()
 
     def _feed(self, request: Request, content: bytes = b"") -> None:
-        # A job that ended before it had read everything has said why.
+        # A job that ended before it had read everything has reported why.
         with suppress(BrokenPipeError, ValueError):
             self.process.stdin.write(json.dumps(request).encode() + b"\n" + content)
             self.process.stdin.flush()
@@ -77,15 +77,15 @@ class Job:
     def _listen(self) -> None:
         """Take in lines until the process ends."""
         for text in self.process.stdout:
-            said = json.loads(text)
-            self.told["parts"] += said.pop("parts", [])
-            if "answer" in said:
-                self._answers.put(said.pop("answer"))
-            self.told |= said
+            message = json.loads(text)
+            self.state["parts"] += message.pop("parts", [])
+            if "answer" in message:
+                self._answers.put(message.pop("answer"))
+            self.state |= message
 
         failed = self.process.wait() != 0
-        if failed and not (self.told["result"] or self.told["refusal"]):
-            self.told["refusal"] = "This needed more time or memory than the page allows."
+        if failed and not (self.state["result"] or self.state["refusal"]):
+            self.state["refusal"] = "This needed more time or memory than the page allows."
         self._answers.put("")  # for whoever still waits
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(BrokenPipeError):

@@ -78,8 +78,8 @@ def line(
     ``dash`` is matplotlib's, ``opacity`` at most 1; ``rim`` draws it over a dark rim, so that it
     shows on every colour. Without ``words`` it is left out of the legend.
     """
-    usual = {"kind": "line", "dash": "-", "opacity": 1.0, "rim": False}
-    return {**usual, "x": x, "y": y, "colour": colour, "words": words, "width": width, **more}
+    defaults = {"kind": "line", "dash": "-", "opacity": 1.0, "rim": False}
+    return {**defaults, "x": x, "y": y, "colour": colour, "words": words, "width": width, **more}
 
 
 def joined(lines: Iterable[FloatArray]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def _wanted() -> dict[str, Any]:
 
 def _connect_explore(app: Flask) -> None:
     @app.post("/answer")
-    def told() -> Response:
+    def reply() -> Response:
         return _json(answer(_wanted()))
 
     @app.get("/ravine-plane.<form>")
@@ -128,7 +128,7 @@ def _connect_jobs(app: Flask) -> None:
     @app.get("/jobs/<name>")
     def look(name: str) -> Response:
         job = jobs.get(name)
-        return _json({"gone": True} if job is None else job.told)
+        return _json({"gone": True} if job is None else job.state)
 
     @app.post("/jobs/<name>")
     def ask(name: str) -> Response:

@@ -81,7 +81,7 @@ CONTROLS: dict[str, Control] = {
     "step": Control(
         "step size αL", "The learning rate times the largest curvature L.", 1e-3, RIGHT
     ),
-    "beta": Control("momentum β", "The share of the last step that is kept.", -1.0, 1.0),
+    "beta": Control("momentum β", "The fraction of the last step that is kept.", -1.0, 1.0),
     "Q": Control(
         "condition number Q",
         "The largest curvature over the smallest, L/μ: how narrow the ravine is.",
@@ -92,23 +92,23 @@ CONTROLS: dict[str, Control] = {
         0.0, 100.0, "log", first=1e-6, examples=_NOISE,
     ),
     "K": Control(
-        "steps K", "How long the method runs.",
+        "steps K", "How many steps the method runs.",
         1, 5000, "log", whole=True, first=1.0, examples=(*_NOISE, *_SUM),
     ),
     "n": Control(
-        "terms n", "How many functions the finite sum has.",
+        "terms n", "How many functions the finite sum consists of.",
         2, 1000, "log", whole=True, first=2.0, examples=_SUM,
     ),
     "ratio": Control(
-        "largest term Lₘₐₓ/L", "How much more one term of the sum may curve than the whole.",
+        "largest term Lₘₐₓ/L", "Largest curvature of one term, relative to the whole sum.",
         1.0, 1000.0, "log", first=1.0,
     ),
     "batch": Control(
-        "batch size b", "How many terms are averaged in one gradient: more of them disagree less.",
+        "batch size b", "How many terms are averaged in a gradient: a larger batch is less noisy.",
         1, 10000, "log", whole=True, first=1.0,
     ),
     "gamma": Control(
-        "look-ahead γ", "Where the gradient is taken; empty: β, Nesterov's.", -2.0, 2.0, slider=""
+        "look-ahead γ", "Where gradients are taken; empty: β (Nesterov's).", -2.0, 2.0, slider=""
     ),
 }  # fmt: skip
 """Settings that are numbers, in the order of the page."""
@@ -180,7 +180,7 @@ class View:
         changed = {
             name: "" if value is None else str(value)
             for name, value in vars(self).items()
-            if value != USUAL[name]
+            if value != DEFAULTS[name]
         }
         return urlencode(changed)
 
@@ -200,7 +200,7 @@ class View:
         return View(**{name: getattr(self, name) for name in names})
 
 
-USUAL: dict[str, Any] = dict(vars(View()))
+DEFAULTS: dict[str, Any] = dict(vars(View()))
 """Every setting with its default."""
 
 

@@ -33,7 +33,7 @@ function unpacked(_, value) {
   return value.u1 === undefined ? new Float32Array(bytes.buffer) : bytes;
 }
 
-// The answer. A server that cannot be reached is told apart from one that refuses.
+// The answer. A server that cannot be reached is distinguished from one that refuses.
 export async function ask(path, options = {}) {
   let reply;
   try {
@@ -100,15 +100,15 @@ export class Work {
   async result() {
     const mine = this.job;
     for (;;) {
-      const told = await ask(`jobs/${mine}`);
+      const state = await ask(`jobs/${mine}`);
       if (this.job !== mine) return null;
-      if (told.gone || told.refusal) {
+      if (state.gone || state.refusal) {
         this.cancel();
-        this.say(told.refusal || "The server does not know this any more.");
+        this.say(state.refusal || "The server no longer has this result.");
         return null;
       }
-      this.progress(told);
-      if (told.result) return told.result;
+      this.progress(state);
+      if (state.result) return state.result;
       await sleep(LOOK);
     }
   }

@@ -15,17 +15,17 @@ const typed = () => Object.fromEntries(new FormData(form));
 parts.data = () => (work.job ? new URLSearchParams({ job: work.job, file, ...typed() }).toString() : "");
 
 async function restore() {
-  const said = new URLSearchParams(window.location.search);
-  if (!said.has("job")) return;
+  const query = new URLSearchParams(window.location.search);
+  if (!query.has("job")) return;
   for (const field of form.elements) {
-    if (field.type === "checkbox") field.checked = said.has(field.name);
-    else if (said.has(field.name)) field.value = said.get(field.name);
+    if (field.type === "checkbox") field.checked = query.has(field.name);
+    else if (query.has(field.name)) field.value = query.get(field.name);
   }
-  [work.job, file] = [said.get("job"), said.get("file") || ""];
+  [work.job, file] = [query.get("job"), query.get("file") || ""];
   const known = await ask(`jobs/${work.job}`);
   if (!known.gone) await watch();
   else if (byId("dataset").value) await start();
-  else work.say(`The server was started again and does not keep tables. Drop ${file || "the file"} again.`);
+  else work.say(`The server has restarted and does not store tables. Drop ${file || "the file"} again.`);
 }
 
 async function start(body) {
@@ -41,7 +41,7 @@ async function start(body) {
     await work.start({ task: "diagnose", name: file, ...typed() }, body);
   } catch (error) {
     const what = file || "The table";
-    const large = `${what} is larger than the page takes: use ravine diagnose.`;
+    const large = `${what} is too large for the page: use ravine diagnose.`;
     work.say(/413/.test(error.message) ? large : `${what} was not read: the server does not answer.`);
     return;
   }
@@ -54,7 +54,7 @@ async function watch() {
     const result = await work.result();
     if (result) show(result);
   } catch {
-    work.say("The server went away before the answer was there.");
+    work.say("The server stopped before the answer was ready.");
   }
 }
 
@@ -86,9 +86,9 @@ async function judge() {
   const { spec } = pictures.plane;
   const mine = { kind: "dot", ...at, colour: "chosen", marker: "o", words: "your point", named: true };
   pictures.plane.show({ ...spec, layers: [...spec.layers.filter((one) => one.words !== mine.words), mine] });
-  words.textContent = `Judging step size ${alpha.toPrecision(3)}, momentum ${beta.value} …`;
+  words.textContent = `Testing step size ${alpha.toPrecision(3)}, momentum ${beta.value} …`;
   const { answer } = await post(`jobs/${work.job}`, { alpha, beta: at.y });
-  words.textContent = answer || "This table is not kept any more: drop it again.";
+  words.textContent = answer || "This table is no longer stored: drop it again.";
 }
 
 function judgeClick(event) {

@@ -287,9 +287,9 @@ const swatches = {
 function legend(host, { layers, outside }) {
   const around = { kind: "fill", words: outside, colour: css("--outside") };
   const entries = [around, ...layers].filter(({ kind, words }) => words && swatches[kind]);
-  const said = entries.map(({ colour = "", words, ends }) => [colourOf(colour), words, ends]).join();
-  if (host.dataset.said === said) return;
-  host.dataset.said = said;
+  const written = entries.map(({ colour = "", words, ends }) => [colourOf(colour), words, ends]).join();
+  if (host.dataset.written === written) return;
+  host.dataset.written = written;
   host.replaceChildren(...entries.map((layer) => {
     const [low, high] = layer.ends || ["", ""];
     const words = layer.ends ? `${layer.words}: ${low} ` : "";
