@@ -61,7 +61,7 @@ def test_a_rest_beside_a_fast_rate_is_a_noise_floor():
     X, y = numbers()
     rng = np.random.default_rng(5)
     said = asked(X, y + 8.0 * rng.standard_normal(300), seeds=16, time=30.0)["verdict"]
-    assert "until it reaches a noise floor, " in said
+    assert "until it reaches a noise floor of " in said
 
 
 def test_a_huge_target_gives_an_answer_or_one_line_and_no_warning():

@@ -32,7 +32,7 @@ def test_the_winner_is_compared_with_the_judged_setting(calm):
     best = calm.recommendation
     assert best.candidate.recipe.words.split(", averag")[0] in calm.answer.do
     if best is not calm.subject:
-        assert "times less than your setting" in calm.answer.do
+        assert "times less than with your setting" in calm.answer.do
 
 
 def test_what_is_as_good_is_kept(calm):
@@ -62,7 +62,7 @@ def test_standardising_comes_first_where_it_gains(calm):
     recipe = calm.recommendation.candidate.recipe
     much = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.001, recipe))
     assert much.answer.do.startswith("Standardise the columns first: 0.1 %")
-    assert "As they are, use lr = " in much.answer.do or "As they are, keep" in much.answer.do
+    assert "Otherwise, use lr = " in much.answer.do or "Otherwise, keep" in much.answer.do
     little = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.4, recipe))
     assert "Standardise" not in little.answer.do
 
@@ -88,10 +88,26 @@ def test_a_noise_floor_is_no_contradiction(calm):
     start = calm.survey.start_excess
     rest = Estimate(0.15 * start, 0.15 * start, 0.15 * start, False)
     settled = changed_subject(calm, excess_after=rest, excess_floor=rest)
-    assert "until it reaches a noise floor, 15 % of the excess loss" in settled.answer.why
+    assert "until it reaches a noise floor of 15 % of the excess loss" in settled.answer.why
     low = Estimate(0.01 * start, 0.01 * start, 0.01 * start, False)
     on_its_way = changed_subject(calm, excess_after=rest, excess_floor=low)
     assert "15 % of the excess loss remains (its noise floor is 1 %)" in on_its_way.answer.why
+
+
+def test_a_setting_that_does_not_learn_is_measured_by_its_start(calm):
+    start = calm.survey.start_excess
+    high = Estimate(7.6 * start, 7.0 * start, 8.0 * start, False)
+    ends = changed_subject(calm, outcome=Outcome.STALLS, excess_after=high, excess_floor=None)
+    assert "it is 7.6 times as far above its minimum as at the start." in ends.answer.why
+    floor = changed_subject(calm, outcome=Outcome.STALLS, excess_floor=high)
+    assert "7.6 times as high as the excess loss at the start." in floor.answer.why
+
+
+def test_an_erratic_setting_is_judged_by_its_root_mean_square(calm):
+    """The rate is that of the distance, not of its square."""
+    wild = dataclasses.replace(calm.subject.mean_square, value=1.21, low=1.2, high=1.22)
+    erratic = changed_subject(calm, outcome=Outcome.ERRATIC, mean_square=wild)
+    assert "its root-mean-square error grows by 10 % per step" in erratic.answer.why
 
 
 def test_an_exact_gradient_that_grows_is_said_to(data):
@@ -115,6 +131,7 @@ def test_numbers_are_written_with_the_digits_that_tell():
     assert percent(0.00000061, short=True) == "< 0.001 %"
     assert percent(0.012345) == "1.23 %"
     assert growth(1.02) == "2 % per step"
+    assert growth(2.5) == "a factor of 2.5 per step"
     assert times(140.4) == "140"
     assert times(1273.0) == "1,300"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.candidates import momentum_digits
 from ravine.diagnosis.prediction import Prediction
@@ -21,8 +22,6 @@ from ravine.theory.finite_sums.growth import Growth
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
-
-_NONE = "-"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ _COLUMNS = (
     Column("floor_share", "noise floor", detail=True),
     Column("smallest_stable_batch", "smallest stable batch", detail=True),
 )
-_Value = float | str | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ class MethodRow:
 
     key: str
     cells: tuple[str, ...]
-    values: dict[str, _Value]
+    values: dict[str, float | str | None]
     tone: str
     recommended: bool
     fastest: bool
@@ -190,7 +188,7 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
     setup, batching = result.setup, result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"
-    batches = f"batches of {batching.batch_size} {batching.phrase}"
+    batches = f"batches of {batching.batch_size} rows {batching.phrase}"
 
     if batching.steps_per_epoch == 1:
         batches = "one batch of all rows"
@@ -209,73 +207,57 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
 def method_table(result: Diagnosis) -> MethodTable:
     """The table of methods that every renderer shows."""
     caption = (
-        f"Loss left: excess over the minimum after {result.epochs} epochs, as a share of the "
-        f"start's, mean of {result.runs.seeds} runs. To 1 %: steps to 1 % of it. * recommended."
+        f"Loss left: what remains of the excess loss after {result.epochs} epochs, mean of "
+        f"{result.runs.seeds} runs. To 1 %: steps until 1 % remains. *: recommended."
     )
     columns: tuple[Column, ...] = _COLUMNS
     if result.setup.held_out is None:
         columns = tuple(column for column in columns if column.key != "held_out")
     else:
-        caption += " Held out: mean loss of the rows set aside."
+        caption += " Held out: mean loss on the held-out rows."
 
-    rows = []
-    for p in result.predictions:
-        values = _values(result, p)
-        best = p is result.recommendation
-        cells = [_cell(column.key, values[column.key]) for column in columns]
-        cells[0] += " *" * best
-        raw = {key: v.rate if isinstance(v, Growth) else v for key, v in values.items()}
-        row = MethodRow(p.candidate.key, tuple(cells), raw, p.outcome.tone, best, p is result.quick)
-        rows.append(row)
-
-    return MethodTable(columns, tuple(rows), caption)
+    return MethodTable(
+        columns, tuple(_row(result, p, columns) for p in result.predictions), caption
+    )
 
 
-def _values(result: Diagnosis, p: Prediction) -> dict[str, _Value | Growth]:
-    """The value of every column."""
-    recipe = p.candidate.recipe
+def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> MethodRow:
+    """The value of every column, and how it is written; one that is missing is a dash."""
+    recipe, best = p.candidate.recipe, p is result.recommendation
     distance = math.inf
     if p.error_after is not None:
         distance = math.sqrt(p.error_after.value / max(result.survey.start_square, 1e-300))
 
-    return {
-        "method": p.candidate.name,
-        "lr": float(recipe.method.alpha),
-        "momentum": float(recipe.method.beta),
-        "schedule": recipe.schedule_word,
-        "outcome": p.outcome.value,
-        "excess_share": result.share(p.loss),
-        "held_out": p.held_out_loss,
-        "steps_to_1_percent": p.steps_to_1_percent if p.safe else math.inf,
-        "distance_share": distance,
-        "spectral_radius": p.spectral_radius,
-        "rate": p.mean_square,
-        "almost_sure": p.almost_sure,
-        "worst_case": p.worst_case_rate,
-        "floor_share": None if p.excess_floor is None else result.share(p.excess_floor.value),
-        "smallest_stable_batch": p.critical_batch_size,
+    shown: dict[str, tuple[Any, Callable[[Any], str]]] = {
+        "method": (p.candidate.name, lambda name: f"{name} *" if best else name),
+        "lr": (float(recipe.method.alpha), "{:.3g}".format),
+        "momentum": (float(recipe.method.beta), momentum_digits),
+        "schedule": (recipe.schedule_word, str),
+        "outcome": (p.outcome.value, str),
+        "excess_share": (result.share(p.loss), _short),
+        "held_out": (p.held_out_loss, "{:.4g}".format),
+        "steps_to_1_percent": (p.steps_to_1_percent if p.safe else math.inf, _count),
+        "distance_share": (distance, _short),
+        "spectral_radius": (p.spectral_radius, digits),
+        "rate": (p.rate, lambda _: _rate(p.mean_square)),
+        "almost_sure": (p.almost_sure.rate, lambda _: _rate(p.almost_sure)),
+        "worst_case": (p.worst_case_rate, digits),
+        "floor_share": (p.excess_floor and result.share(p.excess_floor.value), _short),
+        "smallest_stable_batch": (p.critical_batch_size, _count),
     }
+    values = {key: value for key, (value, _) in shown.items()}
+    texts = {key: "-" if value is None else text(value) for key, (value, text) in shown.items()}
+    cells = tuple(texts[column.key] for column in columns)
+
+    return MethodRow(p.candidate.key, cells, values, p.outcome.tone, best, p is result.quick)
 
 
-def _cell(key: str, value: _Value | Growth) -> str:
-    """What a cell of the table holds."""
-    match key, value:
-        case _, None:
-            return "-"
-        case _, str():
-            return value
-        case _, Growth():
-            return _rate(value)
-        case "momentum", float():
-            return momentum_digits(value)
-        case (("excess_share" | "distance_share" | "floor_share"), float()):
-            return percent(value, short=True)
-        case (("spectral_radius" | "worst_case"), float()):
-            return digits(value)
-        case (("steps_to_1_percent" | "smallest_stable_batch"), float() | int()):
-            return f"{value:.0f}" if math.isfinite(value) else "-"
+def _short(share: float) -> str:
+    return percent(share, short=True)
 
-    return f"{value:.4g}" if key == "held_out" else f"{value:.3g}"
+
+def _count(steps: float) -> str:
+    return f"{steps:.0f}" if math.isfinite(steps) else "-"
 
 
 def _rate(g: Growth) -> str:

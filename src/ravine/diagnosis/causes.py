@@ -229,7 +229,7 @@ class _Trials:
 
         while size < rows:
             size = min(2 * size, rows)
-            what = f"batch size {size}" if size < rows else "the whole data in one batch"
+            what = f"use batch size {size}" if size < rows else "use all rows in one batch"
             yield what, replace(self.setup, batch_size=size)
 
     def scaled(self) -> Iterator[_Option]:
@@ -246,7 +246,7 @@ class _Trials:
 
         for value in values:
             if value <= 2.0 * top:
-                yield f"l2 = {value:g}", replace(self.setup, l2=value)
+                yield f"use l2 = {value:g}", replace(self.setup, l2=value)
 
     def shuffled(self) -> Iterator[_Option]:
         """Rows in a random order, where they are in the order of the file."""

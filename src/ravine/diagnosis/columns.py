@@ -20,7 +20,9 @@ _LISTED = 3
 """Pairs that are named in a sentence."""
 _MOST_COLUMNS = 2000
 """Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
-_NO_SINGLE_MINIMISER = "many weights fit alike; the least of them is meant, or add l2"
+_NO_SINGLE_MINIMISER = (
+    "the smallest of many equally good solutions is used; add l2 for a unique one"
+)
 
 
 def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
@@ -59,7 +61,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
         if ratio > 100.0:
             what = (
                 f"column {columns[high]!r} is {f'{ratio:.0f}' if ratio < 1e5 else f'{ratio:.1e}'} "
-                f"times as large as {columns[low]!r}: that makes the problem ill-conditioned"
+                f"times as large as {columns[low]!r}, which makes the problem ill-conditioned"
             )
             remedy = "standardise the columns"
             findings.append(Finding("scale", what, remedy, (columns[high], columns[low])))
@@ -72,21 +74,19 @@ def _constants(
 ) -> list[Finding]:
     zero = _names(columns, constant & (mean == 0.0))
     fixed = _names(columns, constant & (mean != 0.0))
-    findings = []
+    one = "is constant: it serves as an intercept", ""
+    several = "are constant: they cannot be told apart", "keep one at most"
+    verb, them = ("is", "it") if len(zero) == 1 else ("are", "them")
+    kinds = [
+        (zero, f"{verb} zero in every row", f"drop {them}, as only l2 acts there"),
+        (fixed, *(one if len(fixed) == 1 else several)),
+    ]
 
-    if zero:
-        verb, them = ("is", "it") if len(zero) == 1 else ("are", "them")
-        what = f"{listed(zero)} {verb} zero in every row"
-        findings.append(Finding("constant", what, f"drop {them}, as only l2 acts there", zero))
-
-    if len(fixed) > 1:
-        what = f"{listed(fixed)} are constant: they cannot be told apart"
-        findings.append(Finding("constant", what, "keep one at most", fixed))
-    elif fixed:
-        what = f"{listed(fixed)} is constant: it serves as an intercept"
-        findings.append(Finding("constant", what, "", fixed))
-
-    return findings
+    return [
+        Finding("constant", f"{listed(names)} {what}", remedy, names)
+        for names, what, remedy in kinds
+        if names
+    ]
 
 
 def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Finding]:
@@ -144,30 +144,21 @@ def _names(columns: tuple[str, ...], which: npt.NDArray[np.bool_]) -> tuple[str,
 
 
 def batch_findings(seen: Survey) -> list[Finding]:
-    """What follows from the number of rows in a batch, and from columns that depend."""
+    """What follows from the number of rows in a batch."""
     notes = []
     rows = int(seen.batching.sizes.max())
     d = seen.model.features
 
     if seen.batching.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
         what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
-        remedy = "without l2 no order-free certificate is possible; add some"
+        remedy = "add l2 to make a certificate for every order possible"
         notes.append(Finding("batch", what, remedy))
 
     sizes = seen.batching.sizes
     if seen.batching.fixed and len(set(sizes.tolist())) > 1:
         last = int(sizes[-1])
-        what = (
-            f"the last batch has {last} rows, so each of them weighs {rows / last:.3g} times more"
-        )
+        heavier = f"{rows / last:.3g} times as much"
+        what = f"the last batch has {last} rows, so each of them counts {heavier}"
         notes.append(Finding("batch", what, "use new batches each epoch (--batches new)"))
-
-    if seen.minimum.flat:
-        many = "one direction" if seen.minimum.flat == 1 else f"{seen.minimum.flat} directions"
-        what = (
-            f"columns depend on each other: the loss is flat in {many}. Runs from zero find the "
-            "minimiser of least norm, and mu is the least positive curvature"
-        )
-        notes.append(Finding("singular", what))
 
     return notes

@@ -163,45 +163,31 @@ def _facts(result: Diagnosis) -> list[str]:
 
 
 def _standing(result: Diagnosis) -> list[str]:
-    """What the numbers rest on."""
-    survey = result.survey
-    local = (
+    """What the numbers rest on: the lines that hold of this diagnosis."""
+    survey, every = result.survey, result.predictions
+    exact = all(p.mean_square.exact for p in every)
+    what = "batches" if survey.batching.fixed else "rows"
+    lines = {
+        "The loss is quadratic: rates at the minimiser hold everywhere.": survey.quadratic,
         "The loss is not quadratic: rates and floors are local, of the quadratic at the "
-        "minimiser. The certificate is global, from curvature bounds that hold everywhere."
-    )
-    lines = [
-        "The loss is quadratic: rates at the minimiser hold everywhere."
-        if survey.quadratic
-        else local
-    ]
-
-    if not survey.complete:
-        what = "batches" if survey.batching.fixed else "rows"
-        lines.append(
-            f"Second moments are those of the {survey.sure} heaviest and "
-            f"{len(survey.sample) - survey.sure} random ones of all {what}."
-        )
-
-    if not survey.every_direction:
-        lines.append(
-            f"Second moments are followed in {survey.moments.dimension} of "
-            f"{survey.model.dimension} directions, those of the largest curvature and of the "
-            "heaviest rows: mean-square rates are estimates without limits for the rest."
-        )
-
-    exact = "Mean-square rates are exact for this order of these batches."
-    between = (
-        "Mean-square rates lie between those of exact gradients and of independent draws; "
-        "where these differ, they are estimates from randomly drawn epochs."
-    )
-    lines.append(exact if all(p.mean_square.exact for p in result.predictions) else between)
-    lines.append("Losses and distances after the epochs are means over runs on the data.")
-    lines += [f"Not computed with --time {result.time:.0f}: {what}." for what in result.left_out]
-
-    if any(p.candidate.certificate is not None for p in result.predictions):
-        lines.append("The certificate was verified in exact rational arithmetic.")
-
-    return lines
+        "minimiser. The certificate is global, from curvature bounds that hold everywhere.": (
+            not survey.quadratic
+        ),
+        f"Second moments are those of the {survey.sure} heaviest and "
+        f"{len(survey.sample) - survey.sure} random ones of all {what}.": not survey.complete,
+        f"Second moments are followed in {survey.moments.dimension} of {survey.model.dimension} "
+        "directions, those of the largest curvature and of the heaviest rows: mean-square rates "
+        "are estimates without limits for the rest.": not survey.every_direction,
+        "Mean-square rates are exact for this order of these batches.": exact,
+        "Mean-square rates lie between those of exact gradients and of independent draws; where "
+        "these differ, they are estimates from randomly drawn epochs.": not exact,
+        "Losses and distances after the epochs are means over runs on the data.": True,
+        **{f"Not computed with --time {result.time:g}: {one}.": True for one in result.left_out},
+        "The certificate was verified in exact rational arithmetic.": any(
+            p.candidate.certificate is not None for p in every
+        ),
+    }
+    return [line for line, holds in lines.items() if holds]
 
 
 def plane(result: Diagnosis) -> Plane:

@@ -75,7 +75,7 @@ class Batching:
         if self.fixed:
             return self.sampling.traits.phrase
 
-        return "of rows drawn with replacement" if self.replaced else "reshuffled every epoch"
+        return "drawn with replacement" if self.replaced else "reshuffled every epoch"
 
     @property
     def variance_factor(self) -> float:

@@ -157,8 +157,7 @@ def diagnose(
         seeds = whole("seeds", seeds, 1, remedy="give the number of runs, e.g. 8")
 
     # Many small products: more threads are slower, and would change the last digits.
-    # An overflow means that a run or a moment is lost, and the result reports it.
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread():
         result = _diagnose(setup, yours, budget, epochs, seeds, seed, try_remedies)
 
     about = (*findings, *table.findings, *notes, *result.findings)

@@ -30,8 +30,9 @@ def what_to_do(result: Diagnosis) -> str:
     """The first line: the setting to use and what it leaves."""
     best, subject, scaled = result.recommendation, result.subject, result.scaling
     if best is None:
-        works = next((r.action for r in result.remedies if r.works), "larger batches or more l2")
-        return f"No setting that was tried converges on these batches: try {works}."
+        works = (r.action for r in result.remedies if r.works)
+        instead = next(works, "use larger batches or more l2")
+        return f"No setting that was tried converges on these batches. Instead, {instead}."
 
     left = f"{left_words(result, best.excess_after)} of the excess loss remains"
     words = _over(best.candidate.recipe, result.epochs)
@@ -40,7 +41,7 @@ def what_to_do(result: Diagnosis) -> str:
     if best is subject:
         advice = f"Keep {words}: {left}, and nothing that was tried leaves less"
     elif subject.outcome is Outcome.CONVERGES and best.loss > 0.0:
-        against = f"{times(subject.loss / best.loss)} times less than {_subject(result)}"
+        against = f"{times(subject.loss / best.loss)} times less than with {_subject(result)}"
         advice = f"{advice}, {against}"
 
     if scaled is None or scaled.gain < 2.0:
@@ -48,7 +49,7 @@ def what_to_do(result: Diagnosis) -> str:
 
     return (
         f"Standardise the columns first: {percent(scaled.share_after)} of the excess loss would "
-        f"remain. As they are, {advice[0].lower()}{advice[1:]}."
+        f"remain. Otherwise, {advice[0].lower()}{advice[1:]}."
     )
 
 
@@ -73,11 +74,11 @@ def what_is_wrong(result: Diagnosis) -> str:
             return f"{text} does not learn: the loss stays bounded, but {_useless(result)}."
         case Outcome.DIVERGES:
             sure = subject.almost_sure.value
-            grows = f": almost every run grows by {growth(sure)}" if sure > 1.0 else ""
+            grows = ": the error of almost every run grows by " + growth(sure) if sure > 1.0 else ""
             return f"{text} diverges{near}{grows}. {_cause(result)}"
         case Outcome.ERRATIC:
-            grows = growth(subject.rate) if subject.rate > 1.0 else "bursts"
-            return f"{text} is erratic: its mean squared error grows by {grows}. {_cause(result)}"
+            grows = f"by {growth(subject.rate)}" if subject.rate > 1.0 else "in bursts"
+            return f"{text} is erratic: its root-mean-square error grows {grows}. {_cause(result)}"
 
     ends = subject.mean_square.low, subject.mean_square.high
     low, high = (digits(math.sqrt(end)) for end in ends)
@@ -92,15 +93,15 @@ def what_is_certain(result: Diagnosis) -> str:
         setting = parameters(p.candidate.method)
         match p.candidate.key:
             case "certified" if p is result.recommendation:
-                return "Certain: this setting converges in every order of the batches."
+                return "This setting is guaranteed to converge in every order of the batches."
             case "certified":
-                return f"Certain in every order of the batches: {setting}."
+                return f"Guaranteed to converge in every order: {setting}."
             case "iid":
-                return f"Certain in mean square for independent batches: {setting}."
+                return f"Guaranteed stable for independent batches: {setting}."
             case "safe" if result.survey.batching.fixed:
-                return f"Certain to stay bounded in every order: {setting}."
+                return f"Guaranteed to stay bounded in every order: {setting}."
 
-    return f"Nothing is certain: the {result.setup.loss} loss has unbounded curvature."
+    return f"Nothing is guaranteed: the curvature of the {result.setup.loss} loss has no bound."
 
 
 def notes(result: Diagnosis) -> tuple[str, ...]:
@@ -166,7 +167,7 @@ def growth(rate: float) -> str:
     if rate < 2.0:
         return f"{100 * (rate - 1.0):.2g} % per step"
 
-    return f"a factor {rate:.3g} per step"
+    return f"a factor of {rate:.3g} per step"
 
 
 def epochs_of(result: Diagnosis, steps: float) -> str:
@@ -199,22 +200,27 @@ def _over(recipe: Recipe, epochs: int) -> str:
 
 def _useless(result: Diagnosis) -> str:
     """What makes a bounded method useless: its noise floor, or where its runs ended."""
-    subject, floor = result.subject, result.subject.excess_floor
+    after, floor = result.subject.excess_after, result.subject.excess_floor
     if floor is not None and floor.value >= result.survey.start_excess:
-        share = percent(result.share(floor.value))
-        return f"its noise floor is {share} of the excess loss at the start"
-    if subject.excess_after is None:
-        return f"a run diverged within {result.epochs} epochs"
+        return f"its noise floor is {_times_as(result, floor)} high as the excess loss at the start"
+    if after is None:
+        return f"a run diverged within {_many(result.epochs, 'epoch')}"
 
-    share = left_words(result, subject.excess_after)
-    return f"after {result.epochs} epochs, {share} of the excess loss remains"
+    far = f"{_times_as(result, after)} far above its minimum as at the start"
+    return f"after {_many(result.epochs, 'epoch')} it is {far}"
+
+
+def _times_as(result: Diagnosis, excess: Estimate) -> str:
+    """An excess loss over the start's: "as", or "7.6 times as"."""
+    ratio = result.share(excess.value)
+    return "as" if ratio < 1.05 else f"{times(ratio)} times as"
 
 
 def _settles(result: Diagnosis) -> str:
     """Where a method that converges ends: at the minimum, at a noise floor, or on its way."""
     subject = result.subject
     after, floor = subject.excess_after, subject.excess_floor
-    pace = f"the error shrinks by a factor {digits(subject.rate)} per step"
+    pace = f"the error shrinks by a factor of {digits(subject.rate)} per step"
 
     if result.survey.interpolates:
         return f"{pace}, down to the minimum that all batches share"
@@ -227,7 +233,7 @@ def _settles(result: Diagnosis) -> str:
     settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 
     if settled and subject.candidate.recipe.schedule.constant:
-        return f"{pace} until it reaches a noise floor, {share} of the excess loss"
+        return f"{pace} until it reaches a noise floor of {share} of the excess loss"
 
     below = f" (its noise floor is {percent(result.share(floor.value))})" if floor else ""
     return f"after {result.epochs} epochs, {share} of the excess loss remains{below}"
@@ -236,23 +242,22 @@ def _settles(result: Diagnosis) -> str:
 def _cause(result: Diagnosis) -> str:
     """Which rows or batches make the method unstable, and along which columns."""
     why = result.disagreement
-    along = f"mostly along {', '.join(repr(name) for name, _ in why.columns[:2])}"
+    along = f"mostly along {' and '.join(repr(name) for name, _ in why.columns[:2])}"
     if not (why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY):
-        return f"The batches disagree, {along}; no few rows cause it."
+        who = "single batch" if why.batches else "small group of rows"
+        return f"The batches disagree, {along}; no {who} is to blame."
 
-    times_average = f"{times(why.ratios[0])} times the average curvature, {along}"
+    has = f"has {times(why.ratios[0])} times the average curvature, {along}"
     if why.batches:
-        share = f"{100 * why.shares[0]:.0f} %"
-        rows = f"; {named_rows(why.rows)}" if why.rows else ""
-        return f"Batch {why.batches[0]} causes {share} of it: {times_average}{rows}."
+        rows = f" ({named_rows(why.rows)})" if why.rows else ""
+        return f"Batch {why.batches[0]} causes {100 * why.shares[0]:.0f} % of it: it {has}{rows}."
 
     both = zip(why.rows, why.shares, strict=True)
     lead = {row: share for row, share in both if share >= _NAMED_SHARE}
     verb, worst = ("causes", "it") if len(lead) == 1 else ("cause", f"row {why.rows[0]}")
-    share = f"{100 * sum(lead.values()):.0f} %"
     names = named_rows(tuple(lead)).capitalize()
 
-    return f"{names} {verb} {share} of it: {worst} has {times_average}."
+    return f"{names} {verb} {100 * sum(lead.values()):.0f} % of it: {worst} {has}."
 
 
 def _fastest(result: Diagnosis) -> str:
@@ -268,12 +273,12 @@ def _fastest(result: Diagnosis) -> str:
 
 def _changes(result: Diagnosis) -> str:
     """What would make the judged setting converge."""
-    name = _subject(result).capitalize()
+    name = _subject(result)
     works = [r.action for r in result.remedies if r.works]
     if works:
-        return f"{name} would converge with: {'; or '.join(works)}."
+        return f"To make {name} converge, {'; or '.join(works)}."
     if result.remedies:
-        return f"{name} diverges with every change that was tried."
+        return f"No change that was tried makes {name} converge."
 
     needed, batching = result.subject.critical_batch_size, result.survey.batching
     if result.subject.outcome is Outcome.CONVERGES or needed is None:
@@ -281,12 +286,12 @@ def _changes(result: Diagnosis) -> str:
     if not batching.batch_size < needed < batching.rows:
         return ""
 
-    return f"{name} is stable from batch size {needed} on."
+    return f"{name.capitalize()} is stable with batches of {needed} rows or more."
 
 
 def _left_out(result: Diagnosis) -> str:
     if not result.left_out:
         return ""
 
-    more = f"Use --time {5 * result.time:.0f} to include them."
-    return f"Not computed with --time {result.time:.0f}: {'; '.join(result.left_out)}. {more}"
+    more = f"Use --time {5 * result.time:g} to include them."
+    return f"Not computed with --time {result.time:g}: {'; '.join(result.left_out)}. {more}"
