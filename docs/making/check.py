@@ -25,14 +25,14 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note the addresses and the names of a tag."""
-        found = {key: value or "" for key, value in attrs}
-        self.anchors |= {found[key] for key in ("id", "name") if key in found}
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        elif tag in ("script", "img", "iframe") and "src" in found:
-            self.loaded.append(found["src"])
-        elif tag == "link" and found.get("rel") not in ("canonical", "next", "prev"):
-            self.loaded.append(found.get("href", ""))
+        values = {key: value or "" for key, value in attrs}
+        self.anchors |= {values[key] for key in ("id", "name") if key in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif tag in ("script", "img", "iframe") and "src" in values:
+            self.loaded.append(values["src"])
+        elif tag == "link" and values.get("rel") not in ("canonical", "next", "prev"):
+            self.loaded.append(values.get("href", ""))
 
 
 def read(path: Path) -> _Page:
@@ -68,6 +68,6 @@ def wrong(site: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = wrong(SITE)
-    print("\n".join(found) or f"{len(list(SITE.rglob('*.html')))} pages: all links resolve")
-    sys.exit(bool(found))
+    errors = wrong(SITE)
+    print("\n".join(errors) or f"{len(list(SITE.rglob('*.html')))} pages: all links resolve")
+    sys.exit(bool(errors))

@@ -13,7 +13,7 @@ Comments of the page, invisible to its readers, say more:
 
 - ``<!-- before: CODE -->`` is Python that runs first, for things that a reader brings along;
 - ``<!-- heavy: REASON -->`` above a block: it runs with ``make docs`` only;
-- ``<!-- not run: REASON -->`` above a block: nobody runs it.
+- ``<!-- not run: REASON -->`` above a block: it never runs.
 
 ``python -m making.code_blocks`` in docs/ runs the heavy ones; ``--list`` names what is set apart.
 """
@@ -119,7 +119,7 @@ def set_apart() -> list[Block]:
 
 
 def unexplained() -> list[Block]:
-    """Blocks of code that nobody runs and that do not say why."""
+    """Blocks of code that never run and do not say why."""
     return [
         block
         for page in pages()
@@ -169,14 +169,14 @@ def _run_doctest(block: Block, namespace: dict[str, Any]) -> None:
     test = doctest.DocTestParser().get_doctest(
         block.code, namespace, block.place, block.page, block.line
     )
-    said = io.StringIO()
+    printed_text = io.StringIO()
     with _plain_numbers():
         failed = doctest.DocTestRunner(optionflags=flags).run(
-            test, out=said.write, clear_globs=False
+            test, out=printed_text.write, clear_globs=False
         )
     namespace.update(test.globs)
     if failed.failed:
-        raise BlockError(f"{block.place}: {said.getvalue()}")
+        raise BlockError(f"{block.place}: {printed_text.getvalue()}")
 
 
 def _run_python(block: Block, namespace: dict[str, Any]) -> None:
@@ -254,11 +254,13 @@ def _run_commands(block: Block) -> None:
         words = shlex.split(command, comments=True)
         if words[:1] != ["ravine"]:
             continue
-        code, said = _ravine(words[1:])
+        code, printed_text = _ravine(words[1:])
         if code != 0:
-            raise BlockError(f"{block.place}: {command} exits with {code}\n{said}")
-        if not _prints(expected, said):
-            raise BlockError(f"{block.place}: {command} prints\n{said}\nthe page shows\n{expected}")
+            raise BlockError(f"{block.place}: {command} exits with {code}\n{printed_text}")
+        if not _prints(expected, printed_text):
+            raise BlockError(
+                f"{block.place}: {command} prints\n{printed_text}\nthe page shows\n{expected}"
+            )
 
 
 def _prints(shown: str, printed: str) -> bool:
@@ -279,20 +281,20 @@ def _ravine(words: list[str]) -> tuple[int, str]:
     """Run a command in this process at 80 columns; returns the exit code and what was printed."""
     from ravine.cli import main
 
-    said = io.StringIO()
+    printed_text = io.StringIO()
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "80"
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(printed_text), contextlib.redirect_stderr(printed_text):
             main(words)
     except SystemExit as stop:
-        return int(stop.code or 0), said.getvalue()
+        return int(stop.code or 0), printed_text.getvalue()
     finally:
         if before is None:
             del os.environ["COLUMNS"]
         else:
             os.environ["COLUMNS"] = before
-    return 0, said.getvalue()
+    return 0, printed_text.getvalue()
 
 
 def main() -> None:
@@ -307,7 +309,7 @@ def main() -> None:
         print(f"{block.set_apart:8}  {block.place:32}  {block.reason}")
     heavy = {block.page for block in apart if block.set_apart == "heavy"}
     few = len([block for block in apart if block.set_apart == "heavy"])
-    print(f"{few} heavy blocks, {len(apart) - few} that nobody runs")
+    print(f"{few} heavy blocks, {len(apart) - few} that never run")
 
     if not options.list:
         for page in [p.resolve() for p in options.pages] or [ROOT / name for name in sorted(heavy)]:

@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "ravine"
 IMAGES = ROOT / "docs" / "images"
 
 PACKAGES = {
-    "roots": ("methods, curvature", "what everything speaks of", 0, 1),
+    "roots": ("methods, curvature", "the basic objects", 0, 1),
     "theory": ("theory", "reasons", 1, 0),
     "problems": ("problems", "objectives and data", 1, 2),
     "engine": ("engine", "runs", 2, 1),

@@ -1,6 +1,6 @@
 """Whether Nesterov's method converges, how fast, and to what error.
 
-``dir(ravine)`` shows what most people need, and the subjects under which the rest is found:
+``dir(ravine)`` shows what most people need, and the subjects under which the rest can be reached:
 ``ravine.bounds``, ``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``,
 ``ravine.problems``. Every public name is reachable as ``ravine.<name>`` as well.
 """

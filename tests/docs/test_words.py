@@ -53,6 +53,9 @@ INSTEAD = {
     r"\banew\b": "again",
     r"\bmends?\b": "repair, correct",
     r"\bwhat was asked\b": "the request, the given values",
+    r"\bfound( =|: |\.|\[)": "result, minima, values: say which",
+    r"\busual( =|: |\(|\[)": "default, standard, common",
+    r"\b(said|told)( =|\.[a-z]|\[)": "message, reply, state",
 }
 """Patterns that a reader stumbles over, and what to write."""
 

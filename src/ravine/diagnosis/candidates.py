@@ -1,6 +1,6 @@
 """Recipes, methods with the schedule of their step size, and which of them are judged.
 
-The user's, the usual ones and those that theory finds; the winners of a race join them.
+The user's, the common ones and those that theory gives; the winners of a race join them.
 """
 
 from __future__ import annotations
@@ -233,11 +233,11 @@ def rounded(alpha: float, beta: float) -> Method:
 def candidates(
     survey: Survey, winners: list[Candidate], *, yours: Method | None
 ) -> list[Candidate]:
-    """The user's method if given, the usual ones, those of theory, and the winners of a race."""
-    return [*usual(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *winners]
+    """The user's method if given, the common ones, those of theory, and the winners of a race."""
+    return [*common_methods(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *winners]
 
 
-def usual(survey: Survey, yours: Method | None) -> list[Candidate]:
+def common_methods(survey: Survey, yours: Method | None) -> list[Candidate]:
     """What people run: the user's own, Nesterov's parameters, PyTorch scripts, plain SGD."""
     whole = survey.curvature
     common = Method(PYTORCH_STEP if yours is None else float(yours.alpha), PYTORCH_MOMENTUM)

@@ -67,8 +67,8 @@ class Prediction:
         Batch size from which its mean square converges on this data; None where exact gradients
         diverge.
     floor, excess_floor
-        E‖y - x*‖² and E f - f* that remain in the end; None where there is none, or it could not
-        be told.
+        E‖y - x*‖² and E f - f* that remain after many steps; None where there is no floor or it
+        could not be determined.
     error_after, excess_after
         The same after all steps.
     steps_to_1_percent

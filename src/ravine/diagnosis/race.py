@@ -81,7 +81,7 @@ def race(
     grid = _grid(survey, levels[-1])
     first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
     place = {recipe.key: i for i, recipe in enumerate(grid)}
-    found: dict[str, list[Recipe]] = {kind: [] for kind in _KINDS}
+    best_of: dict[str, list[Recipe]] = {kind: [] for kind in _KINDS}
 
     for number, level in enumerate(levels):
         own = [place[recipe.key] for recipe in _grid(survey, level)]
@@ -89,9 +89,9 @@ def race(
         second = _run(survey, near, steps, level.seeds, seed + 202 + number)
 
         for kind, recipes in _winners(survey, near, second).items():
-            found[kind] += recipes
+            best_of[kind] += recipes
 
-    winners = [Candidate(kind, recipe) for kind in _KINDS for recipe in _unique(found[kind])]
+    winners = [Candidate(kind, recipe) for kind in _KINDS for recipe in _unique(best_of[kind])]
     excess = _cautious(second.excess[-1])
 
     return Race(winners, near[int(excess.argmin())], float(excess.min()))

@@ -269,16 +269,16 @@ def _variance(problem: Any, sigma2: float | None, total_variance: float | None) 
 
 
 def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
-    usual: FloatArray = np.asarray(problem.start)
+    default: FloatArray = np.asarray(problem.start)
     best: FloatArray = np.asarray(problem.minimiser)
     if start is None:
-        return usual
+        return default
 
     # From any distance: a run that is still far off has forgotten its start by then, or has not.
     remedy = "give x_0, or how many times as far from x*"
     given = np.asarray(real("start", start, "of any size", remedy=remedy))
     if given.ndim == 0:
-        return best + float(given) * (usual - best)
+        return best + float(given) * (default - best)
 
     if given.shape != best.shape:
         rule = f"a number or a vector of {len(best)} coordinates"

@@ -166,8 +166,8 @@ def _beside(
 
     depth = _depth(own)
     goal = depth >= 0.6 * depth.max()
-    found: Any = distance_transform_edt(~goal, return_indices=True)
-    far, nearest = found
+    distances: Any = distance_transform_edt(~goal, return_indices=True)
+    far, nearest = distances
     # All of the words stand in one part: no border runs through them.
     interior = maximum_filter(part, 3) == minimum_filter(part, 3)
     for lines in _wrapped(words):

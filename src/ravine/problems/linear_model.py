@@ -47,7 +47,7 @@ class LinearModel(Problem):
 
     W has shape (features, outputs) and is kept flat, row after row, as the point x. The batches
     are consecutive rows, ``batch_size`` at a time, the last one shorter if it has to be. Each
-    batch counts the same in the mean, as in the usual training loops; with a shorter last batch
+    batch counts the same in the mean, as in ordinary training loops; with a shorter last batch
     its rows therefore weigh a little more.
 
     Made by ``from_data`` and ``multinomial_logistic``, which check what they are given.

@@ -207,7 +207,7 @@ class Poisson(Loss):
 class Huber(Loss):
     """½ r² of a residual r = z - y up to 1, |r| - ½ beyond: the gradient of an outlier is bounded.
 
-    The corner is at one unit of the target: scale the target so that usual residuals are smaller.
+    The corner is at one unit of the target: scale the target so that typical residuals are smaller.
     """
 
     name = "huber"

@@ -145,8 +145,8 @@ def read_column(
 
 def _texts(series: pd.Series) -> pd.Series:
     """Texts without surplus blanks, in the order they are met, missing values marked."""
-    codes, found = pd.factorize(series)
-    texts = [" ".join(_text(value).split()) for value in found.tolist()]
+    codes, distinct = pd.factorize(series)
+    texts = [" ".join(_text(value).split()) for value in distinct.tolist()]
     present = np.array([None if text in MISSING else text for text in texts], dtype=object)
     merged, categories = pd.factorize(present)
     # The code -1 of a missing value points to the entry at the end.
@@ -359,8 +359,8 @@ def infer_target(columns: Mapping[str, pd.Series], most_classes: int) -> tuple[s
     # A column called target is the target; problems with it are reported later.
     meant = [folded[x] for x in _PLAIN_NAMES.split() if x in folded]
     meant += [folded[x] for x in _NAMES.split() if folded.get(x) in likely]
-    usual = [name for name in likely if name.strip().lower() not in _ASIDE.split()] or likely
-    target = meant[0] if meant else usual[-1]
+    ordinary = [name for name in likely if name.strip().lower() not in _ASIDE.split()] or likely
+    target = meant[0] if meant else ordinary[-1]
     why = "the last column" if target == names[-1] else "the last column that can be one"
     what = f"the target is {target!r:.60} ({'guessed from its name' if meant else why})"
     return target, Finding("target", what, "use --target to change it", (target,))

@@ -113,8 +113,8 @@ def guess_dialect(text: str, *, sep: str | None, decimal: str | None, hint: str 
     if headed:
         names = [cell.strip() for cell in rows[first]]
     elif remarks:
-        said = remarks[-1].lstrip().removeprefix(comment)
-        (words,) = split([said], separator, quote)
+        header = remarks[-1].lstrip().removeprefix(comment)
+        (words,) = split([header], separator, quote)
         names = [word.strip() for word in words] if len(words) == width else []
 
     if len(names) == width - 1:
@@ -252,19 +252,19 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
 
 def _remarks(dialect: Dialect, encoding: str) -> list[Finding]:
     """How the text was read, where it differs from plain CSV."""
-    said = []
+    parts = []
     if word := _SEPARATORS.get(dialect.separator):
-        said.append(f"columns are separated by {word} (--sep)")
+        parts.append(f"columns are separated by {word} (--sep)")
     if dialect.decimal == ",":
-        said.append("numbers have a decimal comma (--decimal)")
+        parts.append("numbers have a decimal comma (--decimal)")
     if encoding not in _PLAIN:
-        said.append(f"the encoding is {encoding} (--encoding)")
+        parts.append(f"the encoding is {encoding} (--encoding)")
     if dialect.names_line is None:
-        said.append("the first line has no names")
+        parts.append("the first line has no names")
     elif dialect.names_line > 1:
-        said.append(f"the names are in line {dialect.names_line}")
+        parts.append(f"the names are in line {dialect.names_line}")
 
-    return [Finding("dialect", f"how the text was read: {'; '.join(said)}")] if said else []
+    return [Finding("dialect", f"how the text was read: {'; '.join(parts)}")] if parts else []
 
 
 def _parsed(source: Source, dialect: Dialect, encoding: str) -> tuple[pd.DataFrame, list[Finding]]:

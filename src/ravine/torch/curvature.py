@@ -178,10 +178,10 @@ def measure(
             values, vectors, images = _leading(model, loss, batches, root, seed)
             # Squares of single samples are a batch's times its size; n - 1 for the estimated mean.
             single = (size * len(images) / max(len(images) - 1, 1)) ** 0.5
-            found = _largest_of_samples(model, loss, batches, root, seed)
+            measured = _largest_of_samples(model, loss, batches, root, seed)
             # A batch's mean of positive Hessians is at least a sample's over the batch size.
             bound = size * float(np.einsum("di,ndi->ni", vectors, images).max())
-            largest = bound if found is None else found
+            largest = bound if measured is None else measured
         quadratic = _is_quadratic(model, loss, joined(batches), root)
 
     deviations = single * (images - images.mean(axis=0))

@@ -124,7 +124,7 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
     Parameters of an adaptive optimizer that it has not moved yet are left out: they have no
     preconditioner. ``with_gradient``: only those that have a gradient.
     """
-    found = Coordinates([], torch.ones(()), [])
+    result = Coordinates([], torch.ones(()), [])
     adaptive = is_adaptive(optimizer)
     scales: list[float] = []
     preconditioners: list[Tensor] = []
@@ -137,21 +137,21 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
                 if not optimizer.state.get(p):
                     continue
                 preconditioners.append(_preconditioner(group, optimizer.state[p]))
-            found.params.append(p)
-            found.decays.append(decay)
+            result.params.append(p)
+            result.decays.append(decay)
             scales.append(math.sqrt(ratio))
 
     if preconditioners:
         P = flat(preconditioners)
         floor = IDLE * float(P.norm()) / math.sqrt(P.numel())
         # An infinite preconditioner has a root of zero.
-        found.roots = torch.threshold_(P, floor, math.inf).rsqrt_()
+        result.roots = torch.threshold_(P, floor, math.inf).rsqrt_()
     if any(scale != 1.0 for scale in scales):
-        sizes = torch.tensor([p.numel() for p in found.params])
-        each = torch.repeat_interleave(torch.tensor(scales), sizes).to(found.params[0].device)
-        found.roots = found.roots.to(each) * each
+        sizes = torch.tensor([p.numel() for p in result.params])
+        each = torch.repeat_interleave(torch.tensor(scales), sizes).to(result.params[0].device)
+        result.roots = result.roots.to(each) * each
 
-    return found
+    return result
 
 
 def _is_decoupled(group: dict[str, Any]) -> bool:

@@ -192,9 +192,9 @@ def check(spec: Spec) -> None:
         remedy = "give sigma2 for additive noise"
         raise Refusal("sampling", rule, spec.sampling.value, remedy)
 
-    for name, usual in (("batch", 1), ("restart", None), ("schedule", None)):
+    for name, default in (("batch", 1), ("restart", None), ("schedule", None)):
         value = getattr(spec, name)
-        if value is not usual:
+        if value is not default:
             raise Refusal(name, "left out for a quadratic", in_words(value), "take it away")
 
     if spec.dtype == "float32":

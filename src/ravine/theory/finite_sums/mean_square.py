@@ -49,9 +49,9 @@ def mean_square_growth(
             return exactly(solution.value)
 
     if terms.shared:
-        found = [mean_square_growth(alone, method, sampling) for alone in terms.directions()]
-        known = [one for one in found if one is not None]
-        return largest(known) if len(known) == len(found) else None
+        growths = [mean_square_growth(alone, method, sampling) for alone in terms.directions()]
+        known = [one for one in growths if one is not None]
+        return largest(known) if len(known) == len(growths) else None
 
     if traits.by_epoch and not epoch_is_small(terms):
         return None

@@ -27,7 +27,7 @@ from ravine.linear_method import LinearMethod
 from ravine.theory.ladder.batch_noise import BatchNoise
 
 _ROUNDS = 60
-"""Candidates tried; the convergence is quadratic, and four to eight are usual."""
+"""Candidates tried; the convergence is quadratic, and four to eight are typical."""
 _SETTLED = 1e-13
 """Relative rise of a candidate that ends the search."""
 _SINGLE = "a LinearMethod takes one curvature and one batch size at a time"

@@ -30,7 +30,7 @@ _FEW = 64
 _CHUNK = 16384
 """Problems that a thread takes at a time: a few milliseconds."""
 _MOST_ROUNDS = 60
-"""The ratio converges quadratically: five to eight rounds are usual."""
+"""The ratio converges quadratically: five to eight rounds are typical."""
 _SETTLED = 4e-16
 """Relative change, about two units in the last place, that ends the search."""
 

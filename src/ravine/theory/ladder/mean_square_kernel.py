@@ -37,7 +37,7 @@ ROUNDING = 8.0 * 2.0**-52
 _HUGE = 1e30
 """Steps h beyond this are measured in units of themselves, so that no product overflows."""
 _MOST_CLIMBS = 60
-"""Steps of h; the convergence is quadratic, and four to six are usual."""
+"""Steps of h; the convergence is quadratic, and four to six are typical."""
 _MOST_STEPS = 200
 """Newton steps of one root; each at least takes a third off what is left, most square it."""
 _SETTLED = 4e-16

@@ -274,13 +274,13 @@ def _least(
     ends = descents(adversary.counting(many), starts, spacing, precision=1e-3)
     counted = many if bounded else _between(*adversary.ends, 501)
     smaller = [0.1 * v for v in spacing]
-    found = [
+    minima = [
         _settled(adversary, end, counted, smaller, bounded)
         for end in ends[:3]
         if end.value <= ends[0].value + 0.05
     ]
-    best = min(found, key=lambda one: one.value)
-    # Rounded up: an error below the smallest float is not said to be zero.
+    best = min(minima, key=lambda one: one.value)
+    # Rounded up: an error below the smallest float is not reported as zero.
     value = float(np.nextafter(np.exp(best.value), np.inf))
     return Budget(in_plane(*best.point), value, bounded)
 
@@ -289,19 +289,19 @@ def _settled(
     adversary: _Adversary, end: Least, counted: FloatArray, size: list[float], bounded: bool
 ) -> Least:
     """Follow a valley to its end, adding worst curvatures that are missing; bounds as values."""
-    found = []
+    minima = []
     for _ in range(_EXCHANGES):
         at = adversary.counting(counted)
         (end,) = descents(at, lowest(at, [end], size, 1), size, precision=1e-8)
         if not bounded:
             return end
         worst, missing = adversary.worst(*end.point)
-        found.append(Least(end.point, worst))
+        minima.append(Least(end.point, worst))
         if worst <= end.value + 1e-6:
             break
         counted = np.union1d(counted, missing)
 
-    return min(found, key=lambda one: one.value)
+    return min(minima, key=lambda one: one.value)
 
 
 def _between(mu: float, L: float, count: int) -> FloatArray:

@@ -69,8 +69,8 @@ def least(
 
     spacing = [float(axis[1] - axis[0]) for axis in axes]
     box = [(float(axis[0]), float(axis[-1])) for axis in axes]
-    found = valleys(function, axes)[:starts]
-    return descents(at or single, found, spacing, box=box, precision=precision)[0]
+    seeds = valleys(function, axes)[:starts]
+    return descents(at or single, seeds, spacing, box=box, precision=precision)[0]
 
 
 def valleys(function: Callable[..., FloatArray], axes: Sequence[FloatArray]) -> list[Least]:
@@ -85,8 +85,8 @@ def valleys(function: Callable[..., FloatArray], axes: Sequence[FloatArray]) -> 
     if values.min() < np.inf:
         lowest &= values < np.inf
     points = np.stack([axis[lowest] for axis in grid], axis=-1)
-    found = [Least(tuple(p), float(v)) for p, v in zip(points, values[lowest], strict=True)]
-    return sorted(found, key=lambda one: one.value)
+    minima = [Least(tuple(p), float(v)) for p, v in zip(points, values[lowest], strict=True)]
+    return sorted(minima, key=lambda one: one.value)
 
 
 def lowest(
