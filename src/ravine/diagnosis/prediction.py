@@ -67,7 +67,7 @@ class Prediction:
         Batch size from which its mean square converges on this data; None where exact gradients
         diverge.
     floor, excess_floor
-        E‖y - x*‖² and E f - f* that remain after many steps; None where there is no floor or it
+        E‖y - x*‖² and E f - f* that remain after many steps; None where there are none, or they
         could not be determined.
     error_after, excess_after
         The same after all steps.
