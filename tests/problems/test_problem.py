@@ -154,8 +154,8 @@ def test_hessians_at_the_minimiser_are_the_default(problem):
         (lambda p: p.objective([1.0, 2.0, 3.0]), "x must be a vector of 2 coordinates"),
         (lambda p: p.gradient([1.0, np.nan]), "x must be finite, got nan at index"),
         (lambda p: p.gradient(["a", "b"]), "x must be a real number or an array of them"),
-        (lambda p: p.batch_gradient(4, [1.0, 2.0]), "i must be a term from 0 to 3, got 4"),
-        (lambda p: p.batch_objective(-1, [1.0, 2.0]), "i must be a term from 0 to 3, got -1"),
+        (lambda p: p.batch_gradient(4, [1.0, 2.0]), "i must be at most 3, got 4"),
+        (lambda p: p.batch_objective(-1, [1.0, 2.0]), "i must be at least 0, got -1"),
         (lambda p: p.hessian_product(0, [1.0]), "v must be a vector of 2 coordinates"),
     ],
 )

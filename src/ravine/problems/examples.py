@@ -62,7 +62,6 @@ def divergent_sum(
     n: int,
     *,
     interpolate: bool = True,
-    minimiser: npt.ArrayLike | None = None,
     noise: float = 1.0,
     seed: int = 0,
 ) -> QuadraticSum:
@@ -84,8 +83,6 @@ def divergent_sum(
         Number of terms, at least 2.
     interpolate
         Whether every term is minimised at x*. Otherwise ∇f_i(x*) is Gaussian with zero mean.
-    minimiser
-        x*, any point but ``x0``. Unless given, x0 less the same amount in each coordinate.
     noise
         Standard deviation of each coordinate of ∇f_i(x*) without interpolation, positive.
     seed
@@ -103,7 +100,7 @@ def divergent_sum(
     low, high, curvature = _bounds(mu, L)
     size = one_number("noise", noise, "positive", remedy="give a standard deviation, e.g. 1")
     origin = seed_number("seed", seed)
-    place = _other_point(start, minimiser)
+    place = start - max(1.0, float(np.abs(start).max()))
     away = start - place
     d = len(start)
     terms = _terms("n", n, d)
@@ -261,15 +258,3 @@ def _bounds(mu: float, L: float) -> tuple[float, float, Curvature]:
     low = one_number("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=0.05")
     high = one_number("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
     return low, high, Curvature(low, high)
-
-
-def _other_point(start: FloatArray, minimiser: npt.ArrayLike | None) -> FloatArray:
-    if minimiser is None:
-        return start - max(1.0, float(np.abs(start).max()))
-
-    place = vector("minimiser", minimiser, len(start))
-    if np.array_equal(place, start):
-        rule = f"a vector of {len(start)} coordinates other than x0"
-        raise Refusal("minimiser", rule, place.tolist(), "leave it out")
-
-    return place

@@ -27,7 +27,7 @@ class FunctionSum(Problem):
     _objective_of: Indexed | None = None
 
     @cached_property
-    def minimiser(self) -> FloatArray:
+    def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed when asked for
         """x* as given, or found from the start by Newton's method on the gradient."""
         place = newton(self.start, self.gradient, lambda x, g: np.linalg.solve(self.hessian(x), g))
         left = float(np.linalg.norm(self.gradient(place)))
@@ -138,11 +138,11 @@ def from_functions(
     problem = FunctionSum(name, {"dimension": d, "terms": n}, d, n)
     problem._gradient_of = slope
     problem._objective_of = value
-    problem._curvature = curvature
+    problem.curvature = curvature
     if minimiser is not None:
         problem.minimiser = vector("minimiser", minimiser, d)
     if start is not None:
-        problem._start = vector("start", start, d)
+        problem.start = vector("start", start, d)
 
     problem.batch_gradient(0, problem.start)
     return problem

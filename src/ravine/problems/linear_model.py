@@ -120,7 +120,7 @@ class LinearModel(Problem):
         return ends + self.l2
 
     @cached_property
-    def curvature(self) -> Curvature:
+    def curvature(self) -> Curvature:  # type: ignore[override]  # computed when asked for
         """Bounds mu and L that hold for every batch, everywhere.
 
         Refused where some batch is not strongly convex: then no positive mu holds for every one.
@@ -130,7 +130,7 @@ class LinearModel(Problem):
         return _bounds_or_refusal(float(mu.min()), float(L.max()), f"batch {int(mu.argmin())}")
 
     @cached_property
-    def minimiser(self) -> FloatArray:
+    def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed when asked for
         """The point where the whole objective is least, by Newton's method to rounding."""
         solve = self._solve_dense if self.dimension <= DENSE_LIMIT else self._solve_cg
         return newton(np.zeros(self.dimension), self.gradient, solve)

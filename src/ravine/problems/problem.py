@@ -37,6 +37,12 @@ class Problem(ABC):
     """Number of coordinates d."""
     terms: int
     """Number n of functions, or mini-batches, in the sum; 1 if it is no sum."""
+    curvature: Curvature
+    """Bounds mu and L that hold for every term, everywhere."""
+    minimiser: FloatArray
+    """The point x* where the whole objective is least, shape (d,)."""
+    start: FloatArray
+    """The point where runs start by default, shape (d,)."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -50,33 +56,16 @@ class Problem(ABC):
         self.parameters = dict(parameters)
         self.dimension = dimension
         self.terms = terms
-        self._start: FloatArray | None = None
-        self._curvature: Curvature
-        self._minimiser: FloatArray
+        self.start = np.zeros(dimension)
 
     def __repr__(self) -> str:
         made = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         return f"<{self.name}({made}): dimension {self.dimension}, terms {self.terms}>"
 
-    @property
-    def curvature(self) -> Curvature:
-        """Bounds mu and L that hold for every term, everywhere."""
-        return self._curvature
-
-    @property
-    def minimiser(self) -> FloatArray:
-        """The point x* where the whole objective is least, shape (d,)."""
-        return self._minimiser
-
     @cached_property
     def minimum(self) -> float:
         """The least value f* of the whole objective."""
         return self.objective(self.minimiser)
-
-    @property
-    def start(self) -> FloatArray:
-        """The point where runs start by default, shape (d,)."""
-        return np.zeros(self.dimension) if self._start is None else self._start
 
     @abstractmethod
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
@@ -96,20 +85,12 @@ class Problem(ABC):
 
     def gradient(self, x: npt.ArrayLike) -> FloatArray:
         """Gradient of the whole objective at ``x``, shape (d,)."""
-        total = np.zeros(self.dimension)
-        for i in range(self.terms):
-            total += self.batch_gradient(i, x)
-
-        return total / self.terms
+        return np.asarray(sum(self.batch_gradient(i, x) for i in range(self.terms)) / self.terms)
 
     def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessian of the whole objective at ``x``, by default at the minimiser; shape (d, d)."""
         self._refuse_large(1)
-        total = np.zeros((self.dimension, self.dimension))
-        for i in range(self.terms):
-            total += self.batch_hessian(i, x)
-
-        return total / self.terms
+        return np.asarray(sum(self.batch_hessian(i, x) for i in range(self.terms)) / self.terms)
 
     def batch_gradients(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """Gradients of all terms at ``x``, by default at the minimiser; shape (n, d)."""
@@ -173,12 +154,7 @@ class Problem(ABC):
         if type(i) is int and 0 <= i < self.terms:
             return i
 
-        remedy = "count the terms from zero"
-        number = whole("i", i, -(2**63), remedy=remedy)
-        if not 0 <= number < self.terms:
-            raise Refusal("i", f"a term from 0 to {self.terms - 1}", number, remedy)
-
-        return number
+        return whole("i", i, 0, maximum=self.terms - 1, remedy="count the terms from zero")
 
     def _refuse_large(self, matrices: int) -> None:
         size = 8 * matrices * self.dimension**2

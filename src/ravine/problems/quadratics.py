@@ -55,10 +55,10 @@ class Quadratic(Problem):
         self._hessian = symmetric("hessian", hessian, 2)
         d = len(self._hessian)
         super().__init__(name, parameters or {"dimension": d}, d, 1)
-        self._minimiser = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
-        self._start = self._minimiser + 1.0 if start is None else vector("start", start, d)
+        self.minimiser = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
+        self.start = self.minimiser + 1.0 if start is None else vector("start", start, d)
         self.minimum = one_number("minimum", minimum, remedy="give the value at x*, e.g. 0")
-        self._curvature = _enclosing("hessian", self.eigenvalues, curvature)
+        self.curvature = _enclosing("hessian", self.eigenvalues, curvature)
 
     @cached_property
     def _decomposition(self) -> tuple[FloatArray, FloatArray]:
@@ -78,13 +78,13 @@ class Quadratic(Problem):
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Value at ``x``; the only term is 0."""
         self._term(i)
-        away = self._point(x) - self._minimiser
+        away = self._point(x) - self.minimiser
         return float(0.5 * (away @ self._hessian @ away) + self.minimum)
 
     def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
         """H (x - x*), shape (d,); the only term is 0."""
         self._term(i)
-        return np.asarray(self._hessian @ (self._point(x) - self._minimiser))
+        return np.asarray(self._hessian @ (self._point(x) - self.minimiser))
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
         """H, the same at every ``x``; the only term is 0."""
@@ -100,14 +100,14 @@ class QuadraticSum(Problem):
     hessians
         H_i, symmetric and positive definite, shape (n, d, d).
     minimisers
-        Where each term is least, shape (n, d), each term being zero there. Exclusive with
-        ``minimiser``, ``gradients`` and ``values``.
+        Where each term is least, shape (n, d). Exclusive with ``minimiser`` and ``gradients``.
     minimiser
         x*, shape (d,). Default: zero.
     gradients
         z_i = ∇f_i(x*), shape (n, d), with zero mean. Default: zero, that is interpolation.
     values
-        c_i = f_i(x*), shape (n,). Unless given, such that every term is zero where it is least.
+        c_i = f_i(x*), shape (n,); with ``minimisers`` the least value of each term. Unless given,
+        every term is zero where it is least.
     curvature
         Bounds for every term. Default: the extreme eigenvalues of all of them.
     start, name, parameters
@@ -141,26 +141,29 @@ class QuadraticSum(Problem):
         super().__init__(name, parameters or {"dimension": d, "terms": n}, d, n)
         self._mean_hessian = np.asarray(self._hessians.mean(axis=0))
         spectra = np.asarray(np.linalg.eigvalsh(self._hessians), dtype=np.float64)
-        self._curvature = _enclosing("hessians", spectra, curvature)
+        self.curvature = _enclosing("hessians", spectra, curvature)
         if minimisers is None:
-            self._minimiser = np.zeros(d)
+            self.minimiser = np.zeros(d)
             if minimiser is not None:
-                self._minimiser = vector("minimiser", minimiser, d)
+                self.minimiser = vector("minimiser", minimiser, d)
             self._gradients, self._values = self._at_minimiser(gradients, values)
         else:
-            if not (minimiser is None and gradients is None and values is None):
-                shown = "minimiser, gradients or values as well"
+            if not (minimiser is None and gradients is None):
                 remedy = "the terms' minimisers already fix them"
-                raise Refusal("minimisers", "given alone", shown, remedy)
+                raise Refusal("minimisers", "given alone", "minimiser or gradients as well", remedy)
 
             places = self._rows("minimisers", minimisers)
-            linear = np.einsum("nij,nj->ni", self._hessians, places)
-            self._minimiser = np.linalg.solve(self._mean_hessian, linear.mean(axis=0))
-            away = self._minimiser - places
+            linear = np.einsum("nij,nj->ni", self._hessians, places).mean(axis=0)
+            agreed = (places == places[0]).all()
+            self.minimiser = places[0] if agreed else np.linalg.solve(self._mean_hessian, linear)
+            away = self.minimiser - places
             self._gradients = np.einsum("nij,nj->ni", self._hessians, away)
+            self._gradients -= self._gradients.mean(axis=0)
             self._values = 0.5 * np.einsum("ni,ni->n", self._gradients, away)
+            if values is not None:
+                self._values = self._values + vector("values", values, n)
 
-        self._start = self._minimiser + 1.0 if start is None else vector("start", start, d)
+        self.start = self.minimiser + 1.0 if start is None else vector("start", start, d)
 
     def _rows(self, name: str, value: npt.ArrayLike) -> FloatArray:
         shape = (self.terms, self.dimension)
@@ -211,14 +214,14 @@ class QuadraticSum(Problem):
         turned = U.T @ self._hessians @ U
         eigenvalues = np.einsum("nii->ni", turned)
         off = turned - eigenvalues[:, :, None] * eye
-        if float(np.abs(off).max()) > 1e-12 * self.dimension * float(self._curvature.L):
+        if float(np.abs(off).max()) > 1e-12 * self.dimension * float(self.curvature.L):
             return None
 
         return U, eigenvalues.copy()
 
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Value of f_i at ``x``."""
-        away = self._point(x) - self._minimiser
+        away = self._point(x) - self.minimiser
         k = self._term(i)
         slope = 0.5 * (self._hessians[k] @ away) + self._gradients[k]
         return float(away @ slope + self._values[k])
@@ -226,7 +229,7 @@ class QuadraticSum(Problem):
     def batch_gradient(self, i: int, x: npt.ArrayLike) -> FloatArray:
         """H_i (x - x*) + z_i, shape (d,)."""
         k = self._term(i)
-        away = self._point(x) - self._minimiser
+        away = self._point(x) - self.minimiser
         return np.asarray(self._hessians[k] @ away + self._gradients[k])
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
@@ -235,12 +238,12 @@ class QuadraticSum(Problem):
 
     def objective(self, x: npt.ArrayLike) -> float:
         """Value of the mean at ``x``."""
-        away = self._point(x) - self._minimiser
+        away = self._point(x) - self.minimiser
         return float(0.5 * (away @ self._mean_hessian @ away) + self._values.mean())
 
     def gradient(self, x: npt.ArrayLike) -> FloatArray:
         """Gradient of the mean at ``x``, shape (d,)."""
-        return np.asarray(self._mean_hessian @ (self._point(x) - self._minimiser))
+        return np.asarray(self._mean_hessian @ (self._point(x) - self.minimiser))
 
     def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessian of the mean, the same at every ``x``; shape (d, d)."""
@@ -251,7 +254,7 @@ class QuadraticSum(Problem):
         if x is None:
             return np.array(self._gradients, dtype=np.float64)
 
-        return np.asarray(self._hessians @ (self._point(x) - self._minimiser) + self._gradients)
+        return np.asarray(self._hessians @ (self._point(x) - self.minimiser) + self._gradients)
 
     def batch_hessians(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """H_i for every i, the same at every ``x``; shape (n, d, d)."""

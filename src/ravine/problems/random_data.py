@@ -130,18 +130,10 @@ def partitioned_least_squares(
         least[b] = residual @ residual / (2 * m)
         hessians[b] = A.T @ A / m
 
-    linear = np.einsum("nij,nj->ni", hessians, places)
-    agreed = bool((places == places[0]).all())
-    minimiser = places[0] if agreed else np.linalg.solve(hessians.mean(axis=0), linear.mean(axis=0))
-    away = minimiser - places
-    gradients = np.einsum("nij,nj->ni", hessians, away)
-    gradients -= gradients.mean(axis=0)
-
     return QuadraticSum(
         hessians,
-        minimiser=minimiser,
-        gradients=gradients,
-        values=0.5 * np.einsum("ni,ni->n", gradients, away) + least,
+        minimisers=places,
+        values=least,
         curvature=Curvature(made["mu"], made["Q"] * made["mu"]),
         start=np.zeros(columns),
         name="partitioned_least_squares",
@@ -224,12 +216,15 @@ def multinomial_logistic(
         "separation": one_number("separation", separation, "positive", remedy="e.g. 1"),
     }
     rows, columns, kinds, telling, distance = made.values()
+    origin = seed_number("seed", seed)
     if telling > columns or 2**telling < kinds:
         rule = f"at most {columns} and at least log2 of the {kinds} classes"
         raise Refusal("informative", rule, telling, "give each class a corner")
 
     # Rows, their copies on the way, and the scores of each class.
     refuse_too_large("samples", 40 * rows * (columns + kinds), f"{rows} x {columns}", "take fewer")
+    # By itself scikit-learn takes seeds of 32 bits alone.
+    bits = origin if origin < 2**32 else np.random.MT19937(origin)
     X, y = needed("sklearn.datasets").make_classification(
         n_samples=rows,
         n_features=columns,
@@ -238,7 +233,7 @@ def multinomial_logistic(
         n_classes=kinds,
         n_clusters_per_class=1,
         class_sep=distance,
-        random_state=_generator(seed_number("seed", seed)),
+        random_state=np.random.RandomState(bits),
     )
 
     problem = from_data(X, y, loss="multinomial", l2=l2, batch_size=batch_size)
@@ -249,14 +244,6 @@ def multinomial_logistic(
     problem.minimiser  # noqa: B018
 
     return problem
-
-
-def _generator(seed: int) -> np.random.RandomState:
-    """The generator that scikit-learn draws from, which by itself takes seeds of 32 bits alone."""
-    if seed < 2**32:
-        return np.random.RandomState(seed)
-
-    return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
 
 
 def random_orthogonal(rng: np.random.Generator, rows: int, columns: int) -> FloatArray:
