@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import label_binarize
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -334,8 +335,7 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
     def _indicators(self, y: Any) -> FloatArray:
         """Ones in the output of each row's class."""
-        shown = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return np.asarray(np.asarray(y)[None, :] == shown[:, None], dtype=np.float64)
+        return np.asarray(label_binarize(y, classes=self.classes_).T, dtype=np.float64)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores: one for each row with two classes, else one for each row and class."""

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import zipfile
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -20,7 +21,7 @@ from numpy.lib import format as npy
 
 from ravine.arguments import needed
 from ravine.tables.columns import as_series
-from ravine.tables.source import Limits, Source
+from ravine.tables.source import ZIP, Limits, Source
 from ravine.tables.table import Raw
 
 _NAMES = (
@@ -86,8 +87,6 @@ def _check_header(stream: IO[bytes], limits: Limits, packed: int | None) -> None
     shape, _, dtype = read(stream, max_header_size=_HEADER)
     if dtype.hasobject:
         raise ValueError("Python objects, which are never unpickled")
-    if any(length < 0 for length in shape):
-        raise ValueError(f"a shape of {shape}")
 
     # Numbers of any type become float64.
     size = math.prod(shape) * max(8, dtype.itemsize)
@@ -245,3 +244,14 @@ def arrow_frame(table: Any) -> pd.DataFrame:
             table = table.set_column(k, field.name, values.cast(pa.float64(), safe=False))
 
     return table.to_pandas(ignore_metadata=True, date_as_object=False, split_blocks=True)
+
+
+READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[Source], Raw]], ...] = (
+    ("NPZ", lambda head: head.startswith(ZIP), read_npz),
+    ("NPY", lambda head: head.startswith(b"\x93NUMPY"), read_npy),
+    ("Parquet", lambda head: head.startswith(b"PAR1"), read_parquet),
+    ("Feather", lambda head: head.startswith(b"ARROW1"), read_feather),
+    ("JSON", looks_like_json, read_json),
+    ("LIBSVM", looks_like_libsvm, read_libsvm),
+)
+"""The formats that are known by the first bytes of a file; all others are text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,31 +12,11 @@ import pandas as pd
 from ravine.arguments import Refusal, in_words, needed, overflow_allowed
 from ravine.problems.spectrum import is_sparse
 from ravine.tables.columns import as_series
-from ravine.tables.data_files import (
-    arrow_frame,
-    looks_like_json,
-    looks_like_libsvm,
-    read_feather,
-    read_json,
-    read_libsvm,
-    read_npy,
-    read_npz,
-    read_parquet,
-)
-from ravine.tables.source import NAMED, ZIP, Limits, Source, readable
+from ravine.tables.data_files import READERS, arrow_frame
+from ravine.tables.source import NAMED, Limits, Source, readable
 from ravine.tables.table import Raw, Table
 from ravine.tables.text_files import read_text
 from ravine.tables.tidy import make_table
-
-_READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[Source], Raw]], ...] = (
-    ("NPZ", lambda head: head.startswith(ZIP), read_npz),
-    ("NPY", lambda head: head.startswith(b"\x93NUMPY"), read_npy),
-    ("Parquet", lambda head: head.startswith(b"PAR1"), read_parquet),
-    ("Feather", lambda head: head.startswith(b"ARROW1"), read_feather),
-    ("JSON", looks_like_json, read_json),
-    ("LIBSVM", looks_like_libsvm, read_libsvm),
-)
-"""The formats that are known by the first bytes of a file; all others are text."""
 
 
 @overflow_allowed
@@ -127,7 +107,7 @@ def read_table(
 
 def _read(file: Source, sep: str | None, encoding: str | None, decimal: str | None) -> Raw:
     """Read a file by the first reader that knows its first bytes."""
-    for kind, knows, read in _READERS:
+    for kind, knows, read in READERS:
         # A separator is given for text, which may look like LIBSVM.
         if knows(file.head) and (sep is None or kind != "LIBSVM"):
             with readable(file.name, kind):
@@ -197,7 +177,11 @@ def as_table(
     if not is_frame and (y is None or is_name):
         raise Refusal("y", "given with an array", repr(y), "pass the target, one for each row")
 
-    data = _frame(X) if is_frame else X if is_sparse(X) else np.asarray(X)
+    if is_frame:
+        data = X if isinstance(X, pd.DataFrame) else arrow_frame(needed("pyarrow").table(X))
+    else:
+        data = X if is_sparse(X) else np.asarray(X)
+
     rows = data.shape[:1]
     goal = None if y is None or is_name else as_series(y, "y", rows)
     if weights is not None and not isinstance(weights, str | int):
@@ -207,13 +191,3 @@ def as_table(
     which = y if is_name else None
     tidying: dict[str, Any] = {"drop": drop, "missing": missing, "levels": levels}
     return make_table(raw, name=name, limits=checked, target=which, weights=weights, **tidying)
-
-
-def _frame(X: Any) -> pd.DataFrame:
-    """A frame of any library as a pandas frame."""
-    if isinstance(X, pd.DataFrame):
-        return X
-
-    import pyarrow as pa
-
-    return arrow_frame(pa.table(X))

@@ -117,14 +117,12 @@ class Source:
     file
         A path, or the content.
     label
-        What messages and the table call it.
+        Its name in messages, which may hint at the format.
     limits
         How large the table may be.
 
     Attributes
     ----------
-    name
-        The name that may hint at the format: without ``.gz``, or that of the archive's member.
     size
         Bytes before unpacking.
     unpack
@@ -153,8 +151,6 @@ class Source:
                 self.unpack = next((f for x, f in _OPENERS.items() if start.startswith(x)), None)
                 if self.unpack is None:
                     limits.check(bytes=self.size)
-                elif Path(label).suffix.lower() in (".gz", ".bz2", ".xz"):
-                    self.name = Path(label).stem
 
             with self.open() as stream:
                 self.head = stream.read(_BLOCK)
@@ -179,7 +175,6 @@ class Source:
 
         self.limits.check(bytes=files[0].file_size, packed=self.size)
         self.unpack = lambda file: zipfile.ZipFile(file).open(names[0])  # noqa: SIM115
-        self.name = Path(names[0]).name
 
     def raw(self) -> IO[bytes]:
         """The bytes as they are."""

@@ -235,7 +235,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
     # Before the guesses, which split the lines several times.
     first = text.lstrip().partition("\n")[0]
     source.limits.check(columns=1 + max(first.count(mark) for mark in (sep or ",;\t|")))
-    hint = "\t" if source.name.lower().endswith(".tsv") else ""
+    hint = "\t" if ".tsv" in source.name.lower() else ""
     dialect = guess_dialect(text, sep=sep, decimal=decimal, hint=hint)
     try:
         frame, notes = _parsed(source, dialect, word)

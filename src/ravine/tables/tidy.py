@@ -204,7 +204,11 @@ class _Draft:
             remedy = "fill them in, or use --missing drop-rows or fill"
             raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
         if missing == "fill" and gaps:
-            self.columns |= {name: _filled(self.columns[name]) for name in gaps}
+            for name in gaps:
+                column = self.columns[name]
+                usual = column.mode()[0] if is_text(column) else column.median()
+                self.columns[name] = column.fillna(usual)
+
             what = "missing values were replaced by the median or the most frequent text"
             self.note("imputed", list(gaps), f"{np.sum(list(gaps.values()))} {what}")
             gaps = {}
@@ -381,14 +385,6 @@ def _varies(column: pd.Series) -> bool:
     """Whether a column without missing values has two different ones."""
     values = plain(column)
     return bool(values.size and values.min() < values.max())
-
-
-def _filled(column: pd.Series) -> pd.Series:
-    """The median for missing numbers, the most frequent text for missing texts."""
-    if is_text(column):
-        return column.fillna(column.cat.categories[counts(column).argmax()])
-
-    return column.fillna(column.median())
 
 
 def _checked_weights(column: pd.Series) -> FloatArray:
