@@ -103,9 +103,9 @@ def spoil(tmp_path, case):
     ("case", "words"),
     [
         ("empty", "it is empty"),
-        ("only names", "two columns or more, got 0 rows"),
-        ("one row", "two columns or more, got 1 rows"),
-        ("one column", f"columns or more, got {len(ROWS) - 1} rows, 1 columns"),
+        ("only names", "2 columns or more, got 0 rows"),
+        ("one row", "2 columns or more, got 1 row and"),
+        ("one column", f"columns or more, got {len(ROWS) - 1} rows and 1 column:"),
         ("ragged", "4 fields instead of 3 in line 42"),
         ("constant", "the target must be more than one value"),
         ("parquet", "a readable Parquet file"),
@@ -122,9 +122,9 @@ def test_bad_files_get_one_line(refused, tmp_path, case, words):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("oops,1,2.5", "1 entries are not numbers and count as missing ('oops')"),
-        (",1,2.5", "1 of 40 rows were left out because of missing values in"),
-        ("inf,1,2.5", "1 infinite values count as missing"),
+        ("oops,1,2.5", "what is not a number counts as missing (1 time: 'oops')"),
+        (",1,2.5", "left out 1 of 40 rows, because values are missing in"),
+        ("inf,1,2.5", "infinite values count as missing (1 time)"),
     ],
 )
 def test_odd_rows_are_left_out_and_said(ravine, tmp_path, row, words):

@@ -90,7 +90,7 @@ def test_lists_are_nested_and_complex_numbers_refused():
 def test_infinite_numbers_count_as_missing():
     made, (finding,) = column([1.0, np.inf, -np.inf])
     np.testing.assert_array_equal(made, [1, np.nan, np.nan])
-    assert "2 infinite" in finding.message
+    assert "infinite values count as missing (2 times)" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,10 @@ def test_the_separator_that_excel_declares():
     assert read("sep=,\na;b,y\np;q,3\nr;s,6\np;q,4\n").columns == ("a;b=r;s",)
 
 
-@pytest.mark.parametrize("note", ["Source: WHO", "Source: WHO, 2020, Geneva, page 7, table 3"])
+@pytest.mark.parametrize(
+    "note",
+    ["Source: WHO", "Source: WHO, not audited", "Source: WHO, 2020, Geneva, page 7, table 3"],
+)
 @pytest.mark.parametrize("gap", ["", "\n"])
 def test_a_note_below_the_table_is_left_out(note, gap):
     rows = "\n".join(f"{i},{i * i},{i}.5" for i in range(1, 9))
@@ -86,6 +89,14 @@ def test_a_note_below_the_table_is_left_out(note, gap):
     assert table.X.shape == (8, 2)
     line = 11 if gap else 10
     assert f"from line {line} on" in found(table, "footer")[0].message
+
+
+def test_two_short_rows_do_not_make_the_blanks_in_texts_separators():
+    rows = [f"n{i % 3},{i} kg,{i * i},{i}.5" for i in range(60)]
+    rows[7] = rows[31] = "n1,7 kg"
+    table = read("\n".join(["name,weight,size,y", *rows]))
+    assert table.target == "y"
+    assert found(table, "short")[0].message.startswith("lines 9, 33 are shorter than 4 fields")
 
 
 def test_short_rows_are_read_and_named():

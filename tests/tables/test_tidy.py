@@ -61,7 +61,7 @@ def test_whole_numbers_are_labels_only_where_rows_are_many(tmp_path):
     few = read(tmp_path, "\n".join(["a,y", *(f"{i * i},{i}" for i in range(1, 17))]))
     assert "read as numbers" in kinds(few)["labels"].message
     many = read(tmp_path, "\n".join(["a,y", *(f"{i * i},{i % 3}" for i in range(30))]))
-    assert "3 whole numbers, read as labels" in kinds(many)["labels"].message
+    assert "3 different whole numbers, read as labels" in kinds(many)["labels"].message
 
 
 def test_too_many_classes_are_refused(tmp_path):
@@ -81,9 +81,9 @@ def test_encoded_columns_count_against_the_limit(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a\n1\n2\n", "two columns or more, got 2 rows, 1 columns"),
-        ("a,y\n", "two rows and .* more, got 0 rows"),
-        ("a,y\n1,2\n", "two rows and .* more, got 1 rows"),
+        ("a\n1\n2\n", "2 columns or more, got 2 rows and 1 column:"),
+        ("a,y\n", "2 rows and .* more, got 0 rows"),
+        ("a,y\n1,2\n", "2 rows and .* more, got 1 row and"),
         ("a,y\n1,7\n2,7\n3,7\n", r"more than one value, got 7\.0 in every row"),
         ("a,y\n5,1\n5,2.5\n5,3\n", "a useful column, got column 'a': left out"),
         ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has its own text"),

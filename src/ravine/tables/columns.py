@@ -17,6 +17,7 @@ import pandas as pd
 from pandas.api import types
 
 from ravine.arguments import FloatArray, Refusal, in_words
+from ravine.digits import counted
 from ravine.tables.table import Finding
 from ravine.tables.words import MISSING, dates_in, missing_code, numbers_in, packed_dates
 
@@ -175,8 +176,8 @@ def _spelled(
         numbers = _numbers(name, np.append(values, np.nan)[plain(column)], codes, notes)
         if others:
             shown = ", ".join(f"{texts[k]!r:.20}" for k in words[:3])
-            what = f"{others} entries are not numbers and count as missing ({shown})"
-            notes.append(_note("missing", name, what, "correct them if they are not missing"))
+            what = f"what is not a number counts as missing ({counted(others, 'time')}: {shown})"
+            notes.append(_note("missing", name, what, "correct it if it is not missing"))
 
         return numbers
 
@@ -203,13 +204,13 @@ def _numbers(name: str, values: FloatArray, codes: bool, notes: list[Finding]) -
 
     # Most columns show by their sum that no value is infinite, without an array of marks.
     if not np.isfinite(values.sum()) and np.isinf(values).any():
-        what = f"{np.isinf(values).sum()} infinite values count as missing"
+        what = f"infinite values count as missing ({counted(np.isinf(values).sum(), 'time')})"
         notes.append(_note("missing", name, what))
         values = np.where(np.isinf(values), np.nan, values)
 
     code = missing_code(values) if codes else None
     if code is not None:
-        what = f"{code:g} was taken for a missing value ({np.sum(values == code)} times)"
+        what = f"{code:g} was taken for a missing value ({counted(np.sum(values == code), 'time')})"
         notes.append(
             _note("missing", name, what, "replace the number in the file if it is a value")
         )

@@ -105,8 +105,8 @@ def readable(name: str, kind: str) -> Iterator[None]:
     except Exception as error:
         # The readers of many libraries raise errors of any kind when bytes are damaged.
         reason = " ".join(str(error).split())[:120] or type(error).__name__
-        rule, remedy = f"a readable {kind} file", "correct it, or save it as CSV or Parquet"
-        raise Refusal("DATA", rule, f"{name} ({reason})", remedy) from error
+        remedy = "correct it" if kind == "text" else "correct it, or save it as CSV or Parquet"
+        raise Refusal("DATA", f"a readable {kind} file", f"{name} ({reason})", remedy) from error
 
 
 class Source:

@@ -166,8 +166,10 @@ def _guess_separator(lines: Sequence[str], quote: str, hint: str) -> str:
         rows = [row for row in split(lines, separator, quote) if row]
         width = _usual_width(rows)
         equal = sum(len(row) == width for row in rows) / max(1, len(rows))
-        # The separator of the file's ending wins against one that fits equally well.
+        # The separator of the file's ending wins against one that fits equally well. Blanks that
+        # do not split the first line as well may be part of texts.
         equal += 0.01 * (separator == hint)
+        equal -= 0.1 * (separator == BLANKS and width > 1 and len(rows[0]) < width)
         if width > 1 and equal > score + 1e-9:
             best, score = separator, equal
 
@@ -230,7 +232,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
     # A sample of UTF-16 that ends after a line lacks that character's second byte.
     text = sample.decode(word, errors="ignore" if word.startswith("utf") else "replace")
     if "\0" in text:
-        raise ValueError("it has zero bytes")
+        raise ValueError("it has zero bytes; --encoding utf-16 may help")
 
     # Before the guesses, which split the lines several times.
     first = text.lstrip().partition("\n")[0]
@@ -350,8 +352,10 @@ def _uneven_lines(source: Source, dialect: Dialect, encoding: str) -> tuple[list
         for fields in filter(None, rows):
             line = dialect.skip + rows.line_num
             excess = len(fields) - len(dialect.names)
-            is_note = len(fields) == 1 or excess > 0
-            if is_note and number(fields[0]) is None and len(notes) < _FOOTER:
+            # Texts alone, or a sentence with more commas than the table has columns.
+            texts = fields if excess < 0 else fields[: 1 if excess else 0]
+            is_note = texts and all(number(text) is None for text in texts)
+            if is_note and len(notes) < _FOOTER:
                 notes.append(line)
                 continue
 

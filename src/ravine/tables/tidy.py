@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ravine.arguments import FloatArray, Refusal, in_words, known_name, whole
+from ravine.digits import counted
 from ravine.problems.spectrum import is_sparse
 from ravine.tables.columns import (
     TargetKind,
@@ -113,9 +114,10 @@ class _Draft:
         rows, columns = frame.shape if self.X is None else self.X.shape
         least = 1 + (raw.target is None)
         if rows < 2 or columns < least:
-            rule = f"two rows and {'two columns' if least == 2 else 'one column'} or more"
-            remedy = "a target and another column are needed; give --sep if they are there"
-            raise Refusal("DATA", rule, f"{rows} rows, {columns} columns", remedy)
+            rule = f"a table of 2 rows and {counted(least, 'column')} or more"
+            value = f"{counted(rows, 'row')} and {counted(columns, 'column')}"
+            remedy = "if there are more in the file, give --sep or correct its first lines"
+            raise Refusal("DATA", rule, value, remedy)
 
         limits.check(rows=rows, columns=columns)
         labels = _distinct(frame.columns)
@@ -163,7 +165,9 @@ class _Draft:
     def leave_out(self, names: Sequence[str], kind: str) -> None:
         """Leave columns out for one of the ``_REASONS``."""
         if names:
-            self.note(kind, names, f"left out, because {_REASONS[kind]}")
+            remedy = "write numbers without units and dates in one format, if it has them"
+            remedy = remedy if kind == "names" else ""
+            self.note(kind, names, f"left out, because {_REASONS[kind]}", remedy)
             self.columns = {x: column for x, column in self.columns.items() if x not in names}
 
     def leave_out_useless(self) -> None:
@@ -247,11 +251,11 @@ class _Draft:
             what = "left out, because its missing values would cost too many rows"
             self.note("missing", dropped, what, "--missing fill keeps them")
         if not whole.all():
-            beside = "the target or the weights"
+            beside = "the target" if self.weight is None else "the target or the weights"
             beside = f"the matrix, {beside}" if is_sparse(self.X) else beside
             where = listed(tuple(gaps)) if gaps else beside
             lost = np.count_nonzero(~whole)
-            what = f"{lost} of {len(whole)} rows were left out because of missing values in {where}"
+            what = f"left out {lost} of {len(whole)} rows, because values are missing in {where}"
             remedy = "--missing fill keeps them" if gaps else ""
             self.notes.append(Finding("missing", what, remedy, tuple(gaps)))
 
@@ -276,9 +280,10 @@ class _Draft:
         is_whole = is_number(self.goal) and (values == np.floor(values)).all()
         if is_whole and count <= self.limits.classes:
             kind = target_kind(values)
-            loss = "squared" if kind is TargetKind.LABELS else "multinomial"
-            what = f"the target has {count} whole numbers, read as {kind.value}"
-            self.notes.append(Finding("labels", what, f"use --loss {loss} if they are not"))
+            labels = kind is TargetKind.LABELS
+            what = f"the target has {count} different whole numbers, read as {kind.value}"
+            other = "squared if they are numbers" if labels else "multinomial if they are labels"
+            self.notes.append(Finding("labels", what, f"use --loss {other}"))
 
         return values
 
