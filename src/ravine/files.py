@@ -18,7 +18,7 @@ def written_whole(path: Path, *, flush: bool = False) -> Iterator[Path]:
     Parameters
     ----------
     path
-        The file to write; its folder must exist.
+        The file to write; its folder is made if there is none.
     flush
         Whether to bring the bytes to the disk first, so that not even a crash of the machine
         leaves an empty file under the name.
@@ -33,6 +33,7 @@ def written_whole(path: Path, *, flush: bool = False) -> Iterator[Path]:
     ...     note.read_text(encoding="utf-8"), len(list(Path(folder).iterdir()))
     ('done', 1)
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         yield part

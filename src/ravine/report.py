@@ -126,7 +126,6 @@ class Page:
 
     def write(self, path: Path) -> None:
         """Write the page: an interrupted run leaves no half of it."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as part:
             part.write_text(self.html(), encoding="utf-8")
 

@@ -54,7 +54,7 @@ def test_a_netcdf_file_that_is_no_sweep_is_one_line(refused, tmp_path):
     file = tmp_path / "sweep.nc"
     xr.Dataset({"rate": ("alpha", [0.5])}, {"alpha": [0.1]}).to_netcdf(file, engine="scipy")
     assert "a NetCDF file of a sweep, got" in refused("plot", file, "--out", tmp_path / "a.png")
-    assert "without attribute mu" in refused("plot", file, "--out", tmp_path / "a.png")
+    assert "without mu" in refused("plot", file, "--out", tmp_path / "a.png")
     file.write_bytes(file.read_bytes()[:60])
     assert "or damaged; write it again" in refused("plot", file, "--out", tmp_path / "a.png")
 

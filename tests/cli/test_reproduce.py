@@ -14,7 +14,7 @@ def quick(tmp_path_factory):
     """One quick run of everything, with coarse pictures: others look at what they show."""
     out = tmp_path_factory.mktemp("quick")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ravine.reproduction.run.DPI", 30)
+        patch.setattr("ravine.figures.style.DPI", 30)
         with pytest.raises(SystemExit) as stop:
             main(["reproduce", "--quick", "--out", str(out)])
     assert not stop.value.code

@@ -47,7 +47,7 @@ def test_a_store_is_resumed_only_when_told_to(ravine, refused, spec, tmp_path):
     (out / "tiles" / "00000002.json").unlink()
     line = refused("sweep", spec, "--out", out)
     assert "out must be new" in line
-    assert "4 tiles are finished: add --resume" in line
+    assert "with 4 finished tiles: add --resume" in line
     shown = json.loads(ravine("sweep", spec, "--out", out, "--resume", "--json").out)
     assert set(shown) == {"out", "sizes", "resumed", "outcomes"}
     assert shown["sizes"] == {"alpha": 9, "beta": 8}

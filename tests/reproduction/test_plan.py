@@ -71,7 +71,7 @@ def test_marks_tell_arguments_apart():
 def test_refusals_name_the_choices(tmp_path):
     with pytest.raises(ValueError, match=r"figure must be one of figure-1, .*got 'figure-9'"):
         plan_reproduction(("figure-9",), out=tmp_path)
-    with pytest.raises(ValueError, match="device must be one of auto, cpu, cuda, got 'tpu'"):
+    with pytest.raises(ValueError, match="device must be one of cpu, cuda, auto, got 'tpu'"):
         plan_reproduction(out=tmp_path, device="tpu")
     with pytest.raises(ValueError, match="resolution must be at least 8"):
         plan_reproduction(out=tmp_path, resolution=2)

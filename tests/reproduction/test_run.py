@@ -69,11 +69,11 @@ def test_an_interrupt_leaves_whole_files_only(tmp_path, monkeypatch, fast, repro
 
 
 def test_a_file_that_fails_half_way_is_not_left(tmp_path, monkeypatch, reproduce):
-    def half(figure, path, kind):
+    def half(figure, path, **options):
         path.write_bytes(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(running, "save_picture", half)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", half)
     with pytest.raises(OSError, match="disk full"):
         reproduce(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"nested-regions.nc"}

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import xarray as xr
 
+from ravine.markup import Cell
+
 Measurements: TypeAlias = dict[str, Any]
 """What was measured: names and numbers, or lists of numbers."""
 
@@ -99,6 +101,12 @@ class JudgedClaim:
             "measured": claim.measured.format(**self.measurements),
             "exact": claim.exact.format(**self.measurements),
         }
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The words and the judgement, as a row of a table."""
+        words = [Cell(text, formulas=True) for text in self.words.values()]
+        return [*words, Cell(self.judgement.value, self.judgement.tone)]
 
     def as_json(self) -> dict[str, Any]:
         """The keys of ``claims.json``."""

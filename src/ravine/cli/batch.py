@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, Part, Table, as_json, check_out, save_picture, stable, wrote
+from ravine.cli.output import Answer, Part, Table, as_json, check_out, stable, wrote
 from ravine.curvature import Curvature
 from ravine.digits import digits, digits_down, rate_digits
 
@@ -66,6 +66,7 @@ def batch_command(
     three = batch_sizes(curvature, **samples)
     if out is not None:
         from ravine.figures.batch_curves import draw_batch_gain
+        from ravine.figures.style import save_picture
 
         save_picture(draw_batch_gain(result, three), out)
 
@@ -164,6 +165,7 @@ def compare_command(
     entries = league(curvature, batch_size=batch_size, **samples)
     if out is not None:
         from ravine.figures.batch_curves import draw_league, league_curves
+        from ravine.figures.style import save_picture
 
         save_picture(draw_league(league_curves(curvature, **samples), batch_size=batch_size), out)
 

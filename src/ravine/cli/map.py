@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal, known_name
 from ravine.cli.options import one_of
-from ravine.cli.output import PICTURES, Answer, Table, check_out, save_picture, wrote
+from ravine.cli.output import PICTURES, Answer, Table, check_out, wrote
 from ravine.digits import percent
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
+from ravine.figures.style import save_picture
 from ravine.files import written_whole
 from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.rungs import RUNGS
@@ -17,8 +18,8 @@ from ravine.theory.ladder.rungs import RUNGS
 if TYPE_CHECKING:
     import xarray as xr
 
-_NEEDED = ("mu", "L", "problem", "steps")
-"""Attributes of a sweep that its picture shows or draws with."""
+_NEEDED = ("mu", "L", "problem", "steps", "alpha", "beta")
+"""Attributes and coordinates of a sweep that its picture shows or draws with."""
 
 
 def map_command(
@@ -96,7 +97,6 @@ def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
         save_picture(draw_parameter_map(data, quantity), out)
         return
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(out) as part:
         if out.suffix.lower() == ".nc":
             data.to_netcdf(part, engine="scipy")
@@ -176,11 +176,10 @@ def _netcdf(file: Path) -> xr.Dataset:
         remedy = "it is no NetCDF file (version 3), or damaged; write it again"
         raise Refusal("store", "a NetCDF file of a sweep", file, remedy) from None
 
-    missing = [name for name in _NEEDED if name not in data.attrs]
-    if missing or not {"alpha", "beta"} <= set(data.coords):
-        lacks = f"attribute {missing[0]}" if missing else "coordinates alpha and beta"
+    missing = [name for name in _NEEDED if name not in {*data.attrs, *data.coords}]
+    if missing:
         remedy = "write what sweep returned with to_netcdf"
-        raise Refusal("store", "a NetCDF file of a sweep", f"{file} without {lacks}", remedy)
+        raise Refusal("store", "a NetCDF file of a sweep", f"{file} without {missing[0]}", remedy)
 
     return data
 

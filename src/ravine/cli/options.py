@@ -17,8 +17,6 @@ from ravine.curvature import Curvature
 
 _TYPES: dict[str, Any] = {"": bool, "N": int, "NUMBER": float, "FILE": Path}
 """Types of the values that an option takes; any other kind is text."""
-_GIVEN_AS = {"from_": "from", "list_": "list"}
-"""Options whose names are taken in Python."""
 
 
 class Option(NamedTuple):
@@ -122,7 +120,7 @@ def _parameter(name: str, option: Option, own: Any) -> inspect.Parameter:
         info = typer.Argument(help=option.meaning, metavar=option.kind or None, show_default=False)
     else:
         info = typer.Option(
-            f"--{_GIVEN_AS.get(name, name).replace('_', '-')}",
+            f"--{name.rstrip('_').replace('_', '-')}",  # from_ and list_: taken in Python
             help=option.meaning,
             rich_help_panel=option.group,
             metavar=option.kind,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import typer
 from rich.console import Console
@@ -17,19 +17,14 @@ from rich.text import Text
 from ravine.arguments import Refusal
 from ravine.curvature import Curvature
 from ravine.digits import rate_digits
-from ravine.files import written_whole
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PICTURES = (".png", ".svg", ".pdf")
 _WIDEST = 100
 """Columns of text at most; longer lines are hard to read."""
 UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 """How paragraphs are wrapped: paths and commands stay whole."""
-_DPI = 200  # dots per inch, for print
 
 
 class Whole(str):
@@ -184,10 +179,3 @@ def needs_matplotlib(what: str) -> None:
         raise ImportError(
             f"{what} needs matplotlib, which is not installed: pip install 'ravine[plot]'"
         )
-
-
-def save_picture(figure: Figure, out: Path) -> None:
-    """Write a figure; an interrupted run leaves no half-written file."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(out) as part:
-        figure.savefig(part, dpi=_DPI)

@@ -92,7 +92,9 @@ def rate_json(rungs: Ladder) -> dict[str, Any]:
         "curvature": rungs.curvature,
         "method": {"name": rungs.name, **as_json(rungs.method)},
         **{
-            rung.key: _ends(rate) if rung.bracketed else float(rate.upper)
+            rung.key: {"lower": float(rate.lower), "upper": float(rate.upper)}
+            if rung.bracketed
+            else float(rate.upper)
             for rung in RUNGS
             if (rate := rungs.rates.get(rung.key)) is not None
         },
@@ -115,10 +117,6 @@ def _samples(rungs: Ladder) -> dict[str, float]:
     noise = batch_noise(rungs.curvature, L_max=b.L_max, mu_min=b.mu_min)
     ends = {"L_max": float(noise.most), "mu_min": float(noise.least)}
     return {**ends, "batch_size": b.batch_size}
-
-
-def _ends(rate: Bracket) -> dict[str, float]:
-    return {"lower": float(rate.lower), "upper": float(rate.upper)}
 
 
 def _answer(rungs: Ladder) -> Answer:

@@ -80,7 +80,7 @@ def _run(spec: Path, out: Path | None, resume: bool, machine: dict[str, Any]) ->
     if not is_new(store):
         before = store_status(store).done
         if not resume:
-            shown = f"{store}, where {counted(before, 'tile')} are finished"
+            shown = f"{store}, with {counted(before, 'finished tile')}"
             remedy = "add --resume to continue it, or give another path"
             raise Refusal("out", "new", shown, remedy)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from ravine.files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,6 +160,15 @@ def finish(figure: Figure, axes: npt.NDArray[Any], columns: int = 0, **options: 
         figure.legend(handles=handles, ncols=columns, **{"loc": "outside lower center"} | options)
 
     return figure
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a PNG, SVG or PDF file, whole; the same data give the same file: no date, fixed ids."""
+    import matplotlib as mpl
+
+    undated = {".svg": "Date", ".pdf": "CreationDate"}.get(path.suffix.lower(), "Software")
+    with written_whole(path) as part, mpl.rc_context({"svg.hashsalt": "ravine"}):
+        figure.savefig(part, dpi=DPI, metadata={undated: None})
 
 
 def draw_map(

@@ -62,13 +62,7 @@ def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
     """A table of claims."""
     page.table(
         ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
-        [
-            [
-                *(Cell(words, formulas=True) for words in one.words.values()),
-                Cell(one.judgement.value, one.judgement.tone),
-            ]
-            for one in judged
-        ],
+        [one.cells for one in judged],
     )
 
 

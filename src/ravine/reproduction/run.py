@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
@@ -19,14 +19,10 @@ from ravine.arguments import known_name, refuse_too_large, seed_number, whole
 from ravine.claims import CLAIMS
 from ravine.claims.claim import Claim, JudgedClaim, Judgement, judge
 from ravine.digits import counted
+from ravine.engine.device import DEVICES
 from ravine.figures.catalogue import FIGURES
-from ravine.figures.style import DPI
+from ravine.figures.style import save_picture
 from ravine.files import written_whole
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DEVICES = ("auto", "cpu", "cuda")
 
 PICTURES = ("png", "svg")
 """Kinds of files in which a figure is drawn."""
@@ -217,7 +213,6 @@ def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None
         The same, with what was made.
     """
     began = time.monotonic()
-    work.out.mkdir(parents=True, exist_ok=True)
     for place, name in enumerate(work.arguments, start=1):
         head = f"[{place}/{len(work.arguments)}] {name}"
         if name not in work.ready:
@@ -265,19 +260,9 @@ def _load(work: Reproduction, name: str) -> bool:
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for kind in missing:
-            with written_whole(work.out / f"{name}.{kind}") as part:
-                save_picture(figure, part, kind)
+            save_picture(figure, work.out / f"{name}.{kind}")
 
     return bool(missing)
-
-
-def save_picture(figure: Figure, path: Path, kind: str) -> None:
-    """Save a picture so that the same data give the same file: no date, and ids that stay."""
-    import matplotlib as mpl
-
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with mpl.rc_context({"svg.hashsalt": "ravine"}):
-        figure.savefig(path, format=kind, dpi=DPI, metadata=metadata)
 
 
 def write_json(path: Path, value: Any) -> None:

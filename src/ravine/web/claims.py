@@ -11,7 +11,6 @@ from typing import Any
 from ravine.claims import CLAIMS
 from ravine.claims.claim import JudgedClaim
 from ravine.figures.catalogue import FIGURES
-from ravine.markup import Cell
 
 _WORST_FIRST = ("bad", "unsure", "good")
 
@@ -37,12 +36,9 @@ def claim_list() -> dict[str, Any]:
 
 def typeset(judged: JudgedClaim) -> dict[str, str]:
     """A claim with its verdict as a row of a table, and the tone of that."""
-    tone = judged.judgement.tone
-    cells = [Cell(words, formulas=True) for words in judged.words.values()]
-    cells.append(Cell(judged.judgement.value, tone))
-    row = "".join(cell.html("td") for cell in cells)
+    row = "".join(cell.html("td") for cell in judged.cells)
     return {
         "id": judged.claim.id,
         "row": f'<tr id="claim-{judged.claim.id}">{row}</tr>',
-        "tone": tone,
+        "tone": judged.judgement.tone,
     }

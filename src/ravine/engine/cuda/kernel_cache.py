@@ -89,7 +89,6 @@ class KernelCache:
         serialize: Any = import_module("numba.cuda.serialize")
         path = self.path_for(signature, kernel.codegen.magic_tuple())
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             with written_whole(path) as part:
                 part.write_bytes(serialize.dumps(kernel._reduce_states()))
         except OSError:
