@@ -210,8 +210,8 @@ class _Draft:
         if missing == "fill" and gaps:
             for name in gaps:
                 column = self.columns[name]
-                usual = column.mode()[0] if is_text(column) else column.median()
-                self.columns[name] = column.fillna(usual)
+                typical = column.mode()[0] if is_text(column) else column.median()
+                self.columns[name] = column.fillna(typical)
 
             what = "missing values were replaced by the median or the most frequent text"
             self.note("imputed", list(gaps), f"{np.sum(list(gaps.values()))} {what}")
