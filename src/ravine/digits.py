@@ -24,17 +24,23 @@ def digits(value: SupportsFloat) -> str:
     return f"{number:.3g}"
 
 
-def digits_down(value: SupportsFloat) -> str:
-    """A positive number to three digits, rounded down: a step below a limit stays below it.
+def safe_digits(value: SupportsFloat, *, up: bool = False) -> str:
+    """Three digits, rounded down, so that a step below a limit stays below it; or up, for bounds.
 
     Examples
     --------
-    >>> digits_down(0.019996), digits_down(2.0)
-    ('0.0199', '2')
+    >>> safe_digits(0.019996), safe_digits(2.0), safe_digits(1.1041, up=True)
+    ('0.0199', '2', '1.11')
     """
     number = float(value)
+    if not 0.0 < number < math.inf:
+        return digits(number)
+
     unit = 10.0 ** (math.floor(math.log10(number)) - 2)
-    return digits(unit * math.floor(number / unit * (1.0 + 1e-12)))
+    # What is a whole number of units but for rounding stays so.
+    units = number / unit
+    whole = math.ceil(units * (1.0 - 1e-12)) if up else math.floor(units * (1.0 + 1e-12))
+    return digits(unit * whole)
 
 
 def rate_digits(rate: SupportsFloat) -> str:
@@ -44,12 +50,16 @@ def rate_digits(rate: SupportsFloat) -> str:
     --------
     >>> rate_digits(0.9), rate_digits(0.99996), rate_digits(1.0046), rate_digits(1.27279)
     ('0.900', '0.99996', '1.005', '1.27')
+    >>> rate_digits(1.0 - 1e-9)
+    '1 - 1e-09'
     """
     value = float(rate)
     if not 0.1 <= value < 10.0:
         return digits(value) if value > _ROUNDING else "0"
+    if 0.0 < abs(value - 1.0) < 1e-6:
+        return f"1 {'-' if value < 1.0 else '+'} {abs(value - 1.0):.3g}"
 
-    places = next((n for n in range(3, 9) if value == 1.0 or round(value, n) != 1.0), 9)
+    places = next((n for n in range(3, 7) if value == 1.0 or round(value, n) != 1.0), 7)
     is_close = value < 1.0 or f"{value:.3g}" == "1" != f"{value:g}"
     return f"{value:.{places}f}" if is_close else f"{value:.3g}"
 
@@ -59,10 +69,11 @@ def at_least(limit: SupportsFloat) -> str:
 
     Examples
     --------
-    >>> at_least(80.53), at_least(0.4)
-    ('81 or more (limit 80.5)', '1 or more (limit 0.4)')
+    >>> at_least(80.53), at_least(2049.7)
+    ('81 or more (limit 80.5)', '2050 or more')
     """
-    return f"{math.floor(float(limit)) + 1:.9g} or more (limit {digits(limit)})"
+    size = math.floor(float(limit)) + 1
+    return f"{size} or more" + (f" (limit {digits(limit)})" if size < 100 else "")
 
 
 def percent(share: SupportsFloat) -> str:

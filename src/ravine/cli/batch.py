@@ -11,7 +11,7 @@ import numpy as np
 from ravine.cli.options import as_words
 from ravine.cli.output import Answer, Part, Table, as_json, check_out, stable, wrote
 from ravine.curvature import Curvature
-from ravine.digits import digits, digits_down, rate_digits
+from ravine.digits import digits, rate_digits, safe_digits
 
 if TYPE_CHECKING:
     from ravine.theory.tuning.batch_gain import BatchGain
@@ -107,9 +107,9 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
     rows = [
         (
             f"{size:g}",
-            digits_down(plain.method.alpha * c.L),
+            safe_digits(plain.method.alpha * c.L),
             digits(np.ceil(plain.steps_per_digit)),
-            digits_down(fast.method.alpha * c.L),
+            safe_digits(fast.method.alpha * c.L),
             digits(fast.method.beta),
             digits(np.ceil(fast.steps_per_digit)),
             digits(gain),

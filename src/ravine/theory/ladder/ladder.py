@@ -10,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import one_number, overflow_allowed
 from ravine.curvature import Curvature
-from ravine.digits import at_least, digits_down, rate_digits
+from ravine.digits import at_least, rate_digits, safe_digits
 from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
@@ -175,21 +175,21 @@ class Ladder(Value):
                 batch_size=self.batches.batch_size,
                 L_max=self.batches.L_max,
             )
-            most = digits_down(limit)
+            most = safe_digits(limit)
             return f"SGD with any alpha < {most} is stable in mean square at this batch size."
 
         terms = self.batches.terms(self.curvature)
         step = float(sgd(terms).alpha)
         rate = float(worst_case_rate(terms, sgd(terms)))
         advice = (
-            f"SGD with alpha = {digits_down(step)} is certain to converge, at rate "
+            f"SGD with alpha = {safe_digits(step)} is certain to converge, at rate "
             f"{rate_digits(rate)} per step"
         )
         method = self.method
         if isinstance(method, Method) and method.is_nesterov and 0.0 < method.beta < 1.0:
             beta = float(method.beta)
             longest = float(safe_step(terms.L, beta))
-            advice += f"; so is any alpha < {digits_down(longest)} at this momentum"
+            advice += f"; so is any alpha < {safe_digits(longest)} at this momentum"
 
         return advice + "."
 

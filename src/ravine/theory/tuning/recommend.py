@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, in_words, one_number, overflow_allowed
 from ravine.choices import Choice
 from ravine.curvature import Curvature
-from ravine.digits import digits, rate_digits
+from ravine.digits import digits, rate_digits, safe_digits
 from ravine.markup import card
 from ravine.methods import Method, sgd
 from ravine.sampling import Sampling
@@ -215,11 +215,12 @@ def _for_any_sampling(
 
     rungs = ladder(curvature, method)
     proof = _certify(curvature, method, rungs.worst_case_rate)
+    first, last = (safe_digits(gain, up=True) for gain in (proof.transient_gain, proof.noise_gain))
     guarantee = (
         f"on every finite sum with this curvature, in every order, the error shrinks by "
         f"a factor {rate_digits(rungs.worst_case_rate)} per step, starting from at most "
-        f"{digits(proof.transient_gain)} times the initial error, until it is at most "
-        f"{digits(proof.noise_gain)} times the mean gradient norm at the minimiser"
+        f"{first} times the initial error, until it is at most {last} times the mean gradient norm "
+        "at the minimiser"
     )
 
     quantity = "worst-case rate per step"
@@ -276,8 +277,8 @@ def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommenda
     guarantee = (
         f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
         f"√E‖y - x*‖² shrinks by a factor {rate_digits(best.rate)} per step or faster in the long "
-        f"run, and E‖y - x*‖² ends at no more than {digits(floor)} times the variance of a batch's "
-        "gradient at the minimiser"
+        f"run, and E‖y - x*‖² ends at no more than {safe_digits(floor, up=True)} times the "
+        "variance of a batch's gradient at the minimiser"
     )
 
     quantity = "guaranteed root-mean-square rate per step"
@@ -333,7 +334,10 @@ def _for_budget(
 
 def _at_most(best: Budget) -> str:
     """A bound, or the largest value of a fine sample of curvatures."""
-    return f"at most {best.value:.6g}" if best.certain else f"about {best.value:.6g}"
+    if best.certain:
+        return f"at most {safe_digits(best.value, up=True)}"
+
+    return f"about {digits(best.value)}"
 
 
 def _confirm(seen: float, claimed: float) -> None:
