@@ -27,7 +27,6 @@ RESULTS = {
     "StationaryCovariance": lambda: ravine.stationary_covariance(
         HESSIANS, [[1.0, 0.0], [-1.0, 0.0]], Method(0.1)
     ),
-    "TransientPeak": lambda: ravine.transient_peak(C, M),
     "Growth": lambda: ravine.growth(HESSIANS, Method(0.1)),
     "Recommendation": lambda: ravine.recommend(C),
     "BatchGain": lambda: ravine.batch_gain(C, L_max=16.0, batch_sizes=[4.0]),
@@ -47,7 +46,7 @@ RESULTS = {
     **{
         f"bounds.{name}": lambda name=name: getattr(bounds, name)(C, ravine.sgd(C))
         for name in (
-            "additive_noise", "additive_noise_estimate", "contraction", "sgd_finite_sum",
+            "additive_noise", "contraction", "sgd_finite_sum",
             "worst_case",
         )
     },

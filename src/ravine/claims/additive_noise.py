@@ -11,14 +11,13 @@ from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory import bounds
-from ravine.theory.blocks import block
+from ravine.theory.blocks import block, spectral_norms
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     second_moment,
 )
-from ravine.theory.noise.transient import spectral_norms
 
 _RATIOS = (8.0, 32.0, 128.0, 2000.0)
 """Condition numbers; 2000 is that of the paper's example."""

@@ -75,6 +75,18 @@ def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
     return out
 
 
+def spectral_norms(matrices: FloatArray) -> FloatArray:
+    """Spectral norms of a stack of 2x2 matrices, free of cancellation."""
+    top, bottom = matrices[..., 0, :], matrices[..., 1, :]
+    return np.asarray(norms_of_entries(top[..., 0], top[..., 1], bottom[..., 0], bottom[..., 1]))
+
+
+def norms_of_entries(a: Real, b: Real, c: Real, d: Real) -> Real:
+    """The same of the matrices [[a, b], [c, d]]."""
+    norms: Real = 0.5 * (np.hypot(a + d, b - c) + np.hypot(a - d, b + c))
+    return norms
+
+
 def noise_gain_vector(method: Method) -> FloatArray:
     """How one gradient error enters the state (r, v): g = (1 + gamma, 1), to be times -alpha.
 

@@ -101,7 +101,11 @@ class Bound(Value):
     @overflow_allowed
     def floor(self, sigma: float = 0.0) -> float:
         """What remains as k grows: the noise gain times sigma^p, infinite where nothing holds."""
-        return self._floor(self._noise_level(sigma))
+        level = self._noise_level(sigma)
+        if not self.holds:
+            return np.inf
+
+        return level * (self.noise_gain or 0.0) if level else 0.0
 
     @overflow_allowed
     def envelope(self, *, steps: int, distance: float = 1.0, sigma: float = 0.0) -> Envelope:
@@ -125,7 +129,7 @@ class Bound(Value):
 
         if self.holds:
             with np.errstate(over="ignore", under="ignore"):
-                values = _times(start, self.transient, count) + _times(level, self.noise, count)
+                values = times(start, self.transient, count) + times(level, self.noise, count)
         else:
             values = np.full(count + 1, np.inf)
 
@@ -136,7 +140,7 @@ class Bound(Value):
             kind=self.kind,
             statement=self.statement,
             rate=self.rate,
-            floor=self._floor(level),
+            floor=self.floor(sigma),
         )
 
     @property
@@ -154,16 +158,13 @@ class Bound(Value):
 
         return level**self._power
 
-    def _floor(self, level: float) -> float:
-        if not self.holds:
-            return np.inf
 
-        return level * (self.noise_gain or 0.0) if level else 0.0
-
-
-def _times(factor: float, curve: Curve, steps: int) -> FloatArray:
+def times(factor: float, curve: Curve, steps: int) -> FloatArray:
     """Return factor times the curve, where nothing times infinity is nothing."""
     return factor * curve(steps) if factor else np.zeros(steps + 1)
+
+
+# Curves are functions of the module with their numbers bound: a bound can be pickled and copied.
 
 
 def geometric(first: float, rate: float) -> Curve:
@@ -171,26 +172,14 @@ def geometric(first: float, rate: float) -> Curve:
     return partial(_geometric_values, first, rate)
 
 
-def constant(value: float) -> Curve:
-    """The curve that has its limit from the start."""
-    return geometric(value, 1.0)
-
-
-def scaled(factor: float, curve: Curve) -> Curve:
-    """The curve times a factor."""
-    return partial(_scaled_values, factor, curve)
-
-
-# Curves are functions of the module with their numbers bound: a bound can be pickled and copied.
-
-
 def _geometric_values(first: float, rate: float, steps: int) -> FloatArray:
     values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
     return values
 
 
-def _scaled_values(factor: float, curve: Curve, steps: int) -> FloatArray:
-    return factor * curve(steps)
+def constant(value: float) -> Curve:
+    """The curve that has its limit from the start."""
+    return geometric(value, 1.0)
 
 
 def one_curvature(curvature: Curvature) -> tuple[float, float]:

@@ -7,9 +7,8 @@ draw may depend on the past, as long as each term has the same marginal probabil
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real
+from ravine.arguments import Refusal, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
 from ravine.theory.bounds.bound import ITERATE, Bound, constant, geometric, one_curvature
@@ -17,7 +16,7 @@ from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.certificate import certificate, norm_gains
 from ravine.theory.ladder.rates import contraction as contraction_rate
 
-__all__ = ["best_sgd_finite_sum", "contraction", "lyapunov", "sgd_finite_sum", "worst_case"]
+__all__ = ["best_sgd_finite_sum", "contraction", "sgd_finite_sum", "worst_case"]
 
 
 def _distance(statement: str, *, rate: float, first: float, kick: float) -> Bound:
@@ -113,46 +112,14 @@ def best_sgd_finite_sum(curvature: Curvature) -> Bound:
 
 
 @overflow_allowed
-def lyapunov(method: Method, rate: float, P: npt.ArrayLike) -> Bound:
-    """From a quadratic Lyapunov function: B(λ)ᵀ P B(λ) <= r² P at mu and at L.
+def worst_case(curvature: Curvature, method: Method) -> Bound:
+    """From the exact worst-case rate, with a quadratic Lyapunov function that proves it.
 
-    That pair of inequalities extends to every Hessian with spectrum in [mu, L], so with
+    B(λ)ᵀ P B(λ) <= r² P at mu and at L extends to every Hessian with spectrum in [mu, L], so with
     σ_P = p11 - p12²/p22 and g = (1+gamma, 1)
     E ‖y_{k+1} - x*‖ <= √(p11/σ_P) r^k ‖x_0 - x*‖ + alpha √(gᵀPg) / (√σ_P (1-r)) sigma.
-    The inequalities are taken on trust here; infinite where r >= 1.
-
-    Parameters
-    ----------
-    method
-        Scalar parameters.
-    rate
-        r, zero or more.
-    P
-        Symmetric positive definite, shape ``(2, 2)``; its scale does not matter.
-
-    Examples
-    --------
-    >>> bound = lyapunov(Method(0.5), 0.5, [[1.0, 0.0], [0.0, 1e-9]])
-    >>> bound.envelope(steps=2, sigma=1.0).values.round(6).tolist()
-    [2.0, 1.5, 1.25]
-    """
-    alpha, _, gamma = one_method(method)
-    r = one_number("rate", rate, "nonnegative", remedy="give the certified rate, e.g. 0.97")
-    transient_gain, noise_gain = norm_gains(_positive_definite(P), gamma)
-
-    return _distance(
-        "quadratic Lyapunov function: finite sum, any sampling",
-        rate=r,
-        first=transient_gain,
-        kick=alpha * noise_gain,
-    )
-
-
-@overflow_allowed
-def worst_case(curvature: Curvature, method: Method) -> Bound:
-    """From the exact worst-case rate: :func:`lyapunov` with a proven certificate of it.
-
-    The rate is r*(1 + 1e-9) or barely more; see :func:`ravine.certificate`. Scalar parameters.
+    The rate r is r*(1 + 1e-9) or barely more, and P proves it in exact arithmetic; see
+    :func:`ravine.certificate`. Infinite where r >= 1. Scalar parameters.
 
     Examples
     --------
@@ -161,20 +128,11 @@ def worst_case(curvature: Curvature, method: Method) -> Bound:
     [1.0, 0.5, 0.25]
     """
     proof = certificate(curvature, method)
-    return lyapunov(proof.method, proof.rate, proof.P)
-
-
-def _positive_definite(P: npt.ArrayLike) -> FloatArray:
-    remedy = "give the 2x2 matrix of a certificate"
-    form = np.asarray(real("P", P, remedy=remedy))
-    if form.shape != (2, 2):
-        raise Refusal("P", "a 2x2 matrix", f"an array of shape {form.shape}", remedy)
-
-    positive = form[0, 0] > 0.0 and form[1, 1] > 0.0 and form[0, 0] * form[1, 1] > form[0, 1] ** 2
-    # A matrix that was symmetrised in float64 differs from its transpose by rounding alone.
-    skew = abs(form[0, 1] - form[1, 0])
-    if not positive or skew > 1e-9 * np.max(form):
-        shown = np.array2string(form, separator=", ").replace("\n", "")
-        raise Refusal("P", "symmetric and positive definite", shown, remedy)
-
-    return form
+    alpha, _, gamma = one_method(proof.method)
+    transient_gain, noise_gain = norm_gains(proof.P, gamma)
+    return _distance(
+        "quadratic Lyapunov function: finite sum, any sampling",
+        rate=proof.rate,
+        first=transient_gain,
+        kick=alpha * noise_gain,
+    )

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ravine.arguments import FloatArray, one_number, overflow_allowed
+from ravine.arguments import FloatArray, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.methods import nesterov as standard_nesterov
@@ -23,11 +23,11 @@ from ravine.theory.bounds.bound import (
     constant,
     geometric,
     one_curvature,
-    scaled,
+    times,
 )
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.terms import one_method
-from ravine.theory.ladder.rates import contraction, spectral_radius, stable
+from ravine.theory.ladder.rates import spectral_radius, stable
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.worst_direction import worst_powers
 
@@ -35,7 +35,6 @@ __all__ = [
     "accelerated",
     "accelerated_estimate",
     "additive_noise",
-    "additive_noise_estimate",
     "first_order",
     "gradient_descent",
     "nesterov",
@@ -110,56 +109,6 @@ def first_order(curvature: Curvature) -> Bound:
 
 
 @overflow_allowed
-def additive_noise_estimate(curvature: Curvature, method: Method, *, epsilon: float = 0.0) -> Bound:
-    """Theorem 1 with the constant that the paper puts for C_ε: an estimate, not a bound.
-
-    C ((ρ+ε)^{2k} ‖x_0 - x*‖² + alpha² ((1+gamma)²+1)/(1-ρ²) sigma²) with
-    C = 1 + (1-ρ²)(‖A‖²-ρ²). The C that makes the theorem true is larger: at standard
-    parameters the floor is too low by a factor of 2.9 at Q = 32 and of 185 at Q = 2000, and the
-    transient misses the growth ‖A^k‖ ~ √Q/e. Use :func:`additive_noise` for a bound.
-
-    Parameters
-    ----------
-    curvature, method
-        Scalar parameters; any (alpha, beta, gamma).
-    epsilon
-        The ε of the theorem, zero or more.
-
-    Returns
-    -------
-    Bound
-        Of kind ``estimate``; infinite when the method is not stable.
-
-    Examples
-    --------
-    >>> c = Curvature(1, 128)
-    >>> estimate = additive_noise_estimate(c, standard_nesterov(c))
-    >>> estimate.kind, round(estimate.floor(sigma=128.0))
-    ('estimate', 35)
-    """
-    one_curvature(curvature)
-    one_method(method)
-    slack = one_number("epsilon", epsilon, "nonnegative", remedy="give ε >= 0, e.g. 0.001")
-
-    rho = float(spectral_radius(curvature, method))
-    norm = float(contraction(curvature, method))
-    c_epsilon = 1.0 + (1.0 - rho**2) * (norm**2 - rho**2)
-    coefficient = float(paper_noise_coefficient(curvature, method, c_epsilon=True))
-    rate = (rho + slack) ** 2
-
-    return Bound(
-        bounds=ITERATE_SQUARED,
-        kind="estimate",
-        statement="Theorem 1 with the paper's estimate of C_ε: additive noise, quadratic f",
-        rate=rate,
-        noise_gain=coefficient,
-        transient=geometric(c_epsilon, rate),
-        noise=constant(coefficient),
-        holds=bool(np.isfinite(coefficient)),
-    )
-
-
-@overflow_allowed
 def additive_noise(
     curvature: Curvature,
     method: Method,
@@ -217,7 +166,7 @@ def additive_noise(
         # The square of a tiny step may be zero, which times infinity would be no number.
         noise_gain=alpha**2 * limit if settles and np.isfinite(limit) else np.inf,
         transient=powers.start,
-        noise=scaled(alpha**2, powers.noise),
+        noise=partial(times, alpha**2, powers.noise),
     )
 
 
@@ -285,8 +234,8 @@ def accelerated(curvature: Curvature) -> Bound:
         statement="Corollary 1 corrected: standard parameters, additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
         noise_gain=scale * powers.noise_limit(),
-        transient=scaled(0.5 * L, powers.norms),
-        noise=scaled(scale, powers.noise),
+        transient=partial(times, 0.5 * L, powers.norms),
+        noise=partial(times, scale, powers.noise),
     )
 
 

@@ -204,13 +204,8 @@ def _trace(X: FloatArray) -> float:
     return float(np.trace(X, axis1=-2, axis2=-1).sum())
 
 
-def fixed_point(
-    apply: Operator, right: FloatArray, guide: Operator | None = None
-) -> FloatArray | None:
-    """Solve X = apply(X) + right for symmetric matrices; None where GMRES does not converge.
-
-    ``guide`` maps a right side to roughly its solution.
-    """
+def fixed_point(apply: Operator, right: FloatArray) -> FloatArray | None:
+    """Solve X = apply(X) + right for symmetric matrices; None where GMRES does not converge."""
     shape = right.shape
     if _free(shape).size <= _DENSE_SOLVE:
         matrix = matrix_of(apply, shape)
@@ -219,16 +214,10 @@ def fixed_point(
 
     from scipy.sparse.linalg import LinearOperator, gmres
 
-    def operator(matvec: Operator) -> LinearOperator:
-        return LinearOperator((right.size, right.size), matvec=matvec, dtype=np.float64)
+    def left(x: FloatArray) -> FloatArray:
+        return np.asarray(x - apply(symmetric(x.reshape(shape))).ravel())
 
-    solved, failed = gmres(
-        operator(lambda x: x - apply(symmetric(x.reshape(shape))).ravel()),
-        right.ravel(),
-        M=None if guide is None else operator(lambda x: guide(x.reshape(shape)).ravel()),
-        rtol=1e-12,
-        atol=0.0,
-        restart=60,
-        maxiter=20,
-    )
+    operator = LinearOperator((right.size, right.size), matvec=left, dtype=np.float64)
+    limits = {"rtol": 1e-12, "atol": 0.0, "restart": 60, "maxiter": 20}
+    solved, failed = gmres(operator, right.ravel(), **limits)
     return None if failed else symmetric(np.asarray(solved).reshape(shape))

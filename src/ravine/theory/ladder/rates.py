@@ -11,6 +11,7 @@ from ravine.arguments import Real, broadcast, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
+from ravine.theory.blocks import coupling, norms_of_entries
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.mean_square_kernel import ROUNDING, block_numbers
@@ -53,15 +54,7 @@ def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Re
 
 def _norm(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     h = alpha * eigenvalue
-    scale = _scale(h)
-    unit = 1.0 / scale
-    h = h * unit
-    coupling = (beta * (1.0 + gamma) - gamma) * unit
-    damping = beta * unit
-    frobenius = (unit - h * (1.0 + gamma)) ** 2 + h * h + coupling**2 + damping**2
-    twice_det = 2.0 * unit * np.abs(damping - h * gamma)
-    gap = np.maximum(frobenius - twice_det, 0.0) * (frobenius + twice_det)
-    return np.sqrt(0.5 * (frobenius + np.sqrt(gap))) * scale
+    return norms_of_entries(1.0 - h * (1.0 + gamma), coupling(beta, gamma), -h, beta)
 
 
 def _largest_norm(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:

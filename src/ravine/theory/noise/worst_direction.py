@@ -8,6 +8,7 @@ polynomial of degree n falls no faster than cos(n φ), and some sample is within
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,9 +17,8 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.methods import Method
-from ravine.theory.blocks import block, noise_gain_vector
+from ravine.theory.blocks import block, noise_gain_vector, norms_of_entries, spectral_norms
 from ravine.theory.ladder.rates import stable
-from ravine.theory.noise.transient import chebyshev, norms_of_entries, powers, spectral_norms
 
 _LENGTHS = (256, 2048)
 """Powers J to scan: a short scan, then a long one where the powers have not decayed by then."""
@@ -103,6 +103,15 @@ def worst_powers(
     return worst
 
 
+def chebyshev(curvature: Curvature, degree: int) -> FloatArray:
+    """The degree + 1 extrema of Chebyshev's polynomial on [mu, L], both ends without rounding."""
+    mu, L = curvature.mu, curvature.L
+    middle, half = 0.5 * (L + mu), 0.5 * (L - mu)
+    lam: FloatArray = middle - half * np.cos(np.arange(degree + 1) * np.pi / degree)
+    lam[[0, -1]] = mu, L
+    return lam
+
+
 def _scaling(curvature: Curvature, method: Method, length: int) -> float:
     """Pick τ for a small continuation past ``length``; any τ gives a valid bound."""
     lam = np.geomspace(curvature.mu, curvature.L, 65)
@@ -157,6 +166,16 @@ def _scan(
         weight=float(np.max(weight)),
         gain2=float(gain @ gain),
     )
+
+
+def powers(blocks: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """The entries of B^0, B^1, B^2, ..., row by row, of each block of a stack (N, 2, 2)."""
+    a, b, c, d = np.ascontiguousarray(blocks.reshape(-1, 4).T)
+    p, q, s, t = np.repeat([1.0, 0.0, 0.0, 1.0], len(blocks)).reshape(4, -1)
+    while True:
+        yield p, q, s, t
+        # Entry by entry: a stacked product of 2x2 matrices is slower.
+        p, q, s, t = p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d
 
 
 def _largest_block(curvature: Curvature, method: Method, length: int, tau: float) -> float:
