@@ -53,8 +53,7 @@ class NamedMethod:
         self, curvature: Curvature, *, L_max: float | None = None, batch_size: float = 1.0
     ) -> Method | LinearMethod:
         """The method at its published parameters, for one curvature."""
-        mu = one_number("mu", curvature.mu, "positive", remedy=_ONE)
-        L = one_number("L", curvature.L, "positive", remedy=_ONE)
+        mu, L = curvature.single(_ONE)
         most = L if L_max is None else one_number("L_max", L_max, "positive", remedy=_ONE)
         size = one_number("batch_size", batch_size, "positive", remedy="give the size of a batch")
         return self.build(Curvature(mu, L), Batch(max(most, L), max(size, 1.0)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, overflow_allowed, real
+from ravine.arguments import Real, Refusal, broadcast, one_number, overflow_allowed, real
 from ravine.values import Value
 
 
@@ -55,6 +55,17 @@ class Curvature(Value):
     def Q(self) -> Real:
         """Condition number L / mu."""
         return self.L / self.mu
+
+    def single(self, remedy: str) -> tuple[float, float]:
+        """Return mu and L as two numbers; refuse arrays, with what to do instead.
+
+        Examples
+        --------
+        >>> Curvature(1, 9).single("give one at a time")
+        (1.0, 9.0)
+        """
+        mu = one_number("mu", self.mu, remedy=remedy)
+        return mu, one_number("L", self.L, remedy=remedy)
 
     @classmethod
     def derived(cls, mu: Real, L: Real) -> Curvature:

@@ -110,9 +110,7 @@ class LinearMethod(Value):
         >>> LinearMethod.of(Method(0.1, 0.9)).numerator.tolist()
         [0.19, -0.09000000000000001]
         """
-        alpha = one_number("alpha", method.alpha, remedy=_ONE_METHOD)
-        beta = one_number("beta", method.beta, remedy=_ONE_METHOD)
-        gamma = one_number("gamma", method.gamma, remedy=_ONE_METHOD)
+        alpha, beta, gamma = method.single(_ONE_METHOD)
         return cls([alpha * (1.0 + gamma), -alpha * gamma], [1.0, -(1.0 + beta), beta])
 
     @classmethod

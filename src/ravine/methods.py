@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, overflow_allowed, real
+from ravine.arguments import Real, Refusal, broadcast, one_number, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.values import Value
 
@@ -62,6 +62,18 @@ class Method(Value):
         object.__setattr__(self, "alpha", step)
         object.__setattr__(self, "beta", momentum)
         object.__setattr__(self, "gamma", look_ahead)
+
+    def single(self, remedy: str) -> tuple[float, float, float]:
+        """Return alpha, beta and gamma as three numbers; refuse arrays, with what to do instead.
+
+        Examples
+        --------
+        >>> Method(0.1, 0.9).single("give one at a time")
+        (0.1, 0.9, 0.9)
+        """
+        alpha = one_number("alpha", self.alpha, remedy=remedy)
+        beta = one_number("beta", self.beta, remedy=remedy)
+        return alpha, beta, one_number("gamma", self.gamma, remedy=remedy)
 
     @property
     def is_nesterov(self) -> bool:

@@ -27,7 +27,6 @@ from ravine.arguments import (
     refuse_too_large,
     whole,
 )
-from ravine.curvature import Curvature
 from ravine.values import Value
 
 ITERATE = "E ‖y_{k+1} - x*‖"
@@ -41,7 +40,7 @@ Curve: TypeAlias = Callable[[int], FloatArray]
 
 _BYTES_A_STEP = 64
 """Memory that a step of an envelope takes: eight numbers, with those on the way."""
-_SCALAR = "a bound is one curve over k, so give scalar parameters"
+SCALAR = "a bound is one curve over k, so give scalar parameters"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,10 +179,3 @@ def _geometric_values(first: float, rate: float, steps: int) -> FloatArray:
 def constant(value: float) -> Curve:
     """The curve that has its limit from the start."""
     return geometric(value, 1.0)
-
-
-def one_curvature(curvature: Curvature) -> tuple[float, float]:
-    """Return scalar mu and L, or refuse arrays."""
-    mu = one_number("mu", curvature.mu, remedy=_SCALAR)
-    L = one_number("L", curvature.L, remedy=_SCALAR)
-    return mu, L

@@ -11,7 +11,7 @@ import numpy as np
 from ravine.arguments import Refusal, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
-from ravine.theory.bounds.bound import ITERATE, Bound, constant, geometric, one_curvature
+from ravine.theory.bounds.bound import ITERATE, SCALAR, Bound, constant, geometric
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.certificate import certificate, norm_gains
 from ravine.theory.ladder.rates import contraction as contraction_rate
@@ -49,7 +49,7 @@ def contraction(curvature: Curvature, method: Method) -> Bound:
     >>> contraction(Curvature(1, 9), Method(0.1, 0.5)).envelope(steps=1).values.tolist()
     [inf, inf]
     """
-    one_curvature(curvature)
+    curvature.single(SCALAR)
     alpha, _, gamma = one_method(method)
     return _distance(
         "Theorem 4: finite sum, any sampling, contraction R",
@@ -75,7 +75,7 @@ def sgd_finite_sum(curvature: Curvature, method: Method) -> Bound:
     >>> bound.envelope(steps=2, sigma=1.0).values.tolist()
     [2.0, 1.5, 1.25]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     alpha, beta, gamma = one_method(method)
     if beta != 0.0 or gamma != 0.0:
         shown = f"beta={beta:g}, gamma={gamma:g}"
@@ -102,7 +102,7 @@ def best_sgd_finite_sum(curvature: Curvature) -> Bound:
     >>> best_sgd_finite_sum(Curvature(1, 3)).envelope(steps=2, sigma=1.0).values.tolist()
     [2.0, 1.5, 1.25]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     return _distance(
         "second corollary of Theorem 4: SGD, alpha = 2/(mu+L), finite sum, any sampling",
         rate=(L - mu) / (L + mu),

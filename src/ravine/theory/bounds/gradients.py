@@ -18,11 +18,11 @@ from ravine.theory.bounds.bound import (
     EXACT_OBJECTIVE,
     ITERATE_SQUARED,
     OBJECTIVE,
+    SCALAR,
     Bound,
     Kind,
     constant,
     geometric,
-    one_curvature,
     times,
 )
 from ravine.theory.error_quantity import ErrorQuantity
@@ -67,7 +67,7 @@ def gradient_descent(curvature: Curvature) -> Bound:
     >>> gradient_descent(Curvature(1, 3)).envelope(steps=2).values.tolist()
     [1.5, 0.375, 0.09375]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     statement = "equation (4): gradient descent, alpha = 2/(mu+L), exact gradients"
     return _noiseless(0.5 * L, ((L - mu) / (L + mu)) ** 2, statement)
 
@@ -84,7 +84,7 @@ def nesterov(curvature: Curvature) -> Bound:
     >>> nesterov(Curvature(1, 4)).envelope(steps=2).values.tolist()
     [4.0, 2.0, 1.0]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     statement = "equation (5): Nesterov's method at its standard parameters, exact gradients"
     return _noiseless(L, 1.0 - np.sqrt(mu / L), statement)
 
@@ -102,7 +102,7 @@ def first_order(curvature: Curvature) -> Bound:
     >>> first_order(Curvature(2, 18)).envelope(steps=1).values.tolist()
     [1.0, 0.25]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     root = (np.sqrt(L) - np.sqrt(mu)) / (np.sqrt(L) + np.sqrt(mu))
     statement = "equation (6): the hardest problem for any first-order method"
     return _noiseless(0.5 * mu, root**2, statement, "lower")
@@ -151,7 +151,7 @@ def additive_noise(
     >>> bound.kind, round(bound.floor(sigma=128.0))
     ('upper', 385)
     """
-    one_curvature(curvature)
+    curvature.single(SCALAR)
     alpha, _, _ = one_method(method)
     objective = ErrorQuantity.parse(quantity, "quantity") is ErrorQuantity.OBJECTIVE
     powers = worst_powers(curvature, method, objective=objective)
@@ -183,7 +183,7 @@ def accelerated_estimate(curvature: Curvature) -> Bound:
     >>> accelerated_estimate(Curvature(1, 4)).envelope(steps=1).values.tolist()
     [2.0, 0.5]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     method = standard_nesterov(curvature)
     coefficient = float(paper_noise_coefficient(curvature, method, c_epsilon=True))
     rho = 1.0 - np.sqrt(mu / L)
@@ -223,7 +223,7 @@ def accelerated(curvature: Curvature) -> Bound:
     >>> bound.kind, bound.bounds
     ('upper', 'E f(y_{k+1}) - f*')
     """
-    _, L = one_curvature(curvature)
+    _, L = curvature.single(SCALAR)
     method = standard_nesterov(curvature)
     powers = worst_powers(curvature, method, objective=False, scaled=False)
     scale = 0.5 * L * float(method.alpha) ** 2
@@ -250,7 +250,7 @@ def sgd_additive_noise(curvature: Curvature) -> Bound:
     >>> sgd_additive_noise(Curvature(1, 3)).envelope(steps=1, sigma=1.0).values.tolist()
     [2.0, 0.875]
     """
-    mu, L = one_curvature(curvature)
+    mu, L = curvature.single(SCALAR)
     rate = ((L - mu) / (L + mu)) ** 2
     gain = 1.0 / (2.0 * mu)
 

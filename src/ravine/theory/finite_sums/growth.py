@@ -20,7 +20,6 @@ from ravine.theory.finite_sums.terms import (
     Interval,
     Scalars,
     Sense,
-    Terms,
     exactly,
     finite_sum,
     largest,
@@ -192,14 +191,10 @@ def growth(
     else:
         seen = moment_growth(terms, scalars, rule, kind.power, plan)
 
-    return _from_paths(seen, plan.steps, kind, rule, _mean_rate(terms, scalars))
-
-
-def _mean_rate(terms: Terms, method: Scalars) -> float:
-    """Spectral radius with exact gradients."""
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
     eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
-    return float(MeanProblem(eigenvalues, method).rate)
+    mean_rate = float(MeanProblem(eigenvalues, scalars).rate)
+    return _from_paths(seen, plan.steps, kind, rule, mean_rate)
 
 
 def _from_paths(

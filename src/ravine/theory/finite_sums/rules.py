@@ -92,16 +92,6 @@ class Draws:
 # coordinate by k rho^(k+1); each of these gives the logarithm of the growth per step at rho = 1.
 
 
-def _cyclic_gaps(n: FloatArray, sense: Sense) -> FloatArray:
-    """Every gap is N."""
-    return np.asarray(sense.power * np.log(n - 1.0) / n)
-
-
-def _iid_gaps(n: FloatArray, sense: Sense) -> FloatArray:
-    """Geometric gaps from 0 on."""
-    return np.log(renewal(1.0 - 1.0 / n, (n - 1.0) / n**2, sense))
-
-
 def _iid_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
     """Geometric gaps from 1 on, with success probability 1/N."""
     p = 1.0 / (n - 1.0)
@@ -109,11 +99,6 @@ def _iid_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
         return np.asarray(mean_log_geometric(p) / n)
 
     return np.log(renewal(1.0 - p, p, sense))
-
-
-def _reshuffle_gaps(n: FloatArray, sense: Sense) -> FloatArray:
-    """Gaps from 0, at the end of an epoch and at the start of the next, to 2N."""
-    return np.log(reshuffle_radius(n, sense, may_repeat=True)) / n
 
 
 def _reshuffle_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
@@ -252,7 +237,8 @@ def _without_repeat(n: int) -> tuple[Places, Places]:
 RULES = {
     Sampling.IID: Rule(
         places=lambda n: (Places(1.0 / n, 0.0, 0.0),) * 2,
-        gaps=_iid_gaps,
+        # geometric, from 0 on
+        gaps=lambda n, sense: np.log(renewal(1.0 - 1.0 / n, (n - 1.0) / n**2, sense)),
     ),
     Sampling.IID_NO_REPEAT: Rule(
         places=lambda n: (Places(1.0 / (n - 1.0), 0.0, 0.0), Places(0.0, 0.0, 0.0)),
@@ -260,11 +246,13 @@ RULES = {
     ),
     Sampling.CYCLIC: Rule(
         places=lambda n: (Places(0.0, 0.0, 1.0),) * 2,
-        gaps=_cyclic_gaps,
+        # every gap is N
+        gaps=lambda n, sense: np.asarray(sense.power * np.log(n - 1.0) / n),
     ),
     Sampling.RESHUFFLE: Rule(
         places=lambda n: (Places(1.0 / n, 1.0 / n, 1.0 / n),) * 2,
-        gaps=_reshuffle_gaps,
+        # from 0, at the end of an epoch and at the start of the next, to 2N
+        gaps=lambda n, sense: np.log(reshuffle_radius(n, sense, may_repeat=True)) / n,
     ),
     Sampling.RESHUFFLE_NO_REPEAT: Rule(
         places=_without_repeat,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, real
+from ravine.arguments import FloatArray, Refusal, real
 from ravine.choices import Choice
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
@@ -100,12 +100,7 @@ def one_method(method: Method) -> Scalars:
         known = "run it, or ask for iid_rate and worst_case_rate"
         raise Refusal("method", "a Method for a given sum", "a LinearMethod", known)
 
-    remedy = "give one method at a time"
-    return Scalars(
-        one_number("alpha", method.alpha, remedy=remedy),
-        one_number("beta", method.beta, remedy=remedy),
-        one_number("gamma", method.gamma, remedy=remedy),
-    )
+    return Scalars(*method.single("give one method at a time"))
 
 
 def hessian_stack(hessians: npt.ArrayLike) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,18 +24,13 @@ _EAGERNESS = 4
 """Power of the sizes by which the weights move: smaller is slow, larger oscillates."""
 
 
-class Norm(Protocol):
-    """What bounds the joint spectral radius of a set of distinct nonzero matrices."""
+Norm: TypeAlias = "PolytopeNorm | QuadraticNorm | BlockNorms | Nilpotent"
+"""What bounds the joint spectral radius of a set of distinct nonzero matrices.
 
-    @property
-    def kind(self) -> str:
-        """What it is, in words."""
-
-    def bound(self, matrices: FloatArray) -> float:
-        """The upper bound that it proves, rounding included; infinite where it proves nothing."""
-
-    def ball_radii(self, matrices: FloatArray) -> tuple[float, float]:
-        """Radii of balls inside and around the unit ball of a norm with that bound."""
+Each has a ``kind``, in words; ``bound(matrices)``, the upper bound that it proves, rounding
+included, infinite where it proves nothing; and ``ball_radii(matrices)``, the radii of balls inside
+and around the unit ball of a norm with that bound.
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,7 @@ class Loop:
     def __init__(
         self, curvature: Curvature, method: LinearMethod, noise: BatchNoise | None = None
     ) -> None:
-        self.low = one_number("mu", curvature.mu, remedy=_SINGLE)
-        self.high = one_number("L", curvature.L, remedy=_SINGLE)
+        self.low, self.high = curvature.single(_SINGLE)
         self.D, self.B, self.C = _differences(method)
         self.outer = np.outer(self.B, self.C)
         A = np.eye(method.memory) + self.D

@@ -13,6 +13,7 @@ from ravine.curvature import Curvature
 from ravine.markup import card
 from ravine.methods import Method
 from ravine.theory.blocks import block
+from ravine.theory.ladder.transfer import exact
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.values import Value
 
@@ -61,34 +62,20 @@ class Certificate(Value):
         Every float is a rational number, so nothing is rounded: ``True`` is a proof for exactly
         the stored alpha, beta, gamma, mu, L, rate and P.
         """
-        p11, p12, p22 = (Fraction(float(self.P[i])) for i in ((0, 0), (0, 1), (1, 1)))
-        if not (p11 > 0 and p11 * p22 - p12 * p12 > 0 and self.P[0, 1] == self.P[1, 0]):
+        P = exact(self.P).reshape(2, 2)
+        if not (P[0, 0] > 0 and P[0, 0] * P[1, 1] > P[0, 1] ** 2 and P[0, 1] == P[1, 0]):
             return False
 
-        return all(
-            a >= 0 and c >= 0 and a * c - b * b >= 0 for a, b, c in self._slack(p11, p12, p22)
-        )
+        alpha, beta, gamma = exact([self.method.alpha, self.method.beta, self.method.gamma])
+        for eigenvalue in exact([self.curvature.mu, self.curvature.L]):
+            h = alpha * eigenvalue
+            B = np.array([[1 - h * (1 + gamma), beta * (1 + gamma) - gamma], [-h, beta]])
+            slack = Fraction(self.rate) ** 2 * P - B.T @ P @ B
+            determinant = slack[0, 0] * slack[1, 1] - slack[0, 1] ** 2
+            if min(slack[0, 0], slack[1, 1], determinant) < 0:
+                return False
 
-    def _slack(
-        self, p11: Fraction, p12: Fraction, p22: Fraction
-    ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
-        """Entries of r² P - B(λ)ᵀ P B(λ) at both ends of the curvature."""
-        alpha = Fraction(float(self.method.alpha))
-        beta = Fraction(float(self.method.beta))
-        gamma = Fraction(float(self.method.gamma))
-        square = Fraction(self.rate) ** 2
-        for eigenvalue in (self.curvature.mu, self.curvature.L):
-            h = alpha * Fraction(float(eigenvalue))
-            # B(λ) = [[a, b], [c, d]]
-            a = 1 - h * (1 + gamma)
-            b = beta * (1 + gamma) - gamma
-            c = -h
-            d = beta
-            yield (
-                square * p11 - (p11 * a * a + 2 * p12 * a * c + p22 * c * c),
-                square * p12 - (p11 * a * b + p12 * (a * d + b * c) + p22 * c * d),
-                square * p22 - (p11 * b * b + 2 * p12 * b * d + p22 * d * d),
-            )
+        return True
 
     def _repr_html_(self) -> str:
         """The certified rate and the norm, for notebooks."""
@@ -169,11 +156,8 @@ def certificate(
     (True, 0.914214)
     """
     remedy = "certificates are for one curvature and one method at a time"
-    mu = one_number("mu", curvature.mu, remedy=remedy)
-    L = one_number("L", curvature.L, remedy=remedy)
-    alpha = one_number("alpha", method.alpha, remedy=remedy)
-    beta = one_number("beta", method.beta, remedy=remedy)
-    gamma = one_number("gamma", method.gamma, remedy=remedy)
+    mu, L = curvature.single(remedy)
+    alpha, beta, gamma = method.single(remedy)
     single = Curvature(mu, L), Method(alpha, beta, gamma)
     step = one_number("margin", margin, "positive", remedy="give a small number, e.g. margin=1e-9")
     if step > _LARGEST_MARGIN:

@@ -47,19 +47,9 @@ def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real
     return radius
 
 
-def _radius(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:
-    rest = (alpha, beta, gamma)
-    return (np.maximum(block_radius(mu, *rest), block_radius(L, *rest)),)
-
-
 def _norm(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     h = alpha * eigenvalue
     return norms_of_entries(1.0 - h * (1.0 + gamma), coupling(beta, gamma), -h, beta)
-
-
-def _largest_norm(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real]:
-    rest = (alpha, beta, gamma)
-    return (np.maximum(_norm(mu, *rest), _norm(L, *rest)),)
 
 
 @overflow_allowed
@@ -91,7 +81,7 @@ def spectral_radius(curvature: Curvature, method: Method | LinearMethod) -> Real
     if isinstance(method, LinearMethod):
         return np.float64(Loop(curvature, method).spectral_radius())
 
-    return _evaluate(_radius, curvature, method)
+    return _largest(block_radius, curvature, method)
 
 
 @overflow_allowed
@@ -135,10 +125,17 @@ def contraction(curvature: Curvature, method: Method) -> Real:
     >>> round(float(contraction(c, nesterov(c))), 6)
     1.489381
     """
-    return _evaluate(_largest_norm, curvature, method)
+    return _largest(_norm, curvature, method)
 
 
-def _evaluate(formula: Callable[..., tuple[Real]], curvature: Curvature, method: Method) -> Real:
+def _largest(
+    of_direction: Callable[[Real, Real, Real, Real], Real], curvature: Curvature, method: Method
+) -> Real:
+    """The larger of a formula's values at mu and at L, on a whole grid."""
+
+    def formula(mu: Real, L: Real, *method: Real) -> tuple[Real]:
+        return (np.maximum(of_direction(mu, *method), of_direction(L, *method)),)
+
     shape = check_shapes(curvature, method)
     parameters = (curvature.mu, curvature.L, method.alpha, method.beta, method.gamma)
     (values,) = by_chunks(formula, shape, *parameters)

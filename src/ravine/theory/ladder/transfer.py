@@ -18,7 +18,6 @@ coefficients as they are stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -263,9 +262,9 @@ def _shifted(method: LinearMethod, eigenvalue: Fraction) -> ExactArray:
     return chi
 
 
-def exact(values: Iterable[float]) -> ExactArray:
+def exact(values: npt.ArrayLike) -> ExactArray:
     """Every float as the rational number that it is."""
-    return np.array([Fraction(float(v)) for v in values])
+    return np.array([Fraction(float(v)) for v in np.ravel(values)])
 
 
 def roots_inside_unit_circle(p: ExactArray) -> bool:

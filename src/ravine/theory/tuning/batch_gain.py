@@ -23,6 +23,7 @@ _SHORTEST = 1e-3
 """Shortest step tried, as a share of the best step of SGD at this batch size."""
 _LONGEST = 4.0
 """Longest alpha L tried: beyond it no momentum between -1 and 1 is stable."""
+_ONE = "give one curvature with scalar mu and L"
 BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 """Batch sizes of a table unless others are given."""
 
@@ -34,7 +35,7 @@ def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
     in λ, so mu and L decide: the best alpha is the minimum of one of the two parabolas, or
     where they cross.
     """
-    mu, L = _single(curvature)
+    mu, L = curvature.single(_ONE)
     whole = Curvature(mu, L)
     noise = batch_noise(whole, **options)
     flat = mu * mu + float(noise.variance(np.float64(mu)))
@@ -58,7 +59,7 @@ def fastest_of(kind: str, curvature: Curvature, options: dict[str, Any]) -> Tune
 
     The kind is ``"sgd"``, ``"nesterov"``, ``"heavy-ball"``, ``"qhm"`` or ``"family"``.
     """
-    return _fastest(kind, *_single(curvature), **options)
+    return _fastest(kind, *curvature.single(_ONE), **options)
 
 
 @lru_cache(maxsize=256)
@@ -117,13 +118,6 @@ def gain_of(plain: Tuned, fast: Tuned) -> float:
 
     with np.errstate(divide="ignore"):
         return float(np.log(fast.rate) / np.log(plain.rate))
-
-
-def _single(curvature: Curvature) -> tuple[float, float]:
-    remedy = "give one curvature with scalar mu and L"
-    mu = one_number("mu", curvature.mu, remedy=remedy)
-    L = one_number("L", curvature.L, remedy=remedy)
-    return mu, L
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +195,7 @@ def batch_gain(
     >>> result.gain.round(1).tolist()
     [1.0, 2.4, 5.7]
     """
-    mu, L = _single(curvature)
+    mu, L = curvature.single(_ONE)
     whole = Curvature(mu, L)
     one_number("L_max", L if L_max is None else L_max, remedy="call it for each in turn")
     one_number("mu_min", mu if mu_min is None else mu_min, remedy="call it for each in turn")

@@ -233,9 +233,7 @@ def fastest_budget(
     >>> round(best.value, 5)  # alpha (1 + beta) = 1/2 leaves half of the start
     0.5
     """
-    remedy = "give one curvature with scalar mu and L"
-    mu = one_number("mu", curvature.mu, remedy=remedy)
-    L = one_number("L", curvature.L, remedy=remedy)
+    mu, L = curvature.single("give one curvature with scalar mu and L")
     start = one_number("distance", distance, "positive", remedy="give ‖x_0 - x*‖, e.g. 1.0")
     level = one_number("sigma2", sigma2, "nonnegative", remedy="give the noise variance, e.g. 1.0")
     count = whole("steps", steps, 1, remedy="give the number of steps, e.g. steps=100")
