@@ -21,7 +21,7 @@ from ravine.problems import LinearModel
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.finite_sums.moment_curve import Schedule, moment_curve
+from ravine.theory.finite_sums.moment_curve import moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
@@ -252,13 +252,13 @@ def moment_curves(
 
     factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
     alpha, beta, gamma = (
-        np.array([float(getattr(c.method, name)) for c in judged])[:, None]
+        np.array([float(getattr(c.method, name)) for c in judged])
         for name in ("alpha", "beta", "gamma")
     )
-    schedule = Schedule(alpha * factors, beta, gamma, lr_outside=True)
+    method, lr = Method(alpha, beta, gamma), alpha[:, None] * factors
     half = steps // 2
     away = -survey.basis.T @ survey.minimiser
-    curve = moment_curve(survey.moments, schedule, away, average_from=half)
+    curve = moment_curve(survey.moments, method, lr, away, average_from=half)
     averaged = np.array([c.recipe.averaged for c in judged])[:, None]
     late = averaged & (np.arange(steps + 1) >= half)
 

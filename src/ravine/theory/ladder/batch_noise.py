@@ -31,6 +31,12 @@ class BatchNoise:
         """V(λ)."""
         return self.known + self.share * (eigenvalue - self.least) * (self.most - eigenvalue)
 
+    def in_steps(self, alpha: Real, curvature: Curvature) -> tuple[Real, ...]:
+        """Mu, L and its numbers for h = alpha λ instead of λ: known, share, least, most."""
+        known = alpha * (alpha * self.known)  # in this order zero stays zero for any alpha
+        scaled = (alpha * curvature.mu, alpha * curvature.L, known, self.share)
+        return (*scaled, alpha * self.least, alpha * self.most)
+
     def shape_with(self, **named: Real) -> tuple[int, ...]:
         """The common shape of its numbers and the named ones; refuses what does not fit."""
         return broadcast(

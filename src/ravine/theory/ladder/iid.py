@@ -24,7 +24,6 @@ from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
 from ravine.theory.ladder.mean_square_kernel import compiled_growth, largest_growth
 from ravine.theory.ladder.rates import spectral_radius, stable
 
-_ZERO = np.float64(0.0)
 _FEW = 64
 """Up to this many problems the interpreter is done before compiled code would be loaded."""
 _CHUNK = 16384
@@ -97,28 +96,9 @@ def iid_rate(
     if isinstance(method, LinearMethod):
         return np.float64(Loop(curvature, method, noise).growth())
 
-    return _rate(curvature, method, noise)
-
-
-def _common_shape(curvature: Curvature, method: Method, noise: BatchNoise) -> tuple[int, ...]:
-    return noise.shape_with(
-        mu=curvature.mu, L=curvature.L, alpha=method.alpha, beta=method.beta, gamma=method.gamma
-    )
-
-
-def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
     shape = _common_shape(curvature, method, noise)
-    alpha = method.alpha
-    given = np.broadcast_arrays(
-        alpha * curvature.mu,
-        alpha * curvature.L,
-        alpha * (alpha * noise.known),  # in this order zero stays zero for any alpha
-        noise.share,
-        alpha * noise.least,
-        alpha * noise.most,
-        method.beta,
-        method.gamma,
-    )
+    scaled = noise.in_steps(method.alpha, curvature)
+    given = np.broadcast_arrays(*scaled, method.beta, method.gamma)
     out = np.empty(shape)
     if out.size <= _FEW:
         for index in np.ndindex(shape):
@@ -131,6 +111,12 @@ def _rate(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
     # Both are computed on different paths: rounding must not undo their order.
     floor = spectral_radius(curvature, method)
     return np.maximum(out, floor)[()]
+
+
+def _common_shape(curvature: Curvature, method: Method, noise: BatchNoise) -> tuple[int, ...]:
+    return noise.shape_with(
+        mu=curvature.mu, L=curvature.L, alpha=method.alpha, beta=method.beta, gamma=method.gamma
+    )
 
 
 @overflow_allowed
@@ -264,8 +250,8 @@ def iid_noise_floor(
         rows=rows,
     )
 
+    objective = kind is ErrorQuantity.OBJECTIVE
     if isinstance(method, LinearMethod):
-        objective = kind is ErrorQuantity.OBJECTIVE
         return level * Loop(curvature, method, noise).noise_floor(objective=objective)
 
     safe = is_mean_square_safe(curvature, method, noise)
@@ -275,11 +261,7 @@ def iid_noise_floor(
     )
     # In units of h = alpha λ: alpha² N/D for the distance, (λ/2) alpha² N/D for the objective.
     alpha = method.alpha
-    weight: tuple[Real, ...]
-    weight = (alpha * alpha,)
-    if kind is ErrorQuantity.OBJECTIVE:
-        weight = (_ZERO, 0.5 * alpha)
-
+    weight = (np.float64(0.0), 0.5 * alpha) if objective else (alpha * alpha,)
     worst = largest_ratio(polynomial_product(weight, gain), left, low, high)
     broadcast(sigma2=level, floor=worst)
 
@@ -294,24 +276,19 @@ def _at_one(
 
     D = h (1-beta+gamma h)(2+2 beta-(1+2 gamma) h), N = 1 + beta + gamma (1+2 gamma) h.
     """
-    alpha = method.alpha
     beta = method.beta
     gamma = method.gamma
     shape = _common_shape(curvature, method, noise)
-    low = np.broadcast_to(alpha * curvature.mu, shape)
-    high = np.broadcast_to(alpha * curvature.L, shape)
-
+    low, high, known, share, least, most = noise.in_steps(method.alpha, curvature)
     first = 1.0 - beta
     second = 2.0 + 2.0 * beta
     fall = 1.0 + 2.0 * gamma
-    denominator = (_ZERO, first * second, gamma * second - first * fall, -gamma * fall)
+    denominator = (np.float64(0.0), first * second, gamma * second - first * fall, -gamma * fall)
     gain = (1.0 + beta, gamma * fall)
 
-    least = alpha * noise.least
-    most = alpha * noise.most
-    constant = alpha * alpha * noise.known - noise.share * least * most
-    batch_variance = (constant, noise.share * (least + most), -noise.share)
-    return low, high, denominator, gain, batch_variance
+    batch_variance = (known - share * least * most, share * (least + most), -share)
+    ends = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+    return *ends, denominator, gain, batch_variance
 
 
 def polynomial_product(one: Sequence[Real], other: Sequence[Real]) -> tuple[Real, Real, Real, Real]:

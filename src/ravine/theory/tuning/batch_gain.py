@@ -77,11 +77,7 @@ def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
     def objective(*point: Any) -> Any:
         """The logarithm of the number of steps, of a grid or of one point."""
         alpha, beta, gamma = make(*point)
-        given = (
-            alpha * mu, alpha * L, alpha * (alpha * noise.known),
-            noise.share, alpha * noise.least, alpha * noise.most,
-        )  # fmt: skip
-        return slowness(growth(*given, beta, gamma))
+        return slowness(growth(*noise.in_steps(alpha, whole), beta, gamma))
 
     # 1 - beta is about 2 exp(-2s), and no good momentum is nearer to 1 than 1/(4√Q).
     last = 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5
