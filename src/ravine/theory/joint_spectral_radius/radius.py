@@ -67,21 +67,6 @@ class JointSpectralRadius(Bracket):
         """Whether both bounds agree to rounding (1e-10 relative)."""
         return bool(self.upper - self.lower <= _EXACT * self.upper)
 
-    @property
-    def statement(self) -> str:
-        """The result in a sentence."""
-        word = " ".join(str(i) for i in self.product)
-        what = (
-            f"The joint spectral radius is between {self.lower:.12g}, the radius of the product "
-            f"{word} per factor, and {self.upper:.12g}, by {self.proof.kind}"
-        )
-        if self.exhausted:
-            return f"{what}; the budget ended before the tolerance {self.tolerance:g} was reached."
-        if self.relative_width > self.tolerance:
-            return f"{what}; rounding does not allow the tolerance {self.tolerance:g}."
-
-        return f"{what}."
-
 
 @overflow_allowed
 def joint_spectral_radius(

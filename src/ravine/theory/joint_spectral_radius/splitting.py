@@ -26,7 +26,7 @@ def jointly_nilpotent(matrices: FloatArray) -> bool:
     exact = _exactly(matrices)
     basis = _exactly(np.eye(matrices.shape[-1]))
     while basis.size:
-        images = _row_space(np.concatenate([basis @ matrix.T for matrix in exact]))
+        images = _row_space((basis @ exact.transpose(0, 2, 1)).reshape(-1, basis.shape[1]))
         if len(images) == len(basis):
             return False
         basis = images

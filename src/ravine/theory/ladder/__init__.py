@@ -14,7 +14,7 @@ from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.ladder.safety import safe_momentum, safe_step
 from ravine.theory.ladder.step_limits import adam_limit, largest_step
 from ravine.theory.ladder.transfer import CircleRate, circle_rate
-from ravine.theory.ladder.worst_case import schedule_rate, turning_angle, worst_case_rate
+from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
 
 __all__ = [
     "RUNGS",
@@ -34,7 +34,6 @@ __all__ = [
     "largest_step",
     "safe_momentum",
     "safe_step",
-    "schedule_rate",
     "smallest_stable_batch",
     "spectral_radius",
     "stable",

@@ -7,15 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import (
-    FloatArray,
-    Real,
-    Refusal,
-    broadcast,
-    in_words,
-    overflow_allowed,
-    real,
-)
+from ravine.arguments import FloatArray, Real, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
@@ -81,45 +73,6 @@ def turning_angle(curvature: Curvature, method: Method) -> Real:
     45.0
     """
     return _solve(curvature, method)[1][()]
-
-
-@overflow_allowed
-def schedule_rate(
-    curvature: Curvature, beta: npt.ArrayLike, steps: tuple[npt.ArrayLike, npt.ArrayLike]
-) -> Real:
-    """Worst rate of Nesterov's method with momentum beta under any schedule of the step.
-
-    The block of a direction depends on alpha λ alone. With beta fixed, step sizes that change in
-    any way within [a₁, a₂] are therefore constant steps of 1 on curvatures that change within
-    [a₁ mu, a₂ L]: the rate is at most r* of these, and any order of the terms is included. Every
-    schedule below the safe step and away from zero converges. This is for the update
-    x⁺ = x + beta (x - x₋) - alpha g(y), not for libraries that put the step outside the momentum.
-
-    Parameters
-    ----------
-    curvature
-        Curvature of every term; arrays broadcast.
-    beta
-        Momentum, the same in every step.
-    steps
-        The smallest and the largest step size of the schedule, positive.
-
-    Examples
-    --------
-    >>> from ravine import Curvature
-    >>> round(float(schedule_rate(Curvature(1, 8), 0.3, (0.01, 0.1))), 6)
-    0.985687
-    """
-    remedy = "give the smallest and the largest step size"
-    first, last = steps
-    shortest = real("steps", first, "positive", remedy=remedy)
-    longest = real("steps", last, "positive", remedy=remedy)
-    broadcast(mu=curvature.mu, shortest=shortest, longest=longest)
-    if np.any(shortest > longest):
-        raise Refusal("steps", "two step sizes, the smaller first", in_words(steps), "swap them")
-
-    scaled = Curvature.derived(shortest * curvature.mu, longest * curvature.L)
-    return worst_case_rate(scaled, Method(1.0, beta))
 
 
 def _solve(curvature: Curvature, method: Method) -> tuple[FloatArray, ...]:
