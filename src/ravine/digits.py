@@ -81,10 +81,10 @@ def percent(share: SupportsFloat) -> str:
 
     Examples
     --------
-    >>> percent(0.78125), percent(1)
-    ('78.1 %', '100 %')
+    >>> percent(0.78125), percent(16.875)
+    ('78.1 %', '1690 %')
     """
-    return f"{100.0 * float(share):.3g} %"
+    return f"{digits(100.0 * float(share))} %"
 
 
 def counted(number: int, thing: str) -> str:

@@ -51,7 +51,15 @@ COMMANDS = {
 
 
 class _Command(TyperCommand):
-    """A command whose help lists --help with the other options of the output."""
+    """A command whose help is as wide as every answer, and lists --help with the output."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from typer import rich_utils
+
+        from ravine.cli.output import width
+
+        rich_utils.MAX_WIDTH = width()
+        super().format_help(ctx, formatter)
 
     def get_help_option(self, ctx: Any) -> Any:
         shown: Any = super().get_help_option(ctx)
@@ -134,7 +142,6 @@ def main(arguments: list[str] | None = None) -> None:
 
     try:
         command: Any = typer.main.get_command(app)
-        _limit_help_width(words)
         _refuse_swallowed(command, words)
         code = command(words or ["--help"], prog_name="ravine", standalone_mode=False)
         if sys.stdout is not None:
@@ -154,16 +161,6 @@ def main(arguments: list[str] | None = None) -> None:
         _end("interrupted", 130)
 
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _limit_help_width(words: list[str]) -> None:
-    """Keep the help of a command to the width of every other output."""
-    if "--help" in words:
-        from typer import rich_utils
-
-        from ravine.cli.output import width
-
-        rich_utils.MAX_WIDTH = width()
 
 
 def _refuse_swallowed(group: Any, words: list[str]) -> None:

@@ -81,7 +81,7 @@ def recommend_command(curvature: Curvature, hessians: Path | None = None, **opti
         f"{advice.quantity}: {rate_digits(advice.value)}\n",
         f"Why: {advice.reason}.",
         f"Guarantee: {advice.guarantee}.",
-        f"Ladder: {advice.ladder.verdict}",
+        f"Verdict: {advice.ladder.verdict}",
         then=then,
     )
 

@@ -12,6 +12,8 @@ from ravine.digits import counted, percent
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ravine.engine.storage.store import StoreStatus
+
 
 def sweep_command(
     spec: Path | None = None,
@@ -57,18 +59,14 @@ def sweep_command(
         Show how much of a store is done.
     json
     """
-    if status is not None:
-        return _status(status)
-    if spec is None:
-        raise Refusal("spec", "given", "none", "e.g. ravine sweep spec.toml --out sweep.zarr")
-
-    return _run(spec, out, resume, machine)
-
-
-def _run(spec: Path, out: Path | None, resume: bool, machine: dict[str, Any]) -> Answer:
     from ravine.engine.spec_file import read_spec_file
     from ravine.engine.storage.header import is_new
     from ravine.engine.storage.store import store_status
+
+    if status is not None:
+        return _status(store_status(status), status)
+    if spec is None:
+        raise Refusal("spec", "given", "none", "e.g. ravine sweep spec.toml --out sweep.zarr")
 
     wanted = read_spec_file(spec)
     place = out if out is not None else wanted.arguments.get("store")
@@ -115,10 +113,7 @@ def _outcomes(data: xr.Dataset) -> dict[str, float]:
     }
 
 
-def _status(store: Path) -> Answer:
-    from ravine.engine.storage.store import store_status
-
-    state = store_status(store)
+def _status(state: StoreStatus, store: Path) -> Answer:
     data = {
         "store": store,
         "tiles": state.total,
