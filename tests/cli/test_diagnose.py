@@ -163,7 +163,7 @@ def test_step_and_momentum_have_two_names(ravine, refused, table):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--batch-size", 4000), "batch_size must be at most the 40 rows"),
+        (("--batch-size", 4000), "batch_size must be at most 40"),
         (("--loss", "hinge"), "hinge"),
         (("--target", "z"), "target must be one of the columns a, b, y"),
         (("--out", "report.pdf"), "out must be a file ending in .html"),

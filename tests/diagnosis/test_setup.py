@@ -70,7 +70,7 @@ def test_numbers_that_are_taken_for_labels_have_a_limit(data, setup_of):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"batch_size": 1000}, "batch_size must be at most the 40 rows"),
+        ({"batch_size": 1000}, "batch_size must be at most 40"),
         ({"batch_size": 0}, "batch_size must be at least 1"),
         ({"loss": "hinge"}, "loss must be one of"),
         ({"sampling": "often"}, "sampling must be one of"),

@@ -115,7 +115,7 @@ def test_a_batch_that_is_flat_somewhere_is_named():
             lambda: from_data(X, Y[:-1]),
             r"y must be of shape \(60,\), got an array of shape \(59,\)",
         ),
-        (lambda: from_data(X, Y, batch_size=61), "batch_size must be at most the 60 rows, got 61"),
+        (lambda: from_data(X, Y, batch_size=61), "batch_size must be at most 60, got 61"),
         (lambda: from_data(X, Y, batch_size=0), "batch_size must be at least 1"),
         (lambda: from_data(X, Y, loss="hinge"), "loss must be one of squared, logistic, multinom"),
         (lambda: from_data(X, Y, l2=-1), "l2 must be zero or more"),

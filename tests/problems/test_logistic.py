@@ -52,7 +52,7 @@ def test_a_missing_library_is_named_with_its_command(monkeypatch):
         ({"informative": 11}, "informative must be at most 10"),
         ({"informative": 2}, "informative must be at most 10 and at least log2 of the 5 classes"),
         ({"classes": 1}, "classes must be at least 2"),
-        ({"batch_size": 101}, "batch_size must be at most the 100 rows"),
+        ({"batch_size": 101}, "batch_size must be at most 100"),
         ({"samples": 1.5}, "samples must be a whole number"),
     ],
 )

@@ -1,6 +1,5 @@
 import numpy as np
 
-from ravine.problems.examples import reflection_between
 from ravine.problems.random_data import random_orthogonal
 
 
@@ -16,11 +15,3 @@ def test_the_directions_are_uniform():
     columns = np.stack([random_orthogonal(rng, 2, 2)[:, 0] for _ in range(4000)])
     assert np.abs(columns.mean(axis=0)).max() < 0.064 * np.sqrt(0.5)
     assert abs((columns[:, 0] ** 2).mean() - 0.5) < 0.064 * np.sqrt(0.125)
-
-
-def test_a_reflection_takes_one_vector_to_the_other():
-    a, b = np.array([0.6, 0.8]), np.array([-1.0, 0.0])
-    M = reflection_between(a, b)
-    np.testing.assert_allclose(M @ a, b, atol=1e-15)
-    np.testing.assert_allclose(M @ M, np.eye(2), atol=1e-15)
-    np.testing.assert_array_equal(reflection_between(a, a), np.eye(2))

@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import LEAST, MOST, FloatArray, Refusal, known_name, one_number, seed_number
+from ravine.arguments import (
+    LEAST,
+    MOST,
+    FloatArray,
+    Refusal,
+    known_name,
+    one_number,
+    seed_number,
+    whole,
+)
 from ravine.diagnosis.columns import column_sizes
-from ravine.problems.from_data import checked_batch_size, checked_l2
+from ravine.problems.from_data import checked_l2
 from ravine.problems.linear_model import Drawn, Indices, LinearModel
 from ravine.problems.losses import make_loss
 from ravine.problems.spectrum import is_sparse
@@ -250,7 +259,8 @@ def make_setup(
         given = f"{y[0]!r:.40} in every row"
         raise Refusal("the target", "more than one value", given, "pick another column")
 
-    size = min(USUAL_BATCH, rows) if batch_size is None else checked_batch_size(batch_size, rows)
+    size = min(USUAL_BATCH, rows) if batch_size is None else batch_size
+    size = whole("batch_size", size, 1, remedy="e.g. 32", maximum=rows)
     notes = []
     if loss is None:
         loss = usual_loss(y)

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import (
-    FloatArray,
     Refusal,
     one_number,
     overflow_allowed,
@@ -67,9 +66,9 @@ def divergent_sum(
 ) -> QuadraticSum:
     """A sum on which standard Nesterov diverges from ``x0``: the paper's Theorem 3.
 
-    H_i = U Λ_i Uᵀ where Λ_i differs between the terms in its last entry alone: mu for i < n and L
-    for i = n. The other entries are geometric from L down to mu. U is the Householder reflection
-    for which x0 - x* has the same component along every eigenvector, so none is left out.
+    The Hessians are diagonal and differ in their last entry alone: mu for i < n and L for i = n.
+    The other entries are geometric from L down to mu. x0 - x* has the same component along every
+    axis, so none is left out.
     With Q = L/mu large enough for n (see ``counterexample``) the method diverges whenever no
     term is drawn twice in a row.
 
@@ -101,11 +100,8 @@ def divergent_sum(
     size = one_number("noise", noise, "positive", remedy="give a standard deviation, e.g. 1")
     origin = seed_number("seed", seed)
     place = start - max(1.0, float(np.abs(start).max()))
-    away = start - place
     d = len(start)
     terms = _terms("n", n, d)
-    even = np.full(d, 1.0 / np.sqrt(d))
-    U = reflection_between(even, away / np.linalg.norm(away))
     eigenvalues = np.empty((terms, d))
     eigenvalues[:, :-1] = np.geomspace(high, low, d - 1)
     eigenvalues[:-1, -1] = low
@@ -116,7 +112,7 @@ def divergent_sum(
         gradients -= gradients.mean(axis=0)
 
     return QuadraticSum(
-        np.einsum("ik,nk,jk->nij", U, eigenvalues, U),
+        eigenvalues[:, :, None] * np.eye(d),
         minimiser=place,
         gradients=gradients,
         curvature=curvature,
@@ -226,16 +222,6 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
         name="worst_case_quadratic",
         parameters={"Q": ratio, "d": size, "mu": low},
     )
-
-
-def reflection_between(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The Householder reflection that takes the unit vector ``a`` to the unit vector ``b``."""
-    normal = a - b
-    size = float(normal @ normal)
-    if size == 0.0:
-        return np.eye(len(a))
-
-    return np.asarray(np.eye(len(a)) - np.outer(normal, normal) * (2.0 / size))
 
 
 def condition_number(Q: float) -> float:

@@ -73,7 +73,8 @@ def from_data(
         shown = f"an array of shape {target.shape}"
         raise Refusal("y", f"of shape ({rows},)", shown, "one target for each row")
 
-    size = checked_batch_size(rows if batch_size is None else batch_size, rows)
+    size = rows if batch_size is None else batch_size
+    size = whole("batch_size", size, 1, remedy="e.g. 32", maximum=rows)
     if shuffle is not None:
         order = np.random.default_rng(seed_number("shuffle", shuffle)).permutation(rows)
         table = table[order]
@@ -91,15 +92,6 @@ def from_data(
     return LinearModel(
         table, chosen, l2=parameters["l2"], batch_size=size, name="from_data", parameters=parameters
     )
-
-
-def checked_batch_size(batch_size: int, rows: int) -> int:
-    """The rows in a batch, at most all of them."""
-    size = whole("batch_size", batch_size, 1, remedy="e.g. 32")
-    if size > rows:
-        raise Refusal("batch_size", f"at most the {rows} rows", size, "use a smaller batch")
-
-    return size
 
 
 def checked_l2(l2: float, loss: Loss) -> float:

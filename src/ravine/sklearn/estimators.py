@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import label_binarize
@@ -344,16 +344,14 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class."""
-        S = self._raw_scores(X)
-        if S.shape[1] == 1:
-            p = expit(S)
-            return np.hstack([1.0 - p, p])
-
-        return np.asarray(softmax(S, axis=1))
+        return np.asarray(softmax(self._class_scores(X), axis=1))
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row."""
-        S = self._raw_scores(X)
-        best = (S[:, 0] > 0).astype(int) if S.shape[1] == 1 else S.argmax(axis=1)
-
+        best = self._class_scores(X).argmax(axis=1)
         return self.classes_[best]
+
+    def _class_scores(self, X: Any) -> FloatArray:
+        """A score for each row and class: with two classes the first one's is zero."""
+        S = self._raw_scores(X)
+        return np.hstack([np.zeros_like(S), S]) if S.shape[1] == 1 else S
