@@ -11,6 +11,7 @@ import torch
 import torch.multiprocessing as mp
 
 from ravine.torch import ASG, Advice, advise
+from ravine.torch import advice as advising
 from ravine.torch.borrowed import BatchReplay, Weights, batch_loss
 from ravine.torch.curvature import LocalCurvature
 from ravine.torch.schedule import schedule_of
@@ -118,6 +119,32 @@ def test_groups_keep_their_proportion(network, loader):
     exec(advice.code, {"torch": torch, "optimizer": optimizer})
     # A scheduler keeps the lr that it multiplies as the initial one.
     assert optimizer.param_groups[1]["initial_lr"] == pytest.approx(advice.lrs[1], rel=0.01)
+
+
+def test_limits_are_those_of_the_look_ahead(linear, loader):
+    for gamma, expected in ((None, 0.8), (0.3, 0.3), (0.0, 0.0)):
+        rule = ASG(linear.parameters(), 0.1, momentum=0.8, gamma=gamma)
+        advice = advise(linear, MSE, loader, optimizer=rule, momentum="keep", **QUICK)
+        curvature = advice.curvature
+        assert advice.limit == curvature.limit(0.8, expected)
+        assert advice.iid_limit == curvature.iid_limit(0.8, expected)
+        assert advice.critical_batch_size == curvature.critical_batch_size(advice.lr, 0.8, expected)
+
+
+def test_a_momentum_that_blows_up_is_shown_and_counted(linear, loader, monkeypatch):
+    real = advising.run_trial
+
+    def run_trial(setting, lr, momentum, steps, **options):
+        # Only challengers are run from there.
+        return real(setting, 1e3 * lr, momentum, steps, **options)
+
+    monkeypatch.setattr(advising, "run_trial", run_trial)
+    rule = torch.optim.SGD(linear.parameters(), lr=0.1, momentum=0.9, nesterov=True)
+    advice = advise(linear, MSE, loader, optimizer=rule, budget="race")
+    (lost,) = [row for row in advice.rows if row.momentum == 0.0]
+    assert lost.outcome == "blew up"
+    assert advice.momentum == 0.9
+    assert advice.steps == sum(row.taken for row in advice.rows) <= 800
 
 
 def test_momentum_is_kept_on_request(linear, loader):
@@ -345,7 +372,7 @@ CURVATURE = LocalCurvature(
 def answer(**changes):
     words = {
         "lr": 0.1, "momentum": 0.9, "lrs": [0.1], "schedule": schedule_of("cosine", 5000, None),
-        "start_loss": 2.0, "rows": ROWS, "curvature": CURVATURE, "gamma": 0.9, "direction": None,
+        "start_loss": 2.0, "rows": ROWS, "curvature": CURVATURE, "gamma": None, "direction": None,
         "direction_limit": None, "budget": "race",
         "optimizer": "torch.optim.SGD(model.parameters(), lr={lr}, momentum={momentum})",
     }  # fmt: skip
@@ -365,7 +392,7 @@ def test_every_form_has_the_map_and_the_code():
     assert data["rows"][-2]["loss"] is None
     assert data["rows"][-1]["outcome"] == "held at its peak"
     assert data["map"][1] == {
-        "momentum": 0.0, "batch_size": 16, "limit": advice.limits()[0.0, 16],
+        "momentum": 0.0, "batch_size": 16, "limit": CURVATURE.limit(0.0, batch_size=16),
         "iid_limit": CURVATURE.iid_limit(0.0),
     }  # fmt: skip
     assert data["iid_limit"] == advice.iid_limit
@@ -381,8 +408,9 @@ def test_how_flat_the_optimum_is():
 
 
 def test_limits_grow_with_the_batch():
-    limits = answer().limits(momenta=(0.0, 0.9), batch_sizes=(8, 64))
-    assert limits[0.9, 8] < limits[0.9, 64]
+    small, large = answer().map(momenta=(0.9,), batch_sizes=(8, 64))
+    assert (small.batch_size, large.batch_size) == (8, 64)
+    assert small.limit < large.limit
 
 
 @pytest.mark.parametrize(("quadratic", "complete", "word"), [
@@ -420,4 +448,4 @@ def test_a_picture_shows_what_was_tried(tmp_path):
     assert axes.get_xscale() == "log"
     curves = [line for line in figure.axes[1].lines if len(line.get_xdata()) > 1]
     assert len(curves) == 2 * 4  # four momenta, these batches and any
-    assert curves[0].get_ydata()[1] == advice.limits()[0.0, 16]
+    assert curves[0].get_ydata()[1] == advice.map()[1].limit

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ravine.torch import race as races
-from ravine.torch.race import PLANS, Plan, Race
+from ravine.torch.race import PLANS, Plan, Race, hold
 from ravine.torch.trial import Trial
 
 SETTING = SimpleNamespace(start=10.0)
@@ -58,13 +58,13 @@ def test_a_winner_whose_neighbour_blows_up_or_loses_much_is_near_its_edge(run):
 
 @pytest.mark.parametrize(("calm", "expected"), [(2.0, 1.0), (0.6, 0.5), (0.3, 0.25)])
 def test_a_lr_is_halved_until_the_loss_stays_down_at_the_peak(run, calm, expected):
-    race = run(best_at_one, calm=calm)
-    spent = race.steps
-    assert race.hold(1.0, 1000) == expected
-    assert [trial.rose for trial in race.held] == [*[True] * (len(race.held) - 1), False]
-    assert race.steps > spent
+    run(best_at_one, calm=calm)
+    plan = PLANS["race"]
+    lr, held = hold(SETTING, plan, 1.0, 0.9, 1000)
+    assert lr == expected
+    assert [trial.rose for trial in held] == [*[True] * (len(held) - 1), False]
     # Half a trial at least is needed.
-    assert race.hold(1.0, PLANS["race"].long // 2 - 1) == 1.0
+    assert hold(SETTING, plan, 1.0, 0.9, plan.long // 2 - 1) == (1.0, [])
 
 
 def test_on_a_plateau_trials_are_longer_and_no_smaller_lr_is_taken(run):

@@ -7,10 +7,11 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import torch
+from rich.console import Console
+from rich.progress import Progress
 from torch import Tensor, nn
 
 from ravine.arguments import Refusal, one_number, whole
@@ -30,9 +31,9 @@ from ravine.torch.direction import (
 from ravine.torch.guard import Snapshot
 from ravine.torch.optimizer import ASG
 from ravine.torch.products import gradient
-from ravine.torch.race import PLANS, Plan, Race
+from ravine.torch.race import PLANS, Plan, Race, hold
 from ravine.torch.schedule import ScheduleLike, schedule_of
-from ravine.torch.trial import Setting, Trial, lr_ratios
+from ravine.torch.trial import Setting, Trial, lr_ratios, run_trial
 
 CHALLENGERS = (0.9, 0.0)
 """Momenta that are tried against the user's; between them a change of lr does as much."""
@@ -148,11 +149,10 @@ def advise(
     if optimizer is None:
         optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9, nesterov=True)
 
-    device = next(model.parameters()).device
-    loss = batch_loss or loss_of(loss_fn)
+    batches = BatchReplay(loader, next(model.parameters()).device)
     with untouched(model, loader) as weights, _progress_bar(plan, progress) as advanced:
         setting = Setting(
-            model, optimizer, loss, BatchReplay(loader, device), planned, weights,
+            model, optimizer, batch_loss or loss_of(loss_fn), batches, planned, weights,
             clip_grad_norm, accumulate, autocast, seed, advanced,
         )  # fmt: skip
         return _Search(setting, plan).decide(budget or "race", momentum == "choose")
@@ -161,14 +161,8 @@ def advise(
 @contextmanager
 def _progress_bar(plan: Plan, wanted: bool | None) -> Iterator[Callable[[int], None]]:
     """A function that is told the steps taken; the bar ends early where the budget is not used."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda steps: None
-        return
-
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    shown = sys.stderr.isatty() if wanted is None else wanted
+    with Progress(console=Console(stderr=True), transient=True, disable=not shown) as bar:
         task = bar.add_task("trying learning rates", total=plan.most)
         yield lambda steps: bar.advance(task, steps)
 
@@ -182,25 +176,29 @@ class _Search:
         self.rule = setting.optimizer
         self.is_momentum_method = isinstance(self.rule, (torch.optim.SGD, ASG))
         self.bare = _bare(setting.model)
+        self.curvature = self._local_curvature()
         # The end of the best trial so far, for the preconditioner that it had come to.
         self.best: tuple[Trial, Snapshot] | None = None
 
     def decide(self, budget: str, choose: bool) -> Advice:
-        """Measure the curvature, race the candidates, and report the result."""
+        """Race the candidates, measure the curvature along the sharpest direction, and report."""
         group = self.rule.param_groups[0]
         own = float(group["momentum"]) if self.is_momentum_method else None
-        curvature = self._local_curvature()
         along = None
-        if self.is_momentum_method and curvature is None:
+        if self.is_momentum_method and self.curvature is None:
             along = self._along_direction(coordinates(self.rule, with_gradient=False))
 
-        unit = self._unit(curvature, along, own)
+        top = self.curvature.top if self.curvature else along.mean if along else 0.0
         keep = self._keep if is_adaptive(self.rule) else None
-        first = Race(self.setting, self.plan, unit, own, keep=keep)
-        first.run()
-        races = [first]
-        if choose and own is not None and first.winner is not None:
-            races += self._challengers(first, unit, curvature)
+        race = Race(self.setting, self.plan, self._unit(top, own), own, keep)
+        race.run()
+        won = race.winner
+        tried = sorted(race.trials.values(), key=lambda trial: (trial.steps, trial.lr))
+        if choose and won is not None:
+            for trial in self._challengers(won, race.steps):
+                tried.append(trial)
+                if trial.loss < GAIN * won.loss:
+                    won = trial
 
         if self.best is not None:
             end = self.best[1]
@@ -209,19 +207,29 @@ class _Search:
             # The coordinates are all that is needed of the state.
             end.optimizer.state.clear()
             along = self._along_direction(at)
-        best = races[0]
-        for race in races[1:]:
-            assert race.winner is not None
-            assert best.winner is not None
-            if race.winner.loss < GAIN * best.winner.loss:
-                best = race
 
-        if best.winner is None:
-            lr = min(trial.lr for trial in best.trials.values())
+        if won is None:
+            lr = min(trial.lr for trial in tried)
         else:
-            lr = self._lowered(best, self.plan.most - sum(race.steps for race in races))
+            won.won = True
+            lr = self._lowered(won, won is race.winner and race.near_edge(), tried)
 
-        return self._advice(races, best, lr, curvature, along, budget)
+        # The user's momentum first.
+        tried.sort(key=lambda trial: trial.momentum != own)
+        return Advice(
+            lr=lr,
+            momentum=own if won is None else won.momentum,
+            lrs=[lr * ratio for ratio in lr_ratios(self.rule)],
+            schedule=self.setting.schedule,
+            start_loss=self.setting.start,
+            rows=tried,
+            curvature=self.curvature,
+            gamma=look_ahead(group),
+            direction=along,
+            direction_limit=None if along is None else along.limit(group),
+            budget=budget,
+            optimizer=_constructor(self.rule, self.setting.model),
+        )
 
     def _local_curvature(self) -> LocalCurvature | None:
         """Mean and variance of the Hessian, for momentum methods and models of moderate size."""
@@ -247,8 +255,8 @@ class _Search:
         with quiet(self.bare):
             direction.begin(at, lambda: setting.loss_of(0, self.bare))
             for i in range(FIRST_TURNS + TURNS):
-                there = partial(self._gradient, i, at.params)
-                seen.append(direction.product(at, there))
+                one = lambda i=i: gradient(setting.loss_of(i, self.bare), at.params)  # noqa: E731
+                seen.append(direction.product(at, one))
                 if i < FIRST_TURNS:
                     direction.turn()
 
@@ -260,48 +268,29 @@ class _Search:
         count = setting.accumulate * setting.ranks
         return DirectionalCurvature(mean, variance / count)
 
-    def _gradient(self, index: int, params: list[Tensor]) -> list[Tensor]:
-        return gradient(self.setting.loss_of(index, self.bare), params)
-
-    def _unit(
-        self,
-        curvature: LocalCurvature | None,
-        along: DirectionalCurvature | None,
-        momentum: float | None,
-    ) -> float:
+    def _unit(self, top: float, momentum: float | None) -> float:
         """The first lr that is tried: the limit of exact gradients, or the optimizer's default."""
-        top = curvature.top if curvature else along.mean if along else 0.0
         if momentum is None or not (math.isfinite(top) and top > 0.0):
             return default_lr(self.rule)
 
-        group = self.rule.param_groups[0]
-        decay = float(group.get("weight_decay", 0.0)) if curvature else 0.0
-        kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
-        look = look_ahead({**group, "momentum": momentum})
-        return 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * look) * (top + decay) * kept)
+        group = {**self.rule.param_groups[0], "momentum": momentum}
+        decay = float(group.get("weight_decay", 0.0)) if self.curvature else 0.0
+        return DirectionalCurvature(top + decay, 0.0).limit(group)
 
-    def _challengers(
-        self, first: Race, unit: float, curvature: LocalCurvature | None
-    ) -> list[Race]:
+    def _challengers(self, won: Trial, spent: int) -> Iterator[Trial]:
         """Other momenta at the same effective lr, lr/(1 - momentum), while the budget lasts."""
-        won = first.winner
-        assert won is not None
-        assert first.momentum is not None
-        races: list[Race] = []
+        if won.momentum is None:
+            return
         for other in CHALLENGERS:
-            spent = first.steps + sum(race.steps for race in races)
-            if abs(other - first.momentum) < 0.05 or spent + won.steps > self.plan.most:
+            if abs(other - won.momentum) < 0.05 or spent + won.steps > self.plan.most:
                 continue
-            lr = won.lr * (1.0 - other) / (1.0 - first.momentum)
+            lr = won.lr * (1.0 - other) / (1.0 - won.momentum)
             # No challenger above its own edge, where the first lr may be with less momentum.
-            if curvature is not None:
-                lr = min(lr, 0.5 * self._unit(curvature, None, other))
-            race = Race(self.setting, self.plan, lr, other)
-            race.run_one(won.steps)
-            if race.winner is not None:
-                races.append(race)
-
-        return races
+            if self.curvature is not None:
+                lr = min(lr, 0.5 * self._unit(self.curvature.top, other))
+            trial, _ = run_trial(self.setting, lr, other, won.steps)
+            spent += trial.taken
+            yield trial
 
     def _keep(self, trial: Trial, optimizer: torch.optim.Optimizer) -> None:
         """Keep the end of the best trial of the longest, in host memory."""
@@ -314,50 +303,22 @@ class _Search:
             optimizer.state.clear()
             self.best = (trial, end)
 
-    def _lowered(self, race: Race, most: int) -> float:
-        """The winner's lr, lowered for what a long run meets and a short trial did not."""
-        assert race.winner is not None
-        lr = race.winner.lr
+    def _lowered(self, won: Trial, near_edge: bool, tried: list[Trial]) -> float:
+        """The winner's lr, lowered for what a long run meets and a short trial did not.
+
+        Trials that are held at the peak of the schedule are added to those that were ``tried``.
+        """
         falls = self.setting.schedule.falls
         if not self.is_momentum_method:
             # An adaptive method does not blow up where it stays for long: its loss stays too high.
-            return lr if falls else 0.5 * lr
+            return won.lr if falls else 0.5 * won.lr
 
-        near_edge = race.near_edge()
-        lowered = race.hold(lr if falls or not near_edge else 0.5 * lr, most)
-        return lowered if race.held or not near_edge else 0.5 * lr
-
-    def _advice(
-        self,
-        races: list[Race],
-        best: Race,
-        lr: float,
-        curvature: LocalCurvature | None,
-        along: DirectionalCurvature | None,
-        budget: str,
-    ) -> Advice:
-        rows: list[Trial] = []
-        for race in races:
-            rows += sorted(race.trials.values(), key=lambda t: (t.steps, t.lr))
-            rows += race.held
-        if best.winner is not None:
-            best.winner.won = True
-
-        group = self.rule.param_groups[0]
-        return Advice(
-            lr=lr,
-            momentum=best.momentum,
-            lrs=[lr * ratio for ratio in lr_ratios(self.rule)],
-            schedule=self.setting.schedule,
-            start_loss=self.setting.start,
-            rows=rows,
-            curvature=curvature,
-            gamma=look_ahead(group) if self.is_momentum_method else None,
-            direction=along,
-            direction_limit=None if along is None else along.limit(self.rule),
-            budget=budget,
-            optimizer=_constructor(self.rule, self.setting.model),
-        )
+        half = 0.5 * won.lr
+        most = self.plan.most - sum(trial.taken for trial in tried)
+        first = won.lr if falls or not near_edge else half
+        lr, held = hold(self.setting, self.plan, first, won.momentum, most)
+        tried += held
+        return lr if held or not near_edge else half
 
 
 def _bare(model: Any) -> Any:

@@ -42,6 +42,7 @@ class Advice:
     curvature: LocalCurvature | None
     """Of SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
+    """None where it follows momentum, as in Nesterov's method."""
     direction: DirectionalCurvature | None
     """Of Adam, AdamW and RMSprop at the end of the trial with the least loss; of SGD and ASG with
     large models at the start."""
@@ -85,7 +86,7 @@ class Advice:
         if self.curvature is None or self.momentum is None:
             return self.direction_limit
 
-        return self.curvature.limit(self.momentum, self._look())
+        return self.curvature.limit(self.momentum, self.gamma)
 
     @property
     def critical_batch_size(self) -> float | None:
@@ -93,7 +94,7 @@ class Advice:
         if self.curvature is None or self.momentum is None:
             return None
 
-        return self.curvature.critical_batch_size(self.lr, self.momentum, self._look())
+        return self.curvature.critical_batch_size(self.lr, self.momentum, self.gamma)
 
     @property
     def iid_limit(self) -> float | None:
@@ -105,10 +106,7 @@ class Advice:
         if self.curvature is None or self.momentum is None:
             return None
 
-        return self.curvature.iid_limit(self.momentum, self._look())
-
-    def _look(self) -> float | None:
-        return 0.0 if self.gamma == 0.0 else None
+        return self.curvature.iid_limit(self.momentum, self.gamma)
 
     @property
     def scope(self) -> str:
@@ -176,13 +174,7 @@ class Advice:
         if self.curvature is None:
             return []
 
-        return self.curvature.limits(momenta, batch_sizes, self._look())
-
-    def limits(
-        self, momenta: tuple[float, ...] = USUAL_MOMENTA, batch_sizes: tuple[int, ...] = ()
-    ) -> dict[tuple[float, int], float]:
-        """The mean-square limits of ``map`` by (momentum, batch size)."""
-        return {(row.momentum, row.batch_size): row.limit for row in self.map(momenta, batch_sizes)}
+        return self.curvature.limits(momenta, batch_sizes, self.gamma)
 
     @property
     def sentence(self) -> str:
@@ -198,17 +190,6 @@ class Advice:
 
         return f"{pair}; {self.schedule.name}, {self.schedule.steps} steps"
 
-    def _expectation(self) -> str:
-        low, high = self.loss_range
-        least, most = self.flat_range
-        length = 0 if self._won is None else self._won.steps
-        return (
-            f"The best trial went through the schedule in {length} steps: loss "
-            f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
-            f"Expect the planned run to end there or lower.\n"
-            f"Trials with lr from {least:.3g} to {most:.3g} ended within {FLAT:.0%} of it."
-        )
-
     def table(self) -> str:
         """Every lr that was tried, and what became of it."""
         lines = [f"{'lr':>10} {'momentum':>9} {'steps':>6} {'loss':>10}  outcome"]
@@ -222,34 +203,37 @@ class Advice:
 
     def map_table(self) -> str:
         """The map as text; empty where there is none."""
-        rows = self.map()
-        if not rows:
+        if self.curvature is None:
             return ""
 
         lines = [f"{'momentum':>10} {'batch':>9} {'limit of lr':>12} {'any batches':>12}"]
         lines += [
             f"{row.momentum:10g} {row.batch_size:9d} {row.limit:12.3g} {row.iid_limit:12.3g}"
-            for row in rows
+            for row in self.map()
         ]
         return "\n".join(lines)
 
-    def _limit_words(self) -> str:
-        words = f"Stable in mean square up to lr {self.limit:.3g} with your batches"
-        if self.curvature is not None:
-            words += (
-                f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
-                f"{self.critical_batch_size:.3g}"
-            )
-
-        return f"{words} ({self.scope})."
-
     def __str__(self) -> str:
         parts = [self.sentence]
-        if self.improves:
-            parts += [self._expectation(), self.code]
+        if self._won is not None and self.improves:
+            low, high = self.loss_range
+            least, most = self.flat_range
+            parts += [
+                f"The best trial went through the schedule in {self._won.steps} steps: loss "
+                f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
+                "Expect the planned run to end there or lower.",
+                f"Trials with lr from {least:.3g} to {most:.3g} ended within {FLAT:.0%} of it.",
+                self.code,
+            ]
         parts.append(self.table())
         if self.limit is not None:
-            parts.append(self._limit_words())
+            words = f"Stable in mean square up to lr {self.limit:.3g} with your batches"
+            if self.curvature is not None:
+                words += (
+                    f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
+                    f"{self.critical_batch_size:.3g}"
+                )
+            parts.append(f"{words} ({self.scope}).")
         if self.curvature is not None:
             parts.append(self.map_table())
 
@@ -271,11 +255,23 @@ class Advice:
         kept = ("lr", "momentum", "steps", "loss", "outcome")
         data |= {"rows": [{name: getattr(row, name) for name in kept} for row in self.rows]}
         data |= {"map": [asdict(row) for row in self.map()]}
-        return json.dumps(_finite(data), indent=2)
+        finite = json.loads(json.dumps(data), parse_constant=lambda name: None)
+        return json.dumps(finite, indent=2)
 
     def plot(self, path: str | None = None) -> Any:
         """Loss against lr, and the map of what the curvature allows; saved to ``path`` if given."""
-        return _draw(self, path)
+        from matplotlib.figure import Figure
+
+        count = 1 if self.curvature is None else 2
+        figure = Figure(figsize=(1.0 + 4.0 * count, 3.2), layout="constrained")
+        panels = figure.subplots(1, count, squeeze=False)[0]
+        _draw_losses(panels[0], self)
+        if self.curvature is not None:
+            _draw_map(panels[1], self, self.curvature)
+        if path is not None:
+            figure.savefig(path, dpi=150)
+
+        return figure
 
 
 def _reach(rows: list[Trial], bound: float) -> float:
@@ -286,34 +282,6 @@ def _reach(rows: list[Trial], bound: float) -> float:
             return float(near.lr * (far.lr / near.lr) ** share)
 
     return rows[-1].lr
-
-
-def _finite(value: Any) -> Any:
-    """The same with None in place of numbers that are not finite, all the way down."""
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-
-    return value
-
-
-def _draw(advice: Advice, path: str | None = None) -> Any:
-    """The loss that each lr reached, and beside it the map of what the curvature allows."""
-    from matplotlib.figure import Figure
-
-    rows = advice.map()
-    figure = Figure(figsize=(9.0 if rows else 5.0, 3.2), layout="constrained")
-    panels = figure.subplots(1, 2 if rows else 1, squeeze=False)[0]
-    _draw_losses(panels[0], advice)
-    if rows:
-        _draw_map(panels[1], advice)
-    if path is not None:
-        figure.savefig(path, dpi=150)
-
-    return figure
 
 
 def _draw_losses(axes: Any, advice: Advice) -> None:
@@ -338,19 +306,15 @@ def _draw_losses(axes: Any, advice: Advice) -> None:
     axes.legend(fontsize=7)
 
 
-def _draw_map(axes: Any, advice: Advice) -> None:
+def _draw_map(axes: Any, advice: Advice, curvature: LocalCurvature) -> None:
     """Limits of lr against the batch size, by momentum: of these batches, and of any (dashed)."""
-    rows = advice.map()
-    for i, momentum in enumerate(dict.fromkeys(row.momentum for row in rows)):
-        own = [row for row in rows if row.momentum == momentum]
+    for i, momentum in enumerate(USUAL_MOMENTA):
+        own = advice.map((momentum,))
         sizes = [row.batch_size for row in own]
         axes.plot(sizes, [r.limit for r in own], f"C{i}-", label=f"momentum {momentum:g}")
         axes.plot(sizes, [r.iid_limit for r in own], f"C{i}--")
 
-    assert advice.curvature is not None
-    axes.plot(
-        [advice.curvature.batch_size], [advice.lr], "*", ms=9, color="seagreen", label="advised"
-    )
+    axes.plot([curvature.batch_size], [advice.lr], "*", ms=9, color="seagreen", label="advised")
     axes.set(xscale="log", yscale="log", xlabel="batch size", ylabel="limit of lr")
     axes.set_title(advice.scope.split(":")[0] + "; dashed: any batches", fontsize=8)
     axes.legend(fontsize=7)

@@ -32,10 +32,9 @@ def batch_loss(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
 
         if loss_fn is None or not isinstance(batch, Sequence) or len(batch) != 2:
             shown = f"{type(batch).__name__} with loss_fn={loss_fn!r:.40}"
-            raise Refusal(
-                "batches", "pairs (inputs, target), or mappings with loss_fn=None", shown,
-                "give batch_loss=lambda model, batch: ... instead of loss_fn",
-            )  # fmt: skip
+            rule = "pairs (inputs, target), or mappings with loss_fn=None"
+            remedy = "give batch_loss=lambda model, batch: ... instead of loss_fn"
+            raise Refusal("batches", rule, shown, remedy)
 
         inputs, target = batch
         return loss_fn(model(inputs), target)
@@ -95,36 +94,21 @@ class BatchReplay:
     """Host memory that the batches may take. Later steps see the first batches again."""
 
     def __init__(self, loader: Any, device: torch.device) -> None:
-        self._loader = loader
+        self._batches = _endless(loader)
         self._device = device
-        self._iterator: Iterator[Any] | None = None
         self._kept: list[Any] = []
         self._bytes = 0
 
     def __getitem__(self, index: int) -> Any:
         while len(self._kept) <= index and self._bytes < self.MOST_BYTES:
-            self._keep(self._next())
+            self._kept.append(each_tensor(self._on_host, next(self._batches)))
 
         batch = self._kept[index % len(self._kept)]
         return each_tensor(lambda t: t.to(self._device, non_blocking=True), batch)
 
-    def _keep(self, batch: Any) -> None:
-        def on_host(tensor: Tensor) -> Tensor:
-            self._bytes += tensor.nbytes
-            return tensor.cpu()
-
-        self._kept.append(each_tensor(on_host, batch))
-
-    def _next(self) -> Any:
-        for _ in range(2):
-            if self._iterator is None:
-                self._iterator = iter(self._loader)
-            try:
-                return next(self._iterator)
-            except StopIteration:
-                self._iterator = None
-
-        raise Refusal("loader", "non-empty and able to start again", "nothing", "give a DataLoader")
+    def _on_host(self, tensor: Tensor) -> Tensor:
+        self._bytes += tensor.nbytes
+        return tensor.cpu()
 
     def samples(self, wanted: int, at_least: int = 1, at_most: int = 256) -> list[Any]:
         """The first batches that together hold at least ``wanted`` samples."""
@@ -137,6 +121,17 @@ class BatchReplay:
         return taken
 
 
+def _endless(loader: Any) -> Iterator[Any]:
+    """The batches of a loader, over and over."""
+    while True:
+        batch = None
+        for batch in loader:
+            yield batch
+        if batch is None:
+            rule = "non-empty and able to start again"
+            raise Refusal("loader", rule, "nothing", "give a DataLoader")
+
+
 class Weights:
     """Parameters and buffers of a model, kept in host memory."""
 
@@ -147,8 +142,7 @@ class Weights:
     @torch.no_grad()
     def put_back(self) -> None:
         """Copy the values into the model's own tensors."""
-        for tensor, value in zip(self._tensors, self._values, strict=True):
-            tensor.copy_(value)
+        torch._foreach_copy_(self._tensors, self._values)
 
 
 @contextmanager
@@ -162,36 +156,38 @@ def untouched(model: nn.Module, loader: Any) -> Iterator[Weights]:
     weights = Weights(model)
     # Gradients leave a device meanwhile: a trial has its own.
     grads = [p.grad if p.grad is None else p.grad.cpu() for p in model.parameters()]
-    plain = [(module, _plain_attributes(module)) for module in model.modules()]
-
     try:
-        with _generators(model, loader):
-            for p in model.parameters():
-                p.grad = None
+        with _generators(model, loader), _attributes(model):
+            model.zero_grad()
             yield weights
     finally:
         weights.put_back()
         for p, grad in zip(model.parameters(), grads, strict=True):
             p.grad = None if grad is None else grad.to(p.device)
-        for module, attributes in plain:
-            vars(module).update(attributes)
 
 
-def _plain_attributes(module: nn.Module) -> dict[str, Any]:
+@contextmanager
+def _attributes(model: nn.Module) -> Iterator[None]:
+    """Put numbers, words and switches of the modules back as they were."""
     kinds = (bool, int, float, str, type(None))
-    return {name: value for name, value in vars(module).items() if isinstance(value, kinds)}
+    kept = [
+        (module, {name: value for name, value in vars(module).items() if isinstance(value, kinds)})
+        for module in model.modules()
+    ]
+    try:
+        yield
+    finally:
+        for module, attributes in kept:
+            vars(module).update(attributes)
 
 
 @contextmanager
 def _generators(model: nn.Module, loader: Any) -> Iterator[None]:
-    sources = [getattr(loader, "generator", None)]
-    for name in ("sampler", "batch_sampler"):
-        sampler = getattr(loader, name, None)
-        sources += [getattr(sampler, "generator", None)]
-        sources += [getattr(getattr(sampler, "sampler", None), "generator", None)]
-
-    generators = {id(g): g for g in sources if isinstance(g, torch.Generator)}
-    states = [(g, g.get_state()) for g in generators.values()]
+    """Put the random generators back as they were."""
+    samplers = [getattr(loader, name, None) for name in ("sampler", "batch_sampler")]
+    inner = [getattr(sampler, "sampler", None) for sampler in samplers]
+    found = [getattr(owner, "generator", None) for owner in (loader, *samplers, *inner)]
+    states = [(g, g.get_state()) for g in found if isinstance(g, torch.Generator)]
     python = random.getstate()
     numpy = np.random.get_state()  # noqa: NPY002 - users draw from it
     devices = sorted({p.device.index or 0 for p in model.parameters() if p.is_cuda})
@@ -213,22 +209,10 @@ def quiet(model: nn.Module) -> Iterator[None]:
     Running averages lag behind in the first steps, so BatchNorm keeps using the batch's own
     statistics, without taking them into its averages.
     """
-    changed: list[tuple[nn.Module, float | None]] = []
-    silenced: list[nn.Module] = []
-    for module in model.modules():
-        if not module.training:
-            continue
-        if isinstance(module, nn.modules.batchnorm._BatchNorm):
-            changed.append((module, module.momentum))
-            module.momentum = 0.0
-        else:
-            silenced.append(module)
-            module.training = False
-
-    try:
+    with _attributes(model):
+        for module in model.modules():
+            if module.training and isinstance(module, nn.modules.batchnorm._BatchNorm):
+                module.momentum = 0.0
+            else:
+                module.training = False
         yield
-    finally:
-        for module, momentum in changed:
-            module.momentum = momentum  # type: ignore[assignment]
-        for module in silenced:
-            module.training = True

@@ -51,10 +51,8 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
                 lambda: _loss_in(module.training_step(batch, index)), self._loss
             )
             if reading is not None:
-                for name in ("margin", "loss"):
-                    trainer.callback_metrics[f"ravine/{name}"] = torch.tensor(
-                        getattr(reading, name)
-                    )
+                trainer.callback_metrics["ravine/margin"] = torch.tensor(reading.margin)
+                trainer.callback_metrics["ravine/loss"] = torch.tensor(reading.loss)
 
     return MonitorCallback()
 
@@ -76,12 +74,10 @@ def transformers_callback(every: int = 20, **options: Any) -> Any:
         def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self._inputs: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
             self._loss: Tensor | None = None
-            self._silent = False
 
             def remember(module: Any, args: Any, kwargs: Any, output: Any) -> None:
-                if not self._silent:
-                    self._inputs = (args, kwargs)
-                    self._loss = _loss_in(output)
+                self._inputs = (args, kwargs)
+                self._loss = _loss_in(output).detach()
 
             model = kwargs["model"]
             self._hook = model.register_forward_hook(remember, with_kwargs=True)
@@ -92,15 +88,7 @@ def transformers_callback(every: int = 20, **options: Any) -> Any:
                 self.monitor = Monitor(_inner(kwargs["optimizer"]), every, model=model, **options)
 
             positional, named = self._inputs
-
-            def again() -> Tensor:
-                self._silent = True
-                try:
-                    return _loss_in(model(*positional, **named))
-                finally:
-                    self._silent = False
-
-            self.monitor.check(again, self._loss)
+            self.monitor.check(lambda: _loss_in(model(*positional, **named)), self._loss)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self._hook.remove()
@@ -136,9 +124,8 @@ def _loss_in(output: Any) -> Tensor:
 
     loss = output.get("loss") if hasattr(output, "get") else getattr(output, "loss", None)
     if not isinstance(loss, Tensor):
-        raise Refusal(
-            "training step", "a loss, or a mapping with one", type(output).__name__,
-            "return {'loss': ...}, or call Monitor.check yourself",
-        )  # fmt: skip
+        shown = type(output).__name__
+        remedy = "return {'loss': ...}, or call Monitor.check yourself"
+        raise Refusal("training step", "a loss, or a mapping with one", shown, remedy)
 
     return loss

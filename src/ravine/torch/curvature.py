@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -23,9 +24,10 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.ladder.step_limits import largest_step
 from ravine.theory.noise.moments import stationary_variance
 from ravine.torch.borrowed import BatchLoss, each_tensor, joined, quiet, size_of
-from ravine.torch.products import flat, hessian_product, movable, shaped, top_eigenpairs
+from ravine.torch.products import Product, flat, hessian_product, movable, shaped, top_eigenpairs
 
 SAMPLES = 256
 """Samples for the mean Hessian: its top eigenvalue is then known to some per cent."""
@@ -95,17 +97,16 @@ class LocalCurvature:
         Exact for a quadratic with all directions; otherwise for the measured directions, here.
         """
         batch = batch_size or self.batch_size
-        look = momentum if gamma is None else gamma
         if self.top <= 0.0:
             return float("inf")
 
         def is_stable(lr: float) -> bool:
-            method = Method(lr, momentum, look)
+            method = Method(lr, momentum, gamma)
             # Batches of b samples disagree 1/b as much in variance.
             return self._moments.mean_rate(method) < 1.0 and self._moments.strain(method) < batch
 
         # The limit of exact gradients, and what no batches were ever seen to go below.
-        high = 2.0 * (1.0 + momentum) / ((1.0 + 2.0 * look) * self.top)
+        high = float(largest_step(self.top, beta=momentum, gamma=gamma))
         low = high * 2.0**-20
         for _ in range(20):
             middle = math.sqrt(low * high)
@@ -161,13 +162,19 @@ def measure(
     ``scales`` are the groups' lrs over the first one's, parameter by parameter: with D their
     diagonal matrix, lr D^½ H D^½ decides what is stable, so that is what is measured.
     """
-    params = [p for p in model.parameters() if p.requires_grad]
+    params: list[torch.Tensor] = [p for p in model.parameters() if p.requires_grad]
     root = flat([torch.full_like(p, s).sqrt() for p, s in zip(params, scales, strict=True)])
+    start = _random(root, seed)
     size = size_of(batches[0])
+    whole = joined(batches)
+
+    def product_of(some: list[Any]) -> Product:
+        product = hessian_product(model, loss, some)
+        return lambda vector: root * product(root * vector)
 
     with quiet(model), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        each = _sample_hessians(model, loss, batches, root) if root.numel() <= SMALL else None
+        each = _sample_hessians(model, loss, whole, root) if root.numel() <= SMALL else None
         if each is not None:
             values, vectors = np.linalg.eigh(each.mean(axis=0))
             values, vectors = values[::-1], vectors[:, ::-1]
@@ -175,14 +182,17 @@ def measure(
             largest = float(np.linalg.eigvalsh(each)[:, -1].max())
             single = 1.0
         else:
-            values, vectors, images = _leading(model, loss, batches, root, seed)
+            top, U = top_eigenpairs(product_of(whole), start, DIRECTIONS)
+            parts = (product_of([batch]) for batch in batches[:BATCHES])
+            images = _numpy(torch.stack([torch.stack([*map(part, U.T)], dim=1) for part in parts]))
+            values, vectors = _numpy(top), _numpy(U)
             # Squares of single samples are a batch's times its size; n - 1 for the estimated mean.
             single = (size * len(images) / max(len(images) - 1, 1)) ** 0.5
-            measured = _largest_of_samples(model, loss, batches, root, seed)
+            measured = _largest_of_samples(product_of, batches, start)
             # A batch's mean of positive Hessians is at least a sample's over the batch size.
             bound = size * float(np.einsum("di,ndi->ni", vectors, images).max())
             largest = bound if measured is None else measured
-        quadratic = _is_quadratic(model, loss, joined(batches), root)
+        quadratic = _is_quadratic(params, lambda: product_of(whole[:1]), root)
 
     deviations = single * (images - images.mean(axis=0))
     inside = vectors.T @ deviations
@@ -198,10 +208,9 @@ def measure(
 
 
 def _sample_hessians(
-    model: nn.Module, loss: BatchLoss, batches: list[Any], root: torch.Tensor
+    model: nn.Module, loss: BatchLoss, whole: list[Any], root: torch.Tensor
 ) -> FloatArray | None:
     """Every sample's Hessian, or None where the batches cannot be cut into samples."""
-    whole = joined(batches)
     if len(whole) != 1 or not isinstance(whole[0], list):
         return None
 
@@ -210,10 +219,7 @@ def _sample_hessians(
 
     def one(vector: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         weights = dict(zip(params, shaped(vector, like), strict=True))
-
-        def apply(inputs: torch.Tensor) -> Any:
-            return functional_call(model, weights, (inputs,))
-
+        apply = lambda inputs: functional_call(model, weights, (inputs,))  # noqa: E731
         return loss(cast(nn.Module, apply), [x[None], y[None]])
 
     try:
@@ -221,22 +227,11 @@ def _sample_hessians(
     except RuntimeError:
         return None
 
-    return np.asarray((root[:, None] * each * root).double().cpu().numpy())
+    return _numpy(root[:, None] * each * root)
 
 
-def _leading(
-    model: nn.Module, loss: BatchLoss, batches: list[Any], root: torch.Tensor, seed: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Largest eigenvalues, their vectors U as columns, and H U of some batches."""
-    product = hessian_product(model, loss, joined(batches))
-    values, U = top_eigenpairs(lambda v: root * product(root * v), _random(root, seed), DIRECTIONS)
-    images = []
-    for batch in batches[:BATCHES]:
-        one = hessian_product(model, loss, [batch])
-        images.append(torch.stack([root * one(root * u) for u in U.T], dim=1))
-
-    stack = torch.stack(images).double().cpu().numpy()
-    return values.numpy(), U.double().cpu().numpy(), stack
+def _numpy(tensor: torch.Tensor) -> FloatArray:
+    return np.asarray(tensor.double().cpu().numpy())
 
 
 def _random(like: torch.Tensor, seed: int) -> torch.Tensor:
@@ -245,34 +240,32 @@ def _random(like: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 def _largest_of_samples(
-    model: nn.Module, loss: BatchLoss, batches: list[Any], root: torch.Tensor, seed: int
+    product_of: Callable[[list[Any]], Product], batches: list[Any], start: torch.Tensor
 ) -> float | None:
     """Largest curvature of a few single samples; None where the batches cannot be cut into them."""
-    largest = 0.0
-    for batch in batches[:SINGLES]:
-        try:
-            one = hessian_product(model, loss, [each_tensor(lambda t: t[:1], batch)])
-            product = lambda v, one=one: root * one(root * v)  # noqa: E731
-            values, _ = top_eigenpairs(product, _random(root, seed), 1, steps=SINGLE_STEPS)
-        except (RuntimeError, TypeError, ValueError, IndexError):
-            return None
-        largest = max(largest, float(values[0]))
+    tops = [0.0]
+    try:
+        for batch in batches[:SINGLES]:
+            product = product_of([each_tensor(lambda t: t[:1], batch)])
+            values, _ = top_eigenpairs(product, start, 1, steps=SINGLE_STEPS)
+            tops.append(float(values[0]))
+    except (RuntimeError, TypeError, ValueError, IndexError):
+        return None
 
-    return largest
+    return max(tops)
 
 
 def _is_quadratic(
-    model: nn.Module, loss: BatchLoss, batches: list[Any], root: torch.Tensor
+    params: list[torch.Tensor], product: Callable[[], Product], root: torch.Tensor
 ) -> bool:
     """Whether one product is the same at other weights, a random step of their own length away."""
-    params: list[torch.Tensor] = [p for p in model.parameters() if p.requires_grad]
     noise = _random(root, seed=1)
-    vector = noise / noise.norm()
-    here = hessian_product(model, loss, batches[:1])(vector)
+    direction = noise / noise.norm()
+    here = product()(direction)
     length = max(1.0, float(flat([p.detach() for p in params]).norm()))
     with movable(params) as move:
-        move(noise.roll(1) / noise.norm(), length)
-        there = hessian_product(model, loss, batches[:1])(vector)
+        move(direction.roll(1), length)
+        there = product()(direction)
 
     # Rounding in single precision is about 1e-6; anything curved differs by far more.
     return bool((there - here).norm() <= 1e-3 * here.norm())

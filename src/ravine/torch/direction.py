@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ravine.theory.ladder.step_limits import adam_limit, largest_step
 from ravine.torch.optimizer import ASG
-from ravine.torch.products import difference, flat, joint_norm, shaped
+from ravine.torch.products import difference, flat, shaped
 from ravine.torch.trial import lr_ratios
 
 STEP = 1e-3
@@ -59,37 +59,30 @@ class DirectionalCurvature:
     variance: float
     """E‖Du‖² of a batch's deviation D from the mean Hessian."""
 
-    @property
-    def variance_ratio(self) -> float:
-        """Variance over mean."""
-        return self.variance / self.mean if self.mean > 0.0 else 0.0
-
-    def limit(self, optimizer: torch.optim.Optimizer) -> float:
+    def limit(self, group: dict[str, Any]) -> float:
         """The largest lr that is stable in mean square along the direction, by T9 or T10.
 
-        For Adam, AdamW and RMSprop the preconditioner is held fixed. Infinite where the curvature
-        is not positive, 0 where it is not a number.
+        ``group`` is one of SGD, ASG, Adam, AdamW or RMSprop, whose preconditioner is held fixed.
+        Infinite where the curvature is not positive, 0 where it is not a number.
         """
         if not (math.isfinite(self.mean) and math.isfinite(self.variance)):
             return 0.0
         if self.mean <= 0.0:
             return math.inf
 
-        group = optimizer.param_groups[0]
-        ratio = self.variance_ratio
-        if isinstance(optimizer, torch.optim.Adam):
-            decay = float(group["weight_decay"]) if _is_decoupled(group) else 0.0
+        ratio = self.variance / self.mean
+        if "betas" in group:
+            decay = float(group["weight_decay"]) if group.get("decoupled_weight_decay") else 0.0
             beta1 = float(group["betas"][0])
-            return float(
-                adam_limit(self.mean, variance_ratio=ratio, beta1=beta1, weight_decay=decay)
-            )
+            limit = adam_limit(self.mean, variance_ratio=ratio, beta1=beta1, weight_decay=decay)
+            return float(limit)
 
         momentum = float(group["momentum"])
         # With dampening the step size is lr (1 - dampening).
         kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
         gamma = look_ahead(group)
-        step = largest_step(self.mean, variance_ratio=ratio, beta=momentum, gamma=gamma)
-        return float(step) / kept
+        limit = largest_step(self.mean, variance_ratio=ratio, beta=momentum, gamma=gamma)
+        return float(limit) / kept
 
 
 def has_limit(optimizer: torch.optim.Optimizer) -> bool:
@@ -102,20 +95,10 @@ def is_adaptive(optimizer: torch.optim.Optimizer) -> bool:
     return isinstance(optimizer, (torch.optim.Adam, torch.optim.RMSprop))
 
 
-def look_ahead(group: dict[str, Any]) -> float:
-    """Gamma of a parameter group of SGD, ASG or RMSprop."""
-    momentum = float(group["momentum"])
-    if "gamma" in group:
-        return momentum if group["gamma"] is None else float(group["gamma"])
-
-    return momentum if group.get("nesterov") else 0.0
-
-
-def momentum_of(optimizer: torch.optim.Optimizer) -> float:
-    """Momentum, beta1 for Adam, 0 where there is none."""
-    group = optimizer.param_groups[0]
-    betas = group.get("betas")
-    return float(betas[0] if betas else group.get("momentum", 0.0))
+def look_ahead(group: dict[str, Any]) -> float | None:
+    """Gamma of a parameter group of SGD, ASG or RMSprop; None where it follows momentum."""
+    gamma: float | None = group.get("gamma", None if group.get("nesterov") else 0.0)
+    return gamma
 
 
 def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coordinates:
@@ -129,7 +112,8 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
     scales: list[float] = []
     preconditioners: list[Tensor] = []
     for group, ratio in zip(optimizer.param_groups, lr_ratios(optimizer), strict=True):
-        decay = 0.0 if _is_decoupled(group) else float(group.get("weight_decay", 0.0))
+        is_decoupled = group.get("decoupled_weight_decay", False)
+        decay = 0.0 if is_decoupled else float(group.get("weight_decay", 0.0))
         for p in group["params"]:
             if not p.requires_grad or (with_gradient and p.grad is None):
                 continue
@@ -152,10 +136,6 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
         result.roots = result.roots.to(each) * each
 
     return result
-
-
-def _is_decoupled(group: dict[str, Any]) -> bool:
-    return bool(group.get("decoupled_weight_decay", False))
 
 
 def _preconditioner(group: dict[str, Any], state: dict[str, Any]) -> Tensor:
@@ -271,7 +251,7 @@ def _image(
     averaged over batches or ranks, or has dropout.
     """
     move = u * roots
-    lengths = torch.stack([joint_norm([p.detach() for p in at.params]), move.norm()]).tolist()
+    lengths = torch.stack([nn.utils.get_total_norm(at.params), move.norm()]).tolist()
     step = (COARSE_STEP if coarse else STEP) * max(1.0, lengths[0]) / lengths[1]
     move *= step
     with torch.enable_grad():

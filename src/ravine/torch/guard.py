@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ravine.torch.products import joint_norm
-
 SMOOTHING = 0.9
 """Of the loss, per step: a memory of ten steps."""
 
@@ -208,15 +206,15 @@ class Guard:
         self._optimizer = optimizer
         self._snapshot = Snapshot(optimizer, buffers, device)
         self._taken = -SNAPSHOT_EVERY
-        self._inside = False
-        self._kept: list[Any] = []
+        # The lrs outside of a step, while the optimizer is inside of one.
+        self._kept: list[Any] | None = None
         optimizer.register_step_pre_hook(self._lower)
         optimizer.register_step_post_hook(self._put_back)
 
     @property
     def pending_factor(self) -> float:
         """What the lr that one reads now still has to be multiplied by."""
-        return 1.0 if self._inside else self.factor
+        return self.factor if self._kept is None else 1.0
 
     def clip(self) -> None:
         """Clip the gradients to norm 1."""
@@ -224,7 +222,7 @@ class Guard:
         grads = [p.grad for p in params if p.grad is not None]
         if not grads:
             return
-        norm = joint_norm(grads)
+        norm = nn.utils.get_total_norm(grads)
         # A comparison waits for a GPU, and on a CPU it spares a pass over the gradients.
         if not norm.is_cpu or not norm <= CLIP:
             nn.utils.clip_grads_with_norm_(params, CLIP, norm)
@@ -248,16 +246,14 @@ class Guard:
 
     def _lower(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # A callback inside the closure of a step may change the factor: what is put back is kept.
-        self._inside = True
         self._kept = [group["lr"] for group in optimizer.param_groups]
         if self.factor != 1.0:
             for group in optimizer.param_groups:
                 group["lr"] = group["lr"] * self.factor
 
     def _put_back(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if not self._inside:
-            # The guard was made inside this step, by a callback in its closure.
-            return
-        for group, lr in zip(optimizer.param_groups, self._kept, strict=True):
-            group["lr"] = lr
-        self._inside = False
+        # None where the guard was made inside this step, by a callback in its closure.
+        if self._kept is not None:
+            for group, lr in zip(optimizer.param_groups, self._kept, strict=True):
+                group["lr"] = lr
+            self._kept = None

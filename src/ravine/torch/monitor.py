@@ -25,7 +25,6 @@ from ravine.torch.direction import (
     coordinates,
     has_limit,
     is_adaptive,
-    momentum_of,
 )
 from ravine.torch.guard import FACTOR, WAIT, Guard, SmoothedLoss
 from ravine.torch.products import gradient
@@ -85,11 +84,6 @@ class Reading:
     """What the monitor did about it; empty when nothing."""
 
     @property
-    def headroom(self) -> float:
-        """How many times as large lr could be."""
-        return math.inf if self.margin == 0.0 else 1.0 / self.margin
-
-    @property
     def message(self) -> str:
         """Cause and remedy; empty when calm."""
         if self.level == "calm":
@@ -97,11 +91,8 @@ class Reading:
 
         parts = []
         if self.level == "warning":
-            parts.append(
-                f"the loss has risen by {self.rise:.0%} of its decrease"
-                if math.isfinite(self.rise)
-                else "the loss is not a number"
-            )
+            risen = f"the loss has risen by {self.rise:.0%} of its decrease"
+            parts.append(risen if math.isfinite(self.rise) else "the loss is not a number")
         if math.isfinite(self.margin):
             parts.append(f"lr is {self.margin:.2g} times its limit along the sharpest direction")
         if self.margin > EDGE:
@@ -206,8 +197,6 @@ class Monitor:
         self._unread: list[Tensor] = []
         self._checked: Reading | None = None
         self._checks = 0
-        # Adaptive optimizers have no preconditioner before their first steps.
-        self._next = self.every if self._has_limit and is_adaptive(optimizer) else 0
         self._quiet_until = 0
         if not self._has_limit:
             name = type(optimizer).__name__
@@ -239,18 +228,17 @@ class Monitor:
                 if self._guard.is_due(self.steps) and not self._unread and self._loss.is_good:
                     self._guard.keep(self.steps)
                     self._good_loss = copy.copy(self._loss)
-            if self.steps >= self._next and self._due():
-                reading = self._read(closure)
+            if self._is_due():
+                if self._has_limit:
+                    self._measure(closure)
+                reading = self._checked = self._report()
+                self._checks += 1
 
         self.steps += 1
         return reading
 
     def _take(self, loss: Tensor) -> None:
         """Add a loss to those that are watched; on a GPU several are read together."""
-        if loss.is_cpu and self._ranks == 1:
-            self._loss.add(loss.item())
-            return
-
         self._unread.append(loss.detach())
         snapshot = self._guard is not None and self._guard.is_due(self.steps)
         if loss.is_cpu or len(self._unread) >= LOOK_ON_DEVICE or snapshot:
@@ -259,61 +247,51 @@ class Monitor:
             self._unread.clear()
 
     def _has_to_warn(self) -> bool:
-        if not math.isfinite(self._loss.value):
-            return self._level_before() != "warning" or self._guard is not None
+        if math.isfinite(self._loss.value):
+            return self.steps >= self._quiet_until and self._loss.has_risen
 
-        return self.steps >= self._quiet_until and self._loss.has_risen
-
-    def _level_before(self) -> str:
-        return self.readings[-1].level if self.readings else "calm"
+        # A run that is not guarded stays lost: one warning is enough.
+        warned = bool(self.readings) and self.readings[-1].level == "warning"
+        return self._guard is not None or not warned
 
     def _warn(self) -> Reading:
         """Report that the loss has risen, and go back where the run is guarded."""
-        action = ""
-        if self._guard is not None:
-            action = f"went back to the last good weights with lr {FACTOR * self._lr():.3g}"
-
-        reading = self._report(warns=True, action=action)
         self._quiet_until = self.steps + WAIT
-        if self._guard is not None:
-            self._guard.go_back()
-            self._loss = copy.copy(self._good_loss)
+        if self._guard is None:
+            return self._report(warns=True)
+
+        lower = FACTOR * self._lr()
+        action = f"went back to the last good weights with lr {lower:.3g}"
+        reading = self._report(warns=True, action=action)
+        self._guard.go_back()
+        self._loss = copy.copy(self._good_loss)
         return reading
 
-    def _due(self) -> bool:
-        """Whether a check is due after ``every`` steps: later where nothing changes."""
-        if not self._has_limit or self._checked is None or self._checks < SETTLED:
-            return True
+    def _is_due(self) -> bool:
+        """Whether a check is due: after ``every`` steps, and later where nothing changes."""
+        last = self._checked
+        if last is None:
+            # Adaptive optimizers have no preconditioner before their first steps.
+            return self.steps >= (self.every if is_adaptive(self._optimizer) else 0)
 
-        lr = self._lr()
-        if lr < CALM * self._checked.limit:
-            gap = CALM_GAP
-        else:
-            gap = STILL_GAP if 1.0 / STILL <= lr / self._checked.lr <= STILL else 1
-
-        return self.steps - self._checked.step >= gap * self.every
+        gap = 1
+        if self._has_limit and self._checks >= SETTLED:
+            lr = self._lr()
+            is_still = 1.0 / STILL <= lr / last.lr <= STILL
+            gap = CALM_GAP if lr < CALM * last.limit else STILL_GAP if is_still else 1
+        return self.steps - last.step >= gap * self.every
 
     def _lr(self) -> float:
         """The lr that the optimizer uses."""
         lr = float(self._optimizer.param_groups[0]["lr"])
         return lr * (1.0 if self._guard is None else self._guard.pending_factor)
 
-    def _read(self, closure: Callable[[], Tensor]) -> Reading:
-        if self._has_limit:
-            self._measure(closure)
-
-        self._checked = self._report()
-        self._checks += 1
-        self._next = self.steps + self.every
-        return self._checked
-
     def _measure(self, closure: Callable[[], Tensor]) -> None:
         """The curvature along the tracked direction, on this batch and those before."""
-        every = [p for group in self._optimizer.param_groups for p in group["params"]]
-        if all(p.grad is None for p in every):
-            raise Refusal(
-                "gradients", "there at a check", "none", "call check after loss.backward()"
-            )
+        if all(p.grad is None for g in self._optimizer.param_groups for p in g["params"]):
+            remedy = "call check after loss.backward()"
+            raise Refusal("gradients", "there at a check", "none", remedy)
+
         at = coordinates(self._optimizer, with_gradient=True)
         if not at.params:
             # An adaptive optimizer whose run went back to its start has no preconditioner yet.
@@ -338,12 +316,10 @@ class Monitor:
         if before is not None and math.isfinite(seen.variance):
             # The first variance is a guess, as there is no second batch yet. Later every second
             # check has one: two products along the same direction.
-            keep = FORGETTING if self._checks > 1 else 0.0
+            keep = 1.0 if not direction.compared else FORGETTING if self._checks > 1 else 0.0
             seen = DirectionalCurvature(
                 FORGETTING * before.mean + (1.0 - FORGETTING) * seen.mean,
-                keep * before.variance + (1.0 - keep) * seen.variance
-                if direction.compared
-                else before.variance,
+                keep * before.variance + (1.0 - keep) * seen.variance,
             )
         self._curvature = seen
         if direction.compared:
@@ -353,13 +329,14 @@ class Monitor:
         """Make a reading of the state of now, and hand it to whoever wants to know."""
         lr = self._lr()
         seen = self._curvature
-        limit = math.nan if seen is None else seen.limit(self._optimizer)
+        group = self._optimizer.param_groups[0]
+        limit = math.nan if seen is None else seen.limit(group)
         margin = math.inf if limit == 0.0 else lr / limit
         level = "warning" if warns else "edge" if margin > EDGE else "calm"
         reading = Reading(
             step=self.steps,
             lr=lr,
-            momentum=momentum_of(self._optimizer),
+            momentum=float(group["betas"][0] if "betas" in group else group.get("momentum", 0.0)),
             curvature=math.nan if seen is None else seen.mean,
             limit=limit,
             margin=margin,
@@ -378,15 +355,11 @@ class Monitor:
             for name in ("margin", "curvature", "limit", "loss"):
                 self._writer.add_scalar(f"ravine/{name}", getattr(reading, name), reading.step)
         if self._csv is not None:
-            self._write(self._csv, reading)
+            is_new = not self._csv.exists()
+            with self._csv.open("a", newline="", encoding="utf-8") as file:
+                rows = csv.DictWriter(file, list(asdict(reading)))
+                if is_new:
+                    rows.writeheader()
+                rows.writerow(asdict(reading))
 
         return reading
-
-    @staticmethod
-    def _write(path: Path, reading: Reading) -> None:
-        fresh = not path.exists()
-        with path.open("a", newline="", encoding="utf-8") as file:
-            rows = csv.DictWriter(file, list(asdict(reading)))
-            if fresh:
-                rows.writeheader()
-            rows.writerow(asdict(reading))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -74,7 +74,14 @@ class ASG(torch.optim.Optimizer):
         if foreach and fused:
             raise Refusal("fused", "given without foreach", "both", "drop one")
 
-        _restart_period(restart)
+        if isinstance(restart, str) and restart != "gradient":
+            rule = "'gradient', a number of steps, or None"
+            raise Refusal("restart", rule, repr(restart), "pick one")
+
+        if restart is not None and not isinstance(restart, str):
+            remedy = "give a number of steps between two restarts"
+            restart = whole("restart", restart, 1, remedy=remedy)
+
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -109,14 +116,8 @@ class ASG(torch.optim.Optimizer):
         )
         super().add_param_group(param_group)
 
-    @overload
-    def step(self, closure: None = None) -> None: ...
-
-    @overload
-    def step(self, closure: Callable[[], float]) -> float: ...
-
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Take one step; a closure is called first, to compute the loss and its gradient."""
         loss = None
         if closure is not None:
@@ -137,11 +138,11 @@ class ASG(torch.optim.Optimizer):
 
         leader = self.param_groups[0]
         leader["steps"] += 1
-        if uphill and float(torch.stack([u.cpu() for u in uphill]).sum()) > 0.0:
-            self.restart()
-
-        period = _restart_period(restart)
-        if period and leader["steps"] % period == 0:
+        if isinstance(restart, int):
+            is_due = leader["steps"] % restart == 0
+        else:
+            is_due = bool(uphill) and float(torch.stack([u.cpu() for u in uphill]).sum()) > 0.0
+        if is_due:
             self.restart()
 
         return loss
@@ -158,32 +159,16 @@ class ASG(torch.optim.Optimizer):
 
     def _gather(self, group: Group) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
         """Parameters that have a gradient, their gradients and velocities."""
-        params: list[Tensor] = []
-        grads: list[Tensor] = []
-        states: list[Tensor] = []
-        for p in group["params"]:
-            if p.grad is None:
-                continue
-            if p.grad.is_sparse:
-                raise Refusal("gradients", "dense", "a sparse one", "use sparse=False")
-            state = self.state[p]
-            if "velocity" not in state:
-                state["velocity"] = torch.zeros_like(p, memory_format=torch.preserve_format)
-            params.append(p)
-            grads.append(p.grad)
-            states.append(state["velocity"])
+        params = [p for p in group["params"] if p.grad is not None]
+        grads = [p.grad for p in params]
+        if any(grad.is_sparse for grad in grads):
+            raise Refusal("gradients", "dense", "a sparse one", "use sparse=False")
 
-        return params, grads, states
+        for p in params:
+            if "velocity" not in self.state[p]:
+                self.state[p]["velocity"] = torch.zeros_like(p)
 
-
-def _restart_period(restart: str | int | None) -> int:
-    if restart is None or restart == "gradient":
-        return 0
-    if isinstance(restart, str):
-        rule = "'gradient', a number of steps, or None"
-        raise Refusal("restart", rule, repr(restart), "pick one")
-
-    return whole("restart", restart, 1, remedy="give a number of steps between two restarts")
+        return params, grads, [self.state[p]["velocity"] for p in params]
 
 
 def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -23,14 +24,6 @@ def shaped(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     """A vector cut into the shapes of ``like``."""
     sizes = [t.numel() for t in like]
     return [part.view_as(t) for part, t in zip(torch.split(vector, sizes), like, strict=True)]
-
-
-def joint_norm(tensors: list[Tensor]) -> Tensor:
-    """The norm of all entries together, without a copy of them."""
-    norms = torch._foreach_norm(tensors)
-    device = norms[0].device
-    together: Tensor = torch.stack([norm.to(device, torch.float32) for norm in norms]).norm()
-    return together
 
 
 def gradient(
@@ -61,7 +54,7 @@ def movable(params: list[Tensor]) -> Iterator[Callable[[Tensor, float], None]]:
 
 
 def difference(
-    params: list[Tensor], vector: Tensor, gradient: Callable[[], Sequence[Tensor]]
+    params: list[Tensor], vector: Tensor, gradient: Callable[[], list[Tensor]]
 ) -> Tensor:
     """g(w + v) - g(w - v), twice the product of the Hessian with a short vector v.
 
@@ -71,7 +64,9 @@ def difference(
         move(vector, 1.0)
         ahead = flat(gradient())
         move(vector, -1.0)
-        return ahead.sub_(flat(gradient()))
+        # In place: beside the weights there is no memory to spare.
+        torch._foreach_sub_(shaped(ahead, params), gradient())
+        return ahead
 
 
 def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Product:
@@ -86,25 +81,21 @@ def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Pr
     def mean_loss() -> Tensor:
         return torch.stack([loss(model, batch) for batch in batches]).mean()
 
+    def product(vector: Tensor) -> Tensor:
+        pairs = [
+            (g, v) for g, v in zip(grads, shaped(vector, params), strict=True) if g.requires_grad
+        ]
+        if not pairs:
+            return torch.zeros_like(vector)
+
+        live, weights = zip(*pairs, strict=True)
+        return flat(gradient(live, params, grad_outputs=weights, retain_graph=True)).detach()
+
     try:
-        product = _second_backward(params, gradient(mean_loss(), params, create_graph=True))
+        grads = gradient(mean_loss(), params, create_graph=True)
         product(torch.ones_like(flat(params)))
     except RuntimeError:
         return _difference(params, mean_loss)
-
-    return product
-
-
-def _second_backward(params: Sequence[Tensor], grads: list[Tensor]) -> Product:
-    live = [g for g in grads if g.requires_grad]
-
-    def product(vector: Tensor) -> Tensor:
-        if not live:
-            return torch.zeros_like(vector)
-
-        parts = shaped(vector, params)
-        weights = [part for part, g in zip(parts, grads, strict=True) if g.requires_grad]
-        return flat(gradient(live, params, grad_outputs=weights, retain_graph=True)).detach()
 
     return product
 
@@ -144,11 +135,8 @@ def top_eigenpairs(
         basis.append(image / length)
 
     size = len(diagonal)
-    small = torch.diag(torch.tensor(diagonal, dtype=torch.float64))
-    for i, length in enumerate(beside[: size - 1]):
-        small[i, i + 1] = small[i + 1, i] = length
-
-    values, vectors = torch.linalg.eigh(small)
-    chosen = vectors[:, -count:].flip(1).to(start)
-    ritz = torch.stack(basis[:size], dim=1) @ chosen
+    # Only the lower triangle is read.
+    small = np.diag(diagonal) + np.diag(beside[: size - 1], -1)
+    values, vectors = torch.linalg.eigh(torch.from_numpy(small))
+    ritz = torch.stack(basis[:size], dim=1) @ vectors[:, -count:].flip(1).to(start)
     return values[-count:].flip(0), ritz

@@ -72,19 +72,17 @@ class Race:
     unit: float
     """The lr of exponent 0."""
     momentum: float | None
-    trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
-    """By exponent and length: lr = unit 2^exponent."""
-    held: list[Trial] = field(default_factory=list)
-    """Trials at the peak of the schedule, lr falling; the loss stays down in the last if in any."""
-    winner: Trial | None = None
-    """None where every trial blew up."""
     keep: Callable[[Trial, torch.optim.Optimizer], None] | None = None
     """Called at the end of every trial, with the model at that point."""
+    trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
+    """By exponent and length: lr = unit 2^exponent."""
+    winner: Trial | None = None
+    """None where every trial blew up."""
 
     @property
     def steps(self) -> int:
         """Steps that were taken."""
-        return sum(trial.taken for trial in (*self.trials.values(), *self.held))
+        return sum(trial.taken for trial in self.trials.values())
 
     def run(self) -> None:
         """Find the winner."""
@@ -108,32 +106,9 @@ class Race:
             finished = [t for t in self.trials.values() if math.isfinite(t.loss)]
             self.winner = min(finished, key=lambda t: (-t.steps, t.loss), default=None)
 
-    def run_one(self, length: int) -> None:
-        """Try the first lr alone."""
-        self._try(0, length)
-        trial = self.trials[0, length]
-        self.winner = trial if math.isfinite(trial.loss) else None
-
-    def hold(self, lr: float, most: int) -> float:
-        """Halve lr until the loss no longer rises where the schedule is held at its peak.
-
-        Takes at most so many steps; what is left below half a trial is not used.
-        """
-        while (length := min(most, 2 * self.plan.long)) >= self.plan.long // 2:
-            trial, _ = run_trial(self.setting, lr, self.momentum, length, held=True)
-            self.held.append(trial)
-            if not trial.rose:
-                break
-            lr *= 0.5
-            most -= trial.taken
-
-        return lr
-
     def near_edge(self) -> bool:
         """Whether twice the winner's lr blew up, or lost a tenth of the decrease."""
-        if self.winner is None:
-            return False
-
+        assert self.winner is not None
         exponent = round(math.log2(self.winner.lr / self.unit))
         above = self.trials.get((exponent + 1, self.winner.steps))
         least = self.winner.loss
@@ -197,9 +172,28 @@ class Race:
         while best <= first:
             score = self._try(best - 1, length)
             # Where all blow up, down.
-            gain = least if self._known(best, length) < math.inf else 0.0
-            if score is None or (score >= self._known(best, length) - gain < math.inf):
+            if score is None or (score >= self._known(best, length) - least < math.inf):
                 break
             best -= 1
 
         return best
+
+
+def hold(
+    setting: Setting, plan: Plan, lr: float, momentum: float | None, most: int
+) -> tuple[float, list[Trial]]:
+    """Halve lr until the loss no longer rises where the schedule is held at its peak.
+
+    Takes at most so many steps; what is left below half a trial is not used. Returns lr and the
+    trials.
+    """
+    held: list[Trial] = []
+    while (length := min(most, 2 * plan.long)) >= plan.long // 2:
+        trial, _ = run_trial(setting, lr, momentum, length, held=True)
+        held.append(trial)
+        if not trial.rose:
+            break
+        lr *= 0.5
+        most -= trial.taken
+
+    return lr, held

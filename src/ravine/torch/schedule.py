@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
-from torch.optim import lr_scheduler
+from torch.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 
 from ravine.arguments import Refusal, one_number, whole
 
@@ -71,7 +71,9 @@ def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Sch
         raise Refusal("warmup", "left out with a schedule of your own", warmup, "build it in")
 
     function: Any = schedule
-    if _required(function) == 2:
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if sum(p.default is p.empty and p.kind in kinds for p in parameters) == 2:
         code = f"LambdaLR(optimizer, lambda step: schedule(step, {steps}))  # your function"
         return Schedule(
             "your function", steps, lambda step: function(step, steps),
@@ -79,14 +81,6 @@ def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Sch
         )  # fmt: skip
 
     return _of_factory(function, steps)
-
-
-def _required(function: Callable[..., Any]) -> int:
-    """How many positional arguments have no default."""
-    return sum(
-        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        for p in inspect.signature(function).parameters.values()
-    )
 
 
 def _named(shape: str, steps: int, warmup: float | None) -> Schedule:
@@ -99,42 +93,24 @@ def _named(shape: str, steps: int, warmup: float | None) -> Schedule:
     if rise >= steps:
         raise Refusal("warmup", f"shorter than the run of {steps} steps", rise, "give fewer steps")
 
-    left = steps - rise
-
-    def factor(step: int) -> float:
-        if step < rise:
-            return (step + 1) / rise
-        if shape == "linear":
-            return (steps - step) / left
-        if shape == "cosine":
-            return 0.5 * (1.0 + math.cos(math.pi * (step - rise) / left))
-
-        return 1.0
-
-    return Schedule(_name(shape, rise), steps, factor, _code(shape, rise, steps))
-
-
-def _name(shape: str, rise: int) -> str:
-    words = {"constant": "constant", "linear": "linear decay", "cosine": "cosine decay"}[shape]
-    return f"{rise} steps of warm-up, then {words}" if rise else words
-
-
-def _code(shape: str, rise: int, steps: int) -> str:
-    """Exactly ``_named(...).factor``, in code of PyTorch alone."""
-    if shape == "constant" and not rise:
-        return "# a constant lr needs no scheduler"
-
     after = {
         "constant": "1.0",
         "linear": f"({steps} - step) / {steps - rise}",
         "cosine": f"0.5 * (1 + math.cos(math.pi * (step - {rise}) / {steps - rise}))",
     }[shape]
     body = f"(step + 1) / {rise} if step < {rise} else {after}" if rise else after
-    return (
+    # What runs is what is shown.
+    factor = eval(f"lambda step: {body}", {"math": math})
+    code = (
         ("import math\n" if shape == "cosine" else "")
         + "scheduler = torch.optim.lr_scheduler.LambdaLR(\n"
         + f"    optimizer, lambda step: {body}\n)  # scheduler.step() after every optimizer.step()"
     )
+    if shape == "constant" and not rise:
+        code = "# a constant lr needs no scheduler"
+
+    name = shape if shape == "constant" else f"{shape} decay"
+    return Schedule(f"{rise} steps of warm-up, then {name}" if rise else name, steps, factor, code)
 
 
 def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
@@ -142,13 +118,11 @@ def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
     # With momentum, which some schedulers change too.
     empty = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0, momentum=0.9)
     scheduler = factory(empty)
-    if not isinstance(scheduler, lr_scheduler.LRScheduler) or isinstance(
-        scheduler, lr_scheduler.ReduceLROnPlateau
-    ):
-        raise Refusal(
-            "schedule", "a factory of a scheduler that needs no metric",
-            type(scheduler).__name__, "give a function (step, steps) -> factor",
-        )  # fmt: skip
+    kind = type(scheduler)
+    if not issubclass(kind, LRScheduler) or issubclass(kind, ReduceLROnPlateau):
+        rule = "a factory of a scheduler that needs no metric"
+        remedy = "give a function (step, steps) -> factor"
+        raise Refusal("schedule", rule, kind.__name__, remedy)
 
     factors: list[float] = []
     for _ in range(steps):
@@ -156,9 +130,9 @@ def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
         empty.step()
         scheduler.step()
 
-    name = f"your {type(scheduler).__name__}"
+    name = f"your {kind.__name__}"
     code = "scheduler = schedule(optimizer)  # your factory"
-    if isinstance(scheduler, (lr_scheduler.OneCycleLR, lr_scheduler.CyclicLR)):
+    if issubclass(kind, (OneCycleLR, CyclicLR)):
         # These have a largest lr of their own, and the advised one takes its place.
         factors = [factor / max(factors) for factor in factors]
         code = (

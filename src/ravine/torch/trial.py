@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import defaultdict
 from collections.abc import Callable
@@ -214,12 +213,9 @@ def _step(setting: Setting, optimizer: torch.optim.Optimizer, scaler: Any, step:
 
 def fresh(optimizer: torch.optim.Optimizer) -> Any:
     """The same optimizer for the same parameters, with a state of its own that is empty."""
-    twin = copy.copy(optimizer)
-    for name, value in vars(optimizer).items():
-        # A scheduler puts its own ``step`` into the user's optimizer, which would count our steps.
-        if name not in vars(twin) and name != "step":
-            setattr(twin, name, value)
-
+    twin: Any = object.__new__(type(optimizer))
+    # A scheduler puts its own ``step`` into the user's optimizer, which would count our steps.
+    vars(twin).update({name: value for name, value in vars(optimizer).items() if name != "step"})
     twin.state = defaultdict(dict)
     twin.param_groups = [dict(group) for group in optimizer.param_groups]
     for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
@@ -233,19 +229,16 @@ def set_parameters(
     lr: float,
     momentum: float | None,
     like: torch.optim.Optimizer | None = None,
-) -> list[float]:
+) -> None:
     """Set the lr of the first group, and the others in the proportion that they have in ``like``.
 
     ``like`` is the optimizer itself unless given. Momentum is set in all groups.
     """
-    ratios = lr_ratios(like or optimizer)
-    for group, ratio in zip(optimizer.param_groups, ratios, strict=True):
+    for group, ratio in zip(optimizer.param_groups, lr_ratios(like or optimizer), strict=True):
         old = group["lr"]
         group["lr"] = old.new_tensor(lr * ratio) if isinstance(old, Tensor) else lr * ratio
         if momentum is not None:
             group["momentum"] = momentum
-
-    return [lr * ratio for ratio in ratios]
 
 
 def lr_ratios(optimizer: torch.optim.Optimizer) -> list[float]:
