@@ -218,13 +218,13 @@ def broadcast(**named: Real) -> tuple[int, ...]:
     return shape
 
 
-def needed(module: str) -> Any:
-    """Import a library that is in the extra ``data``."""
+def needed(module: str, what: str = "this data", extra: str = "data") -> Any:
+    """Import a library of an extra, or say what needs it and how to install it."""
     try:
         return import_module(module)
     except ImportError:
         name = {"sklearn": "scikit-learn"}.get(module.partition(".")[0], module)
-        line = f"this data needs {name}, which is not installed: pip install 'ravine[data]'"
+        line = f"{what} needs {name}, which is not installed: pip install 'ravine[{extra}]'"
         raise ImportError(line) from None
 
 

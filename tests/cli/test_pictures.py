@@ -1,11 +1,11 @@
-import pytest
+import sys
 
-from ravine.cli import output
+import pytest
 
 
 @pytest.fixture
 def without_matplotlib(monkeypatch):
-    monkeypatch.setattr(output, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple, TypeAlias
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, needed
 from ravine.curvature import Curvature
 from ravine.digits import rate_digits
 from ravine.linear_method import LinearMethod
@@ -175,7 +174,4 @@ def check_out(out: Path | None, endings: tuple[str, ...] = PICTURES) -> None:
 
 def needs_matplotlib(what: str) -> None:
     """Refuse before the work starts if ``what``, e.g. "a report", cannot be drawn."""
-    if find_spec("matplotlib") is None:
-        raise ImportError(
-            f"{what} needs matplotlib, which is not installed: pip install 'ravine[plot]'"
-        )
+    needed("matplotlib", what, "plot")

@@ -4,15 +4,10 @@ Needs ``ravine[web]``. The page asks, Python answers: the scripts in ``assets`` 
 pictures to and fro and know nothing of the mathematics.
 """
 
-from importlib.util import find_spec
+from ravine.arguments import needed
 
-_NEEDED = ("flask", "waitress", "contourpy")
-
-for _name in _NEEDED:
-    if find_spec(_name) is None:
-        raise ImportError(
-            f"the page needs the package {_name}, which is not installed: pip install 'ravine[web]'"
-        )
+for _name in ("flask", "waitress", "contourpy"):
+    needed(_name, "the page", "web")
 
 from ravine.web.explore import explore  # noqa: E402  after the check of what it needs
 
