@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 
+from ravine import Curvature, Method, iid_rate
 from ravine.catalogue import CATALOGUE
 
 
@@ -24,6 +25,20 @@ def test_rescale(ravine):
     )
     assert data["linear_rule"] == 0.2
     assert data["momentum"] > 0.0
+
+
+def test_rescale_says_when_the_old_lr_was_too_large(ravine):
+    given = ["rescale", "--lr", 0.1, "--from-batch", 8, "--to-batch", 64, "--Q", 100]
+    words = ravine(*given, "--L-max", 2000).words
+    limit = float(words.split("It can diverge; below ")[1].split()[0])
+    momentum = json.loads(ravine(*given, "--L-max", 2000, "--json").out)["momentum"]
+    rates = [
+        iid_rate(Curvature(1, 100), Method(lr, momentum, 0.0), L_max=2000, batch_size=64)
+        for lr in (limit, 1.02 * limit)
+    ]
+    assert rates[0] < 1.0 < rates[1]
+    given[2] = 1e-4
+    assert "can diverge" not in ravine(*given, "--L-max", 2000).words
 
 
 def test_rescale_takes_the_name_of_an_optimizer_in_any_case(ravine):

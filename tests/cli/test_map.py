@@ -71,3 +71,13 @@ def test_what_the_memory_cannot_hold_is_refused_before_it_is_tried(refused, tmp_
     assert "resolution must be small enough for the memory, got 10000000" in line
     assert "which needs 12.8 PB of memory" in line
     assert not (tmp_path / "map.png").exists()
+
+
+def test_the_map_is_in_units_of_L_so_the_ratio_is_L_max(ravine, refused, tmp_path):
+    files = [tmp_path / "ratio.csv", tmp_path / "same.csv"]
+    for file, option in zip(files, ("--L-max-ratio", "--L-max"), strict=True):
+        ravine("map", "--Q", 8, option, 10, "--resolution", 8, "--out", file)
+    assert files[0].read_text() == files[1].read_text()
+    assert "L-max-ratio must be left out" in refused(
+        "map", "--Q", 8, "--L-max", 10, "--L-max-ratio", 10, "--out", files[0]
+    )

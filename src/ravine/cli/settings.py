@@ -12,7 +12,7 @@ from ravine.arguments import FloatArray, Refusal
 from ravine.cli.output import Answer, Part, Table, Whole
 from ravine.conventions import convert
 from ravine.curvature import Curvature
-from ravine.digits import digits, percent
+from ravine.digits import digits, percent, safe_digits
 from ravine.theory.tuning.rescale import Rescaled, rescale
 
 _COPIED = ("parameters", "method", "sequence", "first_velocity", "code", "notes")
@@ -153,6 +153,8 @@ def _rescaled_parts(
     stable = ""
     if new.share is not None:
         stable = f"\nlr is {percent(new.share)} of the largest one that is stable in mean square."
+        if new.share > 1.0:
+            stable += f" It can diverge; below {safe_digits(new.lr / new.share)} it is stable."
     rows = [
         ("this rule", digits(new.lr), f"{new.momentum:.4g}"),
         ("linear rule", digits(new.linear), f"{momentum:.4g}"),

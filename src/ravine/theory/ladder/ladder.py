@@ -146,11 +146,12 @@ class Ladder(Value):
                 f"{rate_digits(self.iid_rate)} per step)."
             )
 
-        limit = self.critical_batch_size
-        safe = "no batch size is stable"
-        if np.isfinite(limit):
-            safe = f"batches of {at_least(limit)} are stable"
-        return f"{batches} drawn independently can diverge in mean square; {safe}."
+        # Finite, as exact gradients converge.
+        safe = at_least(self.critical_batch_size)
+        return (
+            f"{batches} drawn independently can diverge in mean square; batches of {safe} are "
+            "stable."
+        )
 
     def _shared(self) -> str:
         """One sentence on mini-batches with common eigenvectors."""
