@@ -69,6 +69,8 @@ class LinearModel(Problem):
     ----------
     entries
         Numbers in the table that are stored.
+    batch_sizes
+        Rows in each batch, shape (n,).
     row_weights
         Weight of each row in the mean, None where all count the same.
     """
@@ -95,14 +97,9 @@ class LinearModel(Problem):
         self.entries = int(X.nnz if self.sparse else X.size)
         self._edges = np.append(np.arange(0, self.rows, batch_size or self.rows), self.rows)
         super().__init__(name, parameters or {}, self.features * self.outputs, len(self._edges) - 1)
-        sizes = self.batch_sizes
+        sizes = self.batch_sizes = np.diff(self._edges)
         if (sizes != sizes[0]).any():
             self.row_weights = np.repeat(1.0 / (self.terms * sizes), sizes)
-
-    @property
-    def batch_sizes(self) -> npt.NDArray[np.int64]:
-        """Rows in each batch, shape (n,)."""
-        return np.diff(self._edges)
 
     @cached_property
     def batch_curvatures(self) -> FloatArray:

@@ -40,6 +40,11 @@ class Quadratic(Problem):
     [0.0, 0.0]
     """
 
+    eigenvalues: FloatArray
+    """Eigenvalues of H in ascending order, shape (d,)."""
+    eigenvectors: FloatArray
+    """Orthonormal eigenvectors of H, one a column, shape (d, d)."""
+
     @overflow_allowed
     def __init__(
         self,
@@ -58,22 +63,8 @@ class Quadratic(Problem):
         self.minimiser = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
         self.start = self.minimiser + 1.0 if start is None else vector("start", start, d)
         self.minimum = one_number("minimum", minimum, remedy="give the value at x*, e.g. 0")
+        self.eigenvalues, self.eigenvectors = np.linalg.eigh(self._hessian)
         self.curvature = _enclosing("hessian", self.eigenvalues, curvature)
-
-    @cached_property
-    def _decomposition(self) -> tuple[FloatArray, FloatArray]:
-        values, vectors = np.linalg.eigh(self._hessian)
-        return values, vectors
-
-    @property
-    def eigenvalues(self) -> FloatArray:
-        """Eigenvalues of H in ascending order, shape (d,)."""
-        return self._decomposition[0]
-
-    @property
-    def eigenvectors(self) -> FloatArray:
-        """Orthonormal eigenvectors of H, one a column, shape (d, d)."""
-        return self._decomposition[1]
 
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
         """Value at ``x``; the only term is 0."""
