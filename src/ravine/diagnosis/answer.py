@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.candidates import momentum_digits
 from ravine.diagnosis.prediction import Prediction
-from ravine.diagnosis.verdict import (
-    digits,
-    notes,
-    percent,
-    what_is_certain,
-    what_is_wrong,
-    what_to_do,
-)
+from ravine.diagnosis.verdict import notes, percent, what_is_certain, what_is_wrong, what_to_do
+from ravine.digits import rate_digits
 from ravine.markup import Cell
 from ravine.theory.finite_sums.growth import Growth
 
@@ -238,10 +232,10 @@ def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> Metho
         "held_out": (p.held_out_loss, "{:.4g}".format),
         "steps_to_1_percent": (p.steps_to_1_percent if p.safe else math.inf, _count),
         "distance_share": (distance, _short),
-        "spectral_radius": (p.spectral_radius, digits),
+        "spectral_radius": (p.spectral_radius, rate_digits),
         "rate": (p.rate, lambda _: _rate(p.mean_square)),
         "almost_sure": (p.almost_sure.rate, lambda _: _rate(p.almost_sure)),
-        "worst_case": (p.worst_case_rate, digits),
+        "worst_case": (p.worst_case_rate, rate_digits),
         "floor_share": (p.excess_floor and result.share(p.excess_floor.value), _short),
         "smallest_stable_batch": (p.critical_batch_size, _count),
     }
@@ -265,6 +259,6 @@ def _rate(g: Growth) -> str:
     power = 0.5 if g.sense.power == 2 else 1.0
     reach = 0.5 * (g.high**power - g.low**power)
     if g.exact or reach < 1e-7 or g.rate > 100.0:
-        return digits(g.rate)
+        return rate_digits(g.rate)
 
-    return f"{digits(g.rate)} ± {reach:.1g}"
+    return f"{rate_digits(g.rate)} ± {reach:.1g}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
-from ravine.diagnosis.verdict import digits
+from ravine.digits import rate_digits
 from ravine.figures import plane as shared
 from ravine.figures.plane import Mark, Plane
 from ravine.figures.style import METHODS
@@ -78,7 +78,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
         page.table(
             ["change that was tried", "outcome", _number("rate per step")],
             [
-                [r.action, Cell(r.outcome.value, r.outcome.tone), _number(digits(r.rate))]
+                [r.action, Cell(r.outcome.value, r.outcome.tone), _number(rate_digits(r.rate))]
                 for r in result.remedies
             ],
         )

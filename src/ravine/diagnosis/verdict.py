@@ -9,6 +9,7 @@ from ravine.diagnosis.candidates import Recipe, parameters
 from ravine.diagnosis.causes import named_rows
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.stability import Estimate
+from ravine.digits import rate_digits
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
@@ -81,7 +82,7 @@ def what_is_wrong(result: Diagnosis) -> str:
             return f"{text} is erratic: its root-mean-square error grows {grows}. {_cause(result)}"
 
     ends = subject.mean_square.low, subject.mean_square.high
-    low, high = (digits(math.sqrt(end)) for end in ends)
+    low, high = (rate_digits(math.sqrt(end)) for end in ends)
     edge = f"at the edge of stability (rate between {low} and {high} per step)"
 
     return f"{text} is {edge}. {_cause(result)}"
@@ -150,18 +151,6 @@ def left_words(result: Diagnosis, excess: Estimate | None) -> str:
     return f"at most {high}" if result.share(excess.low) < _SMALLEST else f"{low} to {high}"
 
 
-def digits(rate: float) -> str:
-    """A rate with as many digits as tell it from 1."""
-    gap = abs(1.0 - rate)
-    if rate >= 100.0:
-        return f"{rate:.3g}"
-    if 0.0 < gap < 1e-6:
-        return f"1 {'-' if rate < 1.0 else '+'} {gap:.1e}"
-
-    places = 3 if gap <= 0.0 else min(9, max(3, 1 - math.floor(math.log10(gap))))
-    return f"{rate:.{places}f}"
-
-
 def growth(rate: float) -> str:
     """A rate above 1 in words."""
     if rate < 2.0:
@@ -220,7 +209,7 @@ def _settles(result: Diagnosis) -> str:
     """Where a method that converges ends: at the minimum, at a noise floor, or on its way."""
     subject = result.subject
     after, floor = subject.excess_after, subject.excess_floor
-    pace = f"the error shrinks by a factor of {digits(subject.rate)} per step"
+    pace = f"the error shrinks by a factor of {rate_digits(subject.rate)} per step"
 
     if result.survey.interpolates:
         return f"{pace}, down to the minimum that all batches share"
