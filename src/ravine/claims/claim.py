@@ -93,7 +93,7 @@ class JudgedClaim:
 
     @property
     def words(self) -> dict[str, str]:
-        """Where the paper says it, what it says, and, with the numbers, what is so."""
+        """The place in the paper, the statement, what was measured, and what is true."""
         claim = self.claim
         return {
             "place": claim.place,

@@ -91,7 +91,7 @@ class Diagnosis(Value):
 
     @property
     def recommendation(self) -> Prediction | None:
-        """Of everything that ran and is safe, the recipe with the least loss in the end.
+        """Of everything that ran and is safe, the recipe with the smallest final loss.
 
         The method that the verdict is about is kept where nothing leaves clearly less.
         """

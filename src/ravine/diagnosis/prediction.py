@@ -1,4 +1,4 @@
-"""What becomes of a recipe: growth in every sense, noise floor, error and loss in the end."""
+"""Predictions for a recipe: growth in every sense, noise floor, final error and loss."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Prediction:
     steps_to_1_percent
         Steps to 1 % of the excess loss at the start; infinite if that was not reached.
     held_out_loss
-        Mean loss of the rows that were set aside, in the end.
+        Mean loss of the rows that were set aside, after all steps.
     curve
         E f - f* after every step by exact moments, for independent batches, of the point that the
         recipe reports; None where it was not computed.
@@ -102,7 +102,7 @@ class Prediction:
 
     @property
     def loss(self) -> float:
-        """What recipes are ranked by: E f - f* in the end, infinite where a run diverged."""
+        """What recipes are ranked by: the final E f - f*, infinite where a run diverged."""
         return math.inf if self.excess_after is None else self.excess_after.value
 
     @property

@@ -145,7 +145,7 @@ def over_runs(values: FloatArray) -> Estimate | None:
 
 
 class Floors(NamedTuple):
-    """E‖y - x*‖² and E f - f* that remain in the end."""
+    """E‖y - x*‖² and E f - f* in the long run."""
 
     square: Estimate | None = None
     excess: Estimate | None = None

@@ -1,4 +1,4 @@
-"""A reproduction: which figures and claims, what of it is there already, and carrying it out."""
+"""A reproduction: which figures and claims, which of them exist already, and running the rest."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def plan_reproduction(
     quick
         Few pixels and trajectories: for a first look, and for tests.
     fresh
-        Run again what is there already.
+        Run again what exists already.
     seed
         Of every random draw.
     device

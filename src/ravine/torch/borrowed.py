@@ -150,8 +150,8 @@ def untouched(model: nn.Module, loader: Any) -> Iterator[Weights]:
     """Put a model and every random generator back as they were, even after an exception.
 
     Weights, buffers, gradients and plain attributes of the modules (``training``, counters); the
-    generators of torch, its devices, NumPy, Python and the loader. Yields the weights, for whoever
-    wants to start from them again.
+    generators of torch, its devices, NumPy, Python and the loader. Yields the weights, for callers
+    that start from them again.
     """
     weights = Weights(model)
     # Gradients leave a device meanwhile: a trial has its own.
@@ -186,8 +186,8 @@ def _generators(model: nn.Module, loader: Any) -> Iterator[None]:
     """Put the random generators back as they were."""
     samplers = [getattr(loader, name, None) for name in ("sampler", "batch_sampler")]
     inner = [getattr(sampler, "sampler", None) for sampler in samplers]
-    found = [getattr(owner, "generator", None) for owner in (loader, *samplers, *inner)]
-    states = [(g, g.get_state()) for g in found if isinstance(g, torch.Generator)]
+    generators = [getattr(owner, "generator", None) for owner in (loader, *samplers, *inner)]
+    states = [(g, g.get_state()) for g in generators if isinstance(g, torch.Generator)]
     python = random.getstate()
     numpy = np.random.get_state()  # noqa: NPY002 - users draw from it
     devices = sorted({p.device.index or 0 for p in model.parameters() if p.is_cuda})

@@ -102,7 +102,7 @@ class SmoothedLoss:
             return math.inf
 
         decrease = max(self.start - self.least, LEAST_DECREASE * abs(self.start), 1e-30)
-        # In the first steps the least is not known yet, and the start stands for it.
+        # In the first steps the least is not known yet: the start is used instead.
         return (self.value - min(self.least, self.start)) / decrease
 
     @property
@@ -183,7 +183,7 @@ class Snapshot:
 
 
 def _copied(value: Any, into: Any, device: str | torch.device | None) -> Any:
-    """A copy of a value, in memory that is there already if it fits."""
+    """A copy of a value, in existing memory if it fits."""
     if not isinstance(value, Tensor):
         return copy.deepcopy(value)
     if isinstance(into, Tensor) and into.shape == value.shape:

@@ -326,7 +326,7 @@ class Monitor:
             direction.turn()
 
     def _report(self, *, warns: bool = False, action: str = "") -> Reading:
-        """Make a reading of the state of now, and hand it to whoever wants to know."""
+        """Take a reading of the current state, and pass it to every listener."""
         lr = self._lr()
         seen = self._curvature
         group = self._optimizer.param_groups[0]

@@ -1,7 +1,6 @@
-"""A local page to see and touch it: every number comes from the library itself.
+"""A local page to explore methods: every number comes from the library itself.
 
-Needs ``ravine[web]``. The page asks, Python answers: the scripts in ``assets`` carry inputs and
-pictures to and fro and know nothing of the mathematics.
+Needs ``ravine[web]``. Python computes; the scripts in ``assets`` send inputs and draw the answers.
 """
 
 from ravine.arguments import needed

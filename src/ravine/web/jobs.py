@@ -86,7 +86,7 @@ class Job:
         failed = self.process.wait() != 0
         if failed and not (self.state["result"] or self.state["refusal"]):
             self.state["refusal"] = "This needed more time or memory than the page allows."
-        self._answers.put("")  # for whoever still waits
+        self._answers.put("")  # wakes a caller that still waits
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(BrokenPipeError):
                 pipe.close()

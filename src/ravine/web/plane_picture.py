@@ -1,4 +1,4 @@
-"""The plane of step size and momentum as the page shows it, and as a file to take away."""
+"""The plane of step size and momentum as the page shows it, and as a file to download."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
 
 
 def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
-    """Every marked method; the names of some stand beside them, the others are in the legend."""
+    """Every marked method; some have their names beside them, the others are in the legend."""
     return [
         {"kind": "dot", "x": mark.step, "y": mark.momentum, "words": mark.words,
          "colour": METHODS[mark.key].colour, "marker": METHODS[mark.key].marker,

@@ -26,9 +26,9 @@ class Quantity:
     """One thing that the plane can show."""
 
     name: str
-    """What people pick from the list."""
+    """Its name in the list."""
     label: str
-    """What stands beside the bar of colours."""
+    """The label of the colour bar."""
     values: Callable[[View, Method], FloatArray]
     """From a view and a plane of methods to an array."""
     rate: bool = True

@@ -20,11 +20,11 @@ UPLOAD_BYTES = 64 << 20
 SECONDS = 30.0
 """For a diagnosis: people are waiting."""
 FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
-"""Forms in which the plane is given away."""
+"""Formats in which the plane can be downloaded."""
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _HEADERS = {
-    # Nothing from afar, and no script but those of this server; a notebook may have it in a frame.
+    # Nothing from other servers, and no other scripts; a notebook may show the page in a frame.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self' http://127.0.0.1:* http://localhost:*",
@@ -93,7 +93,7 @@ def _connect_explore(app: Flask) -> None:
 
     @app.get("/ravine-plane.<form>")
     def plane(form: str) -> Response:
-        """The plane as a file to take away."""
+        """The plane as a file to download."""
         view = parse(request.args.to_dict())
         if form not in FILES:
             abort(404)

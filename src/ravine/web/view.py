@@ -150,7 +150,7 @@ class View:
 
     @property
     def method(self) -> Method:
-        """The method that the point in the plane stands for."""
+        """The method at the point in the plane."""
         return Method(self.step / self.Q, self.beta, self.gamma)
 
     @property
@@ -186,7 +186,7 @@ class View:
 
     @property
     def typed(self) -> dict[str, str]:
-        """Every setting as it stands in its box or list.
+        """Every setting as the text in its box or list.
 
         Examples
         --------
@@ -233,7 +233,7 @@ def _read(name: str, value: Any) -> Any:
 
 
 def _typed(value: Any) -> str:
-    """A setting as it stands in its box: short where that says all, else every digit."""
+    """A setting as the text in its box: short if nothing is lost, otherwise every digit."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -36,7 +36,7 @@ _INSIDE = 1.0 - 1e-6
 _SHORTEST = 1e-4
 """Shortest step tried, as a share of the largest that is safe for every mu."""
 _ONE = 1.0 - 2.0**-52
-"""A rate above this cannot be told from 1."""
+"""A rate above this cannot be distinguished from 1."""
 
 
 class Setting(Choice):

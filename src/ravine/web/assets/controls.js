@@ -28,7 +28,7 @@ export function within(name, value, digits) {
   return String(Math.min(high, Math.max(low, Number(value.toPrecision(digits)))));
 }
 
-// A slider and its box show the same number; whichever is being used is left alone.
+// A slider and its box show the same number; the one in use is not changed.
 function show(name, used) {
   const [box, slide] = [byId(`box-${name}`), byId(`slide-${name}`)];
   if (!box) return;

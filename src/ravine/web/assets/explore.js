@@ -48,7 +48,7 @@ function land(answer) {
     place.show(answer[name].picture);
   }
   placeKnob();
-  // What is painted, for the address and for whoever wants to know whether it is there already.
+  // The view that is painted: the address and the tests read it.
   byId("view-explore").dataset.shown = answer.query;
 }
 
