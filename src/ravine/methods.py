@@ -63,6 +63,11 @@ class Method(Value):
         object.__setattr__(self, "beta", momentum)
         object.__setattr__(self, "gamma", look_ahead)
 
+    @property
+    def parameters(self) -> dict[str, Real]:
+        """Alpha, beta and gamma by their names."""
+        return {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
+
     def single(self, remedy: str) -> tuple[float, float, float]:
         """Return alpha, beta and gamma as three numbers; refuse arrays, with what to do instead.
 

@@ -96,7 +96,7 @@ def iid_rate(
     if isinstance(method, LinearMethod):
         return np.float64(Loop(curvature, method, noise).growth())
 
-    shape = _common_shape(curvature, method, noise)
+    shape = noise.shape_with(mu=curvature.mu, L=curvature.L, **method.parameters)
     scaled = noise.in_steps(method.alpha, curvature)
     given = np.broadcast_arrays(*scaled, method.beta, method.gamma)
     out = np.empty(shape)
@@ -111,12 +111,6 @@ def iid_rate(
     # Both are computed on different paths: rounding must not undo their order.
     floor = spectral_radius(curvature, method)
     return np.maximum(out, floor)[()]
-
-
-def _common_shape(curvature: Curvature, method: Method, noise: BatchNoise) -> tuple[int, ...]:
-    return noise.shape_with(
-        mu=curvature.mu, L=curvature.L, alpha=method.alpha, beta=method.beta, gamma=method.gamma
-    )
 
 
 @overflow_allowed
@@ -278,7 +272,7 @@ def _at_one(
     """
     beta = method.beta
     gamma = method.gamma
-    shape = _common_shape(curvature, method, noise)
+    shape = noise.shape_with(mu=curvature.mu, L=curvature.L, **method.parameters)
     low, high, known, share, least, most = noise.in_steps(method.alpha, curvature)
     first = 1.0 - beta
     second = 2.0 + 2.0 * beta

@@ -87,7 +87,9 @@ class Ladder(Value):
             return f"linear method of memory {self.method.memory}"
 
         for name, standard in _STANDARD.items():
-            if _same(self.method, standard(self.curvature)):
+            known = standard(self.curvature).parameters.values()
+            pairs = zip(self.method.parameters.values(), known, strict=True)
+            if all(np.isclose(own, other, rtol=1e-9, atol=0.0) for own, other in pairs):
                 return name
 
         if not self.method.is_nesterov:
@@ -223,12 +225,9 @@ def ladder(
     Standard Nesterov parameters: converges with additive noise at rate 0.978 per step; can
     """
     remedy = "the ladder is for one curvature and one method at a time; the rungs take arrays"
-    single = {"mu": curvature.mu, "L": curvature.L}
+    curvature.single(remedy)
     if isinstance(method, Method):
-        single |= {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
-    for name, value in single.items():
-        one_number(name, value, remedy=remedy)
-
+        method.single(remedy)
     given: dict[str, Any] = {"L_max": L_max, "batch_size": batch_size, "mu_min": mu_min}
     for name, value in given.items():
         given[name] = None if value is None else one_number(name, value, remedy=remedy)
@@ -249,11 +248,6 @@ def ladder(
         noise_coefficient=float(iid_noise_floor(curvature, method, variance=0.0)),
         sgd_noise_coefficient=float(iid_noise_floor(curvature, sgd(curvature), variance=0.0)),
     )
-
-
-def _same(one: Method, other: Method) -> bool:
-    pairs = ((one.alpha, other.alpha), (one.beta, other.beta), (one.gamma, other.gamma))
-    return all(bool(np.isclose(a, b, rtol=1e-9, atol=0.0)) for a, b in pairs)
 
 
 def _growth(rate: float) -> str:

@@ -22,9 +22,7 @@ _HUGE = 1e100
 
 def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     """Return the common shape of a curvature and a method, or refuse."""
-    return broadcast(
-        mu=curvature.mu, L=curvature.L, alpha=method.alpha, beta=method.beta, gamma=method.gamma
-    )
+    return broadcast(mu=curvature.mu, L=curvature.L, **method.parameters)
 
 
 def _scale(h: Real) -> Real:
@@ -137,6 +135,5 @@ def _largest(
         return (np.maximum(of_direction(mu, *method), of_direction(L, *method)),)
 
     shape = check_shapes(curvature, method)
-    parameters = (curvature.mu, curvature.L, method.alpha, method.beta, method.gamma)
-    (values,) = by_chunks(formula, shape, *parameters)
+    (values,) = by_chunks(formula, shape, curvature.mu, curvature.L, *method.parameters.values())
     return values[()]

@@ -77,8 +77,8 @@ def turning_angle(curvature: Curvature, method: Method) -> Real:
 
 def _solve(curvature: Curvature, method: Method) -> tuple[FloatArray, ...]:
     shape = check_shapes(curvature, method)
-    parameters = (curvature.mu, curvature.L, method.alpha, method.beta, method.gamma)
-    return by_chunks(_rate_and_angle, shape, *parameters)
+    parameters = method.parameters.values()
+    return by_chunks(_rate_and_angle, shape, curvature.mu, curvature.L, *parameters)
 
 
 def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real, Real]:

@@ -126,7 +126,7 @@ def stationary_variance(
     """
     lam = real("eigenvalues", eigenvalues, remedy=_EIGENVALUES)
     noise = real("sigma2", sigma2, "nonnegative", remedy=_SIGMA2)
-    inputs = {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma, "sigma2": noise}
+    inputs = {**method.parameters, "sigma2": noise}
     shape = broadcast(eigenvalues=lam, **inputs)
 
     with np.errstate(all="ignore"):
@@ -184,8 +184,8 @@ def noise_floor(
         weights = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.ones_like(lam)
         return np.asarray((weights * noise * variances).sum(axis=-1))[()]
 
-    inputs = {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
-    shape = broadcast(eigenvalues=lam[..., 0], **inputs)
+    shape = broadcast(eigenvalues=lam[..., 0], **method.parameters)
+    rest = tuple(method.parameters.values())
 
     # Var y is the second and λ Var y / 2 the last entry of the stationary law
     entry = 4 if kind is ErrorQuantity.OBJECTIVE else 1
@@ -193,7 +193,7 @@ def noise_floor(
 
     with np.errstate(all="ignore"):
         for i in range(lam.shape[-1]):
-            law = by_chunks(_stationary_law, shape, lam[..., i], *inputs.values(), noise[..., i])
+            law = by_chunks(_stationary_law, shape, lam[..., i], *rest, noise[..., i])
             total += law[entry]
 
     return total[()]
@@ -251,7 +251,7 @@ def second_moment(
     count = whole("steps", steps, 0, remedy="give the number of steps, e.g. steps=100")
     inputs = {"eigenvalues": lam, "sigma2": noise, "start": first}
     if isinstance(method, Method):
-        inputs |= {"alpha": method.alpha, "beta": method.beta, "gamma": method.gamma}
+        inputs |= method.parameters
 
     shape = broadcast(**inputs)
     kind = ErrorQuantity.parse(quantity, "quantity")
