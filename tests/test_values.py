@@ -27,6 +27,7 @@ RESULTS = {
     "StationaryCovariance": lambda: ravine.stationary_covariance(
         HESSIANS, [[1.0, 0.0], [-1.0, 0.0]], Method(0.1)
     ),
+    "TransientPeak": lambda: ravine.transient_peak(C, M),
     "Growth": lambda: ravine.growth(HESSIANS, Method(0.1)),
     "Recommendation": lambda: ravine.recommend(C),
     "BatchGain": lambda: ravine.batch_gain(C, L_max=16.0, batch_sizes=[4.0]),
