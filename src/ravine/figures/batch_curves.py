@@ -12,10 +12,10 @@ from ravine.arguments import FloatArray
 from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
 from ravine.figures.style import (
-    BLACK,
     GREEN,
     GREY,
     METHODS,
+    ORANGE,
     PURPLE,
     RED,
     SKY,
@@ -74,7 +74,7 @@ def draw_batch_gain(result: BatchGain, three: BatchSizes) -> Figure:
     curves = (
         (sizes, _steps(result.sgd), "s-", _SGD, "best SGD"),
         (sizes, _steps(result.momentum), "o-", _FASTEST, "best with momentum"),
-        (law_sizes[inside], law_steps[inside], "--", BLACK, "(N_min/N)² + √(S_min/S) = 1"),
+        (law_sizes[inside], law_steps[inside], "--", ORANGE, "law for large Q"),
     )
     marks = (
         (three.momentum_pays, GREEN, "momentum pays from here"),

@@ -213,7 +213,7 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
     place = np.maximum(data["length"].values, 0.5)
     for beta, colour in zip(data["tail_beta"].values, _COLOURS, strict=False):
         one = data.sel(tail_beta=beta)
-        left.plot(place, one["exact"], color=colour, label=f"β = {beta:g}")
+        left.plot(place, one["exact"], color=colour, label=f"β = {beta:g}".replace("-", "−"))
         left.errorbar(
             place, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
             marker="o", markersize=2.5, elinewidth=0.7,
