@@ -261,4 +261,4 @@ def _rate(g: Growth) -> str:
     if g.exact or reach < 1e-7 or g.rate > 100.0:
         return rate_digits(g.rate)
 
-    return f"{rate_digits(g.rate)} ± {reach:.1g}"
+    return f"{g.rate:.{max(0, -math.floor(math.log10(reach)))}f} ± {reach:.1g}"

@@ -6,6 +6,7 @@ The user's, the common ones and those that theory gives; the winners of a race j
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -157,6 +158,11 @@ class Recipe:
         """The same with a step size ``factor`` times as long."""
         step = factor * float(self.method.alpha)
         return replace(self, method=rounded(step, float(self.method.beta)))
+
+
+def parameter_arrays(recipes: Sequence[Recipe]) -> FloatArray:
+    """Step sizes, momenta and look-aheads of many recipes, shape (3, recipes)."""
+    return np.array([recipe.key[:3] for recipe in recipes]).T
 
 
 @dataclass(frozen=True, eq=False)

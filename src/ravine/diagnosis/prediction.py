@@ -10,7 +10,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.choices import Choice
-from ravine.diagnosis.candidates import Candidate
+from ravine.diagnosis.candidates import Candidate, parameter_arrays
 from ravine.diagnosis.race import NEAR
 from ravine.diagnosis.runs import Runs
 from ravine.diagnosis.stability import Estimate, Floors, computed, floors, over_runs
@@ -251,10 +251,7 @@ def moment_curves(
         return None
 
     factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
-    alpha, beta, gamma = (
-        np.array([float(getattr(c.method, name)) for c in judged])
-        for name in ("alpha", "beta", "gamma")
-    )
+    alpha, beta, gamma = parameter_arrays([c.recipe for c in judged])
     method, lr = Method(alpha, beta, gamma), alpha[:, None] * factors
     half = steps // 2
     away = -survey.basis.T @ survey.minimiser

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.candidates import Recipe
+from ravine.diagnosis.candidates import Recipe, parameter_arrays
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.work import loss_work, step_work
 from ravine.engine.measures import divergence_limit
@@ -139,20 +139,16 @@ def follow(
     draws = survey.batching.draws(seeds, np.random.default_rng(seed))
     best = model.repeated(survey.minimiser, 1, len(recipes))
 
-    def each(name: str) -> FloatArray:
-        """A parameter of every recipe, for each of its outputs."""
-        values = np.array([float(getattr(r.method, name)) for r in recipes])
-        return np.repeat(values, K)[None, None, :]
-
+    alpha, beta, gamma = np.repeat(parameter_arrays(recipes), K, axis=1)
     factors = np.stack([r.schedule.factors(steps) for r in recipes], axis=1)
     falling = not all(r.schedule.constant for r in recipes)
     states = iterate(
         lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
         np.repeat(best if from_minimiser else 0.0 * best, seeds, axis=0),
         steps=steps,
-        alpha=each("alpha"),
-        betas=held(each("beta"), steps),
-        gammas=held(each("gamma"), steps + 1),
+        alpha=alpha,
+        betas=held(beta, steps),
+        gammas=held(gamma, steps + 1),
         factors=np.repeat(factors, K, axis=1)[:, None, None, :] if falling else None,
     )
     limit = float(divergence_limit(math.sqrt(survey.start_square)))

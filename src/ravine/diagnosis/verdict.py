@@ -9,7 +9,7 @@ from ravine.diagnosis.candidates import Recipe, parameters
 from ravine.diagnosis.causes import named_rows
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.stability import Estimate
-from ravine.digits import rate_digits
+from ravine.digits import counted, rate_digits
 
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
@@ -163,14 +163,10 @@ def epochs_of(result: Diagnosis, steps: float) -> str:
     """Steps as epochs, in words."""
     epochs = steps / result.survey.batching.steps_per_epoch
     if epochs < 0.95:
-        return _many(f"{steps:.0f}", "step")
+        return counted(round(steps), "step")
 
-    return _many(f"{epochs:.2g}" if epochs < 10.0 else f"{epochs:.0f}", "epoch")
-
-
-def _many(count: int | str, what: str) -> str:
-    """A count and its noun."""
-    return f"{count} {what}" if str(count) == "1" else f"{count} {what}s"
+    number = f"{epochs:.2g}" if epochs < 10.0 else f"{epochs:.0f}"
+    return f"{number} epoch{'s' * (number != '1')}"
 
 
 def _subject(result: Diagnosis) -> str:
@@ -180,7 +176,7 @@ def _subject(result: Diagnosis) -> str:
 
 def _over(recipe: Recipe, epochs: int) -> str:
     """A recipe with the epochs that its schedule takes."""
-    many = _many(epochs, "epoch")
+    many = counted(epochs, "epoch")
     if recipe.averaged:
         return f"{parameters(recipe.method)}, averaging the second half of {many}"
 
@@ -193,10 +189,10 @@ def _useless(result: Diagnosis) -> str:
     if floor is not None and floor.value >= result.survey.start_excess:
         return f"its noise floor is {_times_as(result, floor)} high as the excess loss at the start"
     if after is None:
-        return f"a run diverged within {_many(result.epochs, 'epoch')}"
+        return f"a run diverged within {counted(result.epochs, 'epoch')}"
 
     far = f"{_times_as(result, after)} far above its minimum as at the start"
-    return f"after {_many(result.epochs, 'epoch')} it is {far}"
+    return f"after {counted(result.epochs, 'epoch')} it is {far}"
 
 
 def _times_as(result: Diagnosis, excess: Estimate) -> str:
