@@ -34,7 +34,7 @@ def test_dependent_columns_are_all_named():
     for table in (X, csr_matrix(X)):
         found = {f.kind: f for f in column_findings(table, ("a", "b", "c", "a-2b", "d"))}
         assert found["singular"].columns == ("a", "b", "a-2b")
-        assert "the 3 of them span 2 dimensions" in found["singular"].message
+        assert "(3 columns span 2 dimensions)" in found["singular"].message
     # Only the last row tells these apart.
     X[-1, 3] += 1e-2
     assert "singular" not in {f.kind for f in column_findings(X, tuple("abcde"))}

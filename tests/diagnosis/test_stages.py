@@ -248,6 +248,7 @@ def test_a_table_that_was_read_is_standardised_and_arrays_are_not(data):
     assert as_is.answer.data[1] == "columns not scaled, no intercept added"
     read = diagnose(as_table(5.0 + 3.0 * X, y), **QUICK)
     assert read.answer.data[1] == "columns standardised, intercept added"
+    assert diagnose(as_table(X, y), name="mine", **QUICK).answer.data[0].startswith("mine: 40 rows")
     assert read.columns[-1] == "intercept"
     assert float(read.survey.curvature.Q) < 4.0
     raw = diagnose(as_table(5.0 + 3.0 * X, y), standardise=False, intercept=False, **QUICK)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.digits import counted
 from ravine.problems.spectrum import CHUNK, is_sparse, weighted_gram
 from ravine.tables.table import Finding, listed
 
@@ -130,10 +131,8 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
 
     if which.size:
         names = tuple(columns[j] for j in which)
-        what = (
-            f"{listed(names)} depend on each other: the {which.size} of them span "
-            f"{which.size - null.shape[1]} dimensions"
-        )
+        span = counted(which.size - null.shape[1], "dimension")
+        what = f"{listed(names)} depend on each other ({which.size} columns span {span})"
         findings.append(Finding("singular", what, _NO_SINGLE_MINIMISER, names))
 
     return findings

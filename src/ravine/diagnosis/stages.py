@@ -67,7 +67,7 @@ def diagnose(
     seed: int = 0,
     time: float = USUAL_TIME,
     columns: tuple[str, ...] | None = None,
-    name: str = "data",
+    name: str | None = None,
     findings: tuple[Finding, ...] = (),
     try_remedies: bool = True,
     tell: Tell | None = None,
@@ -142,7 +142,7 @@ def diagnose(
     budget.begin("reading the columns")
     seed = seed_number("seed", seed)
     was_read = isinstance(X, Table)
-    table = X if was_read else as_table(X, y, columns=columns, name=name)
+    table = X if was_read else as_table(X, y, columns=columns)
     setup, notes = make_setup(
         table, loss=loss, l2=l2, batch_size=batch_size, batches=batches, sampling=sampling,
         shuffle=shuffle, standardise=was_read if standardise is None else standardise,
@@ -161,7 +161,7 @@ def diagnose(
         result = _diagnose(setup, yours, budget, epochs, seeds, seed, try_remedies)
 
     about = (*findings, *table.findings, *notes, *result.findings)
-    return replace(result, name=table.name, findings=about)
+    return replace(result, name=name or table.name, findings=about)
 
 
 def _diagnose(

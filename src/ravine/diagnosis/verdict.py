@@ -159,16 +159,6 @@ def growth(rate: float) -> str:
     return f"a factor of {rate:.3g} per step"
 
 
-def epochs_of(result: Diagnosis, steps: float) -> str:
-    """Steps as epochs, in words."""
-    epochs = steps / result.survey.batching.steps_per_epoch
-    if epochs < 0.95:
-        return counted(round(steps), "step")
-
-    number = f"{epochs:.2g}" if epochs < 10.0 else f"{epochs:.0f}"
-    return f"{number} epoch{'s' * (number != '1')}"
-
-
 def _subject(result: Diagnosis) -> str:
     own = result.subject.candidate.key == "yours"
     return "your setting" if own else "the textbook setting"
@@ -252,7 +242,7 @@ def _fastest(result: Diagnosis) -> str:
     if quick.steps_to_1_percent >= _QUICKER * best.steps_to_1_percent:
         return ""
 
-    after = epochs_of(result, quick.steps_to_1_percent)
+    after = counted(round(quick.steps_to_1_percent), "step")
     return f"Fastest to 1 % of the excess loss: {quick.candidate.recipe.words}, after {after}."
 
 
