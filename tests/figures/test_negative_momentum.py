@@ -40,7 +40,8 @@ def test_fixed_rate_ends():
 def test_every_tail_is_drawn(data):
     left, middle, right = draw_negative_momentum(data).axes
     labels = [text.get_text() for text in left.get_legend().get_texts()]
-    assert labels == [*(f"β = {b:g}" for b in data["tail_beta"].values), "SGD at 2/(μ+L)"]
+    betas = [f"β = {b:g}".replace("-", "−") for b in data["tail_beta"].values]
+    assert labels == [*betas, "SGD at 2/(μ+L)"]
     np.testing.assert_array_equal(middle.lines[0].get_ydata(), data["variance_mu"])
     np.testing.assert_array_equal(right.lines[0].get_ydata(), data["fixed_rate_negative"])
 
