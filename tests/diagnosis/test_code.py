@@ -132,5 +132,5 @@ def test_weights_and_sparse_rows_are_trained_on_as_they_were_diagnosed():
 
 
 def test_a_framework_that_is_none_is_refused(calm):
-    with pytest.raises(Refusal, match="one of numpy, sklearn, torch"):
+    with pytest.raises(Refusal, match="framework must be one of torch, sklearn, numpy"):
         calm.code("jax")

@@ -5,14 +5,19 @@ import json
 import socket
 import sys
 import types
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ravine.arguments import Refusal
 from ravine.claims import CLAIMS
+from ravine.diagnosis import diagnose
+from ravine.diagnosis.prediction import Outcome
 from ravine.web import explore
 from ravine.web import jobs as work
 from ravine.web.claims import claim_list
+from ravine.web.data import shown
 from ravine.web.explore import HOST, _in_notebook, _listen
 from ravine.web.jobs import TASKS, Jobs
 from ravine.web.server import make_app
@@ -134,6 +139,15 @@ def test_other_points_of_a_table_are_judged(said, monkeypatch):
     assert "lr = 0.01" in answers[0]
     assert "alpha" in answers[1]
     assert len(answers) == 3
+
+
+def test_a_table_on_which_nothing_converges_is_shown_without_code():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    result = diagnose(X, X[:, 0], epochs=2, seeds=2, time=1.0, try_remedies=False)
+    erratic = tuple(replace(p, outcome=Outcome.ERRATIC) for p in result.predictions)
+    html = shown(replace(result, predictions=erratic))["html"]
+    assert "No setting that was tried converges" in html
+    assert "import numpy" not in html
 
 
 def test_an_uploaded_table_needs_no_file_in_memory(said, monkeypatch):

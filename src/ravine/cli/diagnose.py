@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
     from ravine.diagnosis.work import Tell
 
-_FRAMEWORKS = ("torch", "sklearn", "numpy")
 _COLOURS = {"good": "green", "unsure": "yellow", "bad": "red"}
 _FLAGS = ("no_standardise", "no_intercept", "in_order", "no_remedies")
 
@@ -130,10 +129,11 @@ def diagnose_command(
     json
     """
     from ravine.diagnosis import diagnose
+    from ravine.diagnosis.code import FRAMEWORKS
     from ravine.tables import read_table
 
     if code is not None:
-        known_name("code", code, _FRAMEWORKS)
+        known_name("code", code, FRAMEWORKS)
     check_out(out, (".html", ".htm"))
     if out is not None:
         needs_matplotlib("the report")

@@ -9,12 +9,15 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, known_name
 from ravine.sampling import Sampling
 
 if TYPE_CHECKING:
     from ravine.diagnosis.candidates import Recipe
     from ravine.diagnosis.diagnosis import Diagnosis
+
+FRAMEWORKS = {"torch": "PyTorch", "sklearn": "scikit-learn", "numpy": "NumPy"}
+"""What scripts are written for, with their names."""
 
 _SOURCE = """\
 asked| # X: your columns, an array of shape (rows, columns) without the target; y: the target.
@@ -165,9 +168,8 @@ def training_code(result: Diagnosis, framework: str, *, source: str | None = Non
     best = result.recommendation
     if best is None:
         raise Refusal("code", "a setting that converges", "none", "change batch_size or l2")
-    if framework not in ("numpy", "sklearn", "torch"):
-        raise Refusal("framework", "one of numpy, sklearn, torch", repr(framework), "pick one")
 
+    known_name("framework", framework, FRAMEWORKS)
     script = _Script(result, best.candidate.recipe, torch=framework == "torch")
     if source is None:
         script.flags.add("asked")

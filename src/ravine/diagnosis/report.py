@@ -9,6 +9,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
+from ravine.diagnosis.code import FRAMEWORKS
 from ravine.digits import rate_digits
 from ravine.figures import plane as shared
 from ravine.figures.plane import Mark, Plane
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ravine.diagnosis.diagnosis import Diagnosis
-
-_FRAMEWORKS = {"torch": "PyTorch", "sklearn": "scikit-learn", "numpy": "NumPy"}
 
 _GRID = (56, 40)
 """Step sizes and momenta of the picture; boundaries are drawn between them."""
@@ -49,7 +48,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
     if answer.notes:
         page.bullets(answer.notes)
 
-    for framework, name in _FRAMEWORKS.items() if result.recommendation is not None else ():
+    for framework, name in FRAMEWORKS.items() if result.recommendation is not None else ():
         page.code(result.code(framework), f"Training loop in {name}")
 
     page.heading("The methods")
