@@ -90,6 +90,7 @@ def test_in_print_numbers_are_plain_and_long_arrays_short():
         ((1, 2), [1, 2], False),
         (np.arange(3), np.arange(3.0), True),
         (np.array(["a"]), np.array(["b"]), False),
+        (copy.copy, copy.deepcopy, False),
     ],
 )
 def test_parts(one, other, equal):

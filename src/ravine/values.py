@@ -77,7 +77,7 @@ def same(one: Any, other: Any) -> bool:
     if is_dataclass(one):
         return all(map(same, _parts(one), _parts(other)))
     plain: Any = object.__eq__
-    if type(one).__eq__ is plain and hasattr(one, "__dict__"):
+    if type(one).__eq__ is plain and hasattr(one, "__dict__") and not callable(one):
         return same(vars(one), vars(other))
 
     return bool(one == other)

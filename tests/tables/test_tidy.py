@@ -55,6 +55,10 @@ def test_kept_rows_are_numbered_as_in_the_file(tmp_path):
 
 def test_equal_names_are_told_apart(tmp_path):
     assert read(tmp_path, "a,a,y\n1,2,0.5\n2,5,1.5\n4,1,2.5\n").columns == ("a", "a (2)")
+    text = "a,a,a (2),a,y\n1,2,3,5,0.5\n2,5,7,1,1.5\n4,1,2,2,2.5\n"
+    table = read(tmp_path, text)
+    assert table.columns == ("a", "a (2)", "a (2) (2)", "a (3)")
+    assert table.X[0].tolist() == [1, 2, 3, 5]
 
 
 def test_whole_numbers_are_labels_only_where_rows_are_many(tmp_path):

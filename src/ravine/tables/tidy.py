@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -381,9 +382,17 @@ def _finite_rows(X: Any, missing: str) -> Marks:
 
 def _distinct(names: Iterable[Any]) -> list[str]:
     """The names as texts, repeated ones numbered."""
-    texts = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in names]
-    times = pd.Series(texts, dtype=object).groupby(texts).cumcount() + 1
-    return [text if n == 1 else f"{text} ({n})" for text, n in zip(texts, times, strict=True)]
+    times: Counter[str] = Counter()
+    labels: dict[str, None] = {}
+    for name in names:
+        label = text = " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        while label in labels:
+            times[text] += 1
+            label = f"{text} ({times[text] + 1})"
+
+        labels[label] = None
+
+    return list(labels)
 
 
 def _varies(column: pd.Series) -> bool:
