@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +71,8 @@ def _option(parameter: Any) -> Option:
     argument = parameter.param_type_name == "argument"
     names = [*parameter.opts, *parameter.secondary_opts]
     written = parameter.name.upper() if argument else ", ".join(names)
-    kind = parameter.type_descriptor.annotation
-    takes = "" if argument or getattr(parameter, "is_flag", False) else _kind(kind)
+    takes = "" if argument or getattr(parameter, "is_flag", False) else parameter.metavar
     return Option(written, takes, parameter.help or "")
-
-
-def _kind(kind: Any) -> str:
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(str(member.value) for member in kind)
-    return {"int": "N", "float": "NUMBER"}.get(getattr(kind, "__name__", ""), "TEXT")
 
 
 def page() -> str:

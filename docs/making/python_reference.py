@@ -128,7 +128,7 @@ def _rows(page: str, home: str) -> list[str]:
 
 
 def _in_a_cell(summary: str) -> str:
-    r"""A docstring's sentence as Markdown in a table: the star of x* is no emphasis.
+    r"""A docstring's sentence as Markdown in a table: the star of x* is not emphasis.
 
     >>> _in_a_cell("Minimise E f - f* over ``mu | L``.")
     'Minimise E f - f\\* over `mu \\| L`.'

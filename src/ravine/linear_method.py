@@ -172,8 +172,8 @@ class LinearMethod(Value):
         ([0.19, -0.09], [1.0, -1.9, 0.9])
         """
         matrix = np.asarray(real("A", A, remedy="give a square matrix"))
-        column = np.asarray(real("B", B, remedy="give one number a state"))
-        row = np.asarray(real("C", C, remedy="give one number a state"))
+        column = np.asarray(real("B", B, remedy="give one number for each state"))
+        row = np.asarray(real("C", C, remedy="give one number for each state"))
         if matrix.ndim != 2 or matrix.shape != (column.size, row.size):
             shapes = f"shapes {matrix.shape}, {column.shape}, {row.shape}"
             raise Refusal("A, B, C", "of shapes (n, n), (n,) and (n,)", shapes, "make them fit")

@@ -23,14 +23,14 @@ class Method(Value):
 
     Arrays broadcast, so one ``Method`` can stand for a whole plane of parameters.
 
-    None of them is beyond 1e50 in size, as in ``Curvature``.
+    Their absolute values are at most 1e50, as in ``Curvature``.
 
     Parameters
     ----------
     alpha
         Step size, zero or more.
     beta
-        Momentum, any real number; negative momentum is legal.
+        Momentum, any real number; it may be negative.
     gamma
         Look-ahead, any real number. ``None`` means ``beta``: Nesterov's method. Zero is heavy ball.
 

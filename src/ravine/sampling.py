@@ -45,7 +45,7 @@ class Sampling(Choice):
     IID_NO_REPEAT = (
         "iid-no-repeat",
         "each step draws any term but the last one",
-        Traits("drawn without immediate repeat", by_epoch=False, may_repeat=False),
+        Traits("drawn without immediate repeats", by_epoch=False, may_repeat=False),
     )
     # A sum of a single term repeats it even in a fixed order.
     CYCLIC = (
@@ -62,5 +62,5 @@ class Sampling(Choice):
         "reshuffle-no-repeat",
         "every epoch visits each term once, in a new random order that does not begin "
         "with the term the last epoch ended with",
-        Traits("reshuffled without immediate repeat", by_epoch=True, may_repeat=False),
+        Traits("reshuffled without immediate repeats", by_epoch=True, may_repeat=False),
     )

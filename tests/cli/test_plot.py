@@ -56,7 +56,7 @@ def test_a_netcdf_file_that_is_no_sweep_is_one_line(refused, tmp_path):
     assert "a NetCDF file of a sweep, got" in refused("plot", file, "--out", tmp_path / "a.png")
     assert "without mu" in refused("plot", file, "--out", tmp_path / "a.png")
     file.write_bytes(file.read_bytes()[:60])
-    assert "or damaged; write it again" in refused("plot", file, "--out", tmp_path / "a.png")
+    assert "or it is damaged; write it again" in refused("plot", file, "--out", tmp_path / "a.png")
 
 
 def test_a_damaged_store_is_one_line_with_the_remedy(refused, store, tmp_path):
@@ -70,6 +70,6 @@ def test_bad_input_is_one_line_and_leaves_no_file(refused, store, tmp_path):
     out = tmp_path / "a.png"
     assert "measure must be one of rate, " in refused("plot", store, "--measure", "x", "--out", out)
     assert "out must be a file ending in" in refused("plot", store, "--out", tmp_path / "a.doc")
-    assert "there is none" in refused("plot", tmp_path / "no.zarr", "--out", out)
-    assert "there is none" in refused("plot", tmp_path / "no.nc", "--out", out)
+    assert "there is no such" in refused("plot", tmp_path / "no.zarr", "--out", out)
+    assert "there is no such" in refused("plot", tmp_path / "no.nc", "--out", out)
     assert not out.exists()

@@ -12,7 +12,7 @@ def test_the_paper_s_example(ravine):
     assert "worst-case rate r*           1.38" in shown.out  # sqrt(2)(1 - 1/sqrt(2000))
     assert shown.out.endswith("  ravine recommend --mu 0.05 --L 100\n")
     words = " ".join(shown.out.split())
-    assert "in the worst case the error grows by a factor 1.38 per step" in words
+    assert "in the worst case the error grows by a factor of 1.38 per step" in words
     assert max(len(line) for line in shown.out.splitlines()) <= 80
 
 

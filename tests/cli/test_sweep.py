@@ -70,7 +70,7 @@ def test_status_says_how_far_a_store_is(ravine, refused, spec, tmp_path):
     assert (shown["tiles"], shown["finished"], shown["damaged"]) == (5, 3, 1)
     assert shown["complete"] is False
     assert shown["made_with"]["steps"] == "60"
-    assert "there is none" in refused("sweep", "--status", tmp_path / "nothing")
+    assert "there is no such" in refused("sweep", "--status", tmp_path / "nothing")
 
 
 def test_bad_input_is_one_line(refused, spec, tmp_path):

@@ -34,3 +34,9 @@ def test_the_man_page_in_the_wheel_knows_every_command():
     written = commands.MAN_PAGE.read_text(encoding="utf-8")
     for name in COMMANDS:
         assert f".SS ravine {name} " in written
+
+
+def test_values_have_the_names_of_the_help():
+    page = commands.page()
+    assert "`--method NAME`" in page
+    assert "`--alpha-range FROM TO`" in page

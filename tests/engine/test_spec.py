@@ -77,7 +77,7 @@ def test_refusals_carry_the_name_of_the_argument():
     with pytest.raises(Refusal) as refusal:
         sweep(problem, [0.1], [0.5], steps=10, sampling="iid-no-repeat", batch=4)
     assert refusal.value.name == "batch"
-    assert refusal.value.rule == "at most half of the 6 terms without repeat"
+    assert refusal.value.rule == "at most half of the 6 terms without repeats"
 
 
 @pytest.mark.parametrize(

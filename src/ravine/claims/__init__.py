@@ -1,4 +1,4 @@
-"""Every statement of the paper, measured and judged: one entry a statement, one an erratum."""
+"""Every statement of the paper, measured and judged: one entry for each statement and erratum."""
 
 from importlib import import_module
 

@@ -44,7 +44,7 @@ COMMANDS = {
     "explore": Listed("map.explore_command", _PICTURE, "a local page with sliders"),
     "map": Listed("map.map_command", _PICTURE, "the plane of step size and momentum"),
     "sweep": Listed("sweep.sweep_command", _PICTURE, "run a method on every point of that plane"),
-    "plot": Listed("map.plot_command", _PICTURE, "draw a sweep beside the theory"),
+    "plot": Listed("map.plot_command", _PICTURE, "draw a sweep with the theory"),
     "reproduce": Listed("reproduce.reproduce_command", _PICTURE, "the paper's figures and claims"),
 }
 """Every command in the order of the overview, by the question that it answers."""

@@ -127,7 +127,7 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
         f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; "
         f"single samples: {result.mu_min:g} to {result.L_max:g}\n",
         Table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows),
-        "\nSteps: to a tenth of √E‖y - x*‖², guaranteed for every such problem.",
+        "\nSteps: until √E‖y - x*‖² is a tenth of its start, guaranteed for every such problem.",
     ]
 
 
@@ -177,7 +177,7 @@ def compare_command(
     problem = {"curvature": curvature, "L_max": L_max, "batch_size": batch_size}
     where = "" if L_max is None else f", L_max = {L_max:g}"
     words = as_words(curvature, batch_size=batch_size, **samples)
-    then = f"ravine rate {words} --method {entries[0].name}", "every rate of the first"
+    then = f"ravine rate {words} --method {entries[0].name}", "every rate of the first method"
     return Answer(
         {**problem, "methods": methods, "out": out},
         f"Q = {float(curvature.Q):g}, L = {float(curvature.L):g}{where}, "

@@ -116,7 +116,7 @@ def diagnose_command(
     time : NUMBER
         Work to spend, in seconds of an ordinary core. Default: 60.
     no_remedies
-        Do not try changes that would help.
+        Do not look for changes that would help.
     seed : N
         Seed of the runs. Default: 0.
 

@@ -105,7 +105,7 @@ def _write(data: xr.Dataset, out: Path, quantity: str) -> None:
 
 
 def plot_command(store: Path, measure: str | None = None, out: Path = Path("sweep.png")) -> Answer:
-    """Draw what a sweep measured in colour, with the regions that theory guarantees as lines.
+    """Draw the results of a sweep in colour, and the regions that theory guarantees as lines.
 
     Inside a line, that rung guarantees convergence. If a store is unfinished, the finished part is
     drawn.
@@ -166,14 +166,14 @@ def _netcdf(file: Path) -> xr.Dataset:
     import xarray as xr
 
     if not file.is_file():
-        raise Refusal("store", "a file", file, "there is none")
+        raise Refusal("store", "a file", file, "there is no such file")
 
     try:
         data = xr.load_dataset(file, engine="scipy")
     except PermissionError:
         raise
     except Exception:  # a damaged file ends SciPy's reader in a dozen ways
-        remedy = "it is no NetCDF file (version 3), or damaged; write it again"
+        remedy = "it is not a NetCDF file (version 3), or it is damaged; write it again"
         raise Refusal("store", "a NetCDF file of a sweep", file, remedy) from None
 
     missing = [name for name in _NEEDED if name not in {*data.attrs, *data.coords}]
@@ -195,8 +195,8 @@ def explore_command(port: int = 8057, host: str = "127.0.0.1", no_browser: bool 
 
     - `ravine explore --port 9000 --no-browser`
 
-    Options
-    -------
+    Server
+    ------
     port : N
         First port to try; the next free one is used. Default: 8057.
     host : TEXT

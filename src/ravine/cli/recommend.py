@@ -56,7 +56,7 @@ def recommend_command(curvature: Curvature, hessians: Path | None = None, **opti
     steps : N
         Number of steps, with noise or batches.
     quantity : WORD
-        Error to make small: distance or objective.
+        Error to minimise: distance or objective.
 
     Output
     ------

@@ -152,7 +152,10 @@ def _rescaled_parts(
     setting = f", {name} = {new.momentum:.4g}" if columns == 3 else ""
     stable = ""
     if new.share is not None:
-        stable = f"\nlr is {percent(new.share)} of the largest one that is stable in mean square."
+        if "stable" not in new.rule:
+            stable = (
+                f"\nlr is {percent(new.share)} of the largest one that is stable in mean square."
+            )
         if new.share > 1.0:
             stable += f" It can diverge; below {safe_digits(new.lr / new.share)} it is stable."
     rows = [
@@ -175,7 +178,7 @@ def _after_rescaling(
         return "ravine batch --Q 100 --L-max 1000", "what larger batches can buy"
 
     values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}{' --nesterov' * nesterov}"
-    return f"ravine convert {values}", "these settings in the terms of the paper"
+    return f"ravine convert {values}", "these settings in the paper's terms"
 
 
 def _table(file: Path, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:

@@ -95,7 +95,7 @@ def sweep_command(
         *wrote(store),
         f"{pixels} pixels of {data.attrs['problem']}\n",
         *([Table(("outcome", "pixels"), rows)] if rows else []),
-        then=(f"ravine plot {store}", "a picture of it beside the theory"),
+        then=(f"ravine plot {store}", "a picture of it with the theory"),
     )
 
 

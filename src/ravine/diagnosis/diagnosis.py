@@ -35,15 +35,15 @@ class Diagnosis(Value):
     Attributes
     ----------
     name
-        What the data are called.
+        Name of the data.
     setup
         The data, and the options that were given or chosen.
     survey
         Curvature of the whole and of the batches, minimiser, gradients there.
     findings
-        What to know about the columns and rows.
+        Notes about the columns and rows.
     disagreement
-        What the batches differ in, and which batches and rows drive it.
+        How the batches differ, and which batches and rows cause it.
     predictions
         One for each recipe judged; the first is the user's, or the textbook one.
     runs
@@ -51,11 +51,11 @@ class Diagnosis(Value):
     remedies
         Options that were tried, and whether they make the first method converge.
     scaling
-        What standardised columns would give, where scale is the problem.
+        What standardising the columns would change, if their scale is the problem.
     left_out
-        What was not computed, or less exactly, within the time.
+        What was not computed, or is less exact, because of the time budget.
     epochs, steps, seed, seconds, time
-        How long the runs were, what made them, the seconds they took and the seconds allowed.
+        Length and seed of the runs, the seconds they took, and the seconds allowed.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Diagnosis(Value):
         return self.setup.columns
 
     def share(self, excess: float) -> float:
-        """An excess loss f - f* as a share of the start's."""
+        """An excess loss f - f* as a share of the initial one."""
         return excess / self.survey.start_excess
 
     @property
@@ -91,9 +91,9 @@ class Diagnosis(Value):
 
     @property
     def recommendation(self) -> Prediction | None:
-        """Of everything that ran and is safe, the recipe with the smallest final loss.
+        """The recipe with the smallest final loss, of all that ran and are safe.
 
-        The method that the verdict is about is kept where nothing leaves clearly less.
+        The judged method is kept if nothing else leaves clearly less.
         """
         best = best_of(self.predictions)
         subject = self.subject
@@ -104,7 +104,7 @@ class Diagnosis(Value):
 
     @property
     def quick(self) -> Prediction | None:
-        """Of everything that ran and is safe, the first at 1 % of the loss at the start."""
+        """The recipe that is first at 1 % of the initial loss, of all that ran and are safe."""
         reached = [p for p in self.predictions if p.safe and math.isfinite(p.steps_to_1_percent)]
         return min(reached, key=lambda p: p.steps_to_1_percent, default=None)
 
@@ -132,7 +132,7 @@ class Diagnosis(Value):
         -------
         str
             Python code. It standardises, adds the intercept, draws the batches, and follows the
-            schedule and the averaging that the answer names; the weights end in ``W``.
+            schedule and the averaging that the answer names; the final weights are in ``W``.
         """
         return training_code(self, framework, source=source)
 
@@ -158,7 +158,7 @@ class Diagnosis(Value):
         return pd.DataFrame([row.values for row in rows], index=[row.key for row in rows])
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """The report as one self-contained page; written to ``path`` where that is given."""
+        """The report as one self-contained page; written to ``path`` if given."""
         from pathlib import Path
 
         from ravine.diagnosis.report import diagnosis_page

@@ -222,7 +222,7 @@ def _outcome(
         # The first steps are too long, the last ones bring every run back.
         return Outcome.ERRATIC if loss is not None else outcome
 
-    # What ends above its start after all these steps is no use, whatever its rate.
+    # What ends above its start after all these steps does not learn, whatever its rate.
     high_floor = left.excess is not None and left.excess.value >= survey.start_excess
     if outcome in (Outcome.CONVERGES, Outcome.UNDECIDED) and (ends_high or high_floor):
         return Outcome.STALLS

@@ -63,7 +63,8 @@ def diagnosis_page(result: Diagnosis) -> Page:
     page.picture(
         draw_plane(result),
         "Step size and momentum (Nesterov's form): where exact gradients converge, where the "
-        "mean squared error on these batches falls, and where every order of them is certain.",
+        "mean squared error on these batches falls, and where every order of them is guaranteed to "
+        "converge.",
     )
 
     page.heading("Why: what the batches disagree in")
@@ -102,8 +103,8 @@ def _methods(page: Page, result: Diagnosis) -> None:
     page.heading("Rates and noise floors")
     page.table(*methods.detail().cells())
     page.paragraph(
-        "Distance left: root-mean-square distance to the minimiser, as a share of the start's. "
-        "Rates per step, at the first step size: below 1 the error falls; ± gives "
+        "Distance left: root-mean-square distance to the minimiser, as a share of that at the "
+        "start. Rates per step, at the first step size: below 1 the error falls; ± gives "
         "95 % limits of an estimate. Smallest stable batch: the size from which the mean square "
         "converges on this data with independent batches."
     )
@@ -283,7 +284,7 @@ def draw_curves(result: Diagnosis) -> Figure:
             axes.plot(runs.steps, _shown(result, p.curve[runs.steps]), **look, **exact)
 
     axes.set_yscale("log")
-    axes.set(xlabel="steps", ylabel="excess loss f − f*, over the start's")
+    axes.set(xlabel="steps", ylabel="excess loss f − f*, over that at the start")
     handles = axes.get_legend_handles_labels()[0]
 
     for words, line in (("measured", {"lw": 1.4}), ("exact moments", exact)):

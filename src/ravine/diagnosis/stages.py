@@ -72,19 +72,19 @@ def diagnose(
     try_remedies: bool = True,
     tell: Tell | None = None,
 ) -> Diagnosis:
-    """Diagnose data: whether momentum converges on them, why not, and what does.
+    """Find settings that converge on data, and say why others do not.
 
     The objective is the mean over all rows of loss(x_rᵀ W, y_r) + l2/2 ‖W‖². For the squared loss
     all statements hold everywhere. For other losses rates are those of the quadratic at the
     minimiser, the certificate comes from curvature bounds that hold everywhere, and what is
-    recommended was measured on the loss itself.
+    recommended is measured on the loss itself.
 
     Parameters
     ----------
     X, y
         Data as in :func:`ravine.tables.as_table`: a table that was read, a data frame, an array or
         a scipy sparse matrix, and a target of shape (rows,) or (rows, 1), or the name of a column.
-        Columns that depend on each other are no obstacle: runs from zero find the minimiser of
+        Columns may depend on each other: runs from zero find the minimiser of
         least norm, and mu is the least positive curvature.
     loss
         A name of :func:`ravine.from_data`. Default: by :func:`ravine.tables.target_kind` of the
@@ -221,7 +221,7 @@ def _diagnose(
     if computed and subject.outcome not in (Outcome.CONVERGES, Outcome.STALLS):
         tried = remedies(setup, seen, yours, cause.rows, seed=seed, budget=budget)
 
-    # The intercept is constant by design, which is no news.
+    # The intercept is constant by design, which is not news.
     own = setup.X[:, : setup.features] if setup.intercept else setup.X
     about = column_findings(own, setup.columns[: setup.features])
 

@@ -83,7 +83,7 @@ class Outcome(IntEnum):
     sentence: str
     """What the outcome means."""
 
-    CONVERGED = 0, "converged: the error fell to 1e-6 of that at the start"
+    CONVERGED = 0, "converged: the error fell to 1e-6 of its initial value"
     NOISE_FLOOR = 1, "at its noise floor: the error has stopped falling"
     UNDECIDED = 2, "undecided: the error was still changing at the last step"
     DIVERGED = 3, "diverged"

@@ -79,7 +79,7 @@ class Trace(Value):
     measures
         What a sweep would have measured, by name; see ``ravine.engine.measures``.
     made_by
-        What made it.
+        The arguments it was made with.
     """
 
     y: FloatArray
@@ -178,7 +178,7 @@ def run(
     sigma2
         Variance of additive Gaussian noise on each coordinate of the gradient.
     seed, trajectory
-        Name the random streams. The kernels draw the same for the same two.
+        Select the random stream; equal values draw equal numbers, in the kernels too.
     start
         x_0, a vector, or a number: the problem's start, that many times as far from x*.
 

@@ -210,7 +210,7 @@ def _check_plane(spec: Spec) -> None:
     if not fits:
         rule = f"of a shape that broadcasts to {spec.shape}"
         shown = f"an array of shape {spec.gammas.shape}"
-        raise Refusal("gammas", rule, shown, "give one a pixel, or one number")
+        raise Refusal("gammas", rule, shown, "give one for each pixel, or one number")
 
 
 def _axis(name: str, values: npt.ArrayLike, rule: str, remedy: str) -> FloatArray:
@@ -283,6 +283,6 @@ def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
     if given.shape != best.shape:
         rule = f"a number or a vector of {len(best)} coordinates"
         shown = f"an array of shape {given.shape}"
-        raise Refusal("start", rule, shown, "give one entry a coordinate")
+        raise Refusal("start", rule, shown, "give one entry for each coordinate")
 
     return given

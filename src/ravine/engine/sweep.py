@@ -94,7 +94,7 @@ def sweep(
         Variance of additive Gaussian noise on the gradient: of each coordinate, or of all d
         together (sigma2 = total_variance / d). At most one of them; neither means no noise.
     noise
-        "independent": each pixel has its own draws. "shared": all pixels feel the same noise and,
+        "independent": each pixel has its own draws. "shared": all pixels have the same noise and,
         of a finite sum, visit the same terms.
     measure
         Any of rate, floor, floor_sup, outcome, diverged_at, final_error.
@@ -108,21 +108,21 @@ def sweep(
     threads, tile
         Threads to run on and pixels in a tile. Neither changes a bit of the result.
     store
-        Where to keep finished tiles, a Zarr store. A run that was killed goes on where it stopped
-        when it is called again; the result is the same, bit for bit, and is read from the store
-        as it is used. Needs ``ravine[store]``.
+        Where to keep finished tiles, a Zarr store. A run that was killed continues where it
+        stopped when it is called again, with the same result bit for bit. The result is read
+        from the store when it is used. Needs ``ravine[store]``.
     cluster
         Address of a Dask scheduler, e.g. "tcp://host:8786", or a ``distributed.Client``: its
         workers run the tiles. Needs ``ravine[cluster]``.
     device
         "cpu"; "cuda", an NVIDIA GPU, which needs ``ravine[cuda]``; or "auto", the GPU if there is
-        one. The draws are the same, the results agree to rounding. The result says which it was.
+        one. The draws are the same, the results agree to rounding. The result says which was used.
 
     Returns
     -------
     xarray.Dataset
-        Dimensions (alpha, beta), or (pair,). Each variable says what it is, and the attributes say
-        what made it. See ``ravine.engine.measures`` for how measures are taken.
+        Dimensions (alpha, beta), or (pair,). Each variable is described, and the attributes say
+        how it was made. See ``ravine.engine.measures`` for how measures are taken.
 
     Examples
     --------

@@ -86,7 +86,7 @@ FIGURES: dict[str, FigureEntry] = {
     "figure-2": FigureEntry(
         title="Figure 2: one inconsistent mini-batch",
         caption="The third coordinate of the paper's example, L = 100, mu = 0.05, standard "
-        "parameters, reshuffled without repeat. Above each panel the exact almost sure rate per "
+        "parameters, reshuffled without repeats. Above each panel the exact almost sure rate per "
         "step. Logarithmic away from zero.",
         compute=inconsistent_batch.inconsistent_batch,
         draw=inconsistent_batch.draw_inconsistent_batch,

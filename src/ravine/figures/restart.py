@@ -29,7 +29,7 @@ def _examples() -> dict[str, tuple[QuadraticSum, Sampling]]:
     paper = counterexample(0.05, 100.0, 50)
     return {
         "inconsistent batch, cyclic": (paper, Sampling.CYCLIC),
-        "inconsistent batch, iid without repeat": (paper, Sampling.IID_NO_REPEAT),
+        "inconsistent batch, iid without repeats": (paper, Sampling.IID_NO_REPEAT),
         "inconsistent batch, reshuffled": (paper, Sampling.RESHUFFLE_NO_REPEAT),
         "turning quadratics, cyclic": (turning_quadratics(1.0, 32.0), Sampling.CYCLIC),
     }

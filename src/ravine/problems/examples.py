@@ -24,7 +24,7 @@ def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
 
     ∇f_i(x) = diag(L, mu, λ_i) x with λ_i = mu for i < n and λ_n = L. Every term is minimised at
     zero, the mean is well behaved, yet along the third coordinate the rare L meets the speed that
-    was gathered under mu. The inconsistent term is the last, index n - 1.
+    was built up under mu. The inconsistent term is the last, index n - 1.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def divergent_sum(
     noise
         Standard deviation of each coordinate of ∇f_i(x*) without interpolation, positive.
     seed
-        Of those gradients.
+        Seed of those gradients.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     f(x) = (L - mu)/8 [x₁² + Σ (x_j - x_{j+1})² + x_d² - 2 x₁] + mu/2 ‖x‖² with L = Q mu, so that
     its Hessian is (L - mu)/4 tridiag(-1, 2, -1) + mu I. Its eigenvalues are
     mu + (L - mu)/2 (1 - cos(jπ/(d + 1))), j = 1 ... d: strictly between mu and L, and approaching
-    both like 1/d². ``curvature`` holds mu and L, the bounds that the standard parameters are made
-    of; the extreme eigenvalues themselves are ``eigenvalues[0]`` and ``eigenvalues[-1]``.
+    both like 1/d². ``curvature`` holds mu and L, the bounds that the standard parameters are
+    computed from; the extreme eigenvalues are ``eigenvalues[0]`` and ``eigenvalues[-1]``.
 
     Parameters
     ----------

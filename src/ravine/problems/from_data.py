@@ -118,7 +118,7 @@ def _table(X: Any) -> Any:
 
     if table.ndim != 2 or 0 in table.shape:
         shown = f"an array of shape {table.shape}"
-        raise Refusal("X", "a table with rows and columns", shown, "one row a sample")
+        raise Refusal("X", "a table with rows and columns", shown, "one row for each sample")
 
     entries = table.tocoo() if is_sparse(X) else None
     bad = ~np.isfinite(table if entries is None else entries.data)

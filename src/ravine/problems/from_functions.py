@@ -57,7 +57,7 @@ class FunctionSum(Problem):
         if g.shape != (self.dimension,):
             rule = f"a function that returns {self.dimension} numbers"
             shown = f"an array of shape {g.shape}"
-            raise Refusal("gradient", rule, shown, "return one slope a coordinate")
+            raise Refusal("gradient", rule, shown, "return one slope for each coordinate")
 
         return g
 
@@ -105,13 +105,13 @@ def from_functions(
         Number of terms, where ``gradients`` is one function of (i, x).
     objective, objectives
         The values, in the form of the gradients. Without them the gradient is integrated along
-        the line from x* (16 nodes of Gauss), with f_i(x*) = 0.
+        the line from x* (Gauss's rule, 16 nodes), with f_i(x*) = 0.
     minimiser
         x*, shape (d,). Default: computed from ``start`` by Newton's method.
     start
         Where runs and the search for x* start. Default: zero.
     name
-        Kept with every result.
+        Recorded with every result.
 
     Examples
     --------

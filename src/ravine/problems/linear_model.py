@@ -63,7 +63,7 @@ class LinearModel(Problem):
     batch_size
         Rows in a batch; all of them unless given.
     name, parameters
-        Kept with every result.
+        Recorded with every result.
 
     Attributes
     ----------
@@ -258,13 +258,13 @@ class LinearModel(Problem):
         return np.asarray(block.T @ inner + self.l2 * points)
 
     def chunks(self, width: int) -> Iterator[slice]:
-        """Slices of the rows that are worked on one after the other, of so many numbers a row."""
+        """Slices of the rows that are processed in turn, by how many numbers each row needs."""
         step = max(1, CHUNK // width)
         for first in range(0, self.rows, step):
             yield slice(first, min(first + step, self.rows))
 
     def weights_of(self, rows: slice) -> FloatArray:
-        """Weights in the mean over all rows of some of them."""
+        """Weights of some rows in the mean over all rows."""
         if self.row_weights is None:
             return np.full(rows.stop - rows.start, 1.0 / self.rows)
 

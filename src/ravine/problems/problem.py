@@ -22,21 +22,21 @@ _EVALUATED = ("objective", "gradient", "batch_objective", "batch_gradient", "bat
 class Problem(ABC):
     """A smooth, strongly convex objective f = (1/n) Σ f_i over R^d.
 
-    A problem that is no sum has one term, itself. Methods take a point ``x`` of shape (d,);
+    A problem that is not a sum has one term, itself. Methods take a point ``x`` of shape (d,);
     ``i`` counts the terms from 0 to n - 1.
 
     Attributes
     ----------
     name
-        What it is called in results.
+        Its name in results.
     parameters
-        What made it, as plain numbers and strings, kept with every result.
+        Its arguments, as plain numbers and strings, recorded with every result.
     """
 
     dimension: int
     """Number of coordinates d."""
     terms: int
-    """Number n of functions, or mini-batches, in the sum; 1 if it is no sum."""
+    """Number n of functions, or mini-batches, in the sum; 1 if it is not a sum."""
     curvature: Curvature
     """Bounds mu and L that hold for every term, everywhere."""
     minimiser: FloatArray
@@ -122,10 +122,9 @@ class Problem(ABC):
         return float(np.mean(sizes))
 
     def curvature_along(self, trajectory: npt.ArrayLike) -> Curvature:
-        """Least and largest eigenvalue of the Hessian met at the points of a run, shape (k, d).
+        """Extreme eigenvalues of the whole Hessian over the points of a run, shape (k, d).
 
-        The whole objective's; how the condition number of a run on a problem that is not
-        quadratic is reported.
+        It gives the condition number of a run on a problem that is not quadratic.
         """
         remedy = f"give points of {self.dimension} coordinates, shape (k, {self.dimension})"
         points = np.atleast_2d(real("trajectory", trajectory, remedy=remedy))

@@ -29,7 +29,7 @@ class Quadratic(Problem):
     start
         Where runs start by default; x* + (1, ..., 1) if omitted.
     name, parameters
-        Kept with every result.
+        Recorded with every result.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def least_squares(
     mu
         Smallest eigenvalue of the Hessian, positive.
     seed
-        Everything random follows from it.
+        Seed of all random numbers.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def partitioned_least_squares(
     columns = made["features"]
     m = made["samples"] // parts
     if m * parts != made["samples"] or m < columns:
-        rule = f"a divisor of {made['samples']} that leaves at least {columns} rows a batch"
+        rule = f"a divisor of {made['samples']} that leaves at least {columns} rows in a batch"
         raise Refusal("batches", rule, parts, "choose another number of batches")
 
     rng = np.random.default_rng(made["seed"])
@@ -187,7 +187,7 @@ def multinomial_logistic(
     The data come from scikit-learn's ``make_classification``; features that are not informative
     are noise. f(W) = mean -log softmax(x_rᵀ W)_{y_r} + l2/2 ‖W‖² with W of shape
     (features, classes), starting at zero. ``curvature`` holds everywhere: mu = l2 and
-    L = l2 + λ_max(XᵀX / m)/2; ``curvature_along(points)`` is what was met on a run.
+    L = l2 + λ_max(XᵀX / m)/2; ``curvature_along(points)`` gives the curvature along a run.
 
     Parameters
     ----------

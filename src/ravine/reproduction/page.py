@@ -68,7 +68,7 @@ def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
 
 def _made_by(page: Page, done: Reproduction) -> None:
     """Settings, times and versions."""
-    page.heading("What made it")
+    page.heading("How it was made")
     size = "quick settings" if done.quick else f"{done.resolution} pixels along each axis"
     page.paragraph(
         f"Maps: {size}. Seed {done.seed}. Device: {done.device}. Everything follows from "

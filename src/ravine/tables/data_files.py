@@ -97,7 +97,7 @@ def _check_header(stream: IO[bytes], limits: Limits, packed: int | None) -> None
 def _table(array: npt.NDArray[Any]) -> Raw:
     """A table whose target is one of its columns."""
     if array.ndim != (1 if array.dtype.names else 2):
-        raise ValueError(f"{array.ndim} dimensions of {array.dtype} are no table")
+        raise ValueError(f"{array.ndim} dimensions of {array.dtype} are not a table")
     if array.dtype.names:
         return Raw(pd.DataFrame({name: array[name] for name in array.dtype.names}))
 

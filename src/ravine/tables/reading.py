@@ -37,7 +37,7 @@ def read_table(
 
     The content decides the format: text with any separator (CSV and similar), Parquet, Feather,
     JSON records, NPY, NPZ, LIBSVM; text, JSON, LIBSVM and NPY also packed with gzip, bzip2, xz or
-    zip. Limits are checked before the memory is taken; nothing is ever unpickled.
+    zip. Limits are checked before memory is allocated; nothing is ever unpickled.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def as_table(
     Parameters
     ----------
     X
-        A NumPy array (or what becomes one), a scipy sparse matrix, a pandas DataFrame, a pyarrow
+        A NumPy array (or a nested list), a scipy sparse matrix, a pandas DataFrame, a pyarrow
         Table, a polars DataFrame, or any other source of an Arrow stream. Frames are treated like
         files: texts and categories become levels, row numbers and constants are left out. Arrays
         are taken as they are.
@@ -153,7 +153,7 @@ def as_table(
     columns
         Names for the columns of an array.
     name
-        What the data are called.
+        Name of the data.
     limits
         ``max_rows``, ``max_columns``, ``max_classes``, ``max_bytes``; see
         :class:`ravine.tables.Limits`.

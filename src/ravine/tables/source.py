@@ -34,20 +34,20 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
 """By the first bytes of a compressed stream."""
 ZIP = b"PK\x03\x04"
 _OTHERS = (b"\x80", b"\x89hdf", b"%pdf", b"<!doctype", b"<html", b"<?xml")
-"""First bytes of files that are no tables, in lower case."""
+"""First bytes of files that are not tables, in lower case."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a table may be; checked before the memory is taken.
+    """How large a table may be; checked before memory is allocated.
 
     Attributes
     ----------
     rows, columns, classes
-        The most that are read. Text columns count as the columns they are encoded to. Each class
-        of a target has its own weights, so the model grows with the classes.
+        The largest numbers allowed. Text columns count as the columns they are encoded to. Each
+        class of a target has its own weights, so the model grows with the classes.
     bytes
-        The most that unpacked text, or the numbers of the table, may take.
+        The largest size allowed for unpacked text, or for the numbers of the table.
     trusted
         Whether the user chose ``bytes``: then a packed file may grow to it at any ratio.
 

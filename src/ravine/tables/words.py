@@ -115,7 +115,7 @@ def dates_in(texts: Sequence[str]) -> tuple[pd.Series, str] | None:
         iso = form == "ISO8601"
         with suppress(ValueError):
             if not iso:
-                # Most texts are no dates, and the first one shows it.
+                # Most texts are not dates, and the first one shows it.
                 datetime.strptime(first, form)
             plain = texts if iso else [_date_text(text) for text in texts]
             moments = pd.to_datetime(pd.Series(plain), format=form, utc=True)

@@ -82,7 +82,7 @@ def advise(
     Parameters
     ----------
     model
-        In the mode in which it is trained, and at the weights from which it will be. It may be
+        In training mode, with the weights from which the run will start. It may be
         compiled, or wrapped in ``DistributedDataParallel`` if every rank makes the same call.
     loss_fn
         ``loss_fn(model(inputs), target)`` for batches (inputs, target); None for batches that are
@@ -90,8 +90,8 @@ def advise(
     loader
         Batches as they will be trained on; anything that can be iterated more than once.
     optimizer
-        Any with an lr. Its kind, parameter groups and other parameters are kept, and its lrs in
-        proportion. None: ``torch.optim.SGD(momentum=0.9, nesterov=True)``.
+        Any with an lr. Its type, parameter groups and other options are kept, and the lrs of its
+        groups keep their proportions. None: ``torch.optim.SGD(momentum=0.9, nesterov=True)``.
     steps
         Optimizer steps of the planned run.
     schedule
@@ -106,12 +106,12 @@ def advise(
     momentum
         ``"choose"`` tries others too with SGD and ASG, ``"keep"`` leaves the optimizer's.
     batch_loss
-        ``batch_loss(model, batch)``, for anything that ``loss_fn`` cannot say.
+        ``batch_loss(model, batch)``, for anything that ``loss_fn`` cannot express.
     clip_grad_norm, accumulate, autocast
         Clip gradients to this norm, add up so many batches per step, run in this precision, as the
         user's loop does.
     seed
-        Of dropout in the trials.
+        Seed of dropout in the trials.
     progress
         Show a progress bar with the time left. None: if the standard error is a terminal.
 

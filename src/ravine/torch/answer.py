@@ -62,7 +62,7 @@ class Advice:
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Between which eight of ten training losses at the end of the winning trial lie."""
+        """The range of the middle 80 % of training losses at the end of the winning trial."""
         losses = [math.nan] if self._won is None else self._won.last
         low, high = np.quantile(losses, [0.1, 0.9])
         return float(low), float(high)
@@ -100,8 +100,8 @@ class Advice:
     def iid_limit(self) -> float | None:
         """The largest lr that is stable in mean square on every problem with this curvature.
 
-        The rung of independent batches: whatever the law of the samples, of curvature up to the
-        largest measured.
+        The rung of independent batches: it holds for every distribution of samples whose curvature
+        is at most the largest that was measured.
         """
         if self.curvature is None or self.momentum is None:
             return None
@@ -191,7 +191,7 @@ class Advice:
         return f"{pair}; {self.schedule.name}, {self.schedule.steps} steps"
 
     def table(self) -> str:
-        """Every lr that was tried, and what became of it."""
+        """Every lr that was tried, and its outcome."""
         lines = [f"{'lr':>10} {'momentum':>9} {'steps':>6} {'loss':>10}  outcome"]
         for row in self.rows:
             momentum = "" if row.momentum is None else f"{row.momentum:g}"

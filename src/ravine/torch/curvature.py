@@ -56,8 +56,8 @@ class LrLimit:
     limit: float
     """Stable in mean square with batches as they were measured."""
     iid_limit: float
-    """Stable in mean square whatever the law of the batches, of curvature up to the largest
-    measured: the rung of independent batches."""
+    """Stable in mean square for every distribution of batches whose curvature is at most the
+    largest that was measured: the rung of independent batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class LocalCurvature:
     def iid_limit(
         self, momentum: float, gamma: float | None = None, batch_size: float = 0
     ) -> float:
-        """The largest lr that is stable in mean square for every law of the batches.
+        """The largest lr that is stable in mean square for every distribution of batches.
 
         Only the top of the mean Hessian and the largest curvature of a sample are used: the rung of
         independent batches, ``ravine.theory.ladder.safety.safe_step``.

@@ -60,7 +60,7 @@ class DirectionalCurvature:
     """E‖Du‖² of a batch's deviation D from the mean Hessian."""
 
     def limit(self, group: dict[str, Any]) -> float:
-        """The largest lr that is stable in mean square along the direction, by T9 or T10.
+        """The largest lr that is stable in mean square along the direction.
 
         ``group`` is one of SGD, ASG, Adam, AdamW or RMSprop, whose preconditioner is held fixed.
         Infinite where the curvature is not positive, 0 where it is not a number.

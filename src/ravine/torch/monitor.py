@@ -59,7 +59,7 @@ _log = logging.getLogger("ravine.torch")
 
 @dataclass(frozen=True)
 class Reading:
-    """What one check saw."""
+    """The result of one check."""
 
     step: int
     lr: float
@@ -140,17 +140,17 @@ class Monitor:
         Steps between two checks; after eight checks four times as many while lr is steady, five
         times as many while the margin is below 0.4.
     model
-        Given, it is kept free of dropout in the extra gradients and its BatchNorm averages are left
-        alone.
+        If given, its dropout is off in the extra gradients, and its BatchNorm averages do not
+        change.
     on_warning
         ``"scale"`` guards the run: gradients are clipped to norm 1, and at a warning lr is halved
-        for good, under any scheduler, and weights and optimizer state go back to the last good
-        ones. A function is called with the reading; None does nothing.
+        for the rest of the run, under any scheduler, and weights and optimizer state go back to
+        the last good ones. A function is called with the reading; None does nothing.
     snapshots_on
         Device of the last good weights and optimizer state, e.g. ``"cpu"`` where the GPU has no
-        memory for them. None: where they are.
+        memory for them. None: the device they are on.
     csv_path, writer
-        Where readings are written: a file, and a TensorBoard ``SummaryWriter``.
+        Where readings are written: a CSV file, and a TensorBoard ``SummaryWriter``.
 
     Attributes
     ----------
@@ -210,12 +210,12 @@ class Monitor:
         closure
             Computes the loss of the same batch again; nothing else, no backward pass.
         loss
-            The loss of this step; left out, the closure is called for it.
+            The loss of this step. Default: the closure computes it.
 
         Returns
         -------
         Reading or None
-            None between two checks, unless the loss has come to a warning.
+            None between two checks, unless there is a warning.
         """
         self._take(closure() if loss is None else loss)
         reading = None

@@ -34,7 +34,7 @@ class ASG(torch.optim.Optimizer):
     lr
         The step size alpha, zero or more. Schedulers of ``torch.optim`` may change it.
     momentum
-        beta, any number between -1 and 1; negative momentum is legal.
+        beta, any number between -1 and 1; it may be negative.
     gamma
         Look-ahead, any number; None follows ``momentum``: Nesterov's method.
     weight_decay

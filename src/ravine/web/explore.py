@@ -75,7 +75,7 @@ def _listen(host: str, first: int) -> socket.socket:
                 rule = "an address of this machine"
                 raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
 
-    raise Refusal("port", f"free, or one of the {_TRIES} behind it", first, "give another --port")
+    raise Refusal("port", f"free, or one of the next {_TRIES}", first, "give another --port")
 
 
 def _serve(app: Any, listener: socket.socket) -> None:

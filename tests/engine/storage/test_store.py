@@ -199,7 +199,7 @@ def test_what_is_no_store_is_refused_and_left_alone(tmp_path):
         with pytest.raises(ValueError, match=r"it (holds something|is not a folder)"):
             run(path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
-    with pytest.raises(ValueError, match="there is none"):
+    with pytest.raises(ValueError, match="there is no such store"):
         store_status(tmp_path / "nothing")
 
 

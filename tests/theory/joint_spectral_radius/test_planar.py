@@ -87,7 +87,7 @@ def test_leading_vectors_are_kept_by_their_product() -> None:
 
 
 def test_a_polygon_is_the_hull_of_its_nodes() -> None:
-    """Against the linear programmes of the general polytope; vertices are sorted by angle."""
+    """Against the linear programs of the general polytope; vertices are sorted by angle."""
     generator = np.random.default_rng(2)
     points = [planar.upper(complex(*z)) for z in generator.normal(size=(30, 2))]
     alive, hull = [1] * 30, [0]

@@ -1,4 +1,4 @@
-"""Norms of polytopes by linear programmes, polytopes that grow, and what they prove."""
+"""Norms of polytopes by linear programs, polytopes that grow, and what they prove."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ def test_rungs_are_in_order():
         (
             8,
             lambda c: Method(3 / c.L, 0.9),
-            ["diverges even with exact gradients", "grows by a factor 4.23 per step"],
+            ["diverges even with exact gradients", "grows by a factor of 4.23 per step"],
         ),
         (8, lambda c: Method(0.1 / c.L, 0.0), ["SGD: converges"]),
         (8, lambda c: Method(0.1 / c.L, 0.2, 0.1), ["Momentum with look-ahead"]),

@@ -28,7 +28,7 @@ SIMULATED = bool(getattr(import_module("numba.core.config"), "ENABLE_CUDASIM", F
 
 if not SIMULATED:
     cuda_config: Any = import_module("numba.cuda.core.config")
-    cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is no mistake
+    cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is not a mistake
 
 _made: dict[tuple[Any, ...], Any] = {}
 

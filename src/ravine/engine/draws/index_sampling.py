@@ -226,7 +226,7 @@ def check_batch(sampling: Sampling | None, n: int, batch: int) -> int:
     if sampling is not None and not sampling.traits.may_repeat:
         # A batch must fit beside the one before it, of which it holds no term.
         limit = n // 2
-        rule = f"at most half of the {n} terms without repeat"
+        rule = f"at most half of the {n} terms without repeats"
 
     if m > limit:
         raise Refusal("batch", rule, m, "use a smaller batch, or another sampling")

@@ -260,7 +260,7 @@ class Ensemble:
     errors
         y - x*, in the coordinates of the problem, shape (visits, trajectories, d).
     made_by
-        What made it.
+        The arguments it was made with.
     """
 
     steps: npt.NDArray[np.int64]

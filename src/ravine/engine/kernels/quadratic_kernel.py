@@ -188,7 +188,7 @@ class _SharedNoise:
 def check(spec: Spec) -> None:
     """Refuse what this kernel cannot do."""
     if spec.sampling is not None:
-        rule = "left out for a quadratic, which is no sum"
+        rule = "left out for a quadratic, which is not a sum"
         remedy = "give sigma2 for additive noise"
         raise Refusal("sampling", rule, spec.sampling.value, remedy)
 
@@ -202,7 +202,7 @@ def check(spec: Spec) -> None:
 
 
 def _check_single(spec: Spec) -> None:
-    """Refuse a start whose square, in the units of the state, is no number of single precision."""
+    """Refuse a start whose square, in the units of the state, overflows single precision."""
     away = float(np.linalg.norm(spec.start - spec.problem.minimiser))
     moving = spec.alphas[spec.alphas > 0.0]
     if spec.noise == "shared" and spec.sigma2 > 0.0 and moving.size:

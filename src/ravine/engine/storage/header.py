@@ -167,7 +167,7 @@ def read_header(store: Path) -> Header:
     """
     rule = "the store of a sweep"
     if not store.exists():
-        raise Refusal("store", rule, store, "there is none")
+        raise Refusal("store", rule, store, "there is no such store")
     if not store.is_dir():
         raise Refusal("store", rule, store, "it is not a folder, give another path")
     if is_new(store):
@@ -184,7 +184,7 @@ def read_header(store: Path) -> Header:
         intact = False
     if not intact:
         shown = f"{store}, where {HEADER} was changed"
-        raise Refusal("store", "undamaged", shown, "sweep again, into another path")
+        raise Refusal("store", "undamaged", shown, "run the sweep again, with another path")
 
     content = json.loads(body)
     if content.pop("format") != FORMAT:

@@ -237,7 +237,7 @@ def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
     shutil.rmtree(new)
     damages = complete.damages(path)
     if damages:
-        remedy = "sweep again, into another path"
+        remedy = "run the sweep again, with another path"
         raise Refusal("store", "writable", f"{path}, where {damages[0]} again", remedy)
 
     return complete

@@ -1,4 +1,4 @@
-"""What each theorem and corollary promises, as objects with a rate, a floor and an envelope.
+"""The theorems and corollaries of the paper as objects with a rate, a floor and an envelope.
 
 A new bound is one function that returns a ``Bound``, named in ``__all__`` of its file.
 """

@@ -45,7 +45,7 @@ SCALAR = "a bound is one curve over k, so give scalar parameters"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Envelope(Value):
-    """A curve over k that limits, or estimates, one error quantity.
+    """A curve over k that bounds, or estimates, one error quantity.
 
     The index k counts gradients: k = 0 is the start, where y_1 = x_0.
     """

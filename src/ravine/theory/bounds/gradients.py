@@ -163,7 +163,7 @@ def additive_noise(
         kind="upper",
         statement="Theorem 1 with exact constants: additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
-        # The square of a tiny step may be zero, which times infinity would be no number.
+        # The square of a tiny step may be zero, which times infinity would be NaN.
         noise_gain=alpha**2 * limit if settles and np.isfinite(limit) else np.inf,
         transient=powers.start,
         noise=partial(times, alpha**2, powers.noise),

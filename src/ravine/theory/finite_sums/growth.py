@@ -43,12 +43,12 @@ class Growth:
     exact
         Whether the value is computed and settled, not estimated from random paths.
     sense, sampling
-        Which problem and sampling.
+        The sense of growth, and the sampling.
     decided
         False where paths were shorter than the memory 1/(1 - rate) of the method: they then show
-        how it begins, not how it goes on.
+        the beginning, not the long run.
     note
-        What was done to the number that its reader should know, in words; empty if nothing.
+        A remark on how the value was obtained; empty if there is none.
     """
 
     value: float
@@ -168,7 +168,7 @@ def growth(
     population = whole("population", population, 2, remedy="e.g. population=512")
     seed = seed_number("seed", seed)
     if not rule.traits.may_repeat and terms.n < 2:
-        raise Refusal("hessians", "two terms or more without repeat", "one", "use sampling='iid'")
+        raise Refusal("hessians", "two terms or more without repeats", "one", "use sampling='iid'")
 
     fixed = not rule.traits.random or terms.counts.size == 1
     computed = None

@@ -256,7 +256,7 @@ class Polytope:
     """A polytope that grows under matrices given in units of the target rate.
 
     ``kind`` is the hull of its vertices. ``closed`` says that every image of a vertex is inside;
-    ``spent`` counts the linear programmes. Each vertex remembers the vertex and the letter that
+    ``spent`` counts the linear programs. Each vertex remembers the vertex and the letter that
     led to it. Short vectors across the first ones make it a norm: growth elsewhere is slower, so
     that they stay short or are covered.
     """

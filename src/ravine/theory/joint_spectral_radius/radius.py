@@ -113,7 +113,7 @@ def joint_spectral_radius(
     if not 1e-12 <= goal <= 1.0:
         raise Refusal("tolerance", "between 1e-12 and 1", f"{goal:g}", "e.g. tolerance=1e-6")
 
-    allowed = whole("budget", budget, 1, remedy="give a number of linear programmes, e.g. 10000")
+    allowed = whole("budget", budget, 1, remedy="give a number of linear programs, e.g. 10000")
     # In units of powers of two nothing overflows, and no digit changes.
     unit = power_of_two(stack)
     kept = distinct(stack)

@@ -146,7 +146,7 @@ class _Search:
             self._keep(QuadraticNorm(self.P, length))
 
     def _try_polygon(self) -> None:
-        """Two 2x2 matrices: polygons need no linear programmes and cost nothing of the budget."""
+        """Two 2x2 matrices: polygons need no linear programs and cost nothing of the budget."""
         pair = as_complex(self.matrices).ravel().tolist()
         # Above the ceiling, so that a polygon is grown even if the ceiling is the answer.
         word, points = bracket_pair(pair, self.upper * (1.0 + 1e-9), self.goal)[2:]

@@ -256,4 +256,4 @@ def _growth(rate: float) -> str:
         return "does not shrink"
 
     factor = f"{rate:.3g}" if rate >= 1.01 else f"1 + {rate - 1.0:.2g}"
-    return f"grows by a factor {factor} per step"
+    return f"grows by a factor of {factor} per step"

@@ -41,7 +41,7 @@ _SIGMA2 = "give the variance of the gradient noise, e.g. sigma2=1.0"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StationaryVariance(Value):
-    """Stationary second moments in each eigen-direction; infinite where there is no such law."""
+    """Stationary second moments in each eigen-direction; infinite where none exist."""
 
     x: Real
     """Variance of x_k."""

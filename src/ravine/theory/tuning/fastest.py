@@ -50,7 +50,7 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
     Minimises √(spectral radius of X ↦ mean_b A_b X A_bᵀ) over alpha > 0 and beta of either sign,
     gamma = beta. The function has kinks and several valleys, some of them narrow: the whole plane
     is evaluated on a grid, and the lowest valleys are followed down. With shared eigenvectors only
-    the mean and the mean square of each direction's curvature matter. Such a search is no proof; it
+    the mean and the mean square of each direction's curvature matter. A search proves nothing; it
     is tested against fine grids on random sums.
 
     Parameters

@@ -202,24 +202,23 @@ def _for_any_sampling(
         method = sgd(curvature)
         reason = (
             "no fixed linear method of any memory has a better worst case over all finite sums "
-            "and all orders than SGD at 2/(mu + L) (docs/theory.md, The exact worst-case rate)"
+            "and all orders than SGD at 2/(mu + L) (docs/theory.md, The worst-case rate)"
         )
     else:
         method = _least_worst_case(curvature, beta, for_every_mu)
         which = "that is safe for every mu up to L" if for_every_mu else "for this mu and L"
         reason = (
             f"the step with the least worst-case rate at momentum {beta:g} {which}; SGD without "
-            "momentum has the better worst case (docs/theory.md, The exact worst-case rate)"
+            "momentum has a better worst case (docs/theory.md, The worst-case rate)"
         )
 
     rungs = ladder(curvature, method)
     proof = _certify(curvature, method, rungs.worst_case_rate)
     first, last = (safe_digits(gain, up=True) for gain in (proof.transient_gain, proof.noise_gain))
     guarantee = (
-        f"on every finite sum with this curvature, in every order, the error shrinks by "
-        f"a factor {rate_digits(rungs.worst_case_rate)} per step, starting from at most "
-        f"{first} times the initial error, until it is at most {last} times the mean gradient norm "
-        "at the minimiser"
+        "on every finite sum with this curvature, in every order, the error shrinks by a factor of "
+        f"{rate_digits(rungs.worst_case_rate)} per step, from at most {first} times the initial "
+        f"error down to at most {last} times the mean gradient norm at the minimiser"
     )
 
     quantity = "worst-case rate per step"
@@ -233,7 +232,7 @@ def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> 
     """The step with the least worst-case rate at this momentum, for this mu or for every mu."""
     momentum = one_number("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     limit = float(safe_step(curvature.L, momentum))
-    # Beyond 2(1+beta)/(1+2 beta) not even exact gradients converge; where that is no limit, 4/L.
+    # Beyond 2(1+beta)/(1+2 beta) not even exact gradients converge; where that is not a limit, 4/L.
     exact = 2.0 * (1.0 + momentum) / max(1.0 + 2.0 * momentum, 0.5)
     longest = _INSIDE * limit if for_every_mu else max(exact / float(curvature.L), limit)
 
@@ -274,8 +273,8 @@ def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommenda
     )
     guarantee = (
         f"on every problem with this curvature, for batches of {batch_size:g} drawn independently, "
-        f"√E‖y - x*‖² shrinks by a factor {rate_digits(best.rate)} per step or faster in the long "
-        f"run, and E‖y - x*‖² ends at no more than {safe_digits(floor, up=True)} times the "
+        f"√E‖y - x*‖² shrinks by a factor of {rate_digits(best.rate)} per step or faster in the "
+        f"long run, and E‖y - x*‖² ends at no more than {safe_digits(floor, up=True)} times the "
         "variance of a batch's gradient at the minimiser"
     )
 
@@ -317,7 +316,7 @@ def _for_budget(
         )
         setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
 
-    # The largest value of a fine sample of curvatures is no bound.
+    # The largest value of a fine sample of curvatures is not a bound.
     limit = f"about {digits(best.value)}"
     if best.certain:
         limit = f"at most {safe_digits(best.value, up=True)}"
@@ -338,7 +337,7 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
         f"SGD at 2/(mu + L) has {rate_digits(float(np.sqrt(plain.value)))}"
     )
     guarantee = (
-        "under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor "
+        "under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor of "
         f"{rate_digits(rate)} per step; another sampling or another sum is not covered"
     )
     quantity = "root-mean-square rate per step"

@@ -116,7 +116,7 @@ def rescale(
         for name, value in given.items():
             if value is not None:
                 raise Refusal(name, "left out for adamw", "one", "drop it")
-        words = "lr grows with the square root of the batch size, as gradient noise sets its scale"
+        words = "lr proportional to the square root of the batch size, as noise sets Adam's scale"
         return Rescaled(rules["square_root"], m, words, None, **rules)
 
     if data is not None:
