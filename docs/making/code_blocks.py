@@ -108,7 +108,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def _is_output(text: str, match: re.Match[str], blocks: list[Block]) -> bool:
-    """Whether nothing but an empty line stands between a block and the Python above it."""
+    """Whether only an empty line stands between a block and the Python above it."""
     above = text[: match.start()].removesuffix("\n\n")
     return above.endswith("```") and bool(blocks) and blocks[-1].language == "python"
 

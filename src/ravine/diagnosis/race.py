@@ -18,7 +18,7 @@ _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
 _LONGEST = 4.0
 """The longest step, in units of the natural one: beyond it nothing is stable."""
 _FALL = 2.2
-"""Each step size of the grid is so many times shorter than the one before."""
+"""How many times shorter each step size of the grid is than the one before."""
 _STEPS = 10
 """Step sizes of the grid: down to 1/1200 of the longest."""
 _FIRST_SEEDS = 2
@@ -34,7 +34,7 @@ NEAR = 0.01
 class Level(NamedTuple):
     """How wide a race is: what it tries depends on nothing else.
 
-    ``apart`` and ``momenta`` pick every so many step sizes of the grid and some of its momenta;
+    ``apart`` and ``momenta`` pick every n-th step size of the grid and some of its momenta;
     ``second`` and ``seeds`` are the most recipes of the second round and their seeds.
     """
 

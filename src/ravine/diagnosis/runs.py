@@ -202,7 +202,7 @@ def follow(
 
 
 def run_work(survey: Survey, recipes: int, steps: int, seeds: int, watched: int | None) -> float:
-    """Counted seconds of so many recipes on so many seeds."""
+    """Counted seconds of a number of recipes on a number of seeds."""
     passes = 0 if watched is None else watched * loss_work(survey.model, recipes, seeds)
     return steps * step_work(survey.model, survey.batching, recipes, seeds) + passes
 

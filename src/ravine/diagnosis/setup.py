@@ -319,7 +319,7 @@ def _is_fixed(batches: str | None, sampling: Sampling, shuffle: int | None) -> b
 
 
 def _check_size(X: Any, y: FloatArray | None) -> None:
-    """Refuse numbers whose squares, or their inverses, would not be numbers any more."""
+    """Refuse numbers whose squares, or their inverses, would overflow."""
     entries = X.data if is_sparse(X) else X
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
     if largest == 0.0:

@@ -176,7 +176,7 @@ def floors(
         if survey.interpolates:
             # Where x* minimises every batch, nothing is left but rounding.
             out[i] = Floors(computed(0.0), computed(0.0))
-        # An epoch of so many memories hides from a run that its batches do not repeat.
+        # In an epoch of this many memories a run cannot tell that its batches do not repeat.
         elif independent or steps * 30.0 < survey.batching.steps_per_epoch:
             out[i] = _moment_floor(survey, candidate.method)
         else:

@@ -32,7 +32,7 @@ _EXPONENTIAL = 25e-9
 
 
 def step_work(model: LinearModel, batching: Batching, runs: int, seeds: int) -> float:
-    """Seconds of one step of so many runs on each of so many seeds."""
+    """Seconds of one step of ``runs`` runs on each of ``seeds`` seeds."""
     m = batching.batch_size
     width = runs * model.outputs
     own = m * width * _score(model) + 4.0 * _NUMBER * model.features * width
@@ -47,7 +47,7 @@ def step_work(model: LinearModel, batching: Batching, runs: int, seeds: int) -> 
 
 
 def loss_work(model: LinearModel, runs: int, seeds: int) -> float:
-    """Seconds to take the whole loss at the points of so many runs on each of so many seeds."""
+    """Seconds to compute the whole loss at the points of all runs and seeds."""
     each = _NUMBER if model.sparse else _PASS
     points = runs * seeds * model.outputs
 

@@ -99,7 +99,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
         try:
             yield client
         finally:
-            with suppress(Exception):  # there may be no scheduler any more to take leave of
+            with suppress(Exception):  # the scheduler may be gone already
                 client.close(timeout=_TIMEOUT)
 
 

@@ -2,7 +2,7 @@
 
 For every condition number two sweeps are run. One starts very far from x*, so that the decay
 towards the noise floor is long enough for its rate to be fitted. The other starts at x*, so that
-nothing but noise is in its floor, and is repeated, so that the floor has a standard error.
+only noise is in its floor, and is repeated, so that the floor has a standard error.
 
 Coefficients are L² E‖y - x*‖² / (d sigma²): of the total variance of the noise, as in Theorem 1,
 and free of units.
@@ -46,7 +46,7 @@ CONDITION_NUMBERS = (2.0, 8.0, 32.0)
 
 ALPHA_RANGE = (0.0, 3.0)
 """Of alpha L: the stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3 lies
-nothing but a corner at negative momentum."""
+only a corner at negative momentum."""
 
 BETA_RANGE = (-1.0, 1.0)
 """All momenta for which some step is stable."""

@@ -23,7 +23,7 @@ _RACED = 24
 _JUDGED = 2000
 """Rows on which the loss of the race is taken."""
 _GROWTH = 8
-"""The second pass takes batches so many times larger than the race."""
+"""How many times larger the batches of the second pass are than those of the race."""
 _REFRESH = 10
 """Steps between two estimates of the curvature if it is not exact."""
 _ROUNDING = 1e-14

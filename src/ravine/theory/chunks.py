@@ -37,7 +37,7 @@ def by_chunks(
 
 
 def pieces(shape: tuple[int, ...], pixels: int) -> list[tuple[slice, ...]]:
-    """Cut a grid along its longest axis into pieces of about so many pixels."""
+    """Divide a grid along its longest axis into pieces of about ``pixels`` pixels."""
     axis = int(np.argmax(shape))
     length = max(1, pixels * shape[axis] // int(np.prod(shape)))
     starts = range(0, shape[axis], length)

@@ -108,8 +108,8 @@ def advise(
     batch_loss
         ``batch_loss(model, batch)``, for anything that ``loss_fn`` cannot express.
     clip_grad_norm, accumulate, autocast
-        Clip gradients to this norm, add up so many batches per step, run in this precision, as the
-        user's loop does.
+        Clip gradients to this norm, add up this many batches per step, run in this precision, as
+        the user's loop does.
     seed
         Seed of dropout in the trials.
     progress

@@ -22,10 +22,10 @@ MEMORY = 0.98
 LARGEST = 2.0
 CLEAR = 3.0
 """The noise of the batches has a memory of fifty steps; a deviation counts as at most twice of it;
-and a rise has to exceed so many standard deviations of the smoothed loss."""
+and the least rise, in standard deviations of the smoothed loss."""
 
 FAR = 3.0
-"""A smoothed loss of so many times the start has risen, whatever it was before."""
+"""A smoothed loss this many times above the start counts as risen, whatever it was before."""
 
 LEAST_DECREASE = 0.05
 """Of the loss at the start: a smaller decrease counts as this much."""

@@ -42,7 +42,7 @@ class ASG(torch.optim.Optimizer):
     restart
         ``"gradient"`` sets the velocity to zero after a step that went against the gradient it was
         taken with (over all parameters; costs one synchronisation with the device), a whole number
-        after so many steps, None never.
+        after that many steps, None never.
     foreach, fused
         Which kernels run, as in ``torch.optim.SGD``; None: foreach.
 

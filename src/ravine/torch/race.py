@@ -184,8 +184,8 @@ def hold(
 ) -> tuple[float, list[Trial]]:
     """Halve lr until the loss no longer rises where the schedule is held at its peak.
 
-    Takes at most so many steps; what is left below half a trial is not used. Returns lr and the
-    trials.
+    Takes at most the given number of steps; a rest below half a trial is not used. Returns lr
+    and the trials.
     """
     held: list[Trial] = []
     while (length := min(most, 2 * plan.long)) >= plan.long // 2:

@@ -27,10 +27,10 @@ LAST = 0.2
 """Share of a trial, at its end, over which its training loss is averaged."""
 
 BLOWN_UP = 3.0
-"""A trial that ends above so many times the loss at the start has blown up."""
+"""A trial that ends above this multiple of the loss at the start has blown up."""
 
 HOPELESS = 10.0
-"""A trial is stopped when its last losses are above so many times the loss at the start."""
+"""A trial is stopped when its last losses are above this multiple of the loss at the start."""
 
 START_BATCHES = 16
 """Batches over which the loss at the start is averaged."""
@@ -88,12 +88,12 @@ class Setting:
         return read_losses(losses, self.ranks)
 
     def above_start(self, times: float) -> float:
-        """So many times the loss at the start; a loss may be negative."""
+        """A multiple of the loss at the start; a loss may be negative."""
         return self.start + (times - 1.0) * abs(self.start)
 
 
 def read_losses(losses: list[Tensor], ranks: int = 1) -> list[float]:
-    """The values of losses on the device, each the mean over so many ranks."""
+    """The values of losses on the device, each the mean over the ranks."""
     if len(losses) == 1 and ranks == 1:
         return [float(losses[0])]
 

@@ -53,7 +53,7 @@ _PAIRS = 128  # where bins of four steps and more begin
 def is_quiet(so_far: Any, record: Any, sums: Any, at: Any, common: Any) -> Any:
     """Whether no step can be beyond the bound, as far as this thread knows.
 
-    A NaN is not quiet either. What has diverged is not looked at any more.
+    A NaN is not quiet either. What has diverged is skipped.
     """
     part = (sums[0] + sums[1]) + (sums[2] + sums[3])
     return so_far & ((part <= record[2]) | (record[0] > 0))

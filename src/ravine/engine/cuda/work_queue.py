@@ -113,7 +113,7 @@ class WorkQueue:
         return self._results
 
     def settle(self) -> None:
-        """Wait until nothing is under way any more."""
+        """Wait until no work is left."""
         self.stream.synchronize()
         self._long.synchronize()
         self._travelling.synchronize()

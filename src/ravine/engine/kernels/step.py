@@ -1,6 +1,6 @@
 """One step of the (alpha, beta, gamma) family, coordinate by coordinate, for every kernel.
 
-The functions take and return scalars and hold nothing but arithmetic, so that the CPU kernels, the
+The functions take and return scalars and contain only arithmetic, so that the CPU kernels, the
 CUDA kernels and plain Python run the same source.
 
 Where the gradient is known, a step is::

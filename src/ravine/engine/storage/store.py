@@ -132,7 +132,7 @@ class TileStore:
         import zarr
 
         if name not in self._arrays:
-            # Without this a chunk of nothing but the fill value would not be written.
+            # Without this a chunk that only has the fill value would not be written.
             with zarr.config.set({"array.write_empty_chunks": True}):
                 self._arrays[name] = zarr.open_array(self.path / name, mode="r+", zarr_format=3)
 

@@ -187,7 +187,7 @@ class RowDeviations(Deviations):
         return RowDeviations(self.roots[:, :, which], self.weights, self.factor)
 
     def _chunks(self, size: int) -> list[slice]:
-        """Parts of the rows that need so many numbers each."""
+        """Parts of the rows, by how many numbers each row needs."""
         step = max(1, _CHUNK // size)
         return [slice(first, first + step) for first in range(0, len(self.roots), step)]
 

@@ -41,7 +41,7 @@ _APPLICATIONS = 200
 """Applications of the map in all: of all epochs, of the adjoint, and of both halves."""
 _REPLICAS = 32
 _LENGTH = 150
-"""Random products of epochs for the almost-sure growth: so many, each of so many epochs."""
+"""Random products for the almost-sure growth: how many, and epochs in each."""
 _CALM = 0.05
 """Batches hardly disagree where they change 1 - growth by less than this share."""
 _NOTICEABLE = 0.05
@@ -167,7 +167,7 @@ class EpochGrowth:
 
 
 def root_work(epochs: int, size: int) -> float:
-    """Seconds of :func:`drawn_mean_square` for so many epochs of so many rows."""
+    """Seconds of :func:`drawn_mean_square` for given numbers of epochs and rows."""
     if size <= TABLE and epochs > size:
         table = size**4 * (epochs * _PRODUCT + _ENTRY)
         return table + _APPLICATIONS * (_APPLICATION + 0.25 * size**4 * _PASS)

@@ -196,7 +196,7 @@ def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float
 
 
 def search_growths(mean: MeanProblem, deviations: Deviations) -> FloatArray:
-    """Solve r(λ) = 1 for P methods at once, with so many guesses and products for all."""
+    """Solve r(λ) = 1 for P methods at once, with equally many guesses and products for all."""
     d = deviations.dimension
     secant = _Secant(mean, deviations.largest)
     M = np.broadcast_to(np.eye(d) / d, (secant.t.size, d, d))

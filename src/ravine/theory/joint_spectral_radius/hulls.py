@@ -41,7 +41,7 @@ linear programme a vertex."""
 _NEWEST = 24
 """Vertices whose words are handed on: the growth that is left to explain is in the last ones."""
 _FARTHEST = 4
-"""One in so many of the images outside is taken for granted, the farthest: they often cover the
+"""Share of the images outside, the farthest ones, that are taken for granted: they often cover the
 others."""
 
 

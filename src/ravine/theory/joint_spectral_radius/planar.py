@@ -6,7 +6,7 @@ first matrix and u, v of the second. A word is a list of letters 0 and 1 in the 
 matrices act.
 
 A polygon starts from the leading eigenvector of the best product so far and takes in its own
-images under both matrices, divided by a rate. When no image is outside any more, both matrices
+images under both matrices, divided by a rate. When no image is outside, both matrices
 have norm at most that rate in the norm whose unit ball it is. A node remembers its parent and the
 letter that led to it: a polygon that does not close points by its own history at a product that
 grows faster than the one it was started with. The general polytopes of this package do the same

@@ -16,7 +16,7 @@ _LONGER = 1e-12
 _AROUND = 16
 """Points of a circle at which singular values are looked at."""
 _WIDEN = 1.4
-"""Each circle is so many times wider than the one before."""
+"""How many times wider each circle is than the one before."""
 
 Word = tuple[int, ...]
 """Indices in the order in which the matrices are written: matrices[i] @ matrices[j] @ ..."""

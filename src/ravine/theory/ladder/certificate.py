@@ -201,10 +201,10 @@ def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate |
 def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
     """Positive definite matrices among which the best norm is searched."""
     X = [B - 0.5 * np.trace(B) * np.eye(2) for B in blocks]
-    room = [max((rate + np.linalg.det(B) / rate) ** 2 - np.trace(B) ** 2, 0.0) for B in blocks]
+    slack = [max((rate + np.linalg.det(B) / rate) ** 2 - np.trace(B) ** 2, 0.0) for B in blocks]
     gram = np.array([[np.trace(a @ b) for b in X] for a in X])
     pencil = [(1.0, 0.0), (0.0, 1.0), (-gram[0, 1], gram[0, 0]), (gram[1, 1], -gram[0, 1])]
-    one, two = np.sqrt(room)
+    one, two = np.sqrt(slack)
     for target in (two, -two):
         # The form on which both terms are as large as the rate allows, up to its scale.
         x = gram[1, 1] * one - gram[0, 1] * target

@@ -182,7 +182,7 @@ def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Re
     """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is stable in mean square."""
     low, high, denominator, gain, batch_variance = _at_one(curvature, method, noise)
     ratio = largest_ratio(polynomial_product(batch_variance, gain), denominator, low, high)
-    ratio = np.maximum(ratio, 0.0)  # of terms that do not differ nothing but rounding is left
+    ratio = np.maximum(ratio, 0.0)  # for equal terms only rounding is left
     return np.where(stable(curvature, method), ratio, np.inf)[()]
 
 

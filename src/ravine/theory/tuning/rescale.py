@@ -20,7 +20,7 @@ _LR = "give the learning rate that works at the old batch size, e.g. lr=0.1"
 _HIGHEST = 0.9
 """Momentum is not raised beyond this: higher ones gained nothing on tables."""
 _WINDOWS = 10.0
-"""A run has at least so many times the memory of its momentum, 1/(1 - m) steps."""
+"""Least length of a run in units of the memory of its momentum, 1/(1 - m) steps."""
 _CAUTIOUS = 0.5
 """Share of the largest stable lr that lr may reach, if it was not above it before."""
 

@@ -61,7 +61,7 @@ class TableMoments:
         self.noise = (squares * (residual * residual)[:, None]).mean(axis=0)
 
     def excess(self, method: Method, *, batch_size: float, steps: int) -> float:
-        """E f - f* after so many steps; infinite where it overflows."""
+        """E f - f* after ``steps`` steps; infinite where it overflows."""
         matrix, state = self._step(method, batch_size)
         with np.errstate(all="ignore"):
             return self._excess(np.linalg.matrix_power(matrix, steps) @ state)
@@ -86,7 +86,7 @@ class TableMoments:
         return taken + 1.0
 
     def best_step(self, beta: float, gamma: float, *, batch_size: float, steps: int) -> float:
-        """The step size with the least expected loss after so many steps."""
+        """The step size with the least expected loss after ``steps`` steps."""
 
         def slowness(alpha: float) -> float:
             return self.excess(Method(alpha, beta, gamma), batch_size=batch_size, steps=steps)

@@ -58,8 +58,8 @@ def useful_batch_size(
     """Return the batch size from which larger batches waste samples.
 
     N(b) steps of batches of b reach a given accuracy, with the best parameters at each b. The
-    efficiency at b is S(1)/S(b), with S = N b the samples used. The literature calls the size at
-    which it has fallen to a half the critical batch size.
+    efficiency at b is S(1)/S(b), with S = N b the samples used. The size at which it has
+    fallen to one half is the critical batch size of the literature.
 
     With Q → ∞, K = L_max/L and mu_min = 0, SGD has efficiency 1 up to b = K + 1 and then
     4K(b-1)/(b-1+K)²; tuned Nesterov has 1/x² with 4x³(x-1) = 3b²/(4 Q K²), so that
