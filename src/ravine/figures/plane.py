@@ -332,10 +332,8 @@ def _refined(
     points = np.concatenate(rings)
     left = np.searchsorted(steps, points[:, 0], "right") - 1
     bottom = np.searchsorted(momenta, points[:, 1], "right") - 1
-    # Rounding may put a point of the frame a little outside of it.
-    right = np.minimum(np.searchsorted(steps, points[:, 0]), len(steps) - 1)
-    top = np.minimum(np.searchsorted(momenta, points[:, 1]), len(momenta) - 1)
-    left, bottom = np.maximum(left, 0), np.maximum(bottom, 0)
+    right = np.searchsorted(steps, points[:, 0])
+    top = np.searchsorted(momenta, points[:, 1])
     starts_inside = rate[bottom, left] < 1.0
     crossing = starts_inside != (rate[top, right] < 1.0)
     one = np.stack([steps[left], momenta[bottom]], axis=1)[crossing]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -74,39 +74,20 @@ METHODS = {
 }
 """Colour and marker of every method that a picture shows, by key."""
 
-# Sizes of type and widths of lines are in points.
-_SETTINGS: dict[str, Any] = {
-    "font.size": 9.0,
-    "axes.titlesize": 9.0,
-    "axes.labelsize": 9.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
-    "legend.fontsize": 8.0,
-    "legend.title_fontsize": 8.0,
-    "legend.edgecolor": "none",
-    "legend.framealpha": 0.85,
-    "legend.columnspacing": 1.2,
-    "legend.handlelength": 1.6,
-    "axes.linewidth": 0.6,
-    "lines.linewidth": 1.2,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "mathtext.fontset": "dejavusans",
-}
+_SETTINGS = Path(__file__).with_name("print.mplstyle")
+"""Sizes of type, widths of lines and frames."""
 
 _P = ParamSpec("_P")
 
 
 def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
-    """Decorate a function that draws a figure: it uses the sizes of this file."""
+    """Decorate a function that draws a figure: it uses the sizes of ``print.mplstyle``."""
 
     @wraps(draw)
     def drawn(*arguments: _P.args, **options: _P.kwargs) -> Figure:
         import matplotlib as mpl
 
-        with mpl.rc_context(cast("Any", _SETTINGS)):
+        with mpl.rc_context(mpl.rc_params_from_file(_SETTINGS, use_default_template=False)):
             return draw(*arguments, **options)
 
     return drawn
