@@ -108,11 +108,12 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         # As in an average of all rows so far, each batch counts by its share.
         self.lr_ = min(0.5 * float(limit[0, 0]), 2.0 * size / self._seen)
         self.momentum_ = 0.0
-        start = np.atleast_2d(self.coef_) * scale
+        coef = np.atleast_2d(getattr(self, "coef_", np.zeros((len(Y), X.shape[1]))))
+        start = coef * scale
 
         if self.fit_intercept:
-            intercept = self.intercept_[:, None] + np.atleast_2d(self.coef_) @ mean[:, None]
-            start = np.hstack([start, intercept])
+            intercept = getattr(self, "intercept_", np.zeros(len(Y)))
+            start = np.hstack([start, intercept[:, None] + coef @ mean[:, None]])
 
         batches = np.arange(X.shape[0] // size)
         constant = np.ones(len(batches))
@@ -267,11 +268,7 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on more rows, in one pass."""
-        fresh = not hasattr(self, "coef_")
-        X, y, weights = self._checked(X, y, sample_weight, reset=fresh)
-        if fresh:
-            self.coef_, self.intercept_ = np.zeros(X.shape[1]), np.zeros(1)
-
+        X, y, weights = self._checked(X, y, sample_weight, reset=not hasattr(self, "coef_"))
         W = self._train_more(X, np.asarray(y, dtype=np.float64)[None, :], weights, "squared")
         self.coef_, self.intercept_ = W[0, :-1], W[0, -1:]
 
@@ -321,8 +318,6 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         X, y, weights = self._checked(X, y, sample_weight, reset=fresh)
         if fresh:
             self.classes_ = np.unique(classes)
-            outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-            self.coef_, self.intercept_ = np.zeros((outputs, X.shape[1])), np.zeros(outputs)
 
         W = self._train_more(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
