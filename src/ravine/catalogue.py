@@ -118,11 +118,8 @@ def _adam(c: Curvature, _: Batch) -> Method:
 def _aggregated(c: Curvature, _: Batch) -> LinearMethod:
     """x⁺ = x + lr/3 sum_i v_i⁺, v_i⁺ = β_i v_i - g, with β = 0, 0.9, 0.99."""
     dampings = (0.0, 0.9, 0.99)
-    numerator = np.zeros(3)
-    for one in dampings:
-        others = [other for other in dampings if other != one]
-        numerator += np.poly(others) / 3.0
-    numerator = np.append(numerator, 0.0) / float(c.L)  # times z
+    # The sum of 1/(z - β_i) is the derivative of the product of all z - β_i over that product.
+    numerator = np.polymul(np.polyder(np.poly(dampings)), [1.0, 0.0]) / (3.0 * float(c.L))
     return LinearMethod(numerator, np.poly([1.0, *dampings]))
 
 
