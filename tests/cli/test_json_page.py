@@ -84,8 +84,8 @@ def without_running(monkeypatch):
         judged=[judged],
     )  # fmt: skip
     page = SimpleNamespace(write=lambda path: None)
-    monkeypatch.setattr("ravine.reproduction.run.carry_out", lambda plan, say: done)
-    monkeypatch.setattr("ravine.reproduction.page.reproduction_page", lambda done: page)
+    monkeypatch.setattr("ravine.reproduction.carry_out", lambda plan, say: done)
+    monkeypatch.setattr("ravine.reproduction.reproduction_page", lambda done: page)
 
 
 def test_every_command_with_json_has_a_section():

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
+from ravine import reproduction as running
 from ravine.claims import CLAIMS
 from ravine.figures.catalogue import FIGURES
-from ravine.reproduction import run as running
-from ravine.reproduction.run import carry_out, plan_reproduction
+from ravine.reproduction import carry_out, plan_reproduction
 
 FAST = ("nested-regions", "turning-quadratics")
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from ravine import reproduction as running
 from ravine.claims import CLAIMS
-from ravine.reproduction import run as running
-from ravine.reproduction.page import reproduction_page
+from ravine.reproduction import reproduction_page
 
 
 @pytest.fixture

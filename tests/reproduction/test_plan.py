@@ -6,7 +6,7 @@ import pytest
 
 from ravine.claims import CLAIMS
 from ravine.figures.catalogue import FIGURES
-from ravine.reproduction.run import MANIFEST, mark_of, plan_reproduction
+from ravine.reproduction import MANIFEST, mark_of, plan_reproduction
 
 
 def test_every_figure_unless_some_are_named(tmp_path):

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 import xarray as xr
 
+from ravine import reproduction as running
 from ravine.figures.catalogue import FIGURES
-from ravine.reproduction import run as running
-from ravine.reproduction.run import plan_reproduction
+from ravine.reproduction import plan_reproduction
 
 
 def test_writes_data_pictures_claims_and_manifest(tmp_path, fast, reproduce):

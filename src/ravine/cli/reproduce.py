@@ -58,8 +58,7 @@ def reproduce_command(
     json
     """
     from ravine.figures.catalogue import FIGURES
-    from ravine.reproduction.page import reproduction_page
-    from ravine.reproduction.run import carry_out, plan_reproduction
+    from ravine.reproduction import carry_out, plan_reproduction, reproduction_page
 
     plan = plan_reproduction(figures or (), out=out, **run)
     if list_:
