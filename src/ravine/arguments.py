@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Real: TypeAlias = np.float64 | FloatArray
-"""What a function of real parameters returns: a scalar for scalars, an array for arrays."""
+"""Result of a function of real parameters: a scalar for scalars, an array for arrays."""
 
 LEAST = 1e-50
 MOST = 1e50

@@ -30,7 +30,7 @@ _ONE = "a catalogue entry is for one curvature"
 
 @dataclass(frozen=True)
 class Batch:
-    """What the published parameters of some methods depend on, besides mu and L."""
+    """Batches, for the published parameters that depend on them."""
 
     L_max: float
     """Largest curvature of a single term."""

@@ -16,9 +16,9 @@ class Choice(StrEnum):
     """
 
     sentence: str
-    """What the choice means, in words."""
+    """The meaning of the choice, as a sentence."""
     traits: Any
-    """What else the class has to say of each."""
+    """Further properties of each choice."""
 
     def __new__(cls, value: str, sentence: str = "", traits: Any = None) -> Self:
         """Make a member."""

@@ -27,7 +27,7 @@ _WORDS: dict[str, dict[str, Any]] = {
     "keras": {"learning_rate": None, "momentum": 0.0, **_SHARED},
     "qhm": {"lr": None, "momentum": 0.0, "nu": 1.0, "weight_decay": 0.0},
 }
-"""What each convention calls its parameters, and their defaults; None must be given or follows."""
+"""Parameters of each convention with their defaults; None must be given or follows."""
 
 _MOMENTA: dict[str, tuple[Callable[[float], bool], str, str]] = {
     "torch": (lambda m: m >= 0.0, "zero or more", "use ravine.torch.ASG or optax"),

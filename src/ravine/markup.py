@@ -77,7 +77,7 @@ def card(
     head: Sequence[str] = (),
     sentences: Sequence[str] = (),
 ) -> str:
-    """What a notebook shows of a result: a heading, sentences and a table.
+    """The card of a result in a notebook: a heading, sentences and a table.
 
     The second cell of a row is a number and stands to the right.
 

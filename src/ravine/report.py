@@ -43,10 +43,10 @@ pre { background: #f6f8fa; padding: .8rem 1rem; border-radius: 6px; overflow-x: 
 footer { margin-top: 3rem; font-size: .85rem; }
 @media print { main { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
 """
-"""What a page has beside the stylesheet of tables and cards."""
+"""Style of a page, in addition to that of tables and cards."""
 
 _COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
-"""What the button beside a piece of code does."""
+"""Script of the button that copies a piece of code."""
 
 
 @dataclass

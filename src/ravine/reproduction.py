@@ -30,7 +30,7 @@ PICTURES = ("png", "svg")
 """Kinds of files in which a figure is drawn."""
 
 MANIFEST = "manifest.json"
-"""What made the files of a reproduction, and how long it took."""
+"""Record of the settings and times of a reproduction."""
 
 _MARK = "reproduction"
 """Attribute of a data file that says what it was made with."""
@@ -40,7 +40,7 @@ _PACKAGES = ("ravine", "numpy", "scipy", "numba", "xarray", "matplotlib", "sciki
 
 @dataclass(kw_only=True)
 class Reproduction:
-    """What a reproduction is to make, and what it has made.
+    """The figures and claims that a reproduction makes, and those that are ready.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def plan_reproduction(
 
 
 def mark_of(name: str, arguments: dict[str, Any]) -> str:
-    """What a data file must say of itself to be used again."""
+    """Attributes that a data file must have to be used again."""
     return json.dumps({"figure": name, "ravine": version("ravine"), **arguments}, sort_keys=True)
 
 
@@ -187,7 +187,7 @@ def _is_ready(folder: Path, name: str, arguments: dict[str, Any]) -> bool:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    """What the run before left; empty if there was none, or if it cannot be read."""
+    """The record of the last run; empty if there was none, or if it cannot be read."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -280,7 +280,7 @@ def versions() -> dict[str, str]:
 
 
 def _manifest(work: Reproduction) -> dict[str, Any]:
-    """What made the files, and how long it took: read again by the next run."""
+    """The settings and times of this run, which the next run reads."""
     figures = {
         name: {
             "seconds": round(work.seconds[name], 2),

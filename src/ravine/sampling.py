@@ -8,7 +8,7 @@ from ravine.choices import Choice
 
 
 class Traits(NamedTuple):
-    """What everything else asks of a sampling rule."""
+    """Properties of a sampling rule that other modules use."""
 
     phrase: str
     """The rule in a few words that fit behind "batches"."""
@@ -19,7 +19,7 @@ class Traits(NamedTuple):
     may_repeat: bool = True
     """A term may be drawn twice in a row."""
     independent: bool = False
-    """What is drawn does not depend on what was drawn before."""
+    """Each draw is independent of the earlier ones."""
 
 
 class Sampling(Choice):

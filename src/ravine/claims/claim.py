@@ -1,4 +1,4 @@
-"""What a claim is, and how it is judged."""
+"""Claims, and how they are judged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import xarray as xr
 from ravine.markup import Cell
 
 Measurements: TypeAlias = dict[str, Any]
-"""What was measured: names and numbers, or lists of numbers."""
+"""Measurements: names and numbers, or lists of numbers."""
 
 ROUNDING = 1e-9
 """Relative excess over a bound that is put down to rounding."""
 
 
 class Judgement(StrEnum):
-    """What the measurements say of a statement."""
+    """The verdict of the measurements on a statement."""
 
     HOLDS = "holds"
     CORRECTED = "holds with a correction"

@@ -79,7 +79,7 @@ def restart(data: xr.Dataset) -> Measurements:
     corrected=lambda m: m["saved"] > 0.1,
 )
 def negative_momentum(data: xr.Dataset) -> Measurements:
-    """What the longest tail leaves without momentum and with the best negative one."""
+    """Mean square after the longest tail, without momentum and with the best negative one."""
     longest = data["exact"].isel(length=-1)
     plain = longest.sel(tail_beta=0.0)
     best = longest.where(longest["tail_beta"] < 0.0).min()

@@ -51,7 +51,7 @@ def exponents(data: xr.Dataset) -> Measurements:
 
 @stated("erratum-6", holds=lambda m: abs(m["sup_ratio_rescaled"] / m["sup_ratio"] - 1.0) < 0.05)
 def units_of_figure_1() -> Measurements:
-    """What the figure plots over what it is compared with, at two units of length."""
+    """Plotted value over its reference, at two units of length."""
     # As in Figure 1: variance of a coordinate of the noise, and coordinates.
     sigma2 = 0.0025
     dimension = 100
@@ -126,5 +126,5 @@ negative_momentum = stated(
     corrected=lambda m: min(m["speed_up"]) > 1.0,
 )
 def logistic(data: xr.Dataset) -> Measurements:
-    """What momentum gains on the logistic problems."""
+    """The gain of momentum on the logistic problems."""
     return {"Q": data["Q"].values, "local_Q": data["local_Q"].values, **advantage(data)}

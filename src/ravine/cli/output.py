@@ -62,7 +62,7 @@ Part: TypeAlias = str | Text | Table
 
 
 class Answer:
-    """What a command answers: ``data`` for ``--json``, or else ``parts`` one below the other.
+    """The answer of a command: ``data`` for ``--json``, or else ``parts`` one below the other.
 
     A part is a paragraph, which wraps, with a style if it is a ``Text``; a table; or a ``Whole``
     line. ``then`` is the next command to try, and what it gives.

@@ -129,7 +129,7 @@ class MethodTable:
 
 @dataclass(frozen=True)
 class Answer:
-    """What to do, what is wrong, what is certain: the same lines wherever they are shown.
+    """What to do, what is wrong, what is guaranteed: the same lines wherever they are shown.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def make_answer(result: Diagnosis) -> Answer:
 
 
 def _data(result: Diagnosis) -> tuple[str, ...]:
-    """What was read, what was done with it, and what is worth knowing about it."""
+    """The data that were read, how they were treated, and notes about them."""
     setup, batching = result.setup, result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"

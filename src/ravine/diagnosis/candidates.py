@@ -52,11 +52,11 @@ METHODS = {
 """Every method that may be judged: what it is called, and where its parameters come from."""
 
 USUAL = ("yours", "nesterov", "pytorch", "pytorch-decay", "sgd", "one-over-L", "tuned-sgd")
-"""What people run or read about; the others are ravine's own."""
+"""Common methods; the others are ravine's own."""
 
 PYTORCH_STEP = 0.01
 PYTORCH_MOMENTUM = 0.9
-"""What most training scripts begin with."""
+"""The first choice of most training scripts."""
 
 _MOST_VARIANCE = 6
 _TOP = 4
@@ -104,7 +104,7 @@ class Schedule:
         return f"constant for {100 * self.constant_share:.0f} %, then decaying linearly to 0"
 
     def factors(self, steps: int) -> FloatArray:
-        """What the step size is multiplied by at each step, shape (steps,)."""
+        """Factor of the step size at each step, shape (steps,)."""
         if self.constant:
             return np.ones(steps)
 
@@ -126,7 +126,7 @@ class Recipe:
 
     @property
     def key(self) -> tuple[float, float, float, float, bool]:
-        """What tells recipes apart: step size, momentum, look-ahead, schedule, averaging."""
+        """Identity of a recipe: step size, momentum, look-ahead, schedule, averaging."""
         m = self.method
         share = self.schedule.constant_share
 
@@ -188,7 +188,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """What it is called in reports."""
+        """Its name in reports."""
         return self.own_name or METHODS[self.key][0]
 
     @property
@@ -244,7 +244,7 @@ def candidates(
 
 
 def common_methods(survey: Survey, yours: Method | None) -> list[Candidate]:
-    """What people run: the user's own, Nesterov's parameters, PyTorch scripts, plain SGD."""
+    """Common methods: the user's own, Nesterov's parameters, PyTorch scripts, plain SGD."""
     whole = survey.curvature
     common = Method(PYTORCH_STEP if yours is None else float(yours.alpha), PYTORCH_MOMENTUM)
     names = ("", "") if yours is None else ("your lr, 0.9", "your lr, linear decay")

@@ -1,4 +1,4 @@
-"""What makes the judged method unstable, and what would change it.
+"""Causes of the instability of the judged method, and remedies.
 
 Which batches, rows and columns drive the growth is read off the second moments. What would help is
 tried on the data; nothing is guessed.
@@ -36,7 +36,7 @@ _Option: TypeAlias = tuple[str, Setup]
 
 @dataclass(frozen=True, eq=False)
 class Disagreement:
-    """What the batch Hessians differ in.
+    """How the batch Hessians differ.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Scaling:
-    """What standardised columns would give.
+    """The effect of standardising the columns.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
 FRAMEWORKS = {"torch": "PyTorch", "sklearn": "scikit-learn", "numpy": "NumPy"}
-"""What scripts are written for, with their names."""
+"""The frameworks of scripts, with their names."""
 
 _SOURCE = """\
 asked| # X: your columns, an array of shape (rows, columns) without the target; y: the target.

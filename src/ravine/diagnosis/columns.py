@@ -143,7 +143,7 @@ def _names(columns: tuple[str, ...], which: npt.NDArray[np.bool_]) -> tuple[str,
 
 
 def batch_findings(seen: Survey) -> list[Finding]:
-    """What follows from the number of rows in a batch."""
+    """Findings about the number of rows in a batch."""
     notes = []
     rows = int(seen.batching.sizes.max())
     d = seen.model.features

@@ -110,7 +110,7 @@ class Diagnosis(Value):
 
     @cached_property
     def answer(self) -> Answer:
-        """What to do, what is wrong, what is certain, and the table of methods, as plain data."""
+        """What to do, what is wrong, what is guaranteed, and the table of methods, as data."""
         return make_answer(self)
 
     @property

@@ -27,7 +27,7 @@ from ravine.theory.ladder.worst_case import worst_case_rate
 
 
 class Outcome(Choice):
-    """What becomes of a method on these batches, predicted and checked by runs."""
+    """The outcome of a method on these batches, predicted and checked by runs."""
 
     CONVERGES = "converges", "the mean squared error falls to a floor"
     STALLS = "stalls", "the loss stays bounded, but ends no lower than it began"
@@ -46,7 +46,7 @@ class Outcome(Choice):
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What is known of a candidate.
+    """The prediction for a candidate.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Prediction:
 
     @property
     def loss(self) -> float:
-        """What recipes are ranked by: the final E f - f*, infinite where a run diverged."""
+        """The number that ranks recipes: the final E f - f*, infinite where a run diverged."""
         return math.inf if self.excess_after is None else self.excess_after.value
 
     @property
@@ -203,7 +203,7 @@ def _outcome(
     survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
     lost: float,
 ) -> Outcome:  # fmt: skip
-    """What theory says, corrected by what the runs did where theory is local or silent.
+    """The outcome by theory, or by the runs where theory is local or has no answer.
 
     ``lost`` is the share of the runs that diverged.
     """

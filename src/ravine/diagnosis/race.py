@@ -49,7 +49,7 @@ LEVELS = (Level(4, (0, 4), 6, 2), Level(2, (0, 2, 4), 24, 2), Level(1, (0, 1, 2,
 too and adds their winners to its own: a longer search never loses the result of a shorter one."""
 
 _KINDS = ("constant", "schedule", "averaged", "quick")
-"""What a race looks for: the candidates that win it, by their keys."""
+"""The candidates that win a race, by their keys."""
 
 
 class Race(NamedTuple):

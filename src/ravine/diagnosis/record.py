@@ -112,7 +112,7 @@ def _named(thing: Any, *names: str, **others: str) -> dict[str, Any]:
 
 
 def _method(result: Diagnosis, i: int) -> dict[str, Any]:
-    """What is known of a method, and what its runs did."""
+    """Predictions for a method, and the results of its runs."""
     p, runs = result.predictions[i], result.runs
     known = {f.name: getattr(p, f.name) for f in fields(p) if f.name not in ("candidate", "curve")}
     kept = runs.watched

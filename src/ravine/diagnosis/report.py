@@ -163,7 +163,7 @@ def _facts(result: Diagnosis) -> list[str]:
 
 
 def _standing(result: Diagnosis) -> list[str]:
-    """What the numbers rest on: the lines that hold of this diagnosis."""
+    """How the numbers were computed: the lines that apply to this diagnosis."""
     survey, every = result.survey, result.predictions
     exact = all(p.mean_square.exact for p in every)
     what = "batches" if survey.batching.fixed else "rows"

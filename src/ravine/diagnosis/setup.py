@@ -141,7 +141,7 @@ def _equal(rows: Indices) -> Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What is diagnosed: to be changed one option at a time.
+    """The data and options of a diagnosis; remedies change one option at a time.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
 
 
 def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float) -> Products | None:
-    """What a whole epoch does to (y - x*, x - x₋) near the minimiser, for randomly drawn epochs.
+    """Matrices of a whole epoch on (y - x*, x - x₋) near the minimiser, for random epochs.
 
     In the curved directions, as columns of one run on the data. None where the directions are too
     many, or ``seconds`` of counted work too few.

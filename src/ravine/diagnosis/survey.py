@@ -37,7 +37,7 @@ _SHOWN_BATCHES = 400
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the batches of a linear model look like at its minimiser.
+    """Properties of the batches of a linear model at its minimiser.
 
     Attributes
     ----------

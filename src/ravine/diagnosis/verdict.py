@@ -174,7 +174,7 @@ def _over(recipe: Recipe, epochs: int) -> str:
 
 
 def _useless(result: Diagnosis) -> str:
-    """What makes a bounded method useless: its noise floor, or where its runs ended."""
+    """Why a bounded method does not learn: its noise floor, or where its runs ended."""
     after, floor = result.subject.excess_after, result.subject.excess_floor
     if floor is not None and floor.value >= result.survey.start_excess:
         return f"its noise floor is {_times_as(result, floor)} high as the excess loss at the start"
@@ -247,7 +247,7 @@ def _fastest(result: Diagnosis) -> str:
 
 
 def _changes(result: Diagnosis) -> str:
-    """What would make the judged setting converge."""
+    """Changes that would make the judged setting converge."""
     name = _subject(result)
     works = [r.action for r in result.remedies if r.works]
     if works:

@@ -1,4 +1,4 @@
-"""What runs cost, counted before they begin, and the budget that they are counted against.
+"""The cost of runs, counted before they begin, and the budget for it.
 
 What a diagnosis tries and how often it runs is chosen by counted seconds of an ordinary core and
 not by a clock, so that the same command gives the same answer on a busy machine and on an idle one.

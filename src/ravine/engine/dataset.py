@@ -107,7 +107,7 @@ def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
 
 
 def _made_by(spec: Spec) -> dict[str, Any]:
-    """What made a sweep, as attributes that any file format keeps."""
+    """The arguments and versions of a sweep, as attributes that any file format keeps."""
     return {
         "title": f"sweep of {spec.problem.name}",
         "problem": spec.problem.name,

@@ -81,7 +81,7 @@ class Outcome(IntEnum):
     """
 
     sentence: str
-    """What the outcome means."""
+    """The meaning of the outcome."""
 
     CONVERGED = 0, "converged: the error fell to 1e-6 of its initial value"
     NOISE_FLOOR = 1, "at its noise floor: the error has stopped falling"
@@ -106,13 +106,13 @@ FIELDS = (
     "diverged_at",
     "final_error",
 )
-"""What a kernel returns for each trajectory, in this order."""
+"""Results of a kernel for each trajectory, in this order."""
 _RATE, _START, _STOP, _FLOOR, _SUP, _OUTCOME, _WHEN, _FINAL = range(len(FIELDS))
 _CONVERGED, _AT_FLOOR, _UNDECIDED, _DIVERGED = (int(o) for o in Outcome)
 
 
 class Setting(NamedTuple):
-    """What the measures of all runs of a sweep have in common."""
+    """Settings of the measures that are the same for all runs of a sweep."""
 
     edges: Integers  # of the bins
     start_square: float  # squared error at the start
@@ -122,7 +122,7 @@ class Setting(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What a kernel records of the runs of a block."""
+    """Records of a kernel about the runs of a block."""
 
     bins: FloatArray  # (bins, lanes) sums of squared errors
     latest: FloatArray  # (lanes,) squared error after the last step

@@ -10,7 +10,7 @@ from ravine.arguments import FloatArray
 from ravine.engine.measures import FIELDS, Outcome
 
 MEASURES = ("rate", "floor", "floor_sup", "outcome", "diverged_at", "final_error")
-"""What can be measured. ``reduce_repeats`` says which variables come with each."""
+"""The measures. ``reduce_repeats`` says which variables belong to each."""
 
 
 def reduce_repeats(

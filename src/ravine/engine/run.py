@@ -43,7 +43,7 @@ from ravine.values import Value
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Value):
-    """What happened in one run, step by step.
+    """The result of one run, step by step.
 
     With K the steps taken: row k of the arrays of K + 1 rows belongs to the state after k steps,
     row k of those of K rows to step k itself. A run that overflows ends there; a run that only
@@ -366,7 +366,7 @@ def _finished(
 
 
 def _judge(spec: Spec, squares: FloatArray, force: float) -> dict[str, float]:
-    """What a sweep measures, from the squared errors after 0, 1, ... steps."""
+    """The measures of a sweep, from the squared errors after 0, 1, ... steps."""
     best = spec.problem.minimiser
     # The run moves x, not x - x*: errors below the rounding of x* do not fall any further.
     tiny = max(vanished(float), 1e-24 * float(best @ best))

@@ -17,7 +17,7 @@ COMPILED = (
     "engine/restart.py",
     "problems/losses.py",
 )
-"""What compiled code is made of: its functions, and the constants that it has built in."""
+"""Source of compiled code: its functions, and the constants that it has built in."""
 
 DECIDING = (
     *COMPILED,
@@ -30,7 +30,7 @@ DECIDING = (
     "linear_method.py",
     "problems",
 )
-"""What the numbers of a tile depend on besides its specification."""
+"""Versions that the numbers of a tile depend on, besides its specification."""
 
 _PACKAGE = Path(__file__).parent.parent
 

@@ -56,10 +56,10 @@ RULES = (
 """The rules whose growths are measured: those with a closed form on this example."""
 
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
-"""Those of them under which two visits in a row to the bad term end a trajectory."""
+"""Rules under which two visits in a row to the inconsistent term end a trajectory."""
 
 QUANTITIES = ("almost_sure", "mean", "zero", "square")
-"""What is measured under the rules, each with its closed form and limits."""
+"""Quantities measured under the rules, each with its closed form and limits."""
 
 _PARTS = ("exact", "measured", "low", "high")
 

@@ -180,7 +180,7 @@ def draw_noisy_logistic(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """What momentum gains on the logistic problems."""
+    """The gain of momentum on the logistic problems."""
     gain = advantage(data)
     return [
         f"Best rate with momentum: {at_each_ratio(data, gain['momentum'], '.4f')}.",

@@ -228,7 +228,7 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """What a tail with another momentum leaves."""
+    """The mean square after a tail with another momentum."""
     longest = data.isel(length=-1)
     pairs = zip(data["tail_beta"].values, longest["exact"].values, strict=True)
     values = ", ".join(f"{left:.3f} at beta = {beta:g}" for beta, left in pairs)

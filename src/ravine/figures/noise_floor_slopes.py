@@ -1,4 +1,4 @@
-"""What momentum does to noise: the floor of standard Nesterov against SGD over Q."""
+"""How momentum amplifies noise: noise floors of standard Nesterov and SGD over Q."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ _COLUMNS = {
     "spectral_radius": "theory, ρ(α, β)",
     "measured_rate": "measured",
 }
-"""What each column shows, and its words; the coefficients come first."""
+"""The quantity of each column, and its caption; the coefficients come first."""
 
 
 def stochastic_approximation(

@@ -45,7 +45,7 @@ QUANTITIES = (
     *(rung.key.replace("_", "-") for rung in RUNGS),
     _NOISE.replace("_", "-"),
 )
-"""What a map can show: the nested regions of all rungs, one rung, or the noise floor."""
+"""Quantities of a map: the nested regions of all rungs, one rung, or the noise floor."""
 
 
 def parameter_map(

@@ -47,7 +47,7 @@ class Loss(ABC):
             self.curvature_bound = self.curvature_bound * float(weights.max())
 
     def kernel_target(self) -> FloatArray:
-        """What compiled code compares the scores with, shape (rows, outputs)."""
+        """Targets for compiled code, shape (rows, outputs)."""
         return np.asarray(self.target[:, None])
 
     def values(self, Z: FloatArray, rows: Rows = ALL) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What every problem knows: its curvature, its minimiser, and the terms that it is the mean of."""
+"""The base class of problems: curvature, minimiser, and the terms that it is the mean of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HESSIAN_BYTES = 2**30
 """Dense Hessians larger than this together are refused rather than formed."""
 
 _EVALUATED = ("objective", "gradient", "batch_objective", "batch_gradient", "batch_gradients")
-"""What a run asks for at every point that it comes to."""
+"""Methods that a run calls at every point."""
 
 
 class Problem(ABC):

@@ -24,7 +24,7 @@ _BATCH = 32
 
 
 class _LinearModel(BaseEstimator):  # type: ignore[misc]
-    """What regression and classification share: standardisation, training, prediction."""
+    """Code shared by regression and classification: standardise, train, predict."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArray]:
-    """What is subtracted from each column, and what it is divided by."""
+    """The offset and the scale of each column."""
     mean = np.asarray(s @ X) if centred else np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):
@@ -173,7 +173,7 @@ def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArr
 
 
 def _scale(deviation: FloatArray, size: FloatArray) -> FloatArray:
-    """What columns are divided by: their deviation, or their size if they are constant."""
+    """Scales of the columns: their deviation, or their size if they are constant."""
     # The deviation of a constant column is a rounding error.
     constant = deviation <= 1e-12 * size
     return np.where(constant, np.where(size > 0.0, size, 1.0), deviation)

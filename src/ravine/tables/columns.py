@@ -274,7 +274,7 @@ def flaw(name: str, column: pd.Series, position: int) -> str:
 
 
 class TargetKind(StrEnum):
-    """What the values of a target are."""
+    """Kind of values of a target: numbers or labels."""
 
     NUMBERS = "numbers"
     LABELS = "labels"

@@ -32,7 +32,7 @@ from ravine.tables.table import Finding, Raw, Table, listed
 OTHER = "other"
 """Name of the group of levels that are too rare for their own column."""
 _MISSING = ("drop-rows", "fill", "refuse")
-"""What may be done with missing values."""
+"""Ways to treat missing values."""
 _MOSTLY_MISSING = 0.5
 """Share of the rows that may be lost for missing values."""
 _REASONS = {

@@ -136,7 +136,7 @@ def moment_rows(a: Real, b: Real, c: Real, d: Real) -> tuple[tuple[Real, Real, R
 
 
 def moment_gain(method: Method) -> FloatArray:
-    """What gradient noise of variance 1 adds to the moments (E r², E rv, E v²) in a step.
+    """Increase of the moments (E r², E rv, E v²) in a step, by gradient noise of variance 1.
 
     alpha² ((1 + gamma)², 1 + gamma, 1); arrays broadcast.
 

@@ -1,4 +1,4 @@
-"""What is meant by the error under noise: the distance to the minimiser, or the objective."""
+"""Two measures of the error under noise: distance to the minimiser, and objective."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ FLAT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What ``advise`` recommends and why."""
+    """The recommendation of ``advise``, with its reasons."""
 
     lr: float
     """The largest lr of the schedule, for the first parameter group."""
@@ -110,7 +110,7 @@ class Advice:
 
     @property
     def scope(self) -> str:
-        """What the limits hold for."""
+        """Where the limits hold."""
         if self.curvature is None and self.direction is None:
             return "no limit is known for this optimizer"
         if self.curvature is None:
@@ -166,7 +166,7 @@ class Advice:
     def map(
         self, momenta: tuple[float, ...] = USUAL_MOMENTA, batch_sizes: tuple[int, ...] = ()
     ) -> list[LrLimit]:
-        """What the curvature allows: the largest stable lr by momentum and batch size.
+        """The largest stable lr by momentum and batch size.
 
         Batch sizes are a quarter, one and four times the user's unless given. Empty for optimizers
         that are not of the momentum family.

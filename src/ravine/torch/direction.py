@@ -139,7 +139,7 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
 
 
 def _preconditioner(group: dict[str, Any], state: dict[str, Any]) -> Tensor:
-    """What the momentum of Adam or RMSprop is divided by."""
+    """Divisor of the momentum of Adam or RMSprop."""
     if "square_avg" in state:
         square = state["square_avg"].float()
         if group["centered"]:

@@ -41,10 +41,10 @@ WAIT = 20
 """Steps between two snapshots, and after lr was lowered until it can be lowered again."""
 
 FACTOR = 0.5
-"""What lr is multiplied by."""
+"""Factor of lr."""
 
 NOT_KEPT = ("params", "lr", "initial_lr")
-"""What a scheduler or the user sets in parameter groups."""
+"""Keys of parameter groups that snapshots do not keep: a scheduler or the user sets lr."""
 
 
 class SmoothedLoss:
@@ -213,7 +213,7 @@ class Guard:
 
     @property
     def pending_factor(self) -> float:
-        """What the lr that one reads now still has to be multiplied by."""
+        """Factor that the guard still has to apply to the current lr."""
         return self.factor if self._kept is None else 1.0
 
     def clip(self) -> None:

@@ -63,7 +63,7 @@ class Reading:
 
     step: int
     lr: float
-    """That the optimizer uses: the scheduler's, times what the guard made of it."""
+    """The lr of the optimizer: that of the scheduler, times the factor of the guard."""
     momentum: float
     """Or beta1."""
     curvature: float
@@ -81,7 +81,7 @@ class Reading:
     adaptive: bool
     """Whether the optimizer is Adam, AdamW or RMSprop."""
     action: str
-    """What the monitor did about it; empty when nothing."""
+    """The action of the monitor; empty if none."""
 
     @property
     def message(self) -> str:

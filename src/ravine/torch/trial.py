@@ -135,7 +135,7 @@ class Trial:
 
     @property
     def outcome(self) -> str:
-        """What became of it, in a word or two; empty for one that merely lost."""
+        """The outcome in a word or two; empty for a trial that did not win."""
         if self.held:
             return "rose at its peak" if self.rose else "held at its peak"
         if self.won:

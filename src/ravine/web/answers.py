@@ -1,4 +1,4 @@
-"""What the page asks while it is used, and the answers: words, numbers and pictures as data.
+"""The requests of the page and the replies: words, numbers and pictures as data.
 
 A request is one small JSON object, an answer another. Every move is one request; a picture that has
 not changed since the one that the page shows is left out of the answer.
@@ -74,7 +74,7 @@ def _key(content: str, quality: int, shown: Any) -> str:
 
 
 def page() -> dict[str, Any]:
-    """What the page is made of: controls, choices, rungs; it has no ranges and words of its own."""
+    """The parts of the page: controls, choices and rungs, with their ranges and words."""
     choices = {
         name: [(member.value, member.sentence) for member in kind] for name, kind in CHOICES.items()
     }

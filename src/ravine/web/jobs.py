@@ -32,7 +32,7 @@ MEMORY = 4 << 30
 SECONDS = 600
 """Processor time that it may take."""
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
-"""What a table on the page may have; larger ones are for the command line."""
+"""Limits of a table on the page; larger ones are for the command line."""
 
 _RESOLUTION = 24  # pixels along an axis of a figure that is run live
 _AGAIN = 4.0  # seconds to judge another point

@@ -16,7 +16,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 
 Layer: TypeAlias = dict[str, Any]
-"""What is drawn: its ``kind`` (fill, heat, line, dot or words) and what that needs."""
+"""A layer: its ``kind`` (fill, heat, line, dot or words) and the data of that kind."""
 
 CEILING = 1e12
 """Values beyond are all the same to the eye; an axis ends there."""

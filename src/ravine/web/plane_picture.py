@@ -31,7 +31,7 @@ _BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the regions depend o
 
 
 def plane_key(view: View) -> str:
-    """What two views with the same picture of the plane have in common, and no others."""
+    """Key that is equal for two views exactly if their pictures of the plane are the same."""
     return view.only(*_BORDERS, "colour", *view.needs).query
 
 

@@ -1,4 +1,4 @@
-"""What the plane can show in colour: each quantity is data, with the function that computes it."""
+"""Quantities that the plane can show in colour, each with the function that computes it."""
 
 from __future__ import annotations
 

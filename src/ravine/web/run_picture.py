@@ -36,7 +36,7 @@ _FARTHEST = 1e30  # of a path that diverges
 
 
 def run_key(view: View) -> str:
-    """What two views with the same run have in common, and no others."""
+    """Key that is equal for two views exactly if their runs are the same."""
     own = {*view.only("example").active} & {"sigma2", "K", "n", "sampling"}
     return view.only("Q", "step", "beta", "gamma", "seed", "example", *sorted(own)).query
 

@@ -29,7 +29,7 @@ class Tab(Choice):
 
 
 class Example(Choice):
-    """What the method is run on."""
+    """The example that the method runs on."""
 
     TURNING = "turning", "four quadratics with rotated axes"
     NOISE = "noise", "one quadratic with additive noise"
@@ -49,7 +49,7 @@ class Control:
 
     label: str
     help: str
-    """What it is, in one plain sentence."""
+    """A description in one sentence."""
     low: float
     high: float
     slider: str = "linear"
@@ -62,7 +62,7 @@ class Control:
 
     @property
     def rule(self) -> str:
-        """What may be typed."""
+        """The range of values that can be typed."""
         kind = "a whole number" if self.whole else "a number"
         return f"{kind} from {self.low:g} to {self.high:g}"
 
@@ -155,7 +155,7 @@ class View:
 
     @property
     def batches(self) -> Batches:
-        """What single terms and batches are like, for the rungs that ask."""
+        """Options of the rungs that depend on single terms and batches."""
         largest = None if self.ratio == 1.0 else self.ratio * self.Q
         return Batches(L_max=largest, batch_size=self.batch)
 

@@ -169,7 +169,7 @@ class FiniteSumLauncher:
         summarise(queue, runs, self._setting, out)
 
     def _all_arguments(self, queue: WorkQueue) -> tuple[Any, ...]:
-        """What all trajectories have in common: the terms, the rules, the plan."""
+        """Values shared by all trajectories: the terms, the rules, the plan."""
         terms, rules, plan = self._given[:3]
         parts: tuple[Any, ...]
         if isinstance(terms, LinearModelData):

@@ -28,7 +28,7 @@ gpu_begin, gpu_add_largest = on_device(begin, LANES=1), on_device(add_largest, L
 
 
 class FiniteSumLayout(NamedTuple):
-    """What is known of a sum and its rules when a kernel is compiled."""
+    """Properties of a sum and its rules that are fixed when a kernel is compiled."""
 
     kind: str  # of gradients
     extras: int  # whether there is noise, or restart

@@ -45,7 +45,7 @@ def kernel_folder() -> Path:
 
 @cache
 def _made_with() -> bytes:
-    """What all kernels of this process depend on."""
+    """Versions that all kernels of this process depend on."""
     versions = [version(name) for name in ("numba", "numba-cuda", "llvmlite", "numpy")]
     return digest(_SOURCES) + repr((versions, sys.version_info[:2])).encode()
 

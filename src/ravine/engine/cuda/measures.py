@@ -48,7 +48,7 @@ def bin_levels(steps: int, chunk: int) -> npt.NDArray[np.int32]:
 
 
 class Runs(NamedTuple):
-    """What kernels leave behind for the measures, on the device."""
+    """Results of the kernels for the measures, on the device."""
 
     bins: Any  # flat: a row of trajectories for each bin, by which kernels save registers
     latest: Any  # squared errors after the last step

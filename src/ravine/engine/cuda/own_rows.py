@@ -1,4 +1,4 @@
-"""What is each trajectory's own, made on the GPU from the number of its pixel.
+"""Values that differ between trajectories, computed on the GPU from the number of the pixel.
 
 The same numbers, by the same formulas, as ``new_trajectories`` of the CPU's ``quadratic_kernel``
 and ``new_tile`` of its ``finite_sum``: see there for what they mean.

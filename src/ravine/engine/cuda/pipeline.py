@@ -25,7 +25,7 @@ Part = dict[str, FloatArray]
 
 
 class Launcher(Protocol):
-    """What runs the trajectories of one sweep's tiles."""
+    """Runs the trajectories of one sweep's tiles."""
 
     repeats_outside: bool
     """Whether all pixels of a repeat come before those of the next, or the repeats of a pixel

@@ -173,6 +173,6 @@ else:
     _FUNCTIONS = {name: getattr(math, name) for name in (*_NAMES, "isnan", "isinf", "isfinite")}
 
 NUMPY = _numpy_with(**_FUNCTIONS)
-"""What kernels use of NumPy."""
+"""Functions of NumPy that kernels use."""
 FAST_NUMPY = _numpy_with(**(_FUNCTIONS | {"sqrt": root}))
 """The same, with the square root that GPUs have for single precision."""

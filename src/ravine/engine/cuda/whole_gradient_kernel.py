@@ -25,7 +25,7 @@ gpu_descend, gpu_look_ahead = on_device(descend), on_device(look_ahead)
 
 
 class WholeGradientLayout(NamedTuple):
-    """What is known of a model when a kernel is compiled."""
+    """Properties of a model that are fixed when a kernel is compiled."""
 
     features: int
     wide: int  # entries of a row of data, in whole pieces

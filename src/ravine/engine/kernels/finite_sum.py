@@ -182,7 +182,7 @@ def _new_rules(spec: Spec, terms: int, dtype: np.dtype[Any]) -> StepRules:
 
 
 def _new_setting(spec: Spec, error: Any, noisy: bool, tiny: float, chunk: int) -> Setting:
-    """What the measures need: ``error`` is that of the start."""
+    """Input of the measures: ``error`` is that of the start."""
     # The sup-norm is taken after each chunk of the second half.
     ends = np.minimum(np.arange(chunk, spec.steps + chunk, chunk), spec.steps)
     late = int((2 * ends > spec.steps).sum())
@@ -206,7 +206,7 @@ def _new_plan(
 
 
 def new_trajectories(spec: Spec, given: Sum, first: int, last: int) -> FiniteSumTrajectories:
-    """What is each trajectory's own, of the pixels first..last-1, in whole blocks."""
+    """Values that differ between trajectories, for pixels first..last-1, in whole blocks."""
     alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
     fill = padded(len(alpha), LANES)
     own = np.stack([alpha, beta, gamma])[:, fill].astype(given.rules.momentum.dtype)

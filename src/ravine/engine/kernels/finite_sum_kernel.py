@@ -49,7 +49,7 @@ from ravine.engine.restart import NEVER
 
 
 class FiniteSumPlan(NamedTuple):
-    """What all trajectories have in common besides the sum and the rules."""
+    """Values shared by all trajectories, besides the sum and the rules."""
 
     start: Floats  # (d,) x_0 or x_0 - x*, in the coordinates of the sum
     seed: np.uint64
@@ -61,7 +61,7 @@ class FiniteSumPlan(NamedTuple):
 
 
 class FiniteSumTrajectories(NamedTuple):
-    """What is each trajectory's own, in whole blocks."""
+    """Values that differ between trajectories, in whole blocks."""
 
     own: Floats  # (3, n) alpha, beta and gamma
     limit: FloatArray  # squared error beyond which it has diverged

@@ -50,7 +50,7 @@ class FiniteSumTerms(NamedTuple):
 
 
 class StepRules(NamedTuple):
-    """What happens in a step besides descending."""
+    """Parts of a step besides the descent."""
 
     terms: int
     sampling: int

@@ -41,7 +41,7 @@ Words = npt.NDArray[np.uint32]
 
 
 class QuadraticPlan(NamedTuple):
-    """What all trajectories of a tile have in common.
+    """Values shared by all trajectories of a tile.
 
     Where noise is shared or there is none, a coordinate of zeros makes their number even.
     """

@@ -61,7 +61,7 @@ NO_NOISE, INDEPENDENT, SHARED = range(3)
 
 
 class QuadraticTrajectories(NamedTuple):
-    """What is each trajectory's own; (n,) in whole blocks."""
+    """Values that differ between trajectories; (n,) in whole blocks."""
 
     alpha: FloatArray
     beta: FloatArray

@@ -1,4 +1,4 @@
-"""What the numbers of a sweep depend on, in a form that two runs can compare."""
+"""A fingerprint of everything that the numbers of a sweep depend on."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _feed(state: Any, value: Any) -> None:
 
 
 def _parts(problem: Problem) -> dict[str, Any]:
-    """What a problem holds, and what it computes from that once.
+    """The data of a problem, and what it computes from them once.
 
     What is computed is part of it: its last bits depend on the linear algebra it was made with.
     """

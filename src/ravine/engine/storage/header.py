@@ -1,4 +1,4 @@
-"""What a store says about itself, and which of its files are still as they were written.
+"""The header of a store, and the check that its files are as they were written.
 
 The folder ``tiles`` of a store holds a header and a record of each finished tile. The header says
 what made the sweep and how its plane is cut, and has a checksum of every file that is not part of
@@ -35,7 +35,7 @@ NEW = f"{TILES}/new"
 
 @dataclass(frozen=True)
 class Header:
-    """What a store is.
+    """Description of a store.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Header:
         return "/".join((variable, "c", *map(str, self.place(number))))
 
     def record(self, store: Path, number: int) -> bytes:
-        """What the record of a tile must say, given the chunks that are there."""
+        """The expected record of a tile, given its chunks."""
         chunks = hashlib.sha256()
         for variable in self.variables:
             chunks.update((store / self.chunk_name(variable, number)).read_bytes())
@@ -106,7 +106,7 @@ class Header:
         return json.dumps(content).encode()
 
     def tile_damage(self, store: Path, number: int) -> str | None:
-        """What is wrong with a tile that has a record; None if nothing is."""
+        """Damage of a tile that has a record, or None."""
         try:
             recorded = (store / record_name(number)).read_bytes()
             return None if recorded == self.record(store, number) else f"tile {number} was changed"
@@ -114,7 +114,7 @@ class Header:
             return _unreadable(store, error)
 
     def damages(self, store: Path) -> list[str]:
-        """What is wrong with the files that are not part of a tile, one sentence for each."""
+        """Damage of the files that are not part of a tile, one sentence for each."""
         sentences = []
         for name, checksum in self.files.items():
             try:

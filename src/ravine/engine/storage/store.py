@@ -244,7 +244,7 @@ def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
 
 
 def _fill(name: str) -> Any:
-    """What a variable holds where nothing is computed yet."""
+    """Value of a variable where nothing is computed yet."""
     dtype = variable_dtype(name)
     return dtype.type(np.nan if dtype.kind == "f" else -1)
 

@@ -63,7 +63,7 @@ class Envelope(Value):
     rate: float
     """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
     floor: float
-    """What remains as k grows."""
+    """The limit for large k."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,15 +91,15 @@ class Bound(Value):
     noise_gain: float | None
     """Limit of the noise term per unit of sigma^p; None for a statement on exact gradients."""
     transient: Curve = field(repr=False)
-    """What is left of the start, per unit of distance^p."""
+    """The remaining part of the initial error, per unit of distance^p."""
     noise: Curve = field(repr=False)
-    """What the noise has added, per unit of sigma^p."""
+    """The error added by the noise, per unit of sigma^p."""
     holds: bool = True
     """Whether the statement applies; where it does not, its curve is infinite."""
 
     @overflow_allowed
     def floor(self, sigma: float = 0.0) -> float:
-        """What remains as k grows: the noise gain times sigma^p, infinite where nothing holds."""
+        """The limit for large k: the noise gain times sigma^p; infinite where the bound fails."""
         level = self._noise_level(sigma)
         if not self.holds:
             return np.inf

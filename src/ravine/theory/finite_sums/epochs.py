@@ -64,7 +64,7 @@ class Growths(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EpochGrowth:
-    """What decides the growth of a method on batches in their order.
+    """Growth of a method on batches in their order.
 
     Attributes
     ----------

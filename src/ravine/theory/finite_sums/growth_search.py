@@ -161,7 +161,7 @@ class GrowthSolution(NamedTuple):
     moments: FloatArray
     """E[r rᵀ] of the state that grows at this rate, of trace 1: κ∘M with M = N(κ∘M)."""
     tolerance: float
-    """What was asked for, as a share of 1 - growth."""
+    """The requested accuracy, as a share of 1 - growth."""
 
 
 def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float) -> GrowthSolution:

@@ -32,13 +32,13 @@ class Step(NamedTuple):
     """Coefficients of a step: numbers, or arrays that broadcast against the matrices."""
 
     a: Any
-    """What the velocity adds to y: beta (1 + gamma) - gamma."""
+    """Weight of the velocity in y: beta (1 + gamma) - gamma."""
     b: Any
-    """What is kept of the velocity: beta."""
+    """Weight of the velocity in the new velocity: beta."""
     c: Any
     """How much more the gradient takes from y than from the velocity: 1 + gamma."""
     q: Any
-    """What the gradient takes from the velocity: alpha."""
+    """Weight of the gradient in the new velocity: alpha."""
 
 
 def constant_step(method: Scalars) -> Step:

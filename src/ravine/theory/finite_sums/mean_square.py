@@ -72,7 +72,7 @@ def mean_square_growth(
 
 
 def step_matrices(hessians: FloatArray, method: Scalars | LinearMethod) -> FloatArray:
-    """What steps on quadratics with these Hessians (..., d, d) do to the state, (..., s, s)."""
+    """Matrices (..., s, s) of a step on the state, for quadratics with Hessians (..., d, d)."""
     if not isinstance(method, LinearMethod):
         return systems(hessians, *method)
 

@@ -34,7 +34,7 @@ _UNEVEN = 2.0
 
 
 class Plan(NamedTuple):
-    """What is simulated: steps left out and counted, independent paths, their populations."""
+    """Size of a simulation: steps left out and counted, independent paths, populations."""
 
     burn: int
     steps: int

@@ -1,4 +1,4 @@
-"""What depends on the sampling rule: the draws, and the gaps between visits to one term.
+"""Parts that depend on the sampling rule: the draws, and the gaps between visits to one term.
 
 To add a rule, add it to ``ravine.sampling`` with its traits, to the engine's draws, and to the
 table ``RULES`` at the end of this file. What the traits decide needs no entry: the draws, and the
@@ -217,7 +217,7 @@ class Places(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What the paper's example, with its one inconsistent term, needs to know of a rule."""
+    """Properties of a rule for the paper's example with its one inconsistent term."""
 
     places: Callable[[int], tuple[Places, Places]]
     """Of n terms: where one comes in a round, unless it ended the last round, and where it did."""

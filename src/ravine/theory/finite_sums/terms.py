@@ -1,4 +1,4 @@
-"""What is asked of a finite sum, its terms, one method, a sense; and the shape of the answer."""
+"""Arguments of growth on a finite sum: terms, one method, a sense; and its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REMEDY = "stack one symmetric Hessian for each mini-batch"
 
 
 class Sense(Choice):
-    """What is followed from step to step: one path, the mean norm, or the mean squared norm.
+    """Sense in which growth is measured: along one path, of the mean norm, or of its mean square.
 
     Every function that takes a sense accepts a member or its value.
 

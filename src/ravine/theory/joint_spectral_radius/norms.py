@@ -25,7 +25,7 @@ _EAGERNESS = 4
 
 
 Norm: TypeAlias = "PolytopeNorm | QuadraticNorm | BlockNorms | Nilpotent"
-"""What bounds the joint spectral radius of a set of distinct nonzero matrices.
+"""The norm that bounds the joint spectral radius of a set of distinct nonzero matrices.
 
 Each has a ``kind``, in words; ``bound(matrices)``, the upper bound that it proves, rounding
 included, infinite where it proves nothing; and ``ball_radii(matrices)``, the radii of balls inside
@@ -56,7 +56,7 @@ class NormProof:
 
     @property
     def kind(self) -> str:
-        """What the proof is made of, in words."""
+        """The kind of proof, in words."""
         return self.norm.kind
 
     def verify(self) -> bool:
@@ -86,7 +86,7 @@ class PolytopeNorm:
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """A description."""
         return "invariant polytope" + (" in the positive orthant" if self.positive else "")
 
     @property
@@ -115,7 +115,7 @@ class QuadraticNorm:
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """A description."""
         if self.length == 1:
             return "quadratic norm"
 
@@ -228,7 +228,7 @@ class BlockNorms:
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """A description."""
         inner = ", ".join(dict.fromkeys(norm.kind for norm in self.norms))
         return f"block triangular with {len(self.norms)} blocks ({inner})"
 

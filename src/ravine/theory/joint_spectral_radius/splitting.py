@@ -1,4 +1,4 @@
-"""What makes a set of matrices simpler: common invariant subspaces, vanishing products, units."""
+"""Ways to simplify a set of matrices: invariant subspaces, vanishing products, units."""
 
 from __future__ import annotations
 

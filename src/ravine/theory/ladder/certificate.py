@@ -112,7 +112,7 @@ class Certificate(Value):
 
 
 def norm_gains(P: FloatArray, gamma: float) -> tuple[float, float]:
-    """What the norm P costs: √(p₁₁/σ_P) for a start, √(gᵀPg/σ_P) for a kick along g = (1+gamma, 1).
+    """Constants of the norm P: √(p₁₁/σ_P) of a start, √(gᵀPg/σ_P) of a kick g = (1+gamma, 1).
 
     σ_P = p₁₁ - p₁₂²/p₂₂ is the least P-norm, squared, of a state whose error ‖y - x*‖ is 1.
     """

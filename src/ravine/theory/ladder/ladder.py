@@ -47,7 +47,7 @@ class Ladder(Value):
     sgd_noise_coefficient: float
     """The same for SGD at 2/(mu + L)."""
     batches: Batches
-    """What the rungs from the second on know of single terms and batches."""
+    """Single terms and batches, for all rungs but the first."""
     critical_batch_size: float
     """Smallest batch size that is stable in mean square on every such problem; may be infinite."""
     called: str | None = None
@@ -99,7 +99,7 @@ class Ladder(Value):
 
     @property
     def verdict(self) -> str:
-        """What the rungs mean, in plain words."""
+        """The meaning of the rungs, in plain words."""
         name = self.name[0].upper() + self.name[1:]
         if self.spectral_radius >= 1.0:
             grows = _growth(self.spectral_radius)
@@ -251,7 +251,7 @@ def ladder(
 
 
 def _growth(rate: float) -> str:
-    """What happens to the error at a rate of 1 or more."""
+    """Growth of the error at a rate of 1 or more, in words."""
     if rate <= 1.0:
         return "does not shrink"
 

@@ -31,9 +31,9 @@ class Rung:
     looks_at: Literal["objective", "batches", "terms"]
     """Whose curvature decides: the objective's, that of random batches, or that of every term."""
     name: str
-    """What people call it."""
+    """Its common name."""
     symbol: str
-    """What formulas and legends call it."""
+    """Its symbol in formulas and legends."""
     holds_for: str
     """The problems and orders that grow no faster, for a table."""
     region: str
@@ -82,7 +82,7 @@ class Rung:
 
 
 OUTSIDE = "diverges even with exact gradients"
-"""What to write into the region in which no rung is below 1."""
+"""Label of the region in which no rung is below 1."""
 
 RUNGS = (
     Rung(

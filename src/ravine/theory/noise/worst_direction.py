@@ -128,7 +128,7 @@ def _scaling(curvature: Curvature, method: Method, length: int) -> float:
 
 
 def _rescaled(tau: float) -> FloatArray:
-    """What the entries of a block are multiplied by in the state (r, τv)."""
+    """Factors of the entries of a block in the state (r, τv)."""
     return np.array([[1.0, 1.0 / tau], [tau, 1.0]])
 
 

@@ -118,7 +118,7 @@ def gain_of(plain: Tuned, fast: Tuned) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchGain(Value):
-    """What a larger batch buys: the best of SGD and of momentum at every batch size."""
+    """The benefit of larger batches: the best SGD and the best momentum at every batch size."""
 
     curvature: Curvature
     L_max: float

@@ -34,7 +34,7 @@ by their step alone."""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standing(Value):
-    """What one method does with some parameters."""
+    """Rates and noise of one method at given parameters."""
 
     method: AnyMethod
     exact: float

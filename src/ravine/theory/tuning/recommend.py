@@ -40,7 +40,7 @@ _ONE = 1.0 - 2.0**-52
 
 
 class Setting(Choice):
-    """What is known about the gradients."""
+    """Assumption about the gradients."""
 
     ANY_SAMPLING = "any-sampling", "a finite sum, visited in any order"
     MINI_BATCHES = "mini-batches", "mini-batches of a known size, drawn independently"

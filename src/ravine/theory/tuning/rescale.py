@@ -1,4 +1,4 @@
-"""What to do with the step size and the momentum when the batch size changes."""
+"""Step size and momentum for a new batch size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rescaled(Value):
     lr: float
     momentum: float
     rule: str
-    """What decides, in words."""
+    """The rule that decides, in words."""
     share: float | None
     """lr over the largest stable one, afterwards; None where the curvature is not known."""
     linear: float
