@@ -60,7 +60,7 @@ class NamedMethod:
 
 
 def _robust_momentum(c: Curvature, _: Batch) -> Method:
-    """Between triple momentum and gradient descent; here halfway in the logarithm of 1 - ρ."""
+    """A method between triple momentum and gradient descent: halfway in the logarithm of 1 - ρ."""
     Q = float(c.Q)
     if Q == 1.0:
         return gradient_descent(c)
@@ -89,7 +89,7 @@ def _conditions(c: Curvature, batch: Batch) -> tuple[float, float, float]:
 
 
 def _asgd(c: Curvature, batch: Batch) -> LinearMethod:
-    """In the state (x, v): y = a x + (1-a) v, x⁺ = y - δ g, v⁺ = b y + (1-b) v - c g."""
+    """The method in the state (x, v): y = a x + (1-a) v, x⁺ = y - δ g, v⁺ = b y + (1-b) v - c g."""
     L, condition, statistical = _conditions(c, batch)
     root = float(np.sqrt(condition * statistical))
     a = 3.0 * np.sqrt(5.0) * root / (1.0 + 3.0 * np.sqrt(5.0) * root)
@@ -100,7 +100,7 @@ def _asgd(c: Curvature, batch: Batch) -> LinearMethod:
 
 
 def _mass(c: Curvature, batch: Batch) -> LinearMethod:
-    """In the state (u, w): w⁺ = u - η₁ g, u⁺ = (1+γ) w⁺ - γ w + η₂ g."""
+    """The method in the state (u, w): w⁺ = u - η₁ g, u⁺ = (1+γ) w⁺ - γ w + η₂ g."""
     L, condition, statistical = _conditions(c, batch)
     a = 1.0 / float(np.sqrt(condition * statistical))
     gamma = (1.0 - a) / (1.0 + a)

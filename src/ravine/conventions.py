@@ -281,7 +281,7 @@ def _short(value: float | bool) -> str:
 
 
 _INSIDE = {"paper", "keras"}
-"""Where lr is inside the velocity, v⁺ = m v - lr g; elsewhere lr multiplies a buffer."""
+"""Conventions with lr inside the velocity, v⁺ = m v - lr g; in others it multiplies a buffer."""
 
 
 def _notes(source: str, target: str, rule: Rule) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class Judgement(StrEnum):
 
     @property
     def tone(self) -> str:
-        """How it is coloured: "good", "unsure" or "bad"."""
+        """Its colour: "good", "unsure" or "bad"."""
         return {"holds": "good", "does not hold": "bad"}.get(self.value, "unsure")
 
 

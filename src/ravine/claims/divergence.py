@@ -20,7 +20,7 @@ from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 _PAPER = Curvature(0.05, 100.0)
-"""Of the paper's example: Q = 2000."""
+"""Curvature of the paper's example: Q = 2000."""
 
 _RATE = 1.0 - 2000.0**-0.5
 """Nesterov's rate there."""

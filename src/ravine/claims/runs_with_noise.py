@@ -21,7 +21,7 @@ _OUTCOME_SHARE = 0.995
 """Least share of the pixels away from the contour with the outcome that theory predicts."""
 
 _HALF_OR_ONE = 0.75
-"""Between the exponents 1/2 and 1 of Q that the paper tells apart."""
+"""Threshold between the exponents 1/2 and 1 of Q in the paper."""
 
 
 @stated(

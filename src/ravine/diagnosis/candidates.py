@@ -64,7 +64,7 @@ _LOW = 2
 """Directions in which parameters are tuned, of the most disagreement, the largest and the least
 curvature: the others decide nothing."""
 _PRECISION = 1e-3
-"""Of the logarithm of the best rate: no run could tell more."""
+"""Relative accuracy of the logarithm of the best rate: runs cannot show more."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """Momenta among which the fastest safe one is looked for."""
 _MARGIN = 0.9
@@ -327,7 +327,7 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
 
 
 def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
-    """Of the parameters that are certain in every order, the fastest on these batches.
+    """The fastest parameters on these batches, of those that are guaranteed in every order.
 
     None where the curvature of a loss has no bound.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _EQUAL = 0.02
-"""Of the loss: less does not decide between two recipes."""
+"""Share of the loss below which a difference does not decide between two recipes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

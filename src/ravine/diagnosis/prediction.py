@@ -40,7 +40,7 @@ class Outcome(Choice):
 
     @property
     def tone(self) -> str:
-        """How it is coloured: ``"good"``, ``"bad"`` or ``"unsure"``."""
+        """Its colour: ``"good"``, ``"bad"`` or ``"unsure"``."""
         return {"converges": "good", "diverges": "bad"}.get(self.value, "unsure")
 
 
@@ -149,7 +149,7 @@ def predict(
     seed: int,
     budget: Budget,
 ) -> list[Prediction]:
-    """Put together what theory says and what the runs did, and judge."""
+    """Combine theory and runs into a prediction."""
     left = floors(survey, judged, growth, seed=seed, budget=budget)
     near = runs.steps_to(NEAR * survey.start_excess)
     held = None if held_out is None else runs.mean_losses(held_out)

@@ -32,7 +32,7 @@ NEAR = 0.01
 
 
 class Level(NamedTuple):
-    """How wide a race is: what it tries depends on nothing else.
+    """The width of a race, which alone decides what it tries.
 
     ``apart`` and ``momenta`` pick every n-th step size of the grid and some of its momenta;
     ``second`` and ``seeds`` are the most recipes of the second round and their seeds.

@@ -26,7 +26,7 @@ _WATCHED = 40
 _FEWEST_WATCHED = 8
 """Marks at which a loss that takes a pass over the data is taken, at most and at least."""
 _WATCHING = 0.3
-"""Of the time that the steps take, for such passes."""
+"""Share of the time of the steps that such passes may take."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ from ravine.theory.finite_sums.rules import Draws
 USUAL_BATCH = 32
 """Rows in a batch unless told otherwise."""
 _LARGEST_TARGET = 1e150
-"""Of a squared loss: the squares of larger numbers overflow."""
+"""Largest target of a squared loss: the squares of larger numbers overflow."""
 
 
 @dataclass(frozen=True, eq=False)

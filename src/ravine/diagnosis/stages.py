@@ -287,7 +287,7 @@ def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]
 def _finalists(
     seen: Survey, judged: list[Candidate], runs: Runs, growth_of: Callable[[Method], Growths]
 ) -> list[int]:
-    """Of each kind the recipe with the least loss; of ravine's own, of those that converge."""
+    """The recipe of each kind with the least loss; for ravine's own, among those that converge."""
     loss = runs.excess[-1].mean(axis=0)
     near = runs.steps_to(NEAR * seen.start_excess)
     kept: dict[str, int] = {}

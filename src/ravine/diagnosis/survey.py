@@ -21,9 +21,9 @@ MOMENT_DIRECTIONS = 128
 """Up to this many coordinates second moments are followed in full."""
 
 _ROW_NUMBERS = 1e7
-"""Of the rows in second moments, k d² for k rows in d directions: a product takes 10 ms."""
+"""Most numbers of rows in second moments, k d² for k rows in d directions: 10 ms a product."""
 _BATCH_NUMBERS = 5e7
-"""Of the batches in second moments, k d³ for k batches: a product takes 10 ms."""
+"""Most numbers of batches in second moments, k d³ for k batches: 10 ms a product."""
 _LEAST_SAMPLE = 96
 """Batches or rows in a sample at least; a quarter of them are the heaviest, the rest random."""
 _TOP = 40

@@ -122,7 +122,7 @@ class Trace(Value):
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
     def _repr_html_(self) -> str:
-        """How it ended, for notebooks."""
+        """The end of the run in words, for notebooks."""
         errors = self.errors
         rows = [
             ("steps", f"{self.steps}", ""),

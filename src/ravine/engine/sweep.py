@@ -179,7 +179,7 @@ def sweep(
 def _new_result(
     spec: Spec, tile: int | None, store: str | PathLike[str] | None
 ) -> AbstractContextManager[Assembly | TileStore]:
-    """Where finished tiles are kept: in memory, or in a store that may have some already."""
+    """The place for finished tiles: memory, or a store that may have some already."""
     tiles = cut_plane(spec, tile)
     if store is not None:
         from ravine.engine.storage.store import tile_store

@@ -107,9 +107,9 @@ class LeagueCurves:
     title: str
     sizes: FloatArray
     published: dict[str, FloatArray]
-    """By name; NaN where the method may diverge."""
+    """Curves by name; NaN where the method may diverge."""
     tuned: dict[str, FloatArray]
-    """Of SGD and of Nesterov's method with the best parameters, at every second size."""
+    """Curves of SGD and Nesterov's method with the best parameters, at every second size."""
 
 
 def league_curves(

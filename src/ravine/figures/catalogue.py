@@ -71,4 +71,4 @@ def _entry(module: str, compute: str, draw: str, caption: str, **others: Any) ->
 
 _TEXT = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
 FIGURES = {name: _entry(**table) for name, table in tomllib.loads(_TEXT).items()}
-"""In the order of the paper, then ours."""
+"""Figures in the order of the paper, then the new ones."""

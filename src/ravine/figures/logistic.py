@@ -33,13 +33,13 @@ PROBLEMS = ((30.0, 1.0, 0.03986), (45.0, 0.5, 0.01989), (60.0, 0.3, 0.01361))
 """Condition number aimed at, separation of the classes, weight of the regulariser."""
 
 SIGMA2 = 1e-20
-"""Of the noise on each coordinate: small, so that many decades of decay lie above its floor."""
+"""Variance of the noise per coordinate: so small that many decades of decay can be seen."""
 
 ALPHA_RANGE = (0.0, 3.0)
-"""Of alpha L; the stable region is widest at negative momentum."""
+"""Range of alpha L; the stable region is widest at negative momentum."""
 
 BETA_RANGE = (-0.5, 1.0)
-"""Of momenta: where acceleration is sought, and a strip below zero beside it."""
+"""Range of momenta: where acceleration is sought, and a strip below zero."""
 
 _EXPLAINED = 100.0
 """A fitted rate explains the last error if rate^steps is at most this many times smaller: near a

@@ -38,7 +38,7 @@ COMPARED_RATE = 0.9
 """The rate at which methods of equal speed are put into words."""
 
 _RATES = (0.5, 0.6, 0.7, 0.8, 0.85, COMPARED_RATE, 0.95, 0.98, 0.99)
-"""Those at which they are drawn."""
+"""Rates at which they are drawn."""
 
 _COLOURS = (GREEN, BLACK, BLUE, SKY, ORANGE)
 

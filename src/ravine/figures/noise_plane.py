@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0)
-"""Of the rows, as in the paper."""
+"""Condition numbers of the rows, as in the paper."""
 
 ALPHA_RANGE = (0.0, 3.0)
-"""Of alpha L: the stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3 lies
+"""Range of alpha L. The stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3 is
 only a corner at negative momentum."""
 
 BETA_RANGE = (-1.0, 1.0)

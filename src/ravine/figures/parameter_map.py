@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0, 128.0)
-"""Of the panels of the reproduction: below and above 11.66 and 17.06, where textbook Nesterov
+"""Panels of the reproduction: below and above 11.66 and 17.06, where textbook Nesterov
 loses guarantees."""
 
 _WIDE = (0.0, 3.0)
-"""Of alpha L there; beyond 3 a corner at negative momentum is all that is stable."""
+"""Range of alpha L there; beyond 3 only a corner at negative momentum is stable."""
 
 _ROUNDING = 1e-12
 """Relative excess of a rung over the next that is put down to rounding: at some pixels they are

@@ -50,7 +50,7 @@ class Mark(NamedTuple):
     """A named method in the plane."""
 
     key: str
-    """Of its colour and marker in ``ravine.figures.style.METHODS``."""
+    """Key of its colour and marker in ``ravine.figures.style.METHODS``."""
     words: str
     step: float
     momentum: float

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (16.0, 32.0, 64.0)
-"""Of the panels, as in the paper."""
+"""Condition numbers of the panels, as in the paper."""
 
 DISTANCE = 1000.0
 """How far from x* the runs start: two decades above the floor of the bound."""

@@ -34,16 +34,16 @@ PURPLE = "#cc79a7"
 GREY = "#8a8a8a"
 
 CONTOUR = "#c1272d"
-"""Of rho = 1, on every map."""
+"""Colour of the line rho = 1, on every map."""
 
 MAP_COLOURS = "cividis_r"
-"""Of every map, by matplotlib's name: even in lightness, the least value is light."""
+"""Colour map of every map: even in lightness, the smallest value is light."""
 
 NOTHING = "#e4e0d8"
 """Behind the maps: what diverged, or is not defined."""
 
 OUTSIDE = "#f3e0d6"
-"""Of the plane where even exact gradients diverge."""
+"""Colour of the part of the plane where even exact gradients diverge."""
 
 
 class Look(NamedTuple):
@@ -52,7 +52,7 @@ class Look(NamedTuple):
     words: str
     colour: str
     marker: str
-    """By matplotlib's name."""
+    """Matplotlib's name of the marker."""
 
 
 METHODS = {

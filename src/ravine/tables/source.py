@@ -31,7 +31,7 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-"""By the first bytes of a compressed stream."""
+"""How to open a compressed stream, by its first bytes."""
 ZIP = b"PK\x03\x04"
 _OTHERS = (b"\x80", b"\x89hdf", b"%pdf", b"<!doctype", b"<html", b"<?xml")
 """First bytes of files that are not tables, in lower case."""

@@ -40,11 +40,11 @@ class Advice:
     rows: list[Trial]
     """Every lr that was tried, with its momentum, steps, loss and outcome."""
     curvature: LocalCurvature | None
-    """Of SGD and ASG, and models of up to a million parameters."""
+    """For SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
     """None where it follows momentum, as in Nesterov's method."""
     direction: DirectionalCurvature | None
-    """Of Adam, AdamW and RMSprop at the end of the trial with the least loss; of SGD and ASG with
+    """For Adam, AdamW and RMSprop at the end of the trial with the least loss; for SGD and ASG with
     large models at the start."""
     direction_limit: float | None
     budget: str

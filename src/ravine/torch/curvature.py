@@ -73,7 +73,7 @@ class LocalCurvature:
     largest: float
     """Largest curvature of a single sample, of those that were looked at."""
     batch_size: int
-    """Of the user's batches."""
+    """Size of the user's batches."""
     quadratic: bool
     """Whether the Hessian is the same elsewhere: then limits are exact, otherwise local."""
     complete: bool

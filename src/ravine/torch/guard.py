@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 SMOOTHING = 0.9
-"""Of the loss, per step: a memory of ten steps."""
+"""Factor of the old loss at each step: a memory of ten steps."""
 
 RISE = 0.3
 """Share of its decrease by which the smoothed loss has to rise."""
@@ -28,7 +28,7 @@ FAR = 3.0
 """A smoothed loss this many times above the start counts as risen, whatever it was before."""
 
 LEAST_DECREASE = 0.05
-"""Of the loss at the start: a smaller decrease counts as this much."""
+"""Least decrease, as a share of the initial loss: a smaller one counts as this much."""
 
 NEAR = 0.1
 """Share of its decrease within which the smoothed loss is near its least: the run is good."""
@@ -92,12 +92,12 @@ class SmoothedLoss:
 
     @property
     def noise(self) -> float:
-        """By how much the smoothed loss varies from batch to batch alone: a standard deviation."""
+        """Standard deviation of the smoothed loss from batch to batch."""
         return math.sqrt((1.0 - SMOOTHING) / (1.0 + SMOOTHING) * self._square)
 
     @property
     def rise(self) -> float:
-        """How far it is above its least, as a share of how far it had come down."""
+        """How far it is above its minimum, as a share of its decrease."""
         if not math.isfinite(self.value):
             return math.inf
 

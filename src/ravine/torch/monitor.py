@@ -32,11 +32,11 @@ from ravine.torch.trial import read_losses
 
 CALM = 0.4
 CALM_GAP = 5
-"""Below this margin, with the lr of now, a check comes every fifth time: the limit is far."""
+"""While the margin is below ``CALM``, checks are this many times rarer: the limit is far."""
 
 STILL = 1.1
 STILL_GAP = 4
-"""Where lr has changed by less than such a factor since the last check, every fourth time:
+"""While lr has changed by less than a factor ``STILL`` since the last check, this many times rarer:
 curvature that grows alone does so over hundreds of steps."""
 
 SETTLED = 8
@@ -46,7 +46,7 @@ LOOK_ON_DEVICE = 5
 """Steps whose losses are read together on a GPU, as reading waits for it; on a CPU every step."""
 
 FORGETTING = 0.5
-"""Of the curvature, per check."""
+"""Factor of the old curvature at each check."""
 
 EDGE = 0.8
 """Margin from which a run is at the edge of stability."""

@@ -17,10 +17,10 @@ import torch
 from ravine.torch.trial import Setting, Trial, run_trial
 
 LEAST_GAIN = 0.002
-"""Of the loss at the start: what a smaller lr has to gain. On a plateau one stays."""
+"""Share of the initial loss that a smaller lr has to gain. On a plateau the larger stays."""
 
 SLACK = 0.02
-"""Of the loss at the start: a trial within it above the start has not got worse, it is noise."""
+"""Share of the initial loss by which a trial may end above it through noise alone."""
 
 HARDLY_MOVED = 0.95
 STILL_HIGH = 0.9
@@ -75,7 +75,7 @@ class Race:
     keep: Callable[[Trial, torch.optim.Optimizer], None] | None = None
     """Called at the end of every trial, with the model at that point."""
     trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
-    """By exponent and length: lr = unit 2^exponent."""
+    """Trials by exponent and length: lr = unit 2^exponent."""
     winner: Trial | None = None
     """None where every trial blew up."""
 

@@ -85,4 +85,4 @@ QUANTITIES: dict[str, Quantity] = {
         "loss after K steps", "E f − f* after K", _excess_after, rate=False, needs=_BUDGET
     ),
 }
-"""By the name that an address holds. A new rung is in here by itself."""
+"""Quantities by their name in an address. A new rung is included automatically."""

@@ -29,7 +29,7 @@ TURNS = 60
 RUNS = 40
 """Runs with random draws: enough to see their range, few enough to draw at once."""
 DIMENSION = 8
-"""Of the quadratic with additive noise: a few directions between mu and L."""
+"""Dimension of the quadratic with additive noise: a few directions between mu and L."""
 
 _POINTS = 160  # steps at which errors are kept, at most
 _FARTHEST = 1e30  # of a path that diverges

@@ -11,7 +11,7 @@ from ravine.engine.kernels.compiled import inner
 Integers = npt.NDArray[np.int64]
 
 _REFINEMENTS = 8
-"""Of a fit, for what the widths of bins do to it; each gains a digit or more."""
+"""Corrections of a fit for the widths of the bins; each gains a digit or more."""
 _SETTLED = 1e-11
 """Change of a slope, per step, at which refining it has come to an end."""
 _SMALL_BULGE = 1e-3

@@ -408,7 +408,7 @@ drivers = {
     for independent in (0, 1)
     for with_sup in (0, 1)
 }
-"""By whether each lane has noise of its own, and whether the sup-norm is wanted.
+"""Kernels by whether each lane has its own noise, and whether the sup-norm is measured.
 
 Noise that lanes share is there already, ``stride`` numbers a chunk; where ``stride`` is zero it is
 drawn chunk by chunk.

@@ -39,7 +39,7 @@ from ravine.theory.ladder.rates import spectral_radius
 
 _REMEDY = "give one direction and one method at a time"
 _TINY = 1e-12
-"""Of the size of a step's map: where its spectral radius is less, what is left is rounding."""
+"""Share of the norm of a step's map below which its spectral radius is only rounding."""
 
 
 @overflow_allowed

@@ -17,9 +17,9 @@ from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Interval, Scalars, Terms, exactly, largest
 
 _TOLERANCE = 1e-9
-"""Of 1 - growth: what is called exact."""
+"""Tolerance of a result that is called exact, relative to 1 - growth."""
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
-"""Of the norm of a block: a product that is smaller is the rounding of an exact zero."""
+"""Share of the norm of a block below which a product is the rounding of an exact zero."""
 _NEAR = 1.001
 """Times its radius at which the mean block is inverted for a start of the iteration."""
 _EPOCH_STATES = 4096

@@ -22,7 +22,7 @@ from ravine.theory.finite_sums.terms import Sense
 Indices = npt.NDArray[np.intp]
 
 _SPACING = 0.2
-"""Of the trapezoidal rule for E ln K, whose error is e^(-π²/h): 4e-22."""
+"""Spacing h of the trapezoidal rule for E ln K, whose error is e^(-π²/h): 4e-22."""
 _ENDS = 38.0, 40.0
 """-ln of the smallest t times the longest gap, and the largest t: 1e-16 is left beyond."""
 
@@ -220,7 +220,7 @@ class Rule(NamedTuple):
     """Properties of a rule for the paper's example with its one inconsistent term."""
 
     places: Callable[[int], tuple[Places, Places]]
-    """Of n terms: where one comes in a round, unless it ended the last round, and where it did."""
+    """Probabilities of the places of a term in a round of n: in general, and if it ended the last."""
     gaps: Callable[[FloatArray, Sense], FloatArray]
     """Logarithm of the growth per step of the example with n terms at rho = 1.
 

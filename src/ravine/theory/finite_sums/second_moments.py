@@ -34,7 +34,7 @@ from ravine.theory.finite_sums.positive_map import Operator, fixed_point, symmet
 from ravine.theory.finite_sums.terms import Scalars, one_method
 
 TOLERANCE = 1e-5
-"""Of 1 - λ, where nothing else is asked: enough to tell a slow method from a diverging one."""
+"""Default tolerance, relative to 1 - λ: it separates a slow method from a diverging one."""
 _REMEMBERED = 16
 """Methods whose growth is kept, with two d x d matrices each."""
 _PLANE_PAIRS = 1 << 16

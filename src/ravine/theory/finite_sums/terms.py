@@ -154,7 +154,7 @@ def exactly(value: float) -> Interval:
 
 
 def largest(intervals: Iterable[Interval]) -> Interval:
-    """Of several values the largest, with its limits."""
+    """The largest of several values, with its limits."""
     return Interval(*(max(column) for column in zip(*intervals, strict=True)))
 
 

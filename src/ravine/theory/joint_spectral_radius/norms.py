@@ -95,7 +95,7 @@ class PolytopeNorm:
         return PositiveHull(self.vertices) if self.positive else Hull(self.vertices)
 
     def bound(self, matrices: FloatArray) -> float:
-        """Put every image together again from its columns, and charge for what is left over."""
+        """Rebuild every image from its columns, and add the cost of the remainder."""
         if self.positive and min(matrices.min(), self.vertices.min()) < 0.0:
             return np.inf
 

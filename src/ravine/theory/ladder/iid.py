@@ -266,7 +266,7 @@ def iid_noise_floor(
 def _at_one(
     curvature: Curvature, method: Method, noise: BatchNoise
 ) -> tuple[Real, Real, tuple[Real, ...], tuple[Real, Real], tuple[Real, Real, Real]]:
-    """At z = 1 in h: the interval, D and N with Var y = alpha² N/D, and alpha² V.
+    """Polynomials in h at z = 1: the interval, D and N with Var y = alpha² N/D, and alpha² V.
 
     D = h (1-beta+gamma h)(2+2 beta-(1+2 gamma) h), N = 1 + beta + gamma (1+2 gamma) h.
     """

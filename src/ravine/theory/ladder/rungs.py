@@ -39,7 +39,7 @@ class Rung:
     region: str
     """The same in a few words, to be written into the region where the rate is below 1."""
     colour: str
-    """Of the region where it is below 1, as #rrggbb."""
+    """Colour of the region where it is below 1, as #rrggbb."""
     contour: tuple[str, Literal["-", "--", "-.", ":"]]
     """Colour and dashes of the line where it is 1, drawn over a measured map."""
     any_memory: bool = False

@@ -144,7 +144,7 @@ def noise_floor(
     sigma2: npt.ArrayLike = 1.0,
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> Real:
-    """Where the error stops: the stationary E‖y - x*‖² = sum_i Var y_i, or E f(y) - f*.
+    """The error in the long run: the stationary E‖y - x*‖² = sum_i Var y_i, or E f(y) - f*.
 
     Parameters
     ----------

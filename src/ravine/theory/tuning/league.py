@@ -65,7 +65,7 @@ class Entry(Value):
     title: str
     published: Standing
     tuned: Standing
-    """With the least guaranteed mean-square rate at this batch size."""
+    """Standing at the parameters with the least guaranteed mean-square rate at this batch size."""
 
 
 @overflow_allowed
