@@ -220,7 +220,7 @@ class Rule(NamedTuple):
     """Properties of a rule for the paper's example with its one inconsistent term."""
 
     places: Callable[[int], tuple[Places, Places]]
-    """Probabilities of the places of a term in a round of n: in general, and if it ended the last."""
+    """Probabilities of the places of a term in a round of n, unless and if it ended the last."""
     gaps: Callable[[FloatArray, Sense], FloatArray]
     """Logarithm of the growth per step of the example with n terms at rho = 1.
 
