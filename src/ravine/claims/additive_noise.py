@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +12,14 @@ from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory import bounds
-from ravine.theory.blocks import block, spectral_norms
+from ravine.theory.blocks import block, norms_of_entries
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.noise.moments import (
     exact_noise_coefficient,
     paper_noise_coefficient,
     second_moment,
 )
+from ravine.theory.noise.worst_direction import powers
 
 _RATIOS = (8.0, 32.0, 128.0, 2000.0)
 """Condition numbers; 2000 is that of the paper's example."""
@@ -51,13 +53,7 @@ def _norms(Q: float, steps: int) -> FloatArray:
     """‖A^k‖ over every Hessian of the curvature at the standard parameters, k = 0, ..., steps."""
     # A is block diagonal in the eigenvectors of the Hessian: the norm is that of the worst block.
     step = block(np.geomspace(1.0 / Q, 1.0, 65), nesterov(Curvature(1.0 / Q, 1.0)))
-    power = np.broadcast_to(np.eye(2), step.shape)
-    norms = []
-    for _ in range(steps + 1):
-        norms.append(spectral_norms(power).max())
-        power = power @ step
-
-    return np.array(norms)
+    return np.array([norms_of_entries(*B).max() for B in islice(powers(step), steps + 1)])
 
 
 def _ratios(norms: FloatArray, rate: float) -> FloatArray:
