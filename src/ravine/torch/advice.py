@@ -244,7 +244,7 @@ class _Search:
 
         # A parameter that the optimizer does not have does not move: scale 0.
         scales = [ratio_of.get(id(p), 0.0) for p in model.parameters() if p.requires_grad]
-        samples = self.setting.batches.samples(SAMPLES, at_least=2)
+        samples = self.setting.batches.samples(SAMPLES)
         return measure(model, self.setting.loss, samples, scales, seed=self.setting.seed)
 
     def _along_direction(self, at: Coordinates) -> DirectionalCurvature:

@@ -42,45 +42,36 @@ def batch_loss(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
     return loss
 
 
-def each_tensor(function: Callable[[Tensor], Tensor], batch: Any) -> Any:
-    """The batch with a function applied to its tensors."""
+def each_tensor(function: Callable[..., Any], batch: Any, *others: Any) -> Any:
+    """The batch with a function applied to its tensors, and to those in their places in others."""
     if isinstance(batch, Tensor):
-        return function(batch)
+        return function(batch, *others)
     if isinstance(batch, Mapping):
-        return {name: each_tensor(function, value) for name, value in batch.items()}
+        return {
+            name: each_tensor(function, value, *(other[name] for other in others))
+            for name, value in batch.items()
+        }
     if isinstance(batch, (list, tuple)):
-        return [each_tensor(function, value) for value in batch]
+        return [each_tensor(function, *values) for values in zip(batch, *others, strict=True)]
+    if others:
+        raise TypeError(f"tensors are needed, got {type(batch).__name__}")
 
     return batch
 
 
 def size_of(batch: Any) -> int:
     """How many samples a batch has: the first length of its first tensor."""
-    if isinstance(batch, Tensor):
-        return int(batch.shape[0]) if batch.ndim else 1
-
-    values = batch.values() if isinstance(batch, Mapping) else batch
-    return next((size_of(v) for v in values if isinstance(v, (Tensor, Mapping, list, tuple))), 1)
+    sizes: list[int] = []
+    each_tensor(lambda tensor: sizes.append(len(tensor) if tensor.ndim else 1), batch)
+    return sizes[0] if sizes else 1
 
 
 def joined(batches: list[Any]) -> list[Any]:
     """The batches as one large batch where their tensors allow it, else as they are."""
     try:
-        return [_cat(batches)]
-    except (RuntimeError, TypeError, ValueError):
+        return [each_tensor(lambda *tensors: torch.cat(tensors), *batches)]
+    except (KeyError, RuntimeError, TypeError, ValueError):
         return batches
-
-
-def _cat(batches: list[Any]) -> Any:
-    first = batches[0]
-    if isinstance(first, Tensor):
-        return torch.cat(batches)
-    if isinstance(first, Mapping):
-        return {name: _cat([b[name] for b in batches]) for name in first}
-    if isinstance(first, (list, tuple)):
-        return [_cat([b[i] for b in batches]) for i in range(len(first))]
-
-    raise TypeError
 
 
 class BatchReplay:
@@ -110,11 +101,11 @@ class BatchReplay:
         self._bytes += tensor.nbytes
         return tensor.cpu()
 
-    def samples(self, wanted: int, at_least: int = 1, at_most: int = 256) -> list[Any]:
-        """The first batches that together hold at least ``wanted`` samples."""
+    def samples(self, wanted: int) -> list[Any]:
+        """The first batches that together hold ``wanted`` samples: 2 at least, 256 at most."""
         taken: list[Any] = []
         count = 0
-        while (count < wanted or len(taken) < at_least) and len(taken) < at_most:
+        while (count < wanted or len(taken) < 2) and len(taken) < 256:
             taken.append(self[len(taken)])
             count += size_of(taken[-1])
 
