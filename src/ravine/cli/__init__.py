@@ -26,26 +26,26 @@ _PICTURE = "What does the whole picture look like?"
 
 
 class Listed(NamedTuple):
-    """A command in the overview: where it is, which question it answers, and how."""
+    """A command in the overview: its module, which question it answers, and how."""
 
-    function: str
+    module: str
     question: str
     answer: str
 
 
 COMMANDS = {
-    "rate": Listed("rate.rate_command", _SAFE, "rates with exact gradients, noise and batches"),
-    "recommend": Listed("recommend.recommend_command", _CHOOSE, "settings with a guarantee"),
-    "batch": Listed("batch.batch_command", _CHOOSE, "how large batches must be, and what they buy"),
-    "rescale": Listed("settings.rescale_command", _CHOOSE, "lr and momentum at a new batch size"),
-    "compare": Listed("batch.compare_command", _CHOOSE, "fifteen methods at a batch size"),
-    "convert": Listed("settings.convert_command", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
-    "diagnose": Listed("diagnose.diagnose_command", _DATA, "a table: what works, what fails, why"),
-    "explore": Listed("map.explore_command", _PICTURE, "a local page with sliders"),
-    "map": Listed("map.map_command", _PICTURE, "the plane of step size and momentum"),
-    "sweep": Listed("sweep.sweep_command", _PICTURE, "run a method on every point of that plane"),
-    "plot": Listed("map.plot_command", _PICTURE, "draw a sweep with the theory"),
-    "reproduce": Listed("reproduce.reproduce_command", _PICTURE, "the paper's figures and claims"),
+    "rate": Listed("rate", _SAFE, "rates with exact gradients, noise and batches"),
+    "recommend": Listed("recommend", _CHOOSE, "settings with a guarantee"),
+    "batch": Listed("batch", _CHOOSE, "how large batches must be, and what they buy"),
+    "rescale": Listed("settings", _CHOOSE, "lr and momentum at a new batch size"),
+    "compare": Listed("batch", _CHOOSE, "fifteen methods at a batch size"),
+    "convert": Listed("settings", _CHOOSE, "PyTorch, optax, Keras, QHM, the paper"),
+    "diagnose": Listed("diagnose", _DATA, "a table: what works, what fails, why"),
+    "explore": Listed("map", _PICTURE, "a local page with sliders"),
+    "map": Listed("map", _PICTURE, "the plane of step size and momentum"),
+    "sweep": Listed("sweep", _PICTURE, "run a method on every point of that plane"),
+    "plot": Listed("map", _PICTURE, "draw a sweep with the theory"),
+    "reproduce": Listed("reproduce", _PICTURE, "the paper's figures and claims"),
 }
 """Every command in the order of the overview, by the question that it answers."""
 
@@ -83,8 +83,8 @@ class _Commands(TyperGroup):
         if self.commands[cmd_name] is None:
             from ravine.cli.options import command_from
 
-            module, function = COMMANDS[cmd_name].function.split(".")
-            run, text = command_from(getattr(import_module(f"ravine.cli.{module}"), function))
+            module = import_module(f"ravine.cli.{COMMANDS[cmd_name].module}")
+            run, text = command_from(getattr(module, f"{cmd_name}_command"))
             one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
             one.command(cmd_name, cls=_Command, help=text)(run)
             made: Any = typer.main.get_command(one)

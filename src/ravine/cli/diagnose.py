@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ravine.arguments import known_name
+from ravine.arguments import known_name, needed
 from ravine.cli.options import one_of, spelled
-from ravine.cli.output import Answer, Part, Table, Whole, check_out, needs_matplotlib, wrote
+from ravine.cli.output import Answer, Part, Table, Whole, check_out, wrote
 
 if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
@@ -136,7 +136,7 @@ def diagnose_command(
         known_name("code", code, FRAMEWORKS)
     check_out(out, (".html", ".htm"))
     if out is not None:
-        needs_matplotlib("the report")
+        needed("matplotlib", "the report", "plot")
 
     words = shlex.quote(data) + spelled(drop=drop, **options)
     alpha, lr, beta, momentum = (
@@ -204,18 +204,13 @@ def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
     """The answer, the table of methods, and what is worth knowing about the data."""
     answer = result.answer
     methods = answer.methods.short()
-    rows = [
-        [
-            Text(cell, _COLOURS[row.tone]) if column.key == "outcome" else cell
-            for column, cell in zip(methods.columns, row.cells, strict=True)
-        ]
-        for row in methods.rows
-    ]
-    words = [column.title for column in methods.columns if not column.number]
+    head, cells = methods.cells()
+    rows = [[Text(cell.text, _COLOURS.get(cell.tone, "")) for cell in row] for row in cells]
+    words = [cell.text for cell in head if not cell.number]
     return [
         *answer.lines,
         "",
-        Table([column.title for column in methods.columns], rows, words, gap=1),
+        Table([cell.text for cell in head], rows, words, gap=1),
         f"{methods.caption}\n",
         *(f"- {line}" for line in (*answer.notes, *answer.data)),
         *(["", *wrote(out)] if out is not None else []),

@@ -169,9 +169,4 @@ def check_out(out: Path | None, endings: tuple[str, ...] = PICTURES) -> None:
     if out.suffix.lower() not in endings:
         raise Refusal("out", f"a file ending in {', '.join(endings)}", out, "change its ending")
     if out.suffix.lower() in PICTURES:
-        needs_matplotlib("a picture")
-
-
-def needs_matplotlib(what: str) -> None:
-    """Refuse before the work starts if ``what``, e.g. "a report", cannot be drawn."""
-    needed("matplotlib", what, "plot")
+        needed("matplotlib", "a picture", "plot")

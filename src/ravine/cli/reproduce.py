@@ -7,7 +7,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from ravine.cli.output import UNBROKEN, Answer, Table, needs_matplotlib, width, wrote
+from ravine.arguments import needed
+from ravine.cli.output import UNBROKEN, Answer, Table, width, wrote
 from ravine.digits import counted
 
 
@@ -67,7 +68,7 @@ def reproduce_command(
         then = "ravine reproduce figure-2 --quick", "one of them in seconds"
         return Answer({"figures": titles}, listed, then=then)
 
-    needs_matplotlib("a reproduction")
+    needed("matplotlib", "a reproduction", "plot")
     _progress(plan.sentence)
     report = out / "report.html"
     try:
