@@ -75,13 +75,13 @@ def test_a_region_may_be_empty_or_lie_on_the_frame_alone():
     hard = ladder_plane(Curvature(1, 32), STEPS, MOMENTA, batches=Batches(L_max=32e3, batch_size=1))
     assert any(len(hard.contour(region)) == 0 for region in hard.regions)
     easy = ladder_plane(Curvature(1, 2), STEPS[:8], MOMENTA[20:28])
-    assert all(len(easy.borders(region)) == 1 for region in easy.regions)
+    assert all(len(region.rings) == 1 for region in easy.regions)
 
 
 def test_rings_close_and_contours_leave_the_frame_out(both):
     _, quick = both
     for region in quick.regions:
-        for ring in quick.borders(region):
+        for ring in region.rings:
             assert (ring[0] == ring[-1]).all()
         for line in quick.contour(region):
             ends = 0.5 * (line[1:] + line[:-1])
@@ -192,6 +192,6 @@ def test_a_plane_inside_one_region_has_the_frame_as_its_border():
 def test_borders_stay_inside_the_frame(Q):
     """Interpolation puts some points off it by a rounding."""
     plane = ladder_plane(Curvature(1.0, Q), STEPS, MOMENTA)
-    points = np.concatenate([ring for one in plane.regions for ring in plane.borders(one)])
+    points = np.concatenate([ring for one in plane.regions for ring in one.rings])
     assert (points >= [STEPS[0], MOMENTA[0]]).all()
     assert (points <= [STEPS[-1], MOMENTA[-1]]).all()

@@ -216,7 +216,7 @@ def plane(result: Diagnosis) -> Plane:
     if proven is not None:
         rates["worst_case_rate"] = np.asarray(worst_case_rate(proven, methods))
 
-    return Plane(steps, momenta, shared.rung_regions(rates), tuple(marks), log=True)
+    return shared.rated_plane(steps, momenta, rates, tuple(marks), log=True)
 
 
 def draw_plane(result: Diagnosis) -> Figure:

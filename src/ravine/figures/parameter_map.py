@@ -12,7 +12,7 @@ import xarray as xr
 from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, known_name, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
-from ravine.figures.plane import Plane, draw_plane, plane_figure, rung_regions, standard_marks
+from ravine.figures.plane import Plane, draw_plane, plane_figure, rated_plane, standard_marks
 from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.figures.style import ORANGE, cell_centres, draw_map, finish, panels, styled
 from ravine.methods import Method
@@ -132,7 +132,7 @@ def _plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
     """The plane of a :func:`parameter_map` at Q, with all rungs or those with these keys."""
     rates = {key: data[key].values.T for key in keys or [rung.key for rung in RUNGS]}
     marks = standard_marks(Curvature(1.0 / Q, 1.0))
-    return Plane(data["alpha_L"].values, data["beta"].values, rung_regions(rates), marks)
+    return rated_plane(data["alpha_L"].values, data["beta"].values, rates, marks)
 
 
 def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:

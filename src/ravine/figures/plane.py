@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
-from ravine.figures.plane_labels import Ground, Label, place_labels
+from ravine.figures.plane_labels import Label, place_labels
 from ravine.figures.style import BLACK, METHODS, OUTSIDE, finish, ink_on, panels, styled
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
@@ -42,8 +42,8 @@ class Region:
     rung: Rung
     rate: FloatArray
     """Rate per step over (momenta, steps)."""
-    rings: list[FloatArray] | None = None
-    """Its border as closed rings of (step, momentum); interpolated from the rate if left out."""
+    rings: list[FloatArray]
+    """Its border as closed rings of (step, momentum), outer ones counterclockwise."""
 
 
 class Mark(NamedTuple):
@@ -73,18 +73,11 @@ class Plane:
         inside = [region.rate < 1.0 for region in self.regions]
         return np.asarray(np.sum(inside, axis=0, dtype=np.int64))
 
-    def borders(self, region: Region) -> list[FloatArray]:
-        """The region as closed rings of (step, momentum), outer ones counterclockwise."""
-        if region.rings is None:
-            return _rings(self.steps, self.momenta, region.rate)
-
-        return region.rings
-
     def contour(self, region: Region) -> list[FloatArray]:
         """The region's border inside the plane: its rings without what lies on the frame."""
         corners = np.array([[self.steps[0], self.momenta[0]], [self.steps[-1], self.momenta[-1]]])
         lines = []
-        for ring in self.borders(region):
+        for ring in region.rings:
             # A piece of the ring lies on the frame if both of its ends are on the same side.
             on_side = np.stack([ring == corner for corner in corners])
             along = (on_side[:, :-1] & on_side[:, 1:]).any(axis=(0, 2))
@@ -95,10 +88,10 @@ class Plane:
 
     def labels(self) -> list[Label]:
         """The name of every visible part, written into it or beside it with a line to it."""
-        grounds = [Ground(OUTSIDE_WORDS, OUTSIDE)]
-        grounds += [Ground(one.rung.region, one.rung.colour) for one in self.regions]
-        marks = [(mark.words, mark.step, mark.momentum) for mark in self.marks]
-        return place_labels(self.steps, self.momenta, self.counts, grounds, marks)
+        names = [(OUTSIDE_WORDS, OUTSIDE)]
+        names += [(one.rung.region, one.rung.colour) for one in self.regions]
+        marks = [mark[1:] for mark in self.marks]
+        return place_labels(self.steps, self.momenta, self.counts, names, marks)
 
 
 def ladder_plane(
@@ -173,9 +166,21 @@ def ladder_plane(
     return Plane(steps, momenta, tuple(regions), standard_marks(curvature), log)
 
 
-def rung_regions(rates: Mapping[str, FloatArray]) -> tuple[Region, ...]:
-    """The rungs of the ladder as regions, from their rates over (momenta, steps) by key."""
-    return tuple(Region(rung, rates[rung.key]) for rung in RUNGS if rung.key in rates)
+def rated_plane(
+    steps: FloatArray,
+    momenta: FloatArray,
+    rates: Mapping[str, FloatArray],
+    marks: tuple[Mark, ...],
+    *,
+    log: bool = False,
+) -> Plane:
+    """Rungs of the ladder from their rates over (momenta, steps) by key; borders interpolated."""
+    regions = tuple(
+        Region(rung, rates[rung.key], _rings(steps, momenta, rates[rung.key]))
+        for rung in RUNGS
+        if rung.key in rates
+    )
+    return Plane(steps, momenta, regions, marks, log)
 
 
 def standard_marks(curvature: Curvature) -> tuple[Mark, ...]:
@@ -271,7 +276,7 @@ def _fill_regions(axes: Axes, plane: Plane) -> None:
     axes.set_facecolor(OUTSIDE)
     axes.fill([], [], color=OUTSIDE, label=OUTSIDE_WORDS)
     for region in plane.regions:
-        rings = [Path(ring, closed=True) for ring in plane.borders(region)]
+        rings = [Path(ring, closed=True) for ring in region.rings]
         whole = Path.make_compound_path(*rings)
         look: dict[str, Any] = {
             "facecolor": region.rung.colour,

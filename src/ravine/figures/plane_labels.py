@@ -34,13 +34,6 @@ Place = tuple[int, int]
 """Row and column."""
 
 
-class Ground(NamedTuple):
-    """A part of the plane: its name and its colour."""
-
-    words: str
-    colour: str
-
-
 class Label(NamedTuple):
     """Words around a point of the plane."""
 
@@ -57,7 +50,7 @@ def place_labels(
     steps: FloatArray,
     momenta: FloatArray,
     counts: npt.NDArray[np.int64],
-    grounds: Sequence[Ground],
+    names: Sequence[tuple[str, str]],
     marks: Sequence[tuple[str, float, float]] = (),
 ) -> list[Label]:
     """Place the name of every part that is large enough.
@@ -67,9 +60,9 @@ def place_labels(
     steps, momenta
         The grid.
     counts
-        Over (momenta, steps): the index in ``grounds`` of every grid point.
-    grounds
-        Names and colours.
+        Over (momenta, steps): the index in ``names`` of every grid point.
+    names
+        Words and colours of the parts.
     marks
         Words, step and momentum of what must not be written over.
     """
@@ -89,10 +82,10 @@ def place_labels(
         _cover(taken, (words,), (row, column + (half if column <= BESIDE * len(xs) else -half)))
 
     labels = []
-    named = [index for index in range(len(grounds)) if (part == index).mean() >= _LEAST]
+    named = [index for index in range(len(names)) if (part == index).mean() >= _LEAST]
     outside = []
     for index in named:
-        words, colour = grounds[index]
+        words, colour = names[index]
         inside = _inside(words, (part == index) & ~taken)
         if inside is None:
             outside.append(index)
@@ -102,13 +95,13 @@ def place_labels(
             labels.append(Label(lines, (float(xs[column]), float(ys[row])), colour))
 
     for index in outside:
-        beside = _beside(grounds[index].words, part, part == index, taken)
+        beside = _beside(names[index][0], part, part == index, taken)
         if beside is not None:
             lines, (row, column), (top, left) = beside
             _cover(taken, lines, (row, column))
             taken[_between((row, column), (top, left))] = True
             at = float(xs[column]), float(ys[row])
-            colour = grounds[part[row, column]].colour
+            _, colour = names[part[row, column]]
             labels.append(Label(lines, at, colour, (float(xs[left]), float(ys[top]))))
 
     return labels

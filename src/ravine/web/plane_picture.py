@@ -62,7 +62,7 @@ def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
     """Every region filled, and the names in them."""
     fills = [
         {"kind": "fill", "colour": one.rung.colour, "words": one.rung.region_label}
-        | joined(plane.borders(one))
+        | joined(one.rings)
         for one in plane.regions
     ]
     names = [
