@@ -152,5 +152,7 @@ def test_options_are_checked(options, words):
 def test_classes_are_needed():
     with pytest.raises(ValueError, match="classes must be given in the first call"):
         SGDClassifier().partial_fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ValueError, match="classes must be of two classes or more, got one class"):
+        SGDClassifier().partial_fit([[1.0], [2.0]], [0, 0], classes=[0])
     with pytest.raises(ValueError, match="y must be of two classes or more, got one class"):
         SGDClassifier().fit([[1.0], [2.0]], [1, 1])

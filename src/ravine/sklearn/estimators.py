@@ -298,12 +298,7 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """Train from the beginning."""
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
         check_classification_targets(y)
-        self.classes_ = np.unique(y[weights > 0])
-
-        if len(self.classes_) < 2:
-            what = f"one class, {self.classes_[0]!r}" if len(self.classes_) else "no class"
-            raise Refusal("y", "of two classes or more", what, "give rows of another class")
-
+        self.classes_ = _two_or_more("y", y[weights > 0])
         W = self._train(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
 
@@ -317,7 +312,7 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
         X, y, weights = self._checked(X, y, sample_weight, reset=fresh)
         if fresh:
-            self.classes_ = np.unique(classes)
+            self.classes_ = _two_or_more("classes", classes)
 
         W = self._train_more(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
@@ -350,3 +345,13 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """A score for each row and class: with two classes the first one's is zero."""
         S = self._raw_scores(X)
         return np.hstack([np.zeros_like(S), S]) if S.shape[1] == 1 else S
+
+
+def _two_or_more(name: str, labels: Any) -> Any:
+    """The different labels, in order."""
+    different = np.unique(labels)
+    if len(different) < 2:
+        what = f"one class, {different[0]!r}" if len(different) else "no class"
+        raise Refusal(name, "of two classes or more", what, "name another class")
+
+    return different
