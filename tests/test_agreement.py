@@ -1,6 +1,6 @@
 """What other software gives for the same question, in small: answers that must be the same.
 
-Solvers that are at hand are asked here. Semidefinite programmes are not run in a test: what PEPit
+Solvers that are at hand are asked here. Semidefinite programs are not run in a test: what PEPit
 0.5.1 and AutoLyap 0.2.1 answered with Clarabel 0.11.1 (``python -m benchmarks.peers``) is kept.
 """
 

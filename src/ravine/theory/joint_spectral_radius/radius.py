@@ -97,7 +97,7 @@ def joint_spectral_radius(
     tolerance
         Relative width to aim at, between 1e-12 and 1.
     budget
-        Linear programmes of size n to spend, at least 1; a few thousand a second. When they are
+        Linear programs of size n to spend, at least 1; a few thousand a second. When they are
         used up, the best bracket so far is returned with ``exhausted`` set.
 
     Examples

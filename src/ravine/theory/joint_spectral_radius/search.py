@@ -35,7 +35,7 @@ _ROUNDING = 1e-12
 _FIRST_SLACK = 0.02
 """How far above the product's own radius a polytope is grown that did not close at it."""
 _FIRST_ALLOTMENT = 300
-"""Linear programmes for the first polytope; every one that does not close doubles it."""
+"""Linear programs for the first polytope; every one that does not close doubles it."""
 _ROUNDS = 60
 """Polytopes at most: the allotments end the search long before."""
 _EXACT_ATTEMPTS = 16
@@ -204,7 +204,7 @@ class _Search:
             basis = PositiveHull(vertices).bases(images(self.matrices, vertices))
             return PolytopeNorm(vertices, basis, positive=True)
 
-        # The same programmes in two coordinates: what ends badly in one may end well in the other.
+        # The same programs in two coordinates: what ends badly in one may end well in the other.
         hull = Hull(np.linalg.solve(self.root, vertices))
         points = images(self.matrices, hull.vertices)
         bases = [hull.bases(points), Hull(vertices).bases(images(self.moved, vertices))]
