@@ -253,12 +253,6 @@ def make_setup(
     rule = Sampling.parse(sampling)
     fixed = _is_fixed(batches, rule, shuffle)
 
-    if rows < 2:
-        raise Refusal("X", "two rows or more", rows, "nothing to average")
-    if (y == y[0]).all():
-        given = f"{y[0]!r:.40} in every row"
-        raise Refusal("the target", "more than one value", given, "pick another column")
-
     size = min(USUAL_BATCH, rows) if batch_size is None else batch_size
     size = whole("batch_size", size, 1, remedy="e.g. 32", maximum=rows)
     notes = []
