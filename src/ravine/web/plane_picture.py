@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from io import StringIO
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ravine.arguments import FloatArray
 from ravine.figures.plane import Plane, ladder_plane, plane_figure
@@ -171,7 +171,6 @@ def plane_csv(view: View) -> str:
     if view.colour != "regions":
         columns[view.colour] = QUANTITIES[view.colour].values(view, grid)
 
-    rows = np.stack([column.ravel() for column in columns.values()], axis=1)
-    table = StringIO()
-    np.savetxt(table, rows, "%.9g", ",", header=",".join(columns), comments="")
-    return table.getvalue()
+    table = pd.DataFrame({name: column.ravel() for name, column in columns.items()})
+    text: str = table.to_csv(index=False, float_format="%.9g", na_rep="nan")
+    return text
