@@ -1,4 +1,4 @@
-"""Whether Nesterov's method converges, how fast, and to what error.
+"""Find out whether an optimizer converges, how fast, to what error, and with which settings.
 
 ``dir(ravine)`` shows what most people need, and the subjects under which the rest can be reached:
 ``ravine.bounds``, ``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``,

@@ -92,8 +92,8 @@ def partitioned_least_squares(
     """Least squares whose mini-batches each have condition number exactly Q, and the same mu, L.
 
     Batch b holds m = samples / batches rows A_b = √m · P_b D V_bᵀ with its own random P_b, V_b,
-    and targets A_b x_true + noise · N(0, I): f_b(x) = ‖A_b x - b_b‖² / (2 m). The batches
-    agree on the truth but for the noise; ``noise=0`` makes them interpolate.
+    and targets A_b x_true + noise · N(0, I): f_b(x) = ‖A_b x - b_b‖² / (2 m). Without
+    noise (``noise=0``) all batches have the same minimiser.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def growth(
         A_b = [[I - alpha (1 + gamma) H_b, (beta (1 + gamma) - gamma) I], [-alpha H_b, beta I]]
 
     Mean square: the spectral radius of X ↦ mean_b A_b X A_bᵀ for iid sampling, of the Markov-jump
-    lift X_j ↦ A_j (Σ_{i≠j} X_i) A_jᵀ / (n - 1) without immediate repeat, and of the mean over the
+    lift X_j ↦ A_j (Σ_{i≠j} X_i) A_jᵀ / (n - 1) without immediate repeats, and of the mean over the
     orders of an epoch for reshuffling. Independent draws are solved in the eigenvectors of the mean
     Hessian, whose slow part is inverted exactly: how close to 1 the growth is makes no difference.
     The others are found by ARPACK, small ones from their matrix. An epoch is averaged over the
@@ -117,7 +117,7 @@ def growth(
 
     Almost sure: the exponential of the top Lyapunov exponent, estimated from independent paths.
 
-    Mean: estimated from populations of weighted paths that are drawn again as their weights become
+    Mean: estimated from populations of weighted paths that are resampled as their weights become
     uneven. Its bias of order 1/population is extrapolated away from two population sizes.
 
     For the cyclic order, taken to be the order of ``hessians``, and for equal terms all three are
@@ -127,7 +127,7 @@ def growth(
     ----------
     hessians
         Symmetric mini-batch Hessians, shape (n, d, d); or (n, d), eigenvalues of terms that share
-        eigenvectors. Every direction is then a problem of its own, and the fastest is reported.
+        eigenvectors. Each direction is then a separate problem, and the largest growth is reported.
     method
         One method; any alpha, beta, gamma. Or a ``LinearMethod`` of any memory: its state takes the
         place of s, and the mean square or a cyclic order is computed. Methods with several
@@ -147,7 +147,7 @@ def growth(
 
     Notes
     -----
-    An eigenvalue that is double, as at critical damping with equal terms, is found to about 1e-7.
+    A double eigenvalue, as at critical damping with equal terms, is accurate to about 1e-7.
 
     Examples
     --------

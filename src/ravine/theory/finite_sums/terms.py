@@ -61,7 +61,7 @@ class Terms:
 
     @property
     def shared(self) -> bool:
-        """Whether the terms share eigenvectors, so that every direction is a problem of its own."""
+        """Whether the terms share eigenvectors, so that each direction is a separate problem."""
         return self.hessians.ndim == 2
 
     @property
