@@ -86,7 +86,6 @@ def test_lists_are_nested_and_complex_numbers_refused():
         column(np.array([1j, 2j]))
 
 
-@np.errstate(invalid="ignore")
 def test_infinite_numbers_count_as_missing():
     made, (finding,) = column([1.0, np.inf, -np.inf])
     np.testing.assert_array_equal(made, [1, np.nan, np.nan])

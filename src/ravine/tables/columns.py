@@ -202,11 +202,11 @@ def _numbers(name: str, values: FloatArray, codes: bool, notes: list[Finding]) -
     if moments is not None:
         return _dates(name, moments, " (read as yyyymmdd)", notes)
 
-    # Most columns show by their sum that no value is infinite, without an array of marks.
-    if not np.isfinite(values.sum()) and np.isinf(values).any():
-        what = f"infinite values count as missing ({counted(np.isinf(values).sum(), 'time')})"
+    infinite = np.isinf(values)
+    if infinite.any():
+        what = f"infinite values count as missing ({counted(infinite.sum(), 'time')})"
         notes.append(_note("missing", name, what))
-        values = np.where(np.isinf(values), np.nan, values)
+        values = np.where(infinite, np.nan, values)
 
     code = missing_code(values) if codes else None
     if code is not None:
@@ -257,7 +257,7 @@ def names_rows(column: pd.Series) -> bool:
     if not is_text(column):
         return False
 
-    used, rows = np.count_nonzero(counts(column)), len(column)
+    used, rows = column.nunique(), len(column)
     return bool(used == rows > 2 or used > max(_FEW_TEXTS, 0.5 * rows))
 
 
@@ -371,6 +371,6 @@ def _can_be_target(name: str, column: pd.Series, position: int, most_classes: in
     if flaw(name, column, position) or types.is_timedelta64_dtype(column.dtype):
         return False
     if is_text(column):
-        return bool(2 <= np.count_nonzero(counts(column)) <= most_classes)
+        return bool(2 <= column.nunique() <= most_classes)
 
     return bool(column.min() < column.max())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -331,8 +330,7 @@ class _Draft:
             how = f"the {len(kept)} most frequent are kept, {grouped} rarer ones became {OTHER!r}"
             texts.append(OTHER)
         else:
-            added = f"{len(kept) - 1} column{'s' if len(kept) > 2 else ''}"
-            how = f"encoded as {added} relative to {texts[0]!r:.40}"
+            how = f"encoded as {counted(len(kept) - 1, 'column')} relative to {texts[0]!r:.40}"
 
         what = f"column {name!r:.60} is text with {len(order)} levels: {how}"
         self.notes.append(Finding("encoded", what, remedy, (name,)))
@@ -382,17 +380,14 @@ def _finite_rows(X: Any, missing: str) -> Marks:
 
 def _distinct(names: Iterable[Any]) -> list[str]:
     """The names as texts, repeated ones numbered."""
-    times: Counter[str] = Counter()
-    labels: dict[str, None] = {}
-    for name in names:
-        label = text = " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
-        while label in labels:
-            times[text] += 1
-            label = f"{text} ({times[text] + 1})"
+    words = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in names]
+    texts = pd.Series(words, dtype=object)
+    # A numbered name may be that of another column: then that one is numbered too.
+    while texts.duplicated().any():
+        times = texts.groupby(texts).cumcount() + 1
+        texts = texts.where(times == 1, texts + " (" + times.astype(str) + ")")
 
-        labels[label] = None
-
-    return list(labels)
+    return list(texts)
 
 
 def _varies(column: pd.Series) -> bool:
