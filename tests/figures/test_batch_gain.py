@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, batch_gain, batch_sizes
-from ravine.figures.batch_curves import draw_batch_gain, tradeoff_law
+from ravine.figures.batch_curves import draw_batch_gain
+from ravine.theory.tuning.useful_batch import tradeoff_law
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from ravine.figures.style import (
 from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.tuning.batch_gain import fastest_of
 from ravine.theory.tuning.league import AnyMethod
+from ravine.theory.tuning.useful_batch import tradeoff_law
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,16 +51,6 @@ _TUNED = {"sgd": ("best SGD", _SGD), "nesterov": ("best Nesterov", _FASTEST)}
 """Methods of it that are shown at their best parameters, with words and colour."""
 _SIZES = 33
 """Batch sizes of the published curves; the tuned ones take every second."""
-
-
-def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Batch size and steps to a tenth on the curve (N_min/N)² + √(S_min/S) = 1, for x > 1.
-
-    Tuned Nesterov with Q → ∞: b = K √(16 Q x³(x-1)/3) and N = N_min/√(1 - 1/x).
-    """
-    sizes = steepness * np.sqrt(16.0 / 3.0 * Q * x**3 * (x - 1.0))
-    steps = np.log(10.0) * np.sqrt(0.75 * Q) / np.sqrt(1.0 - 1.0 / x)
-    return sizes, steps
 
 
 @styled

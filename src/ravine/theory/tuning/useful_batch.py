@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, one_number, overflow_allowed
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import nesterov
 from ravine.theory.ladder.batch_noise import batch_noise
@@ -136,8 +136,18 @@ def _law(curvature: Curvature, L_max: float | None, method: str, share: float) -
     if method == "sgd":
         return 1.0 + steepness * (2.0 - share + 2.0 * float(np.sqrt(1.0 - share))) / share
 
-    x = share**-0.5
-    return steepness * float(np.sqrt(16.0 / 3.0 * x**3 * (x - 1.0) * float(curvature.Q)))
+    size, _ = tradeoff_law(float(curvature.Q), steepness, np.array(share**-0.5))
+    return float(size)
+
+
+def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Batch size and steps to a tenth on the curve (N_min/N)² + √(S_min/S) = 1, for x > 1.
+
+    Tuned Nesterov with Q → ∞: b = K √(16 Q x³(x-1)/3) and N = N_min/√(1 - 1/x).
+    """
+    size = steepness * np.sqrt(16.0 / 3.0 * x**3 * (x - 1.0) * Q)
+    steps = np.log(10.0) * np.sqrt(0.75 * Q) / np.sqrt(1.0 - 1.0 / x)
+    return size, steps
 
 
 def _crossing(function: Any) -> float:
