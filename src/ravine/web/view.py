@@ -92,11 +92,11 @@ CONTROLS: dict[str, Control] = {
         0.0, 100.0, "log", first=1e-6, examples=_NOISE,
     ),
     "K": Control(
-        "steps K", "How many steps the method runs.",
+        "steps K", "Number of steps that the method runs.",
         1, 5000, "log", whole=True, first=1.0, examples=(*_NOISE, *_SUM),
     ),
     "n": Control(
-        "terms n", "How many functions the finite sum consists of.",
+        "terms n", "Number of terms in the finite sum.",
         2, 1000, "log", whole=True, first=2.0, examples=_SUM,
     ),
     "ratio": Control(
@@ -104,7 +104,7 @@ CONTROLS: dict[str, Control] = {
         1.0, 1000.0, "log", first=1.0,
     ),
     "batch": Control(
-        "batch size b", "How many terms are averaged in a gradient: a larger batch is less noisy.",
+        "batch size b", "Number of terms averaged in a gradient: a larger batch is less noisy.",
         1, 10000, "log", whole=True, first=1.0,
     ),
     "gamma": Control(
@@ -113,7 +113,7 @@ CONTROLS: dict[str, Control] = {
 }  # fmt: skip
 """Settings that are numbers, in the order of the page."""
 
-_SEED = Control("seed", "Of all random draws.", 0, 2**31, whole=True)
+_SEED = Control("seed", "Seed of all random draws.", 0, 2**31, whole=True)
 CHOICES: dict[str, type[Choice]] = {
     "tab": Tab, "axis": Axis, "example": Example, "sampling": Sampling,
 }  # fmt: skip
