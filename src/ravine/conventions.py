@@ -36,6 +36,14 @@ _MOMENTA: dict[str, tuple[Callable[[float], bool], str, str]] = {
 }
 """The momenta that a library takes, in words, and what to do about others; the rest take all."""
 
+_CALLS = {
+    "torch": "torch.optim.SGD(model.parameters(), {})",
+    "optax": "optax.sgd({})",
+    "keras": "keras.optimizers.SGD({})",
+    "qhm": "QHM(model.parameters(), {})",
+}
+"""The call that makes a method in each library, without its settings."""
+
 _SAME = 1e-12
 """Relative difference of gamma and beta up to which a method counts as Nesterov's: well above the
 rounding of a conversion and back (a few 1e-16), well below any difference that is meant."""
@@ -259,20 +267,10 @@ def _code(target: str, words: dict[str, float | bool]) -> str:
     if target == "paper":
         return f"ravine.Method({', '.join(map(_short, words.values()))})"
 
-    decay = words["weight_decay"]
-    shown = {name: value for name, value in words.items() if value}
-    if target == "optax":
-        shown.pop("weight_decay", None)
-    settings = ", ".join(f"{name}={_short(value)}" for name, value in shown.items())
-    if target == "optax":
-        call = f"optax.sgd({settings})"
-        return f"optax.chain(optax.add_decayed_weights({_short(decay)}), {call})" if decay else call
-
-    if target == "keras":
-        return f"keras.optimizers.SGD({settings})"
-
-    name = "torch.optim.SGD" if target == "torch" else "QHM"
-    return f"{name}(model.parameters(), {settings})"
+    shown = {name: _short(value) for name, value in words.items() if value}
+    decay = shown.pop("weight_decay", None) if target == "optax" else None
+    call = _CALLS[target].format(", ".join(f"{name}={value}" for name, value in shown.items()))
+    return f"optax.chain(optax.add_decayed_weights({decay}), {call})" if decay else call
 
 
 def _short(value: float | bool) -> str:
