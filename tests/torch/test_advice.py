@@ -385,7 +385,7 @@ def test_every_form_has_the_map_and_the_code():
     assert "lr = 0.1, momentum = 0.9; 250 steps of warm-up, then cosine decay, 5000 steps" in text
     assert "torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)" in text
     assert "single steps 0.4 to 0.6" in text
-    assert "92 steps in trials; nothing of yours was changed" in text
+    assert "92 steps in trials; your model and optimizer are unchanged" in text
     assert len(advice.map_table().splitlines()) == 1 + 4 * 3
     assert advice.map_table() in advice._repr_html_()
     data = json.loads(advice.to_json())

@@ -117,7 +117,7 @@ class Advice:
             if self.momentum is not None:
                 return "local: along the sharpest direction at these weights"
             return (
-                "with the preconditioner held fixed, at the end of the best trial. It does not "
+                "for a fixed preconditioner, that of the end of the best trial. The limit does not "
                 "apply to the first steps without warm-up, nor where the curvature changes within "
                 "steps, as with cross-entropy. Beyond it Adam does not diverge: its preconditioner "
                 "grows until the limit holds, and learning slows down"
@@ -233,11 +233,11 @@ class Advice:
                     f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
                     f"{self.critical_batch_size:.3g}"
                 )
-            parts.append(f"{words} ({self.scope}).")
+            parts.append(f"{words}; {self.scope}.")
         if self.curvature is not None:
             parts.append(self.map_table())
 
-        parts.append(f"{self.steps} steps in trials; nothing of yours was changed")
+        parts.append(f"{self.steps} steps in trials; your model and optimizer are unchanged")
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
