@@ -21,7 +21,7 @@ from ravine.problems import LinearModel
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.finite_sums.moment_curve import moment_curve
+from ravine.theory.finite_sums.second_moments import moment_curve
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ravine.methods import Method
-from ravine.theory.finite_sums.moment_curve import moment_curve
-from ravine.theory.finite_sums.second_moments import SecondMoments
+from ravine.theory.finite_sums.second_moments import SecondMoments, moment_curve
 
 START = np.array([1.0, -2.0, 0.5])
 

@@ -10,8 +10,7 @@ from ravine.theory.blocks import systems
 from ravine.theory.finite_sums import growth_search
 from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.growth import growth
-from ravine.theory.finite_sums.moment_curve import moment_curve
-from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
+from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane, moment_curve
 from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 METHODS = [Method(0.05), Method(0.1, 0.8), Method(0.3, 0.9), Method(0.1, 0.5, gamma=0.0)]

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
-from ravine.theory.joint_spectral_radius.splitting import (
+from ravine.theory.joint_spectral_radius.norms import in_units, jointly_nilpotent
+from ravine.theory.joint_spectral_radius.radius import (
     balanced_units,
     coordinate_blocks,
-    in_units,
     invariant_subspace,
-    jointly_nilpotent,
     triangular_basis,
 )
 

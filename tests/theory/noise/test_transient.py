@@ -4,7 +4,7 @@ import pytest
 from ravine.curvature import Curvature
 from ravine.methods import Method, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.theory.blocks import block, spectral_norms, system
-from ravine.theory.noise.transient import transient_peak
+from ravine.theory.noise.powers import transient_peak
 
 
 def _margin(h, beta, gamma):

@@ -4,7 +4,7 @@ import pytest
 from ravine.curvature import Curvature
 from ravine.methods import Method, heavy_ball, nesterov
 from ravine.theory.blocks import block, noise_gain_vector
-from ravine.theory.noise.worst_direction import worst_powers
+from ravine.theory.noise.powers import worst_powers
 
 
 @pytest.mark.parametrize("method", [nesterov(Curvature(0.1, 3.0)), heavy_ball(Curvature(0.1, 3.0))])

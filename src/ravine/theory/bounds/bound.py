@@ -127,8 +127,7 @@ class Bound(Value):
         level = self._noise_level(sigma)
 
         if self.holds:
-            with np.errstate(over="ignore", under="ignore"):
-                values = times(start, self.transient, count) + times(level, self.noise, count)
+            values = times(start, self.transient, count) + times(level, self.noise, count)
         else:
             values = np.full(count + 1, np.inf)
 

@@ -29,7 +29,7 @@ from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import spectral_radius, stable
 from ravine.theory.noise.moments import paper_noise_coefficient
-from ravine.theory.noise.worst_direction import worst_powers
+from ravine.theory.noise.powers import worst_powers
 
 __all__ = [
     "accelerated",

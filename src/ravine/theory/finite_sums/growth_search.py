@@ -160,8 +160,6 @@ class GrowthSolution(NamedTuple):
     """Whether it is as sharp as was asked."""
     moments: FloatArray
     """E[r rᵀ] of the state that grows at this rate, of trace 1: κ∘M with M = N(κ∘M)."""
-    tolerance: float
-    """The requested accuracy, as a share of 1 - growth."""
 
 
 def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float) -> GrowthSolution:
@@ -192,7 +190,7 @@ def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float
             break
 
     X = kappa * M
-    return GrowthSolution(float(secant.value[0]), done, X / np.trace(X), tolerance)
+    return GrowthSolution(float(secant.value[0]), done, X / np.trace(X))
 
 
 def search_growths(mean: MeanProblem, deviations: Deviations) -> FloatArray:

@@ -181,24 +181,23 @@ def inconsistent_term_moment(
     waiting = np.ones(2)
     out = np.empty(count + 1)
 
-    with np.errstate(all="ignore"):
-        for k in range(count + 1):
-            out[k] = waiting @ U[:, 0] + been[0]
-            place = k % length
-            came = T_other @ (chances[place] @ U)
-            been = T_common @ been
-            U = U @ T_common.T
-            waiting = waiting - chances[place]
-            if place < length - 1:
-                been = been + came
-                continue
+    for k in range(count + 1):
+        out[k] = waiting @ U[:, 0] + been[0]
+        place = k % length
+        came = T_other @ (chances[place] @ U)
+        been = T_common @ been
+        U = U @ T_common.T
+        waiting = waiting - chances[place]
+        if place < length - 1:
+            been = been + came
+            continue
 
-            # The round is over: the term came last in it, or another did.
-            if length == 1:
-                been = waiting @ U
-            U = np.stack([been, came])
-            been = np.zeros(3)
-            waiting = np.ones(2)
+        # The round is over: the term came last in it, or another did.
+        if length == 1:
+            been = waiting @ U
+        U = np.stack([been, came])
+        been = np.zeros(3)
+        waiting = np.ones(2)
 
     out[~np.isfinite(out)] = np.inf
     return out

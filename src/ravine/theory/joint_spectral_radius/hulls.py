@@ -40,6 +40,8 @@ _PRUNE = 1.5
 linear programme a vertex."""
 _NEWEST = 24
 """Vertices whose words are handed on: the growth that is left to explain is in the last ones."""
+_LONGEST = 64
+"""Letters of a word that are remembered."""
 _FARTHEST = 4
 """Share of the images outside, the farthest ones, that are taken for granted: they often cover the
 others."""
@@ -256,9 +258,9 @@ class Polytope:
     """A polytope that grows under matrices given in units of the target rate.
 
     ``kind`` is the hull of its vertices. ``closed`` says that every image of a vertex is inside;
-    ``spent`` counts the linear programs. Each vertex remembers the vertex and the letter that
-    led to it. Short vectors across the first ones make it a norm: growth elsewhere is slower, so
-    that they stay short or are covered.
+    ``spent`` counts the linear programs. Each vertex remembers the word that led to it. Short
+    vectors across the first ones make it a norm: growth elsewhere is slower, so that they stay
+    short or are covered.
     """
 
     def __init__(self, matrices: FloatArray, start: FloatArray, kind: type[Hull]) -> None:
@@ -268,9 +270,7 @@ class Polytope:
         self.vertices = np.empty((len(start), 0))
         self.closed = False
         self.spent = 0
-        self._parent: list[int] = []
-        self._letter: list[int] = []
-        self._node: list[int] = []  # the node that each column stands for
+        self._words: list[Word] = []  # of each column, the letters that led to it, the last first
         self._fresh: list[int] = []  # the columns whose images are still to be tested
         self._last_pruned = 4 * len(start)
         start = np.abs(start) if self.positive else start
@@ -287,29 +287,22 @@ class Polytope:
             self._fresh = []
             points = images(self.matrices, self.vertices[:, columns])
             for k in self._outside(points):
-                self._append(points[:, k], columns[k % len(columns)], k // len(columns))
+                letter, column = divmod(k, len(columns))
+                self._append(points[:, k], (letter, *self._words[columns[column]]))
             if self._fresh and self.vertices.shape[1] > _PRUNE * self._last_pruned:
                 self._prune()
 
         self.closed = True
 
-    def words(self, longest: int = 64) -> list[Word]:
-        """Endings, up to ``longest`` letters, of the words that led to the newest vertices."""
-        out: set[Word] = set()
-        for node in self._node[-_NEWEST:]:
-            word: Word = ()
-            while self._parent[node] >= 0 and len(word) < longest:
-                word = (*word, self._letter[node])
-                out.add(word)
-                node = self._parent[node]
+    def words(self) -> list[Word]:
+        """Endings of the words that led to the newest vertices."""
+        newest = self._words[-_NEWEST:]
+        endings = {word[:k] for word in newest for k in range(1, len(word) + 1)}
+        return sorted(endings, key=lambda word: (len(word), word))
 
-        return sorted(out, key=lambda word: (len(word), word))
-
-    def _append(self, vector: FloatArray, column: int = -1, letter: int = 0) -> None:
-        """Add a vertex that a letter made of the vertex in a column, or that has no parent."""
-        self._parent.append(self._node[column] if column >= 0 else -1)
-        self._letter.append(letter)
-        self._node.append(len(self._parent) - 1)
+    def _append(self, vector: FloatArray, word: Word = ()) -> None:
+        """Add a vertex to which a word led."""
+        self._words.append(word[:_LONGEST])
         self._fresh.append(self.vertices.shape[1])
         self.vertices = np.column_stack([self.vertices, vector])
 
@@ -345,6 +338,6 @@ class Polytope:
         keep = self.kind(self.vertices).norms(self.vertices) > 1.0 - _INSIDE
         place = np.cumsum(keep) - 1
         self._fresh = [int(place[k]) for k in self._fresh if keep[k]]
-        self._node = [node for node, kept in zip(self._node, keep, strict=True) if kept]
+        self._words = [word for word, kept in zip(self._words, keep, strict=True) if kept]
         self.vertices = self.vertices[:, keep]
         self._last_pruned = self.vertices.shape[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.theory.joint_spectral_radius.hulls import Hull, Indices, PositiveHull
 from ravine.theory.joint_spectral_radius.products import EPS, all_products, distinct
-from ravine.theory.joint_spectral_radius.splitting import in_units, jointly_nilpotent
 
 _ROUNDS = 40
 """Changes of the weights of a quadratic norm: it settles within some dozens."""
@@ -69,6 +69,12 @@ def power_of_two(matrices: FloatArray) -> float:
     """The power of two nearest to the largest entry: a unit that changes no digit."""
     largest = float(np.abs(matrices).max(initial=0.0))
     return float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0
+
+
+def in_units(matrices: FloatArray, units: FloatArray) -> FloatArray:
+    """The matrices D⁻¹AD."""
+    scaled: FloatArray = matrices * units[None, None, :] / units[None, :, None]
+    return scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +202,25 @@ def best_quadratic_norm(matrices: FloatArray) -> FloatArray:
         weights /= weights.sum()
 
     return best
+
+
+def jointly_nilpotent(matrices: FloatArray) -> bool:
+    """Whether every product of n matrices is zero, decided in exact arithmetic.
+
+    Of all products P of k matrices, sum P Pᵀ is zero only if every P is. No power of a nilpotent
+    matrix has a trace, and a float is a whole number in units of some power of two.
+    """
+    exact = np.vectorize(Fraction, otypes=[object])(matrices)
+    unit = max((number.denominator for number in exact.flat), default=1)
+    whole = np.vectorize(int, otypes=[object])(exact * unit)
+    if np.trace(whole, axis1=1, axis2=2).any():
+        return False
+
+    total = np.eye(matrices.shape[-1], dtype=int).astype(object)
+    for _ in total:
+        total = (whole @ total @ whole.transpose(0, 2, 1)).sum(axis=0)
+
+    return not total.any()
 
 
 @dataclass(frozen=True)

@@ -167,8 +167,7 @@ def smallest_stable_batch(
     n = real("rows", rows, "positive", remedy="give the number of samples")
     broadcast(rows=n, batch_size=size)
 
-    with np.errstate(invalid="ignore"):
-        limited = n * size / (n - 1.0 + size)
+    limited = n * size / (n - 1.0 + size)
 
     limited = np.where(n == 1.0, 0.0, limited)  # a single term is the whole objective
     return np.where(np.isinf(size), np.inf, limited)[()]
@@ -259,8 +258,7 @@ def iid_noise_floor(
     worst = largest_ratio(polynomial_product(weight, gain), left, low, high)
     broadcast(sigma2=level, floor=worst)
 
-    with np.errstate(invalid="ignore"):
-        return np.where(safe, level * worst, np.inf)[()]
+    return np.where(safe, level * worst, np.inf)[()]
 
 
 def _at_one(

@@ -94,8 +94,7 @@ def safe_step(
     c = coupling(momentum, ahead)
     any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(c, 0.0))
 
-    with np.errstate(divide="ignore"):
-        exact = 2.0 * (1.0 + momentum) / (1.0 + 2.0 * ahead)
+    exact = 2.0 * (1.0 + momentum) / (1.0 + 2.0 * ahead)
 
     limit = np.where(c >= 0.0, any_order, exact) / smoothness
     return np.broadcast_to(limit, shape)[()]

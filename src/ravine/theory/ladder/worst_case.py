@@ -83,9 +83,8 @@ def _solve(curvature: Curvature, method: Method) -> tuple[FloatArray, ...]:
 
 def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real, Real]:
     radius = np.maximum(block_radius(mu, alpha, beta, gamma), block_radius(L, alpha, beta, gamma))
-    with np.errstate(all="ignore"):
-        r, cosine, real = _candidate(alpha * mu, alpha * L, beta, gamma)
-        counts = real & np.isfinite(r) & (r > radius) & (np.abs(cosine) < 1.0)
+    r, cosine, real = _candidate(alpha * mu, alpha * L, beta, gamma)
+    counts = real & np.isfinite(r) & (r > radius) & (np.abs(cosine) < 1.0)
 
     rate = np.where(counts, r, radius)
     return rate, np.where(counts, np.arccos(np.where(counts, cosine, 1.0)), 0.0)

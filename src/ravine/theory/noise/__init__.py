@@ -8,7 +8,7 @@ from ravine.theory.noise.moments import (
     second_moment,
     stationary_variance,
 )
-from ravine.theory.noise.transient import TransientPeak, transient_peak
+from ravine.theory.noise.powers import TransientPeak, transient_peak
 
 __all__ = [
     "StationaryVariance",

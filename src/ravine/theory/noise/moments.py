@@ -129,8 +129,7 @@ def stationary_variance(
     inputs = {**method.parameters, "sigma2": noise}
     shape = broadcast(eigenvalues=lam, **inputs)
 
-    with np.errstate(all="ignore"):
-        law = by_chunks(_stationary_law, shape, lam, *inputs.values())
+    law = by_chunks(_stationary_law, shape, lam, *inputs.values())
 
     x, y, velocity, covariance, objective = (array[()] for array in law)
     return StationaryVariance(x, y, velocity, covariance, objective)
@@ -191,10 +190,9 @@ def noise_floor(
     entry = 4 if kind is ErrorQuantity.OBJECTIVE else 1
     total = np.zeros(shape)
 
-    with np.errstate(all="ignore"):
-        for i in range(lam.shape[-1]):
-            law = by_chunks(_stationary_law, shape, lam[..., i], *rest, noise[..., i])
-            total += law[entry]
+    for i in range(lam.shape[-1]):
+        law = by_chunks(_stationary_law, shape, lam[..., i], *rest, noise[..., i])
+        total += law[entry]
 
     return total[()]
 
@@ -261,16 +259,15 @@ def second_moment(
     loop, read, rest, kick = _state(lam, method)
     out = np.empty((count + 1, *shape))
 
-    with np.errstate(all="ignore"):
-        # What the start and one unit of noise have become after k steps.
-        state = np.broadcast_to(first, shape)[..., None] * rest
-        pulse = np.broadcast_to(kick, (*shape, kick.shape[-1]))
-        variance = np.zeros(shape)
-        for k in range(count + 1):
-            out[k] = weight * ((state @ read) ** 2 + variance)
-            variance += noise * (pulse @ read) ** 2
-            state = (loop @ state[..., None])[..., 0]
-            pulse = (loop @ pulse[..., None])[..., 0]
+    # What the start and one unit of noise have become after k steps.
+    state = np.broadcast_to(first, shape)[..., None] * rest
+    pulse = np.broadcast_to(kick, (*shape, kick.shape[-1]))
+    variance = np.zeros(shape)
+    for k in range(count + 1):
+        out[k] = weight * ((state @ read) ** 2 + variance)
+        variance += noise * (pulse @ read) ** 2
+        state = (loop @ state[..., None])[..., 0]
+        pulse = (loop @ pulse[..., None])[..., 0]
 
     out[np.isnan(out)] = np.inf  # only a difference of overflows is not a number
     return out
@@ -321,12 +318,11 @@ def paper_noise_coefficient(
     25.903109
     """
     check_shapes(curvature, method)
-    with np.errstate(all="ignore"):
-        rho2 = spectral_radius(curvature, method) ** 2
-        gain = method.alpha**2 * ((1.0 + method.gamma) ** 2 + 1.0)
-        value = gain / (1.0 - rho2)
-        if c_epsilon:
-            value = value + gain * (contraction(curvature, method) ** 2 - rho2)
+    rho2 = spectral_radius(curvature, method) ** 2
+    gain = method.alpha**2 * ((1.0 + method.gamma) ** 2 + 1.0)
+    value = gain / (1.0 - rho2)
+    if c_epsilon:
+        value = value + gain * (contraction(curvature, method) ** 2 - rho2)
 
     # Where ρ rounds to 1 the coefficient is beyond what float64 can tell from infinite.
     return np.where(stable(curvature, method) & (rho2 < 1.0), value, np.inf)[()]
