@@ -19,7 +19,7 @@ from ravine.theory.noise.moments import (
     paper_noise_coefficient,
     second_moment,
 )
-from ravine.theory.noise.worst_direction import powers
+from ravine.theory.noise.powers import powers
 
 _RATIOS = (8.0, 32.0, 128.0, 2000.0)
 """Condition numbers; 2000 is that of the paper's example."""

@@ -173,48 +173,37 @@ def moment_step(eigenvalue: npt.ArrayLike, variance: npt.ArrayLike, method: Meth
     return T
 
 
-def system(hessian: npt.ArrayLike, method: Method) -> FloatArray:
-    """Matrix A of the whole quadratic: one step of (r, v) in R^{2d}.
+def system(hessians: npt.ArrayLike, method: Method) -> FloatArray:
+    """Matrix A of the whole quadratic, or of many: one step of (r, v) in R^{2d}.
 
     A = [[I - alpha (1+gamma) H, (beta (1+gamma) - gamma) I], [-alpha H, beta I]]
     (the A of the paper's Theorem 1 for gamma = beta).
 
     Parameters
     ----------
-    hessian
-        Symmetric H, shape ``(d, d)``.
+    hessians
+        Symmetric H, shape ``(..., d, d)``.
     method
         One method: scalar parameters.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(2d, 2d)``.
+        Shape ``(..., 2d, 2d)``.
 
     Examples
     --------
     >>> system([[2.0, 1.0], [1.0, 2.0]], Method(0.5)).round(2).tolist()
     [[0.0, -0.5, 0.0, 0.0], [-0.5, 0.0, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0], [-0.5, -1.0, 0.0, 0.0]]
     """
-    H = np.asarray(hessian, dtype=float)
-    return systems(H, float(method.alpha), float(method.beta), float(method.gamma))
-
-
-def systems(hessians: FloatArray, alpha: float, beta: float, gamma: float) -> FloatArray:
-    """Matrices A of many quadratics, shape (..., 2d, 2d) for Hessians (..., d, d), unchecked.
-
-    Examples
-    --------
-    >>> systems(np.full((3, 1, 1), 2.0), 0.25, 0.0, 0.0)[0].tolist()
-    [[0.5, 0.0], [-0.5, 0.0]]
-    """
-    d = hessians.shape[-1]
+    H = np.asarray(hessians, dtype=float)
+    d = H.shape[-1]
     identity = np.eye(d)
-    A = np.empty((*hessians.shape[:-2], 2 * d, 2 * d))
-    A[..., :d, :d] = identity - alpha * (1.0 + gamma) * hessians
-    A[..., :d, d:] = coupling(np.float64(beta), np.float64(gamma)) * identity
-    A[..., d:, :d] = -alpha * hessians
-    A[..., d:, d:] = beta * identity
+    A = np.empty((*H.shape[:-2], 2 * d, 2 * d))
+    A[..., :d, :d] = identity - method.alpha * (1.0 + method.gamma) * H
+    A[..., :d, d:] = coupling(method.beta, method.gamma) * identity
+    A[..., d:, :d] = -method.alpha * H
+    A[..., d:, d:] = method.beta * identity
     return A
 
 

@@ -23,8 +23,7 @@ from torch.func import functional_call, hessian, vmap
 from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.ladder.safety import safe_step
-from ravine.theory.ladder.step_limits import largest_step
+from ravine.theory.ladder.safety import largest_step, safe_step
 from ravine.theory.noise.moments import stationary_variance
 from ravine.torch.borrowed import BatchLoss, each_tensor, joined, quiet, size_of
 from ravine.torch.products import Product, flat, hessian_product, movable, shaped, top_eigenpairs

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ravine.theory.ladder.step_limits import adam_limit, largest_step
+from ravine.theory.ladder.safety import adam_limit, largest_step
 from ravine.torch.optimizer import ASG
 from ravine.torch.products import difference, flat, shaped
 from ravine.torch.trial import lr_ratios

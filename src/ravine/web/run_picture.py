@@ -12,8 +12,7 @@ from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.style import METHODS
 from ravine.methods import Method, sgd
 from ravine.problems import counterexample, turning_quadratics, worst_case_quadratic
-from ravine.theory.bounds.finite_sum import worst_case
-from ravine.theory.bounds.gradients import additive_noise
+from ravine.theory.bounds.theorems import additive_noise, worst_case
 from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_moment
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.noise.moments import noise_floor

@@ -5,15 +5,15 @@ import pytest
 
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import systems
+from ravine.theory.blocks import system
 from ravine.theory.finite_sums.mean_square import (
     cyclic_growth,
     direction_growth,
     mean_square_growth,
 )
-from ravine.theory.finite_sums.terms import Scalars, finite_sum
+from ravine.theory.finite_sums.terms import finite_sum
 
-METHOD = Scalars(0.21, 0.6, 0.4)
+METHOD = Method(0.21, 0.6, 0.4)
 
 
 def turned_terms(n=3, d=2, seed=5):
@@ -29,7 +29,7 @@ def radius(matrix):
 
 def test_independent_draws_grow_as_the_mean_of_squared_blocks():
     H = turned_terms()
-    lifted = np.mean([np.kron(A, A) for A in systems(H, *METHOD)], axis=0)
+    lifted = np.mean([np.kron(A, A) for A in system(H, METHOD)], axis=0)
     root = mean_square_growth(finite_sum(H), METHOD, Sampling.IID)
     assert root.value == pytest.approx(radius(lifted), rel=1e-9)
     assert root.exact
@@ -38,7 +38,7 @@ def test_independent_draws_grow_as_the_mean_of_squared_blocks():
 
 def test_a_fixed_order_grows_as_the_product_of_its_blocks():
     H = turned_terms()
-    first, second, third = systems(H, *METHOD)
+    first, second, third = system(H, METHOD)
     expected = radius(third @ second @ first) ** (1.0 / 3.0)
     assert cyclic_growth(finite_sum(H), METHOD) == pytest.approx(expected, rel=1e-12)
     root = mean_square_growth(finite_sum(H), METHOD, Sampling.CYCLIC)
@@ -47,7 +47,7 @@ def test_a_fixed_order_grows_as_the_product_of_its_blocks():
 
 def test_a_product_that_is_zero_does_not_grow():
     # alpha h = 1 with neither momentum nor extrapolation reaches the minimiser in one step.
-    assert cyclic_growth(finite_sum([[1.0], [4.0]]), Scalars(1.0, 0.0, 0.0)) == 0.0
+    assert cyclic_growth(finite_sum([[1.0], [4.0]]), Method(1.0, 0.0, 0.0)) == 0.0
 
 
 @pytest.mark.parametrize("sampling", [Sampling.IID, Sampling.RESHUFFLE, Sampling.CYCLIC])
@@ -61,12 +61,12 @@ def test_shared_eigenvectors_grow_as_their_fastest_direction(sampling):
 
 def test_a_direction_s_lift_is_the_mean_of_its_squared_blocks():
     h = np.array([0.5, 2.0, 7.0])
-    lifted = np.mean([np.kron(A, A) for A in systems(h[:, None, None], *METHOD)], axis=0)
+    lifted = np.mean([np.kron(A, A) for A in system(h[:, None, None], METHOD)], axis=0)
     one = mean_square_growth(finite_sum(h[:, None]), METHOD, Sampling.IID)
     assert one.value == pytest.approx(radius(lifted))
     first = np.array([h.mean(), 1.0])
     variance = np.array([h.var(), 0.0])
-    many = direction_growth(first, variance, Method(*METHOD))
+    many = direction_growth(first, variance, METHOD)
     assert many[0] == pytest.approx(radius(lifted))
     assert many.shape == (2,)
 

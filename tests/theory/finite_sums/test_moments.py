@@ -11,9 +11,7 @@ from ravine.theory.finite_sums.mean_problem import (
     Step,
     advance,
     advance_moments,
-    constant_step,
 )
-from ravine.theory.finite_sums.terms import Scalars
 from ravine.theory.noise.moments import stationary_variance
 
 LAM = np.array([1.0, 2.5, 4.0, 9.0])
@@ -34,7 +32,7 @@ def positive(d, seed):
 def test_a_step_is_its_block_on_both_sides():
     lam, X, S = np.array([0.4, 2.0]), positive(4, seed=5), positive(2, seed=6)
     A = system(np.diag(lam), Method(0.1, 0.8, 0.5))
-    step = constant_step(Scalars(0.1, 0.8, 0.5))
+    step = Step(0.8 * 1.5 - 0.5, 0.8, 1.5, 0.1)
     np.testing.assert_allclose(advance(X, lam, step), A @ X, rtol=1e-12, atol=1e-12)
     entering = 0.01 * np.kron([[1.5**2, 1.5], [1.5, 1.0]], S)
     np.testing.assert_allclose(

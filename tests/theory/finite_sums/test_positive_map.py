@@ -5,12 +5,12 @@ import pytest
 
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import systems
+from ravine.theory.blocks import system
 from ravine.theory.finite_sums import positive_map
 from ravine.theory.finite_sums.mean_square import epoch_map, last_term_map
 from ravine.theory.finite_sums.positive_map import collatz_wielandt, fixed_point, perron
 from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.finite_sums.terms import finite_sum, one_method
+from ravine.theory.finite_sums.terms import finite_sum
 
 
 def a_map(sampling, n=4, d=3, method=None, seed=0):
@@ -18,11 +18,11 @@ def a_map(sampling, n=4, d=3, method=None, seed=0):
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
     H = np.einsum("bij,bj,bkj->bik", Q, rng.uniform(0.2, 8, (n, d)), Q)
-    terms, scalars = finite_sum(H), one_method(method or Method(0.05, 0.7))
-    A, start = systems(terms.hessians, *scalars), np.eye(2 * d)
+    terms, one = finite_sum(H), method or Method(0.05, 0.7)
+    A, start = system(terms.hessians, one), np.eye(2 * d)
     traits = sampling.traits
     if traits.independent:
-        return SecondMoments.of(H).operator(scalars), start
+        return SecondMoments.of(H).operator(one), start
     if not traits.may_repeat:
         start = np.stack([start] * n)
     if traits.by_epoch:

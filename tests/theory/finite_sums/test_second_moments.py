@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ravine.methods import Method
-from ravine.theory.blocks import systems
+from ravine.theory.blocks import system
 from ravine.theory.finite_sums import growth_search
 from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.growth import growth
@@ -157,7 +157,7 @@ def test_the_plane_is_the_growth_of_each_method(n, d):
 def kronecker_growth(moments, method):
     """The spectral radius of E[A ⊗ A], written out."""
     H = np.diag(moments.eigenvalues) + moments.deviations.factors
-    A = systems(H, *(float(value) for value in (method.alpha, method.beta, method.gamma)))
+    A = system(H, method)
     return np.abs(np.linalg.eigvals(np.mean([np.kron(one, one) for one in A], axis=0))).max()
 
 

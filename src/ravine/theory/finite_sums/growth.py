@@ -18,7 +18,6 @@ from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_gro
 from ravine.theory.finite_sums.paths import Plan, almost_sure_growth, moment_growth
 from ravine.theory.finite_sums.terms import (
     Interval,
-    Scalars,
     Sense,
     exactly,
     finite_sum,
@@ -162,7 +161,7 @@ def growth(
     rule = Sampling.parse(sampling)
     kind = Sense.parse(sense)
     terms = finite_sum(hessians)
-    scalars = method if isinstance(method, LinearMethod) else one_method(method)
+    one = method if isinstance(method, LinearMethod) else one_method(method)
     steps = whole("steps", steps, 1, remedy="give the steps of a path, e.g. steps=2000")
     replicas = whole("replicas", replicas, 2, remedy="an interval needs two at least")
     population = whole("population", population, 2, remedy="e.g. population=512")
@@ -173,27 +172,27 @@ def growth(
     fixed = not rule.traits.random or terms.counts.size == 1
     computed = None
     if fixed:
-        computed = exactly(cyclic_growth(terms, scalars) ** kind.power)
+        computed = exactly(cyclic_growth(terms, one) ** kind.power)
     elif kind is Sense.MEAN_SQUARE:
-        computed = mean_square_growth(terms, scalars, rule)
+        computed = mean_square_growth(terms, one, rule)
     if computed is not None:
         note = "" if computed.exact else "ended before it had settled; the limits hold"
         return Growth(*computed, computed.exact, kind, rule, note=note)
 
-    if not isinstance(scalars, Scalars):
+    if isinstance(one, LinearMethod):
         remedy = "estimates from paths are for a Method; run it instead"
         known = "mean-square for a LinearMethod, of at most about 12 terms if reshuffled"
         raise Refusal("sense", known, kind.value, remedy)
 
     plan = Plan.of(terms, rule, steps, replicas, population, seed)
     if kind is Sense.ALMOST_SURE:
-        seen = almost_sure_growth(terms, scalars, rule, plan)
+        seen = almost_sure_growth(terms, one, rule, plan)
     else:
-        seen = moment_growth(terms, scalars, rule, kind.power, plan)
+        seen = moment_growth(terms, one, rule, kind.power, plan)
 
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
     eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
-    mean_rate = float(MeanProblem(eigenvalues, scalars).rate)
+    mean_rate = float(MeanProblem(eigenvalues, one).rate)
     return _from_paths(seen, plan.steps, kind, rule, mean_rate)
 
 

@@ -24,7 +24,6 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.terms import Scalars
 from ravine.theory.ladder.rates import block_radius
 
 
@@ -39,11 +38,6 @@ class Step(NamedTuple):
     """How much more the gradient takes from y than from the velocity: 1 + gamma."""
     q: Any
     """Weight of the gradient in the new velocity: alpha."""
-
-
-def constant_step(method: Scalars) -> Step:
-    """The step of a method with constant parameters."""
-    return Step(method.c, method.beta, 1.0 + method.gamma, method.alpha)
 
 
 def advance(states: FloatArray, eigenvalues: FloatArray, step: Step) -> FloatArray:
@@ -80,7 +74,7 @@ class MeanProblem:
         Parameters of any shape, which become leading axes.
     """
 
-    def __init__(self, eigenvalues: FloatArray, method: Method | Scalars) -> None:
+    def __init__(self, eigenvalues: FloatArray, method: Method) -> None:
         parameters = (method.alpha, method.beta, method.gamma)
         alpha, beta, gamma = (np.asarray(value)[..., None] for value in parameters)
         h = alpha * eigenvalues

@@ -10,11 +10,11 @@ from ravine.arguments import FloatArray
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import moment_step, systems
+from ravine.theory.blocks import moment_step, system
 from ravine.theory.finite_sums.deviations import Sandwiches
 from ravine.theory.finite_sums.positive_map import Operator, perron, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.finite_sums.terms import Interval, Scalars, Terms, exactly, largest
+from ravine.theory.finite_sums.terms import Interval, Terms, exactly, largest
 
 _TOLERANCE = 1e-9
 """Tolerance of a result that is called exact, relative to 1 - growth."""
@@ -29,21 +29,21 @@ _EPOCH_FLOPS = 5e8
 
 
 def mean_square_growth(
-    terms: Terms, method: Scalars | LinearMethod, sampling: Sampling
+    terms: Terms, method: Method | LinearMethod, sampling: Sampling
 ) -> Interval | None:
     """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
     traits = sampling.traits
     if not traits.random or terms.counts.size == 1:
         return exactly(cyclic_growth(terms, method) ** 2)
 
-    if traits.independent and isinstance(method, Scalars):
+    if traits.independent and isinstance(method, Method):
         if terms.shared:
             first = terms.weights @ terms.hessians
             variance = terms.weights @ (terms.hessians - first) ** 2
-            return exactly(float(direction_growth(first, variance, Method(*method)).max()))
+            return exactly(float(direction_growth(first, variance, method).max()))
 
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
-        solution = moments.perron(Method(*method), tolerance=_TOLERANCE)
+        solution = moments.perron(method, tolerance=_TOLERANCE)
         # Near a double eigenvalue the search may stall. What follows has them apart.
         if solution.settled:
             return exactly(solution.value)
@@ -71,10 +71,10 @@ def mean_square_growth(
     return Interval(*(number ** (1.0 / terms.n if traits.by_epoch else 1.0) for number in growth))
 
 
-def step_matrices(hessians: FloatArray, method: Scalars | LinearMethod) -> FloatArray:
+def step_matrices(hessians: FloatArray, method: Method | LinearMethod) -> FloatArray:
     """Matrices (..., s, s) of a step on the state, for quadratics with Hessians (..., d, d)."""
     if not isinstance(method, LinearMethod):
-        return systems(hessians, *method)
+        return system(hessians, method)
 
     A, B, C = method.state
     d = hessians.shape[-1]
@@ -106,7 +106,7 @@ def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Metho
     return np.asarray(np.abs(np.linalg.eigvals(T)).max(axis=-1))
 
 
-def cyclic_growth(terms: Terms, method: Scalars | LinearMethod) -> float:
+def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
     """Growth of the norm per step when the terms are visited in their order, over and over."""
     A = step_matrices(terms.blocks, method)
     norms = np.linalg.norm(A, axis=(2, 3))

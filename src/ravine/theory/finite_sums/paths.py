@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import systems
+from ravine.theory.blocks import coupling, system
 from ravine.theory.finite_sums.rules import Draws
 from ravine.theory.finite_sums.terms import (
     Interval,
-    Scalars,
     Terms,
     exactly,
     largest,
@@ -60,16 +60,17 @@ class _Paths:
     """
 
     def __init__(
-        self, terms: Terms, method: Scalars, sampling: Sampling, count: int,
+        self, terms: Terms, method: Method, sampling: Sampling, count: int,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.order = terms.order
         self.hessians = terms.blocks
         self.method = method
+        self.coupling = coupling(method.beta, method.gamma)
         self.draws = Draws(terms.n, sampling, count, rng)
         largest = np.sqrt((self.hessians**2).sum(axis=3)).max(axis=(0, 2))
         # Above this, a norm after the step is more than the rounding of an exact zero.
-        self.floor = _ROUNDING * (1.0 + abs(method.beta) + method.alpha * largest)
+        self.floor = _ROUNDING * (1.0 + np.abs(method.beta) + method.alpha * largest)
         self.r = rng.standard_normal((count, *self.hessians.shape[1:3]))
         self.v = np.zeros_like(self.r)
         self._normalise(0.0)
@@ -79,7 +80,7 @@ class _Paths:
         method = self.method
         change = method.alpha * self._gradient(self.order[self.draws.next()])
         ahead = (1.0 + method.gamma) * change
-        self.r, self.v = self.r + method.c * self.v - ahead, method.beta * self.v - change
+        self.r, self.v = self.r + self.coupling * self.v - ahead, method.beta * self.v - change
         return self._normalise(self.floor)
 
     def _gradient(self, b: Indices) -> FloatArray:
@@ -110,7 +111,7 @@ class _Paths:
         self.draws.keep(parents)
 
 
-def almost_sure_growth(terms: Terms, method: Scalars, sampling: Sampling, plan: Plan) -> Interval:
+def almost_sure_growth(terms: Terms, method: Method, sampling: Sampling, plan: Plan) -> Interval:
     """Exponential of the top Lyapunov exponent: value and 95 % limits from independent replicas.
 
     A direction in which some path ends at zero exactly has growth 0, as almost every path then does
@@ -132,12 +133,12 @@ def almost_sure_growth(terms: Terms, method: Scalars, sampling: Sampling, plan: 
     return _growth_interval(total / plan.steps)
 
 
-def annihilated(terms: Terms, method: Scalars, sampling: Sampling, direction: int) -> bool:
+def annihilated(terms: Terms, method: Method, sampling: Sampling, direction: int) -> bool:
     """Whether two blocks that the sampling lets follow each other multiply to zero."""
     lam = terms.hessians[:, direction]
     determinant = method.beta - method.alpha * lam * method.gamma
     singular = np.flatnonzero(np.abs(determinant) <= _ROUNDING * (1.0 + np.abs(method.beta)))
-    A = systems(lam[singular, None, None], *method)
+    A = system(lam[singular, None, None], method)
     size = np.linalg.norm(A, axis=(1, 2))
     product = np.linalg.norm(A[:, None] @ A[None, :], axis=(2, 3))
     zero = product <= _ROUNDING * size[:, None] * size[None, :]
@@ -149,7 +150,7 @@ def annihilated(terms: Terms, method: Scalars, sampling: Sampling, direction: in
 
 
 def moment_growth(
-    terms: Terms, method: Scalars, sampling: Sampling, power: int, plan: Plan
+    terms: Terms, method: Method, sampling: Sampling, power: int, plan: Plan
 ) -> Interval:
     """Growth of E‖s‖^power: value and 95 % limits from independent populations of paths.
 

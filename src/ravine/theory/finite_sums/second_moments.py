@@ -34,10 +34,9 @@ from ravine.theory.finite_sums.mean_problem import (
     Step,
     advance,
     advance_moments,
-    constant_step,
 )
 from ravine.theory.finite_sums.positive_map import Operator, fixed_point, symmetric
-from ravine.theory.finite_sums.terms import Scalars, one_method
+from ravine.theory.finite_sums.terms import one_method
 
 TOLERANCE = 1e-5
 """Default tolerance, relative to 1 - λ: it separates a slow method from a diverging one."""
@@ -117,9 +116,10 @@ class SecondMoments:
         gradient = self.sandwich(X[..., :d, :d]) + noise
         return advance_moments(X, self.eigenvalues, step, gradient)
 
-    def operator(self, method: Scalars) -> Operator:
+    def operator(self, method: Method) -> Operator:
         """X ↦ mean_b A_b X A_bᵀ on moments (..., 2d, 2d)."""
-        step = constant_step(method)
+        push = coupling(method.beta, method.gamma)
+        step = Step(push, method.beta, 1.0 + method.gamma, method.alpha)
         return lambda X: self.step(symmetric(X), step)
 
     def restricted(self, kept: npt.ArrayLike) -> SecondMoments:

@@ -92,13 +92,13 @@ def stationary_covariance(
     >>> round(left.error, 12), round(left.excess, 12)
     (0.333333333333, 0.166666666667)
     """
-    scalars = one_method(method)
+    one = one_method(method)
     stack = hessian_stack(hessians)
     z = _checked_gradients(gradients, stack)
     n, d = z.shape
     # Equal Hessians may come with different gradients, so that every term stands for itself.
     terms = Terms(stack, np.ones(n), np.arange(n))
-    root = mean_square_growth(terms, scalars, Sampling.IID)
+    root = mean_square_growth(terms, one, Sampling.IID)
     assert root is not None
     full = None
     if root.value < 1.0:

@@ -14,7 +14,6 @@ from ravine.arguments import FloatArray, Refusal, real
 from ravine.choices import Choice
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
-from ravine.theory.blocks import coupling
 
 CONFIDENCE = 0.95
 """Probability that an interval holds the true mean, if the replicas are close to normal."""
@@ -81,26 +80,13 @@ class Terms:
             yield _gather(column[self.order][:, None, None])
 
 
-class Scalars(NamedTuple):
-    """A method with one value for each parameter."""
-
-    alpha: float
-    beta: float
-    gamma: float
-
-    @property
-    def c(self) -> float:
-        """Upper right entry of the block: beta (1 + gamma) - gamma."""
-        return float(coupling(np.float64(self.beta), np.float64(self.gamma)))
-
-
-def one_method(method: Method) -> Scalars:
-    """Refuse a method that stands for a whole plane of parameters."""
+def one_method(method: Method) -> Method:
+    """Refuse what stands for a whole plane of parameters, or for another kind of method."""
     if isinstance(method, LinearMethod):
         known = "run it, or ask for iid_rate and worst_case_rate"
         raise Refusal("method", "a Method for a given sum", "a LinearMethod", known)
 
-    return Scalars(*method.single("give one method at a time"))
+    return Method(*method.single("give one method at a time"))
 
 
 def hessian_stack(hessians: npt.ArrayLike) -> FloatArray:

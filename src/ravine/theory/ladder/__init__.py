@@ -11,8 +11,7 @@ from ravine.theory.ladder.iid import (
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.rates import contraction, spectral_radius, stable
 from ravine.theory.ladder.rungs import RUNGS, Rung
-from ravine.theory.ladder.safety import safe_momentum, safe_step
-from ravine.theory.ladder.step_limits import adam_limit, largest_step
+from ravine.theory.ladder.safety import adam_limit, largest_step, safe_momentum, safe_step
 from ravine.theory.ladder.transfer import CircleRate, circle_rate
 from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
 

@@ -158,7 +158,7 @@ def smallest_stable_batch(
     if isinstance(method, LinearMethod):
         size: Real = np.float64(Loop(curvature, method, noise).stable_batch())
     else:
-        size = _safety_ratio(curvature, method, noise)
+        size = safety_ratio(curvature, method, noise)
 
     if rows is None:
         return size
@@ -177,19 +177,12 @@ critical_batch_size = smallest_stable_batch
 """The former name of :func:`smallest_stable_batch`."""
 
 
-def _safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
+def safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Real:
     """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is stable in mean square."""
     low, high, denominator, gain, batch_variance = _at_one(curvature, method, noise)
     ratio = largest_ratio(polynomial_product(batch_variance, gain), denominator, low, high)
     ratio = np.maximum(ratio, 0.0)  # for equal terms only rounding is left
     return np.where(stable(curvature, method), ratio, np.inf)[()]
-
-
-def is_mean_square_safe(
-    curvature: Curvature, method: Method, noise: BatchNoise
-) -> npt.NDArray[np.bool_]:
-    """Whether E‖y - x*‖² converges on every such problem, decided without rounding a rate."""
-    return np.asarray(_safety_ratio(curvature, method, noise) < 1.0)
 
 
 @overflow_allowed
@@ -247,7 +240,7 @@ def iid_noise_floor(
     if isinstance(method, LinearMethod):
         return level * Loop(curvature, method, noise).noise_floor(objective=objective)
 
-    safe = is_mean_square_safe(curvature, method, noise)
+    safe = safety_ratio(curvature, method, noise) < 1.0
     low, high, denominator, gain, batch_variance = _at_one(curvature, method, noise)
     left = tuple(
         a - b for a, b in zip(denominator, polynomial_product(batch_variance, gain), strict=True)

@@ -54,6 +54,10 @@ class StationaryVariance(Value):
     objective: Real
     """E f(y_k) - f* in this direction: λ/2 times the variance of y_k."""
 
+    def of(self, quantity: ErrorQuantity) -> Real:
+        """The share of this direction in a mean error."""
+        return self.objective if quantity is ErrorQuantity.OBJECTIVE else self.y
+
 
 def _stationary_law(
     lam: Real, alpha: Real, beta: Real, gamma: Real, sigma2: Real
@@ -183,16 +187,9 @@ def noise_floor(
         weights = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.ones_like(lam)
         return np.asarray((weights * noise * variances).sum(axis=-1))[()]
 
-    shape = broadcast(eigenvalues=lam[..., 0], **method.parameters)
-    rest = tuple(method.parameters.values())
-
-    # Var y is the second and λ Var y / 2 the last entry of the stationary law
-    entry = 4 if kind is ErrorQuantity.OBJECTIVE else 1
-    total = np.zeros(shape)
-
+    total = np.zeros(broadcast(eigenvalues=lam[..., 0], **method.parameters))
     for i in range(lam.shape[-1]):
-        law = by_chunks(_stationary_law, shape, lam[..., i], *rest, noise[..., i])
-        total += law[entry]
+        total += stationary_variance(lam[..., i], method, sigma2=noise[..., i]).of(kind)
 
     return total[()]
 
@@ -368,9 +365,5 @@ def exact_noise_coefficient(
     """
     check_shapes(curvature, method)
     kind = ErrorQuantity.parse(quantity, "quantity")
-    flat = stationary_variance(curvature.mu, method)
-    steep = stationary_variance(curvature.L, method)
-    if kind is ErrorQuantity.OBJECTIVE:
-        return np.maximum(flat.objective, steep.objective)[()]
-
-    return np.maximum(flat.y, steep.y)[()]
+    flat, steep = (stationary_variance(end, method) for end in (curvature.mu, curvature.L))
+    return np.maximum(flat.of(kind), steep.of(kind))[()]

@@ -13,7 +13,7 @@ from ravine.sampling import Sampling
 from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_growth
 from ravine.theory.finite_sums.positive_map import dense_radius
 from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
-from ravine.theory.finite_sums.terms import Terms, finite_sum, one_method
+from ravine.theory.finite_sums.terms import Terms, finite_sum
 from ravine.theory.tuning.search import (
     Least,
     Tuned,
@@ -91,7 +91,7 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
 
     moments = SecondMoments.of(terms.hessians, weights=terms.weights)
     best = fastest_on(moments, plain=plain, precision=1e-9)
-    root = mean_square_growth(terms, one_method(best.method), Sampling.IID)
+    root = mean_square_growth(terms, best.method, Sampling.IID)
     assert root is not None
     return Tuned(best.method, float(np.sqrt(root.high)))
 
@@ -178,7 +178,7 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
             return np.inf
 
         if by_matrix:
-            value = dense_radius(moments.operator(one_method(method)), (size, size))
+            value = dense_radius(moments.operator(method), (size, size))
         else:
             value = moments.growth(method, tolerance=precision)
 
