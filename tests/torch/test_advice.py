@@ -175,7 +175,7 @@ def test_the_limit_of_adam_is_that_of_its_preconditioned_curvature(loader):
     state = next(iter(rule.state.values()))
     p = math.sqrt(float(state["exp_avg_sq"]) / (1.0 - 0.99**trial.steps)) + 1e-8
     assert advice.limit == pytest.approx(38.0 * p / hessian, rel=0.02)
-    assert "with the preconditioner held fixed" in str(advice)
+    assert "for a fixed preconditioner" in str(advice)
     assert "Beyond it Adam does not diverge" in str(advice)
 
 
