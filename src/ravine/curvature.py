@@ -48,8 +48,8 @@ class Curvature(Value):
             shown = f"mu={pair[0]:g} with L={pair[1]:g}"
             raise Refusal("mu", "at most L", shown, "swap the two")
 
-        object.__setattr__(self, "mu", low)
-        object.__setattr__(self, "L", high)
+        # A frozen dataclass refuses assignments.
+        vars(self).update(mu=low, L=high)
 
     @property
     def Q(self) -> Real:
@@ -79,6 +79,5 @@ class Curvature(Value):
         0.0
         """
         made = cls.__new__(cls)
-        object.__setattr__(made, "mu", mu)
-        object.__setattr__(made, "L", L)
+        vars(made).update(mu=mu, L=L)
         return made

@@ -63,8 +63,8 @@ class LinearMethod(Value):
             remedy = "without it the method does not rest at the minimiser of every problem"
             raise Refusal("denominator", "zero at z = 1", f"{at_one:g}", remedy)
 
-        object.__setattr__(self, "numerator", above / below[0])
-        object.__setattr__(self, "denominator", below / below[0])
+        # A frozen dataclass refuses assignments.
+        vars(self).update(numerator=above / below[0], denominator=below / below[0])
 
     @property
     def memory(self) -> int:

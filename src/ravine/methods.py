@@ -59,9 +59,8 @@ class Method(Value):
         )
 
         broadcast(alpha=step, beta=momentum, gamma=look_ahead)
-        object.__setattr__(self, "alpha", step)
-        object.__setattr__(self, "beta", momentum)
-        object.__setattr__(self, "gamma", look_ahead)
+        # A frozen dataclass refuses assignments.
+        vars(self).update(alpha=step, beta=momentum, gamma=look_ahead)
 
     @property
     def parameters(self) -> dict[str, Real]:
