@@ -298,7 +298,7 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """Train from the beginning."""
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
         check_classification_targets(y)
-        self.classes_ = _two_or_more("y", y[weights > 0])
+        self.classes_ = _two_or_more("y", y[weights > 0], "give rows of another class")
         W = self._train(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
 
@@ -312,7 +312,7 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
 
         X, y, weights = self._checked(X, y, sample_weight, reset=fresh)
         if fresh:
-            self.classes_ = _two_or_more("classes", classes)
+            self.classes_ = _two_or_more("classes", classes, "list all classes")
 
         W = self._train_more(X, self._indicators(y), weights, self._loss)
         self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
@@ -347,11 +347,11 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return np.hstack([np.zeros_like(S), S]) if S.shape[1] == 1 else S
 
 
-def _two_or_more(name: str, labels: Any) -> Any:
+def _two_or_more(name: str, labels: Any, remedy: str) -> Any:
     """The different labels, in order."""
     different = np.unique(labels)
     if len(different) < 2:
         what = f"one class, {different[0]!r}" if len(different) else "no class"
-        raise Refusal(name, "of two classes or more", what, "name another class")
+        raise Refusal(name, "of two classes or more", what, remedy)
 
     return different
