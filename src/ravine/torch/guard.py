@@ -143,7 +143,8 @@ class Snapshot:
 
     def _owners(self) -> dict[Any, dict[Any, Any]]:
         """Weights with buffers, parameter groups, and the state of every parameter."""
-        weights = dict(enumerate((*self.params, *self._buffers)))
+        # Each once: buffers may hold parameters too.
+        weights = dict(enumerate(dict.fromkeys((*self.params, *self._buffers))))
         groups = dict(enumerate(self.optimizer.param_groups))
         return {"weights": weights, **groups, **self.optimizer.state}
 
