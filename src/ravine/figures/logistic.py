@@ -138,16 +138,11 @@ def _settled(
 
 def advantage(data: xr.Dataset) -> dict[str, list[float]]:
     """The best rate with momentum and without, and how many times as fast, for each Q."""
-    out: dict[str, list[float]] = {"momentum": [], "sgd": [], "speed_up": []}
-    for i in range(data.sizes["Q"]):
-        one = data.isel(Q=i)
-        best = _least(one["rate"].values[:, one["beta"].values > 0.0], (3, 3))
-        plain = _least(one["sgd_rate"].values, (3,))
-        out["momentum"].append(best)
-        out["sgd"].append(plain)
-        out["speed_up"].append(float(np.log(best) / np.log(plain)))
-
-    return out
+    positive = data["rate"].values[:, :, data["beta"].values > 0.0]
+    momentum = [_least(rates, (3, 3)) for rates in positive]
+    sgd = [_least(rates, (3,)) for rates in data["sgd_rate"].values]
+    speed_up = (np.log(momentum) / np.log(sgd)).tolist()
+    return {"momentum": momentum, "sgd": sgd, "speed_up": speed_up}
 
 
 def _least(rates: FloatArray, window: tuple[int, ...]) -> float:

@@ -106,19 +106,19 @@ def tightness(data: xr.Dataset) -> dict[str, list[float]]:
         fitted factor per step of the mean over the bound's (Q-1)/(Q+1), in the transient.
         ``floor``: the bound's floor over the measured mean error in the last quarter.
     """
-    out: dict[str, list[float]] = {"largest": [], "rate": [], "floor": []}
-    for Q in data["Q"].values:
-        one = data.sel(Q=Q)
-        mean = one["mean"].values
-        floor = float(one["bound_floor"])
+    rates = []
+    for Q, mean, floor in zip(data["Q"].values, data["mean"], data["bound_floor"], strict=True):
         early = np.flatnonzero(mean > _TRANSIENT * floor)
         last = int(early[-1]) if len(early) > 1 else 1
-        rate = (mean[last] / mean[0]) ** (1.0 / last)
-        out["largest"].append(float((one["largest"] / one["bound"]).max()))
-        out["rate"].append(float(rate * (Q + 1.0) / (Q - 1.0)))
-        out["floor"].append(float(floor / mean[-(len(mean) // 4) :].mean()))
+        rate = float(mean[last] / mean[0]) ** (1.0 / last)
+        rates.append(float(rate * (Q + 1.0) / (Q - 1.0)))
 
-    return out
+    late = data["mean"].isel(step=slice(-(data.sizes["step"] // 4), None)).mean("step")
+    return {
+        "largest": (data["largest"] / data["bound"]).max("step").values.tolist(),
+        "rate": rates,
+        "floor": (data["bound_floor"] / late).values.tolist(),
+    }
 
 
 @styled
