@@ -7,7 +7,8 @@ from scipy.sparse import csr_matrix
 
 from ravine.arguments import Refusal
 from ravine.diagnosis import diagnose
-from ravine.diagnosis.candidates import CONSTANT, LINEAR, Recipe, Schedule
+from ravine.diagnosis.candidates import CONSTANT, LINEAR, Recipe
+from ravine.diagnosis.code import training_scripts
 from ravine.diagnosis.runs import follow
 from ravine.methods import Method
 from ravine.tables import as_table
@@ -87,7 +88,7 @@ def test_the_code_gets_the_promised_loss(name, framework):
     "recipe",
     [
         Recipe(Method(0.02, 0.9), LINEAR),
-        Recipe(Method(0.05, 0.5), Schedule(0.5)),
+        Recipe(Method(0.05, 0.5), 0.5),
         Recipe(Method(0.05, 0.8), CONSTANT, averaged=True),
         Recipe(Method(0.1)),
         Recipe(Method(0.05, 0.9, 0.0)),
@@ -129,6 +130,23 @@ def test_weights_and_sparse_rows_are_trained_on_as_they_were_diagnosed():
         assert excess(sparse, trained(sparse.code(framework), X=thin, y=y)) == pytest.approx(
             promised, rel=1e-6
         )
+
+
+def test_a_setting_without_a_script_has_a_report(data):
+    """Where batches may not repeat there is no script, and torch has no look-ahead of its own."""
+    quick = {"epochs": 2, "seeds": 2, "time": 2.0, "try_remedies": False}
+    rule = diagnose(*data(), sampling="iid-no-repeat", **quick)
+    assert training_scripts(rule) == {}
+    assert "Training loop" not in rule.to_html()
+
+    best = rule.recommendation
+    method = Method(0.01, 0.5, 0.2)
+    recipe = dataclasses.replace(best.candidate.recipe, method=method)
+    only = dataclasses.replace(best, candidate=dataclasses.replace(best.candidate, recipe=recipe))
+    plain = diagnose(*data(), **quick)
+    ahead = dataclasses.replace(plain, predictions=(only,))
+    assert list(training_scripts(ahead)) == ["sklearn", "numpy"]
+    assert "Training loop in NumPy" in ahead.to_html()
 
 
 def test_a_framework_that_is_none_is_refused(calm):

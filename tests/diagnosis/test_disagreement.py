@@ -5,8 +5,6 @@ from ravine.diagnosis.causes import disagreement
 from ravine.diagnosis.survey import survey
 from ravine.methods import nesterov
 
-COLUMNS = ("a", "b", "c", "d")
-
 
 @pytest.fixture
 def heavy(data):
@@ -17,7 +15,7 @@ def heavy(data):
 
 def test_the_heavy_row_drives_new_batches(heavy, survey_of):
     seen = survey_of(*heavy)
-    why = disagreement(seen, nesterov(seen.curvature), COLUMNS)
+    why = disagreement(seen, nesterov(seen.curvature))
     assert why.batches == ()
     assert why.rows[0] == 37
     assert why.shares[0] > 0.8
@@ -29,7 +27,7 @@ def test_the_heavy_row_drives_new_batches(heavy, survey_of):
 def test_its_batch_drives_fixed_batches(heavy, setup_of):
     setup = setup_of(*heavy, batches="fixed", batch_size=4)
     seen = survey(setup)
-    why = disagreement(seen, nesterov(seen.curvature), COLUMNS)
+    why = disagreement(seen, nesterov(seen.curvature))
     first = 4 * why.batches[0]
     assert 37 in setup.source_rows[first : first + 4]
     assert setup.in_source(why.rows)[0] == 37
@@ -39,6 +37,6 @@ def test_its_batch_drives_fixed_batches(heavy, setup_of):
 
 def test_calm_batches_have_shares_all_the_same(data, survey_of):
     seen = survey_of(*data(), l2=1.0, batch_size=48)
-    why = disagreement(seen, nesterov(seen.curvature), COLUMNS)
+    why = disagreement(seen, nesterov(seen.curvature))
     assert 0.0 < why.size < 0.5
-    assert {name for name, _ in why.columns} <= set(COLUMNS)
+    assert {name for name, _ in why.columns} <= set(seen.setup.columns)

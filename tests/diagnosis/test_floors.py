@@ -11,9 +11,9 @@ from ravine.methods import Method
 
 def floors_of(seen, recipes, seconds=200.0):
     judged = [Candidate("yours", recipe) for recipe in recipes]
-    growth = [growths(seen, c.method, seed=0, seconds=5.0) for c in judged]
+    growth = [growths(seen, c.method, seconds=5.0) for c in judged]
     budget = Budget(seconds)
-    return floors(seen, judged, growth, seed=0, budget=budget), budget
+    return floors(seen, judged, growth, budget=budget), budget
 
 
 def test_independent_draws_have_the_floor_of_the_moments(data, survey_of):

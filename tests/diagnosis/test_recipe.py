@@ -3,7 +3,6 @@ import pytest
 from ravine.diagnosis.candidates import (
     LINEAR,
     Recipe,
-    Schedule,
     momentum_digits,
     parameters,
     rounded,
@@ -12,9 +11,9 @@ from ravine.methods import Method
 
 
 def test_a_step_that_falls_ends_near_zero():
-    assert LINEAR.factors(4).tolist() == [1.0, 0.75, 0.5, 0.25]
-    assert Schedule(0.5).factors(8)[:4].tolist() == [1.0] * 4
-    assert Schedule(1.0).constant
+    assert Recipe(Method(0.1), LINEAR).factors(4).tolist() == [1.0, 0.75, 0.5, 0.25]
+    assert Recipe(Method(0.1), 0.5).factors(8)[:4].tolist() == [1.0] * 4
+    assert Recipe(Method(0.1)).constant
 
 
 @pytest.mark.parametrize("beta", [0.99999, 1.0 - 1e-7, 0.9996])

@@ -12,7 +12,7 @@ from ravine.methods import nesterov
 def tried_on(setup, rows, seconds=1e4):
     budget = Budget(seconds)
     before = survey(setup)
-    tried = remedies(setup, before, None, rows, seed=0, budget=budget)
+    tried = remedies(before, None, rows, budget=budget)
     return {r.kind: r for r in tried}, budget
 
 
@@ -32,7 +32,7 @@ def test_dropping_the_heavy_row_helps_as_it_says(heavy, data, setup_of):
     X, y = data()
     kept = np.setdiff1d(np.arange(96), [37])
     seen = survey(setup_of(X[kept], y[kept], batch_size=16))
-    again = growths(seen, nesterov(seen.curvature), seed=0, seconds=600.0)
+    again = growths(seen, nesterov(seen.curvature), seconds=600.0)
     assert again.mean_square.rate == pytest.approx(tried["drop rows"].rate, rel=1e-6)
 
 
@@ -53,7 +53,7 @@ def test_standardised_columns_leave_less_where_scale_is_the_problem(data, setup_
     wide = X * [1.0, 30.0, 1.0, 1.0]
     setup = setup_of(wide, y)
     assert worth_scaling(setup)
-    gain = standardised_race(setup, survey(setup), None, 200, 0, Budget(1e4))
+    gain = standardised_race(survey(setup), None, 200, Budget(1e4))
     assert gain.share_before == 1.0
     assert gain.gain > 4.0
     assert gain.Q < 20.0

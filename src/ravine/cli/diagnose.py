@@ -129,7 +129,7 @@ def diagnose_command(
     json
     """
     from ravine.diagnosis import diagnose
-    from ravine.diagnosis.code import FRAMEWORKS
+    from ravine.diagnosis.code import FRAMEWORKS, training_scripts
     from ravine.tables import read_table
 
     if code is not None:
@@ -172,9 +172,9 @@ def diagnose_command(
         script = result.code(code, source=_source(data, reading))
         return Answer(result.to_dict(), Whole(script.rstrip("\n")))
 
-    then = f"ravine diagnose {words} --code torch", "a training loop with this setting"
-    following = then if result.recommendation is not None else None
-    return Answer(result.to_dict(), *_parts(result, out), then=following)
+    framework = next(iter(training_scripts(result)), None)
+    then = f"ravine diagnose {words} --code {framework}", "a training loop with this setting"
+    return Answer(result.to_dict(), *_parts(result, out), then=then if framework else None)
 
 
 def _source(data: str, reading: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ravine.diagnosis.candidates import momentum_digits
+from ravine.diagnosis.candidates import LINEAR, Recipe, momentum_digits
 from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.verdict import notes, percent, what_is_certain, what_is_wrong, what_to_do
 from ravine.digits import rate_digits
@@ -226,7 +226,7 @@ def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> Metho
         "method": (p.candidate.name, lambda name: f"{name} *" if best else name),
         "lr": (float(recipe.method.alpha), "{:.3g}".format),
         "momentum": (float(recipe.method.beta), momentum_digits),
-        "schedule": (recipe.schedule_word, str),
+        "schedule": (_schedule(recipe), str),
         "outcome": (p.outcome.value, str),
         "excess_share": (result.share(p.loss), _short),
         "held_out": (p.held_out_loss, "{:.4g}".format),
@@ -244,6 +244,16 @@ def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> Metho
     cells = tuple(texts[column.key] for column in columns)
 
     return MethodRow(p.candidate.key, cells, values, p.outcome.tone, best, p is result.quick)
+
+
+def _schedule(recipe: Recipe) -> str:
+    """The schedule in two words."""
+    if recipe.averaged:
+        return "averaged"
+    if recipe.constant:
+        return "constant"
+
+    return "linear decay" if recipe.constant_share <= LINEAR else "late decay"
 
 
 def _short(share: float) -> str:

@@ -71,37 +71,61 @@ _MARGIN = 0.9
 """A step that is too long is shortened to this part of what would just do, again and again."""
 
 
+CONSTANT = 1.0
+LINEAR = 0.0
+"""Shares of a run with a constant step; afterwards it decays linearly to zero."""
+
+
 @dataclass(frozen=True)
-class Schedule:
-    """The step size over a run: constant at first, then decaying linearly to zero.
+class Recipe:
+    """A method, the schedule of its step, and whether the last half is averaged.
 
     Attributes
     ----------
+    method
+        Step size and momentum.
     constant_share
         The share of the run before the step begins to fall; 1 for a constant step.
+    averaged
+        Whether the mean of the iterates of the last half is reported.
 
     Examples
     --------
-    >>> Schedule(0.5).factors(4).tolist()
+    >>> Recipe(Method(0.1), constant_share=0.5).factors(4).tolist()
     [1.0, 1.0, 1.0, 0.5]
     """
 
-    constant_share: float = 1.0
+    method: Method
+    constant_share: float = CONSTANT
+    averaged: bool = False
+
+    @property
+    def key(self) -> tuple[float, float, float, float, bool]:
+        """Identity of a recipe: step size, momentum, look-ahead, schedule, averaging."""
+        m = self.method
+        return float(m.alpha), float(m.beta), float(m.gamma), self.constant_share, self.averaged
 
     @property
     def constant(self) -> bool:
         """Whether the step never changes."""
-        return self.constant_share >= 1.0
+        return self.constant_share >= CONSTANT
 
     @property
-    def words(self) -> str:
+    def schedule(self) -> str:
         """The schedule as it follows the parameters."""
         if self.constant:
             return "constant"
-        if self.constant_share <= 0.0:
-            return "decaying linearly to 0"
 
-        return f"constant for {100 * self.constant_share:.0f} %, then decaying linearly to 0"
+        falls = "decaying linearly to 0"
+        first = f"constant for {100 * self.constant_share:.0f} %"
+        return falls if self.constant_share <= LINEAR else f"{first}, then {falls}"
+
+    @property
+    def words(self) -> str:
+        """Parameters as a user types them."""
+        falls = "" if self.constant else f", {self.schedule}"
+        mean = ", averaging the second half" if self.averaged else ""
+        return f"{parameters(self.method)}{falls}{mean}"
 
     def factors(self, steps: int) -> FloatArray:
         """Factor of the step size at each step, shape (steps,)."""
@@ -110,49 +134,6 @@ class Schedule:
 
         done = np.arange(steps) / steps
         return np.minimum(1.0, (1.0 - done) / (1.0 - self.constant_share))
-
-
-CONSTANT = Schedule(1.0)
-LINEAR = Schedule(0.0)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A method, its schedule, and whether the iterates of the last half are averaged."""
-
-    method: Method
-    schedule: Schedule = CONSTANT
-    averaged: bool = False
-
-    @property
-    def key(self) -> tuple[float, float, float, float, bool]:
-        """Identity of a recipe: step size, momentum, look-ahead, schedule, averaging."""
-        m = self.method
-        share = self.schedule.constant_share
-
-        return float(m.alpha), float(m.beta), float(m.gamma), share, self.averaged
-
-    @property
-    def words(self) -> str:
-        """Parameters as a user types them."""
-        text = parameters(self.method)
-        if not self.schedule.constant:
-            text += f", {self.schedule.words}"
-
-        if self.averaged:
-            text += ", averaging the second half"
-
-        return text
-
-    @property
-    def schedule_word(self) -> str:
-        """The schedule in two words."""
-        if self.averaged:
-            return "averaged"
-        if self.schedule.constant:
-            return "constant"
-
-        return "linear decay" if self.schedule.constant_share <= 0.0 else "late decay"
 
     def scaled(self, factor: float) -> Recipe:
         """The same with a step size ``factor`` times as long."""

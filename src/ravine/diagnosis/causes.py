@@ -71,7 +71,7 @@ class Disagreement:
     row_shares: tuple[float, ...]
 
 
-def disagreement(survey: Survey, method: Method, columns: tuple[str, ...]) -> Disagreement:
+def disagreement(survey: Survey, method: Method) -> Disagreement:
     """Find what drives the mean-square growth of a method, or would, if it were large.
 
     The direction is the main axis of the second moments that grow fastest.
@@ -108,7 +108,7 @@ def disagreement(survey: Survey, method: Method, columns: tuple[str, ...]) -> Di
     return Disagreement(
         size=float(np.sqrt(np.trace(mean_square))) / norm,
         direction=direction,
-        columns=_columns(survey, direction, columns),
+        columns=_columns(survey, direction),
         batches=named if batching.fixed else (),
         shares=lead_shares,
         ratios=tuple(float((along[i] + mean) / mean) for i in lead),
@@ -136,9 +136,7 @@ def _rows(
     return tuple(int(rows[i]) for i in kept), tuple(float(parts[i] / total) for i in kept)
 
 
-def _columns(
-    survey: Survey, direction: FloatArray, columns: tuple[str, ...]
-) -> tuple[tuple[str, float], ...]:
+def _columns(survey: Survey, direction: FloatArray) -> tuple[tuple[str, float], ...]:
     """The columns that a direction is mostly made of, with their weights."""
     weights = direction
     if survey.model.outputs > 1:
@@ -148,7 +146,7 @@ def _columns(
     lead = np.argsort(np.abs(weights))[::-1][:3]
     kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]
 
-    return tuple((columns[j], float(weights[j])) for j in kept)
+    return tuple((survey.setup.columns[j], float(weights[j])) for j in kept)
 
 
 @dataclass(frozen=True)
@@ -210,11 +208,11 @@ class _Trials:
     ``yours`` None means the textbook method of the data after each change.
     """
 
-    def __init__(self, setup: Setup, before: Survey, yours: Method | None) -> None:
-        self.setup = setup
+    def __init__(self, before: Survey, yours: Method | None) -> None:
+        self.setup = before.setup
         self.before = before
         self.yours = yours
-        self.last = setup, before
+        self.last = before
 
     def method(self, seen: Survey) -> Method:
         """The method that is judged on changed data."""
@@ -280,21 +278,14 @@ class _Trials:
                 changed = replace(setup, X=scaled_rows(setup.X, factors), y=y)
                 yield f"clip {words} to the median length", changed
 
-            changed, seen = self.last
-            why = disagreement(seen, self.method(seen), changed.columns)
-            more = (place[row] for row in changed.in_source(why.rows))
+            why = disagreement(self.last, self.method(self.last))
+            more = (place[row] for row in self.last.setup.in_source(why.rows))
             fresh = tuple(row for row in more if row not in rows)
             rows = (*rows, *fresh) if fresh else ()
 
 
 def remedies(
-    setup: Setup,
-    before: Survey,
-    yours: Method | None,
-    rows: tuple[int, ...],
-    *,
-    seed: int,
-    budget: Budget,
+    before: Survey, yours: Method | None, rows: tuple[int, ...], *, budget: Budget
 ) -> list[Remedy]:
     """Try as many options as the budget allows.
 
@@ -302,7 +293,7 @@ def remedies(
     """
     seconds = 0.5 * budget.begin("trying remedies")
     most = int(np.clip(seconds / _trial_work(before), 1, 40))
-    trials = _Trials(setup, before, yours)
+    trials = _Trials(before, yours)
     kinds: dict[str, Iterable[_Option]] = {
         "batch size": trials.batch_sizes(),
         "standardise": trials.scaled(),
@@ -327,8 +318,8 @@ def remedies(
                 # A label is lost with the rows.
                 break
 
-            trials.last = changed, seen
-            both = growths(seen, trials.method(seen), seed=seed, seconds=seconds / most)
+            trials.last = seen
+            both = growths(seen, trials.method(seen), seconds=seconds / most)
             remedy = Remedy(kind, action, both.mean_square.rate, judge_outcome(both))
             tried[kind] = remedy
             if remedy.works:
@@ -363,9 +354,10 @@ def worth_scaling(setup: Setup) -> bool:
 
 
 def standardised_race(
-    setup: Setup, seen: Survey, best: Prediction | None, steps: int, seed: int, budget: Budget
+    seen: Survey, best: Prediction | None, steps: int, budget: Budget
 ) -> Scaling | None:
     """Race again on standardised columns, where they differ and much is left as they are."""
+    setup = seen.setup
     share = 1.0 if best is None else best.loss / seen.start_excess
     # Where nothing is left, or the problem is round already, scale is not what is wrong.
     if setup.standardise or share < 1e-6 or float(seen.curvature.Q) < 4.0:
@@ -376,7 +368,7 @@ def standardised_race(
         return None
 
     after = survey(replace(setup, X=standardised(setup.X)))
-    raced = race(after, steps=steps, seed=seed, seconds=seconds)
+    raced = race(after, steps=steps, seconds=seconds)
     if raced is None:
         return None
 

@@ -6,6 +6,7 @@ of the diagnosis, any other line always; ``{name}`` is filled in.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -44,14 +45,13 @@ labels| labels, y = np.unique(y, return_inverse=True)
 logistic| y = y.astype(float)[:, None]  # 0 or 1
 """
 _EPOCHS = """\
-fixed| order = {order}
-fixed| fixed = {split}
+rng = np.random.default_rng(0)
+fixed| fixed = np.split({order}, range({m}, n, {m}))
 step = 0
 
 for epoch in range(epochs):
-replaced|     batches = {draw}
-shuffled|     order = {permutation}
-shuffled|     batches = {split}
+replaced|     batches = rng.integers(n, size=({per_epoch}, {m}))
+shuffled|     batches = np.split(rng.permutation(n), range({m}, n, {m}))
 fixed|     batches = {visits}
     for rows in batches:
 """
@@ -59,7 +59,6 @@ _NUMPY = """\
 multinomial| y = np.eye(len(labels))[y]  # one column for each label
 epochs, steps = {epochs}, {steps}
 n, d = X.shape
-rng = np.random.default_rng(0)
 W = np.zeros((d, y.shape[1]))
 V = np.zeros_like(W)
 weighted| w = np.asarray(weights) / np.mean(weights)
@@ -138,10 +137,9 @@ epochs, steps = {epochs}, {steps}
 falling| schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: {factor})
 averaged| average = torch.optim.swa_utils.AveragedModel(model)
 weighted| w = torch.as_tensor(weights / np.mean(weights))
-fixed| rng = np.random.default_rng(0)
 {loop}
 dense|         Z = model(X[rows])
-sparse|         Z = model(torch.as_tensor(X[rows.numpy()].toarray()))
+sparse|         Z = model(torch.as_tensor(X[rows].toarray()))
 squared|         loss = 0.5 * torch.nn.functional.mse_loss(Z, y[rows], reduction={reduction})
 logistic|         loss = torch.nn.functional.binary_cross_entropy_with_logits(
 logistic|             Z, y[rows], reduction={reduction}
@@ -161,6 +159,16 @@ averaged|             average.update_parameters(model)
 last| W = model.weight.detach().numpy().T
 averaged| W = average.module.weight.detach().numpy().T
 """
+
+
+def training_scripts(result: Diagnosis) -> dict[str, str]:
+    """The scripts of all frameworks that can do this, by their names."""
+    scripts = {}
+    for framework in FRAMEWORKS:
+        with suppress(Refusal):
+            scripts[framework] = training_code(result, framework)
+
+    return scripts
 
 
 def training_code(result: Diagnosis, framework: str, *, source: str | None = None) -> str:
@@ -212,10 +220,10 @@ class _Script:
             "intercept" if setup.intercept else "",
             "weighted" if setup.weighted else "even",
             "averaged" if recipe.averaged else "last",
-            "constant" if recipe.schedule.constant else "falling",
+            "constant" if recipe.constant else "falling",
             "fixed" if batching.fixed else "replaced" if batching.replaced else "shuffled",
         }
-        share = recipe.schedule.constant_share
+        share = recipe.constant_share
         factor = "(1.0 - step / steps)"
         m, n = batching.batch_size, batching.steps_per_epoch
         order = f"np.random.default_rng({setup.shuffle}).permutation(n)"
@@ -227,10 +235,7 @@ class _Script:
             "factor": factor if share <= 0.0 else f"min(1.0, {factor} / {1.0 - share!r})",
             "mixin": "ClassifierMixin" if labels else "RegressorMixin",
             "reduction": '"none"' if setup.weighted else '"mean"',
-            "order": f"torch.as_tensor({order})" if torch else order,
-            "permutation": "torch.randperm(n)" if torch else "rng.permutation(n)",
-            "split": f"order.split({m})" if torch else f"np.split(order, range({m}, n, {m}))",
-            "draw": f"torch.randint(n, {(n, m)})" if torch else f"rng.integers(n, size={(n, m)})",
+            "m": m, "per_epoch": n, "order": order,
             "visits": _visits(batching.sampling, n) if batching.fixed else "",
         }  # fmt: skip
         self.words["loop"] = self.filled(_EPOCHS).rstrip()

@@ -1,22 +1,27 @@
-"""The result of a diagnosis: properties of the data, predictions and measurements."""
+"""The result of a diagnosis, and the same as plain numbers and words for JSON."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ravine.diagnosis.answer import Answer, make_answer
+from ravine.diagnosis.candidates import Recipe
 from ravine.diagnosis.causes import Disagreement, Remedy, Scaling
 from ravine.diagnosis.code import training_code
 from ravine.diagnosis.prediction import Prediction
-from ravine.diagnosis.record import record
 from ravine.diagnosis.runs import Runs
 from ravine.diagnosis.setup import Setup
 from ravine.diagnosis.survey import Survey
 from ravine.markup import card
 from ravine.tables import Finding
+from ravine.theory.finite_sums.growth import Growth
+from ravine.theory.ladder.certificate import Certificate
 from ravine.values import Value
 
 if TYPE_CHECKING:
@@ -36,10 +41,9 @@ class Diagnosis(Value):
     ----------
     name
         Name of the data.
-    setup
-        The data, and the options that were given or chosen.
     survey
-        Curvature of the whole and of the batches, minimiser, gradients there.
+        The data and the options; curvature of the whole and of the batches, the minimiser and the
+        gradients there.
     findings
         Notes about the columns and rows.
     disagreement
@@ -54,12 +58,11 @@ class Diagnosis(Value):
         What standardising the columns would change, if their scale is the problem.
     left_out
         What was not computed, or is less exact, because of the time budget.
-    epochs, steps, seed, seconds, time
-        Length and seed of the runs, the seconds they took, and the seconds allowed.
+    epochs, steps, seconds, time
+        Length of the runs, the seconds they took, and the seconds allowed.
     """
 
     name: str
-    setup: Setup
     survey: Survey
     findings: tuple[Finding, ...]
     disagreement: Disagreement
@@ -71,9 +74,13 @@ class Diagnosis(Value):
     left_out: tuple[str, ...]
     epochs: int
     steps: int
-    seed: int
     seconds: float
     time: float
+
+    @property
+    def setup(self) -> Setup:
+        """The data, and the options that were given or chosen."""
+        return self.survey.setup
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -148,7 +155,7 @@ class Diagnosis(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and words, for JSON."""
-        return record(self)
+        return _record(self)
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row for each method: parameters, outcome, rates, errors and losses."""
@@ -192,3 +199,118 @@ def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
     equal = [p for p in good if p.loss <= least + _EQUAL * abs(least)]
 
     return min(equal, key=lambda p: (not p.candidate.recommended, p.loss))
+
+
+def _record(result: Diagnosis) -> dict[str, Any]:
+    """The documented keys of ``ravine diagnose --json``; errors are E‖y - x*‖², squared."""
+    from ravine import __version__
+
+    best, quick, scaled = result.recommendation, result.quick, result.scaling
+    survey, batching, why = result.survey, result.survey.batching, result.disagreement
+    bounds, point = survey.certified_curvature, survey.minimiser
+    held = "everywhere" if survey.quadratic else "at x*"
+    share = {} if best is None else {"excess_share": result.share(best.loss)}
+
+    everything = {
+        **_named(result, "verdict", "answer", "findings", "remedies_computed", "left_out"),
+        **_named(result, "epochs", "steps", "seconds"),
+        **_named(survey, "interpolates", "sigma", "exact"),
+        **_named(result.setup, "seed"),
+        "data": {
+            **_named(result, "name"),
+            **_named(result.setup, "loss", "l2"),
+            **_named(survey.model, "features", "dimension"),
+            **_named(batching, "rows", "batch_size", batches="steps_per_epoch"),
+            **_named(survey, "start_excess", "start_square"),
+            **_named(survey.minimum, minimum="value", flat_directions="flat"),
+        },
+        "curvature": {**_named(survey.curvature, "mu", "L", "Q"), "holds": held},
+        "all_batches": bounds and {**_named(bounds, "mu", "L", "Q"), "holds": "everywhere"},
+        "batches": {
+            "mu": survey.local[:, 0],
+            "L": survey.local[:, 1],
+            "gradient_at_minimiser": survey.gradient_sizes,
+        },
+        "minimiser": point if len(point) <= 1000 else None,
+        "disagreement": {
+            **_named(why, "size", "batches", "shares", "rows", "row_shares"),
+            "curvature_over_average": why.ratios,
+            "direction": [{"column": name, "weight": weight} for name, weight in why.columns],
+        },
+        "methods": [_method(result, i) for i in range(len(result.predictions))],
+        "recommended": best and best.candidate.key,
+        "quick": quick and quick.candidate.key,
+        "advice": best and {**_plain(best.candidate.recipe), **share, "epochs": result.epochs},
+        "scaling": scaled
+        and {
+            **_named(scaled, "Q", "gain", excess_share="share_after"),
+            **_named(scaled, excess_share_before="share_before"),
+            **_plain(scaled.recipe),
+        },
+        "remedies": [{**_plain(r), "works": r.works} for r in result.remedies],
+        "batches_are": "fixed" if batching.fixed else "new",
+        "sampling": batching.sampling,
+        "ravine_version": __version__,
+    }
+    return {key: _plain(value) for key, value in everything.items()}
+
+
+def _plain(value: Any) -> Any:
+    """The same of dicts, lists, texts and finite numbers; None for a number that JSON lacks.
+
+    A record is the dict of its fields. A few are known by other names, and rates of a mean square
+    are those of the distance: the roots.
+    """
+    match value:
+        case Enum():
+            return value.value
+        case Recipe():
+            parameters = dict(zip(("alpha", "beta", "gamma"), value.key, strict=False))
+            return {**parameters, **_named(value, "constant_share", "schedule", "averaged")}
+        case Growth():
+            power = 0.5 if value.sense.power == 2 else 1.0
+            ends = {"rate": value.value, "low": value.low, "high": value.high}
+            rest = _named(value, "exact", "sampling")
+            return _plain({**{key: end**power for key, end in ends.items()}, **rest})
+        case Certificate():
+            return _plain(_named(value, "rate", "P", "transient_gain", "noise_gain"))
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case np.ndarray() | np.generic():
+            return _plain(value.tolist())
+        case float():
+            return value if math.isfinite(value) else None
+
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+
+    return value
+
+
+def _named(thing: Any, *names: str, **others: str) -> dict[str, Any]:
+    """Some attributes of a thing by their names, or by other names: ``key="attribute"``."""
+    keys = {name: name for name in names} | others
+    return {key: getattr(thing, name) for key, name in keys.items()}
+
+
+def _method(result: Diagnosis, i: int) -> dict[str, Any]:
+    """Predictions for a method, and the results of its runs."""
+    p, runs = result.predictions[i], result.runs
+    known = {f.name: getattr(p, f.name) for f in fields(p) if f.name not in ("candidate", "curve")}
+    kept = runs.watched
+
+    return {
+        **_named(p.candidate, "key", "name", "reason", "certificate"),
+        **_plain(p.candidate.recipe),
+        **known,
+        "measured": {
+            "steps": runs.steps,
+            "error": runs.squares[:, :, i].mean(axis=1),
+            "loss_steps": runs.steps[kept],
+            "excess": runs.excess[kept][:, :, i].mean(axis=1),
+            "diverged": int((runs.diverged_at[0, :, i] >= 0).sum()),
+            "runs": runs.seeds,
+        },
+    }

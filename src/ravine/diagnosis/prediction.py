@@ -17,7 +17,6 @@ from ravine.diagnosis.stability import Estimate, Floors, computed, floors, over_
 from ravine.diagnosis.survey import Survey
 from ravine.diagnosis.work import Budget
 from ravine.methods import Method
-from ravine.problems import LinearModel
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.epochs import Growths
 from ravine.theory.finite_sums.growth import Growth
@@ -140,18 +139,13 @@ def critical_batch(survey: Survey, method: Method) -> int | None:
 
 
 def predict(
-    survey: Survey,
-    judged: Sequence[Candidate],
-    growth: Sequence[Growths],
-    runs: Runs,
-    held_out: LinearModel | None,
-    *,
-    seed: int,
-    budget: Budget,
-) -> list[Prediction]:
+    survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], runs: Runs,
+    *, budget: Budget,
+) -> list[Prediction]:  # fmt: skip
     """Combine theory and runs into a prediction."""
-    left = floors(survey, judged, growth, seed=seed, budget=budget)
+    left = floors(survey, judged, growth, budget=budget)
     near = runs.steps_to(NEAR * survey.start_excess)
+    held_out = survey.setup.held_out
     held = None if held_out is None else runs.mean_losses(held_out)
     curves = moment_curves(survey, judged, int(runs.steps[-1]), budget=budget)
     exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
@@ -196,7 +190,7 @@ def settles_late(survey: Survey, candidate: Candidate) -> bool:
     cannot grow fast, and a step that falls to zero is short enough in the end.
     """
     bounded = math.isfinite(survey.model.loss.curvature_bound)
-    return bounded and not survey.quadratic and not candidate.recipe.schedule.constant
+    return bounded and not survey.quadratic and not candidate.recipe.constant
 
 
 def _outcome(
@@ -218,7 +212,7 @@ def _outcome(
         return Outcome.STALLS if loss is None or ends_high else outcome
     if outcome is Outcome.CONVERGES and lost > 0.0:
         return Outcome.ERRATIC
-    if outcome is Outcome.DIVERGES and not (candidate.recipe.schedule.constant or ends_high):
+    if outcome is Outcome.DIVERGES and not (candidate.recipe.constant or ends_high):
         # The first steps are too long, the last ones bring every run back.
         return Outcome.ERRATIC if loss is not None else outcome
 
@@ -250,7 +244,7 @@ def moment_curves(
         budget.leave_out("exact curves for independent batches")
         return None
 
-    factors = np.stack([c.recipe.schedule.factors(steps) for c in judged])
+    factors = np.stack([c.recipe.factors(steps) for c in judged])
     alpha, beta, gamma = parameter_arrays([c.recipe for c in judged])
     method, lr = Method(alpha, beta, gamma), alpha[:, None] * factors
     half = steps // 2

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.candidates import CONSTANT, LINEAR, Candidate, Recipe, Schedule, rounded
+from ravine.diagnosis.candidates import CONSTANT, LINEAR, Candidate, Recipe, rounded
 from ravine.diagnosis.runs import Runs, follow, run_work
 from ravine.diagnosis.survey import Survey
 
@@ -63,9 +63,7 @@ class Race(NamedTuple):
     excess: float
 
 
-def race(
-    survey: Survey, *, steps: int, seed: int, seconds: float, most: float | None = None
-) -> Race | None:
+def race(survey: Survey, *, steps: int, seconds: float, most: float | None = None) -> Race | None:
     """Race at every level that ``seconds`` of counted work allow, the narrowest first.
 
     Each level has two rounds: its grid on few seeds, then the neighbours of the best. The narrowest
@@ -79,14 +77,14 @@ def race(
 
     # The grids are nested: the widest one is run, and each level looks at its own part.
     grid = _grid(survey, levels[-1])
-    first = _run(survey, grid, steps, _FIRST_SEEDS, seed + 101)
+    first = _run(survey, grid, steps, _FIRST_SEEDS, 101)
     place = {recipe.key: i for i, recipe in enumerate(grid)}
     best_of: dict[str, list[Recipe]] = {kind: [] for kind in _KINDS}
 
     for number, level in enumerate(levels):
         own = [place[recipe.key] for recipe in _grid(survey, level)]
         near = _neighbours(survey, [grid[i] for i in own], first.of(own))[: level.second]
-        second = _run(survey, near, steps, level.seeds, seed + 202 + number)
+        second = _run(survey, near, steps, level.seeds, 202 + number)
 
         for kind, recipes in _winners(survey, near, second).items():
             best_of[kind] += recipes
@@ -111,8 +109,8 @@ def _watched(survey: Survey) -> int | None:
     return None if survey.quadratic else _WATCHED
 
 
-def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, seed: int) -> Runs:
-    watched = _watched(survey)
+def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, stream: int) -> Runs:
+    watched, seed = _watched(survey), survey.setup.seed + stream
     return follow(survey, recipes, steps=steps, seeds=seeds, seed=seed, points=60, watched=watched)
 
 
@@ -123,10 +121,10 @@ def _unique(recipes: list[Recipe]) -> list[Recipe]:
 def _grid(survey: Survey, level: Level) -> list[Recipe]:
     longest = _LONGEST * survey.moments.natural_step
     return [
-        Recipe(rounded(longest / _FALL**i, _MOMENTA[j]), schedule)
+        Recipe(rounded(longest / _FALL**i, _MOMENTA[j]), constant_share)
         for j in level.momenta
         for i in range(0, _STEPS, level.apart)
-        for schedule in (CONSTANT, LINEAR)
+        for constant_share in (CONSTANT, LINEAR)
     ]
 
 
@@ -144,7 +142,7 @@ def _neighbours(survey: Survey, recipes: list[Recipe], runs: Runs) -> list[Recip
     order = np.argsort(_cautious(runs.excess[-1]), kind="stable")
     families = []
     for kind in (True, False):
-        same = [recipes[i] for i in order if recipes[i].schedule.constant is kind]
+        same = [recipes[i] for i in order if recipes[i].constant is kind]
         families.append([near for recipe in same[:2] for near in _around(recipe)])
 
     chosen = [r for turn in zip_longest(*families) for r in turn if r is not None]
@@ -164,10 +162,10 @@ def _around(recipe: Recipe) -> list[Recipe]:
         # The same effective step alpha/(1 - beta), with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))
         step = alpha * (1.0 - other) / (1.0 - beta)
-        near.append(Recipe(rounded(step, other), recipe.schedule))
+        near.append(Recipe(rounded(step, other), recipe.constant_share))
 
-    if not recipe.schedule.constant:
-        near.append(Recipe(recipe.method, Schedule(0.5)))
+    if not recipe.constant:
+        near.append(Recipe(recipe.method, constant_share=0.5))
 
     return near
 
@@ -177,7 +175,7 @@ def _winners(survey: Survey, recipes: list[Recipe], runs: Runs) -> dict[str, lis
 
     def first(values: FloatArray, constant: bool, count: int = _FINALISTS) -> list[Recipe]:
         order = [recipes[i] for i in np.argsort(values, kind="stable")]
-        return [r for r in order if r.schedule.constant is constant][:count]
+        return [r for r in order if r.constant is constant][:count]
 
     excess = _cautious(runs.excess[-1])
     averaged = first(_cautious(runs.tail_excess[0]), True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import tuning_moments
-from ravine.diagnosis.code import FRAMEWORKS
+from ravine.diagnosis.code import FRAMEWORKS, training_scripts
 from ravine.digits import rate_digits
 from ravine.figures import plane as shared
 from ravine.figures.plane import Mark, Plane
@@ -41,15 +41,15 @@ def diagnosis_page(result: Diagnosis) -> Page:
     page = Page(
         f"Diagnosis of {result.name}",
         subtitle=answer.data[0].removeprefix(f"{result.name}: "),
-        footer=f"ravine {__version__}, seed {result.seed}, {result.seconds:.1f} s",
+        footer=f"ravine {__version__}, seed {result.setup.seed}, {result.seconds:.1f} s",
     )
     page.lead(answer.lines, tone="" if result.recommendation is not None else answer.tone)
 
     if answer.notes:
         page.bullets(answer.notes)
 
-    for framework, name in FRAMEWORKS.items() if result.recommendation is not None else ():
-        page.code(result.code(framework), f"Training loop in {name}")
+    for framework, script in training_scripts(result).items():
+        page.code(script, f"Training loop in {FRAMEWORKS[framework]}")
 
     page.heading("The methods")
     _methods(page, result)

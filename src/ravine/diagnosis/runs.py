@@ -140,8 +140,8 @@ def follow(
     best = model.repeated(survey.minimiser, 1, len(recipes))
 
     alpha, beta, gamma = np.repeat(parameter_arrays(recipes), K, axis=1)
-    factors = np.stack([r.schedule.factors(steps) for r in recipes], axis=1)
-    falling = not all(r.schedule.constant for r in recipes)
+    factors = np.stack([r.factors(steps) for r in recipes], axis=1)
+    falling = not all(r.constant for r in recipes)
     states = iterate(
         lambda _, y: model.drawn_gradient(next(draws), y, model.slopes),
         np.repeat(best if from_minimiser else 0.0 * best, seeds, axis=0),
@@ -225,7 +225,6 @@ def compare(
     *,
     steps: int,
     seeds: int | None,
-    seed: int,
     seconds: float,
 ) -> tuple[Runs, list[int]]:
     """Run every recipe, choose some of them by that, and run those again on more seeds.
@@ -248,7 +247,7 @@ def compare(
     block = next(fits, _BLOCKS[-1]) if seeds is None else seeds
     watched = watched_marks(survey, count, steps, block)
     options: dict[str, Any] = {"steps": steps, "seeds": block, "watched": watched}
-    runs = follow(survey, recipes, seed=[seed, 0], **options)
+    runs = follow(survey, recipes, seed=[survey.setup.seed, 0], **options)
     kept = choose(runs)
     runs = runs.of(kept)
 
@@ -258,7 +257,7 @@ def compare(
         blocks += int(np.clip(more, 0, _MOST_SEEDS // block - 1))
 
     few = [recipes[i] for i in kept]
-    return in_blocks(survey, few, blocks, enough, runs, seed=[seed], **options), kept
+    return in_blocks(survey, few, blocks, enough, runs, **options), kept
 
 
 def in_blocks(
@@ -268,10 +267,11 @@ def in_blocks(
     enough: Callable[[Runs], bool],
     first: Runs | None = None,
     *,
-    seed: list[int],
+    stream: Sequence[int] = (),
     **options: Any,
 ) -> Runs:
     """Blocks of runs on new seeds, until they are enough or as many as ``blocks``."""
+    seed = [survey.setup.seed, *stream]
     runs = follow(survey, recipes, seed=[*seed, 0], **options) if first is None else first
     for number in range(1, blocks):
         if enough(runs):

@@ -163,6 +163,8 @@ class Setup:
         The name of the target, empty where there is none.
     standardise, intercept, weighted
         What was done with the columns, and whether rows have weights.
+    seed
+        Of the runs.
     """
 
     X: Any
@@ -181,6 +183,7 @@ class Setup:
     standardise: bool = False
     intercept: bool = False
     weighted: bool = False
+    seed: int = 0
 
     @property
     def features(self) -> int:
@@ -285,9 +288,10 @@ def make_setup(
         X, y, columns, loss, checked_l2(l2 or 0.0, chosen), size, fixed, rule, shuffle, weights,
         np.arange(rows) if table.rows is None else table.rows, target=table.target,
         standardise=standardise, intercept=intercept, weighted=table.weights is not None,
+        seed=seed_number("seed", seed),
     )  # fmt: skip
     if validation is not None:
-        setup = _set_aside(setup, validation, seed)
+        setup = _set_aside(setup, validation)
 
     if fixed and shuffle is not None:
         setup = setup.shuffled(shuffle)
@@ -326,7 +330,7 @@ def _check_size(X: Any, y: FloatArray | None) -> None:
         raise Refusal("the target", rule, f"{np.abs(y).max():.3g}", "measure it in another unit")
 
 
-def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
+def _set_aside(setup: Setup, share: float) -> Setup:
     """Hold a share of the rows out, drawn at random."""
     part = one_number("validation", share, "positive", remedy="give a share, e.g. 0.2")
     count = round(part * setup.rows)
@@ -334,7 +338,7 @@ def _set_aside(setup: Setup, share: float, seed: int) -> Setup:
         rule = "a share that leaves rows on both sides"
         raise Refusal("validation", rule, f"{part:g}", "give a share, e.g. 0.2")
 
-    order = np.random.default_rng([seed, 1]).permutation(setup.rows)
+    order = np.random.default_rng([setup.seed, 1]).permutation(setup.rows)
     rest = setup.taking(np.sort(order[:count]))
     kept = setup.taking(np.sort(order[count:]))
     held_out = LinearModel(rest.X, make_loss(setup.loss, rest.y, rest.weights), l2=0.0)

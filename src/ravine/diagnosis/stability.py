@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ _SEEDS = (64, 32, 16)
 """Runs of each method: as many as the time allows, and none with fewer."""
 
 
-def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Growths:
+def growths(survey: Survey, method: Method, *, seconds: float) -> Growths:
     """Growth of a method, in both senses, in the order in which the batches come."""
     known = EpochGrowth(
         exact_gradients=float(spectral_radius(survey.curvature, method)) ** 2,
@@ -42,10 +43,11 @@ def growths(survey: Survey, method: Method, *, seed: int, seconds: float) -> Gro
         steps=survey.batching.steps_per_epoch,
         directions=survey.basis.shape[1],
     )
-    return known.growths(lambda: epoch_products(survey, method, seed=seed, seconds=seconds), seed)
+    drawn = partial(epoch_products, survey, method, seconds=seconds)
+    return known.growths(drawn, survey.setup.seed)
 
 
-def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float) -> Products | None:
+def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Products | None:
     """Matrices of a whole epoch on (y - x*, x - x₋) near the minimiser, for random epochs.
 
     In the curved directions, as columns of one run on the data. None where the directions are too
@@ -58,7 +60,7 @@ def epoch_products(survey: Survey, method: Method, *, seed: int, seconds: float)
 
     model, n = survey.model, survey.batching.steps_per_epoch
     slopes = model.hessian_slopes(survey.minimiser)
-    draws = survey.batching.draws(epochs, np.random.default_rng([seed, 11]))
+    draws = survey.batching.draws(epochs, np.random.default_rng([survey.setup.seed, 11]))
     basis = survey.basis.reshape(model.features, model.outputs, k)
     columns = basis.swapaxes(1, 2).reshape(model.features, -1)
     units = np.concatenate([columns, np.zeros_like(columns)], axis=1)
@@ -152,12 +154,7 @@ class Floors(NamedTuple):
 
 
 def floors(
-    survey: Survey,
-    judged: Sequence[Candidate],
-    growth: Sequence[Growths],
-    *,
-    seed: int,
-    budget: Budget,
+    survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], *, budget: Budget
 ) -> list[Floors]:
     """The floor of every recipe with a constant step that converges.
 
@@ -167,7 +164,7 @@ def floors(
     out = [Floors()] * len(judged)
     memory: dict[int, float] = {}
     for i, (candidate, both) in enumerate(zip(judged, growth, strict=True)):
-        fits = candidate.recipe.schedule.constant and not candidate.recipe.averaged
+        fits = candidate.recipe.constant and not candidate.recipe.averaged
         if not fits or both.mean_square.diverges is not False:
             continue
 
@@ -182,7 +179,7 @@ def floors(
         else:
             memory[i] = steps
 
-    for i, floor in _measured(survey, judged, memory, seed, budget):
+    for i, floor in _measured(survey, judged, memory, budget):
         out[i] = floor
 
     return out
@@ -203,8 +200,7 @@ def _moment_floor(survey: Survey, method: Method) -> Floors:
 
 
 def _measured(
-    survey: Survey, judged: Sequence[Candidate], memory: dict[int, float], seed: int,
-    budget: Budget,
+    survey: Survey, judged: Sequence[Candidate], memory: dict[int, float], budget: Budget,
 ) -> Iterator[tuple[int, Floors]]:  # fmt: skip
     """Runs from the minimiser, in groups of like memory, short ones first."""
     seconds = budget.begin("following runs to their noise floors")
@@ -227,7 +223,7 @@ def _measured(
         blocks = int(np.clip(0.5 * seconds / work, 1, 8))
         recipes = [judged[i].recipe for i in group]
         runs = in_blocks(
-            survey, recipes, blocks, lambda runs: known(runs.average[0]), seed=[seed, 303],
+            survey, recipes, blocks, lambda runs: known(runs.average[0]), stream=[303],
             points=120, from_minimiser=True, **runs_of,
         )  # fmt: skip
         seconds -= runs.seeds // runs_of["seeds"] * work

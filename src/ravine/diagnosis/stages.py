@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from ravine.arguments import (
     Refusal,
     one_number,
     overflow_allowed,
-    seed_number,
     whole,
 )
 from ravine.diagnosis.candidates import Candidate, candidates
@@ -140,7 +139,6 @@ def diagnose(
     seconds = one_number("time", time, "positive", remedy="give seconds, e.g. time=60")
     budget = Budget(seconds, tell)
     budget.begin("reading the columns")
-    seed = seed_number("seed", seed)
     was_read = isinstance(X, Table)
     table = X if was_read else as_table(X, y, columns=columns)
     setup, notes = make_setup(
@@ -158,21 +156,16 @@ def diagnose(
 
     # Many small products: more threads are slower, and would change the last digits.
     with one_blas_thread():
-        result = _diagnose(setup, yours, budget, epochs, seeds, seed, try_remedies)
+        result = _diagnose(setup, yours, budget, epochs, seeds, try_remedies)
 
     about = (*findings, *table.findings, *notes, *result.findings)
     return replace(result, name=name or table.name, findings=about)
 
 
 def _diagnose(
-    setup: Setup,
-    yours: Method | None,
-    budget: Budget,
-    epochs: int | None,
-    seeds: int | None,
-    seed: int,
+    setup: Setup, yours: Method | None, budget: Budget, epochs: int | None, seeds: int | None,
     try_remedies: bool,
-) -> Diagnosis:
+) -> Diagnosis:  # fmt: skip
     seen = survey(setup, seconds=budget.begin("surveying the batches"))
     if seen.minimum.gap > 1e-6:
         budget.leave_out(f"the minimum, known to {100 * seen.minimum.gap:.1g} % of the excess loss")
@@ -182,7 +175,7 @@ def _diagnose(
 
     seconds = budget.begin("racing step sizes and schedules")
     most = LONGEST_RACE * budget.seconds
-    raced = race(seen, steps=steps, seed=seed, seconds=seconds, most=most)
+    raced = race(seen, steps=steps, seconds=seconds, most=most)
 
     if raced is None:
         budget.leave_out("the race of step sizes and schedules")
@@ -190,36 +183,30 @@ def _diagnose(
     seconds = budget.begin("tuning by theory")
     judged = candidates(seen, raced.winners if raced else [], yours=yours)
     each = seconds / len({c.key for c in judged})
-    growth_of = cache(lambda method: growths(seen, method, seed=seed, seconds=each))
+    growth_of = cache(lambda method: growths(seen, method, seconds=each))
 
     seconds = budget.begin("running on the data")
-    runs, kept = compare(
-        seen,
-        [c.recipe for c in judged],
-        lambda runs: _finalists(seen, judged, runs, growth_of),
-        steps=steps,
-        seeds=seeds,
-        seed=seed,
-        seconds=seconds,
-    )
+    recipes = [c.recipe for c in judged]
+    finalists = partial(_finalists, seen, judged, growth_of=growth_of)
+    runs, kept = compare(seen, recipes, finalists, steps=steps, seeds=seeds, seconds=seconds)
 
     judged = [judged[i] for i in kept]
     growth = [growth_of(c.method) for c in judged]
-    every = predict(seen, judged, growth, runs, setup.held_out, seed=seed, budget=budget)
+    every = predict(seen, judged, growth, runs, budget=budget)
     shown = _shown(every)
     predictions = tuple(every[i] for i in shown)
     subject = predictions[0]
 
     budget.begin("looking for the cause")
-    cause = disagreement(seen, subject.candidate.method, setup.columns)
+    cause = disagreement(seen, subject.candidate.method)
     computed = try_remedies and affordable(seen)
     scaled, tried = None, []
 
     if try_remedies:
-        scaled = standardised_race(setup, seen, best_of(predictions), steps, seed, budget)
+        scaled = standardised_race(seen, best_of(predictions), steps, budget)
 
     if computed and subject.outcome not in (Outcome.CONVERGES, Outcome.STALLS):
-        tried = remedies(setup, seen, yours, cause.rows, seed=seed, budget=budget)
+        tried = remedies(seen, yours, cause.rows, budget=budget)
 
     # The intercept is constant by design, which is not news.
     own = setup.X[:, : setup.features] if setup.intercept else setup.X
@@ -227,7 +214,6 @@ def _diagnose(
 
     return Diagnosis(
         name="",
-        setup=setup,
         survey=seen,
         findings=(*about, *batch_findings(seen)),
         disagreement=replace(cause, rows=setup.in_source(cause.rows)),
@@ -239,7 +225,6 @@ def _diagnose(
         left_out=tuple(budget.left_out),
         epochs=epochs,
         steps=steps,
-        seed=seed,
         seconds=budget.spent,
         time=budget.seconds,
     )
@@ -285,7 +270,7 @@ def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]
 
 
 def _finalists(
-    seen: Survey, judged: list[Candidate], runs: Runs, growth_of: Callable[[Method], Growths]
+    seen: Survey, judged: list[Candidate], runs: Runs, *, growth_of: Callable[[Method], Growths]
 ) -> list[int]:
     """The recipe of each kind with the least loss; for ravine's own, among those that converge."""
     loss = runs.excess[-1].mean(axis=0)

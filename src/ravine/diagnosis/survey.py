@@ -41,9 +41,8 @@ class Survey:
 
     Attributes
     ----------
-    model, batching
-        The whole objective, in which all rows count the same, or all batches if they are fixed, and
-        how its rows are split into batches.
+    setup
+        The data and the options.
     minimum
         The minimiser, the least value, and the spectrum of the Hessian there.
     local
@@ -64,8 +63,7 @@ class Survey:
         Directions of ``moments`` as columns, shape (d, k).
     """
 
-    model: LinearModel
-    batching: Batching
+    setup: Setup
     minimum: Minimum
     local: FloatArray
     bounds: FloatArray
@@ -74,6 +72,16 @@ class Survey:
     sample: Indices
     sure: int
     basis: FloatArray
+
+    @property
+    def model(self) -> LinearModel:
+        """The objective: all rows count the same, or all batches where they are fixed."""
+        return self.setup.model
+
+    @property
+    def batching(self) -> Batching:
+        """How the rows are split into batches."""
+        return self.setup.batching
 
     @property
     def minimiser(self) -> FloatArray:
@@ -198,7 +206,7 @@ def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
         moments = _row_moments(model, sample, weights, point, values, basis, factor)
 
     norms = np.linalg.norm(gradients, axis=1)
-    return Survey(model, batching, minimum, local, bounds, norms, moments, sample, sure, basis)
+    return Survey(setup, minimum, local, bounds, norms, moments, sample, sure, basis)
 
 
 def row_sizes(model: LinearModel) -> FloatArray:

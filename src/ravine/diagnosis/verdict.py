@@ -170,7 +170,7 @@ def _over(recipe: Recipe, epochs: int) -> str:
     if recipe.averaged:
         return f"{parameters(recipe.method)}, averaging the second half of {many}"
 
-    return f"{recipe.words} {'for' if recipe.schedule.constant else 'over'} {many}"
+    return f"{recipe.words} {'for' if recipe.constant else 'over'} {many}"
 
 
 def _useless(result: Diagnosis) -> str:
@@ -207,7 +207,7 @@ def _settles(result: Diagnosis) -> str:
     settled = subject.rate ** (2.0 * result.steps) < 1e-3 * result.share(after.value)
     settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 
-    if settled and subject.candidate.recipe.schedule.constant:
+    if settled and subject.candidate.recipe.constant:
         return f"{pace} until it reaches a noise floor of {share} of the excess loss"
 
     below = f" (its noise floor is {percent(result.share(floor.value))})" if floor else ""

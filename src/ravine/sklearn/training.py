@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.candidates import LINEAR
 from ravine.engine.recursion import held, iterate
 from ravine.sklearn.objective import Objective, applied
 from ravine.theory.ladder import largest_step
@@ -99,7 +98,7 @@ def _race(
     momentum = np.repeat(MOMENTA, len(SHARES))
     start = np.zeros((len(lr), *objective.shape))
     steps = min(_RACED, rows // batch_size)
-    order, falling = rng.permutation(steps), LINEAR.factors(steps)
+    order, falling = rng.permutation(steps), 1.0 - np.arange(steps) / steps
     W = mini_batches(objective, P, start, lr, momentum, batch_size, order, falling)
 
     judged = slice(0, _JUDGED)
@@ -108,8 +107,8 @@ def _race(
     training.lr, training.momentum = float(lr[best]), float(momentum[best])
     chosen = slice(best, best + 1)
     lr = SHARES[[best % len(SHARES)]] * limits[best // len(SHARES), 1]
-    order = rng.permutation(rows // larger)
-    falling = LINEAR.factors(len(order))
+    steps = rows // larger
+    order, falling = rng.permutation(steps), 1.0 - np.arange(steps) / steps
     W = mini_batches(objective, P, W[chosen], lr, momentum[chosen], larger, order, falling)[0]
 
     # Weights with no less loss than at the start are discarded.

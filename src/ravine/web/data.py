@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jinja2 import Environment, PackageLoader
 
-from ravine.diagnosis.code import FRAMEWORKS
+from ravine.diagnosis.code import training_scripts
 from ravine.diagnosis.report import plane
 from ravine.figures.style import METHODS
 from ravine.markup import table
@@ -53,12 +53,11 @@ def _html(result: Diagnosis) -> str:
     """What to do, with code to copy, and all methods; what comes from the table is escaped."""
     pages = Environment(loader=PackageLoader("ravine.web", "assets"), autoescape=True)
     methods = result.answer.methods.short()
-    none = result.recommendation is None
     return pages.get_template("diagnosis.html").render(
         lines=result.answer.lines,
         notes=[in_page_words(words) for words in result.answer.notes],
-        tone=result.answer.tone if none else "",
-        codes={} if none else {name: result.code(name) for name in FRAMEWORKS},
+        tone="" if result.recommendation else result.answer.tone,
+        codes=training_scripts(result),
         methods=methods,
         table=table(*methods.cells()),
     )
