@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ravine.diagnosis.columns import column_findings, column_sizes
+from ravine.diagnosis.columns import batch_findings, column_findings, column_sizes
 
 
 def test_sizes_are_those_of_numpy_dense_or_sparse():
@@ -49,3 +49,9 @@ def test_fewer_rows_than_columns_are_said():
 def test_tidy_columns_have_no_findings():
     X = np.random.default_rng(2).standard_normal((40, 3))
     assert column_findings(X, ("a", "b", "c")) == []
+
+
+def test_a_shorter_last_batch_is_named(data, survey_of):
+    seen = survey_of(*data(rows=33), batch_size=8, batches="fixed")
+    messages = [f.message for f in batch_findings(seen)]
+    assert "rows of the last, shorter batch (1 row) count 8 times as much" in messages

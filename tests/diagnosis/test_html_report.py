@@ -3,6 +3,7 @@ from ravine.diagnosis.report import diagnosis_page
 
 def test_the_verdict_comes_first_and_pictures_are_embedded(found):
     html = diagnosis_page(found).html()
+    assert html.index("columns not scaled, no intercept added") < html.index('class="lead')
     assert html.index('class="lead') < html.index("<table>")
     assert html.count("<svg") == 3
     for heading in ("The methods", "Where it converges", "The data"):

@@ -156,8 +156,8 @@ def batch_findings(seen: Survey) -> list[Finding]:
     sizes = seen.batching.sizes
     if seen.batching.fixed and len(set(sizes.tolist())) > 1:
         last = int(sizes[-1])
-        heavier = f"{rows / last:.3g} times as much"
-        what = f"the last batch has {last} rows, so each of them counts {heavier}"
+        shorter = f"rows of the last, shorter batch ({counted(last, 'row')})"
+        what = f"{shorter} count {rows / last:.3g} times as much"
         notes.append(Finding("batch", what, "use new batches each epoch (--batches new)"))
 
     return notes

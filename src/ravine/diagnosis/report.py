@@ -40,7 +40,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
     answer = result.answer
     page = Page(
         f"Diagnosis of {result.name}",
-        subtitle=answer.data[0].removeprefix(f"{result.name}: "),
+        subtitle="; ".join(answer.data[:2]).removeprefix(f"{result.name}: "),
         footer=f"ravine {__version__}, seed {result.setup.seed}, {result.seconds:.1f} s",
     )
     page.lead(answer.lines, tone="" if result.recommendation is not None else answer.tone)
