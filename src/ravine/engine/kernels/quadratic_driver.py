@@ -7,6 +7,7 @@ lanes becomes vector code without checks for overlap.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,14 +77,9 @@ def four_draws(states: Words, words: Words, noise: Singles) -> None:
     """Draw four words of every lane's stream, and make them the scaled normals of four steps."""
     for p in range(LANES):
         s0, s1, s2, s3 = states[p], states[LANES + p], states[2 * LANES + p], states[3 * LANES + p]
-        words[p] = output(s0, s3)
-        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-        words[LANES + p] = output(s0, s3)
-        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-        words[2 * LANES + p] = output(s0, s3)
-        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-        words[3 * LANES + p] = output(s0, s3)
-        s0, s1, s2, s3 = advance(s0, s1, s2, s3)
+        for u in range(4):
+            words[u * LANES + p] = output(s0, s3)
+            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
         states[p], states[LANES + p], states[2 * LANES + p], states[3 * LANES + p] = s0, s1, s2, s3
 
     for p in range(LANES):
@@ -114,21 +110,15 @@ def chunk_independent(
             c1 = coefficients[_C1 + p]
             c2 = coefficients[_C2 + p]
             g = coefficients[G + p]
-            x0 = x[p]
-            x1 = modal_step(x0, x[LANES + p], c1, c2, noise[p])
-            y1 = x1 - g * x0
-            squares[p] += y1 * y1
-            x2 = modal_step(x1, x0, c1, c2, noise[LANES + p])
-            y2 = x2 - g * x1
-            squares[LANES + p] += y2 * y2
-            x3 = modal_step(x2, x1, c1, c2, noise[2 * LANES + p])
-            y3 = x3 - g * x2
-            squares[2 * LANES + p] += y3 * y3
-            x4 = modal_step(x3, x2, c1, c2, noise[3 * LANES + p])
-            y4 = x4 - g * x3
-            squares[3 * LANES + p] += y4 * y4
-            x[p] = x4
-            x[LANES + p] = x3
+            newest = x[p]
+            before = x[LANES + p]
+            for u in range(4):
+                ahead = modal_step(newest, before, c1, c2, noise[u * LANES + p])
+                before, newest = newest, ahead
+                y = newest - g * before
+                squares[u * LANES + p] += y * y
+            x[p] = newest
+            x[LANES + p] = before
 
 
 @inner
@@ -160,41 +150,30 @@ def chunk_shared(
     """
     for j in range(0, CHUNK, 4):
         squares = all_squares[j * LANES : (j + 4) * LANES]
-        z1, z2, z3, z4 = shared[j], shared[j + 1], shared[j + 2], shared[j + 3]
-        after = shared[CHUNK + j :]
-        w1, w2, w3, w4 = after[0], after[1], after[2], after[3]
+        first = shared[j:]
+        second = shared[CHUNK + j :]
         for p in range(LANES):
             c1 = coefficients[_C1 + p]
             c2 = coefficients[_C2 + p]
             g = look[p]
             d1 = coefficients[SECOND + _C1 + p]
             d2 = coefficients[SECOND + _C2 + p]
-            x0 = x[p]
-            u0 = x[SECOND + p]
-            x1 = modal_step(x0, x[LANES + p], c1, c2, z1)
-            u1 = modal_step(u0, x[SECOND + LANES + p], d1, d2, w1)
-            y1 = x1 - g * x0
-            v1 = u1 - g * u0
-            squares[p] = (squares[p] + y1 * y1) + v1 * v1
-            x2 = modal_step(x1, x0, c1, c2, z2)
-            u2 = modal_step(u1, u0, d1, d2, w2)
-            y2 = x2 - g * x1
-            v2 = u2 - g * u1
-            squares[LANES + p] = (squares[LANES + p] + y2 * y2) + v2 * v2
-            x3 = modal_step(x2, x1, c1, c2, z3)
-            u3 = modal_step(u2, u1, d1, d2, w3)
-            y3 = x3 - g * x2
-            v3 = u3 - g * u2
-            squares[2 * LANES + p] = (squares[2 * LANES + p] + y3 * y3) + v3 * v3
-            x4 = modal_step(x3, x2, c1, c2, z4)
-            u4 = modal_step(u3, u2, d1, d2, w4)
-            y4 = x4 - g * x3
-            v4 = u4 - g * u3
-            squares[3 * LANES + p] = (squares[3 * LANES + p] + y4 * y4) + v4 * v4
-            x[p] = x4
-            x[LANES + p] = x3
-            x[SECOND + p] = u4
-            x[SECOND + LANES + p] = u3
+            newest = x[p]
+            before = x[LANES + p]
+            other = x[SECOND + p]
+            other_before = x[SECOND + LANES + p]
+            for u in range(4):
+                ahead = modal_step(newest, before, c1, c2, first[u])
+                before, newest = newest, ahead
+                ahead = modal_step(other, other_before, d1, d2, second[u])
+                other_before, other = other, ahead
+                y = newest - g * before
+                v = other - g * other_before
+                squares[u * LANES + p] = (squares[u * LANES + p] + y * y) + v * v
+            x[p] = newest
+            x[LANES + p] = before
+            x[SECOND + p] = other
+            x[SECOND + LANES + p] = other_before
 
 
 @inner
@@ -281,19 +260,14 @@ def record_eight(
         weight = factor[p]
         bound = limit[p]
         total = bin_sum[p]
-        e1 = weight * squares[p]
-        e2 = weight * squares[LANES + p]
-        e3 = weight * squares[2 * LANES + p]
-        e4 = weight * squares[3 * LANES + p]
-        e5 = weight * squares[4 * LANES + p]
-        e6 = weight * squares[5 * LANES + p]
-        e7 = weight * squares[6 * LANES + p]
-        e8 = weight * squares[7 * LANES + p]
-        bin_sum[p] = (((((((total + e1) + e2) + e3) + e4) + e5) + e6) + e7) + e8
-        records.latest[p] = e8
-        # Written so that a NaN counts as beyond too.
-        within = (e1 <= bound) & (e2 <= bound) & (e3 <= bound) & (e4 <= bound)
-        within = within & (e5 <= bound) & (e6 <= bound) & (e7 <= bound) & (e8 <= bound)
+        within = True
+        for u in range(_EIGHT):
+            error = weight * squares[u * LANES + p]
+            total += error
+            records.latest[p] = error
+            # Written so that a NaN counts as beyond too.
+            within = within & (error <= bound)
+        bin_sum[p] = total
         beyond += 0 if within else 1
 
     for j in range(_EIGHT if beyond > 0 else 0):
@@ -352,8 +326,13 @@ def retire_certain(plan: QuadraticPlan, state: QuadraticBlock, records: Records)
     return running
 
 
-def _new_driver(independent: int, with_sup: int) -> Callable[..., None]:
-    """Make a driver for one kind of noise: what a sweep does not use is not compiled."""
+@cache
+def driver(independent: int, with_sup: int) -> Callable[..., None]:
+    """Make a driver for noise of each lane's own or shared, with or without the sup-norm.
+
+    What a sweep does not use is not compiled. Noise that lanes share is there already, ``stride``
+    numbers a chunk; where ``stride`` is zero it is drawn chunk by chunk.
+    """
 
     @compiled
     def run_block(
@@ -401,18 +380,6 @@ def _new_driver(independent: int, with_sup: int) -> Callable[..., None]:
                 add_largest(plan.eigenvectors, x, row[G:], own, state.y, records.sup)
 
     return run_block
-
-
-drivers = {
-    (independent, with_sup): _new_driver(independent, with_sup)
-    for independent in (0, 1)
-    for with_sup in (0, 1)
-}
-"""Kernels by whether each lane has its own noise, and whether the sup-norm is measured.
-
-Noise that lanes share is there already, ``stride`` numbers a chunk; where ``stride`` is zero it is
-drawn chunk by chunk.
-"""
 
 
 @compiled

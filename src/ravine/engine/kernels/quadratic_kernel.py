@@ -15,7 +15,7 @@ product in each update. No noise at all is shared noise of zeros in units of one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from ravine.engine.kernels.quadratic_driver import (
     QuadraticPlan,
     Singles,
     draw_chunks,
-    drivers,
+    driver,
     takes_sup_norm,
 )
 from ravine.engine.measures import (
@@ -44,9 +44,7 @@ from ravine.engine.measures import (
     fields_of,
     vanished,
 )
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 _FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
 # Errors of a coordinate at the end of their format. The square of such a one is zero, even times
@@ -97,7 +95,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     blocks = len(fill) // LANES
     plan = _with_even_dimension(plan) if mode != INDEPENDENT else plan
     noise = _SharedNoise(spec, plan, rows) if mode == SHARED else None
-    drive = drivers[int(mode == INDEPENDENT), int(plan.eigenvectors.size > 0)]
+    drive = driver(int(mode == INDEPENDENT), int(plan.eigenvectors.size > 0))
     sigma = np.sqrt(spec.sigma2)
 
     def run_block(state: QuadraticBlock, records: Records, number: int) -> None:
