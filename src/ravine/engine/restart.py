@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from ravine.arguments import Refusal, whole
 from ravine.choices import Choice
+
+NEVER, ON_GRADIENT, ON_SAMPLED, ON_FULL, EVERY = range(5)
+"""The numbers by which the kernels know when momentum is reset."""
 
 
 class Restart(Choice):
@@ -17,13 +18,9 @@ class Restart(Choice):
     'the step went against the gradient it was taken with'
     """
 
-    GRADIENT = "gradient", "the step went against the gradient it was taken with"
-    SAMPLED = "sampled", "the step raised the function it sampled"
-    FULL = "full", "the step raised the whole objective"
-
-
-NEVER, ON_GRADIENT, ON_SAMPLED, ON_FULL, EVERY = range(5)
-"""The numbers by which the kernels know them."""
+    GRADIENT = "gradient", "the step went against the gradient it was taken with", ON_GRADIENT
+    SAMPLED = "sampled", "the step raised the function it sampled", ON_SAMPLED
+    FULL = "full", "the step raised the whole objective", ON_FULL
 
 
 def parse_restart(restart: Restart | str | int | None) -> Restart | int | None:
@@ -51,17 +48,7 @@ def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
     ((3, 1), (4, 25), (0, 1))
     """
     rule = parse_restart(restart)
-    if rule is None:
-        return NEVER, 1
-    if not isinstance(rule, Restart):
-        return EVERY, rule
+    if isinstance(rule, Restart):
+        return rule.traits, 1
 
-    match rule:
-        case Restart.GRADIENT:
-            return ON_GRADIENT, 1
-        case Restart.SAMPLED:
-            return ON_SAMPLED, 1
-        case Restart.FULL:
-            return ON_FULL, 1
-        case _:
-            assert_never(rule)
+    return (NEVER, 1) if rule is None else (EVERY, rule)
