@@ -2,71 +2,89 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.engine.measures import FIELDS, Outcome
+from ravine.engine.measures import Outcome
 
 MEASURES = ("rate", "floor", "floor_sup", "outcome", "diverged_at", "final_error")
-"""The measures. ``reduce_repeats`` says which variables belong to each."""
+"""The measures; ``VARIABLES`` says which variables belong to each."""
+
+MEAN, ROOT_MEAN, EARLIEST, LARGEST, SHARE, ERROR, ROOT_ERROR = range(7)
+"""Ways to make one number of the repeats of a pixel, also on the GPU.
+
+The mean of those that have a number, and its root; the first step of any repeat, -1 where none has
+one; the largest; the share that diverged; the standard errors of the mean and of its root.
+"""
+
+VARIABLES = {
+    "rate": ("rate", MEAN, "rate"),
+    "rate_start": ("rate", EARLIEST, "rate_start"),
+    "rate_stop": ("rate", LARGEST, "rate_stop"),
+    "rate_se": ("rate", ERROR, "rate"),
+    "floor": ("floor", ROOT_MEAN, "floor_square"),
+    "floor_se": ("floor", ROOT_ERROR, "floor_square"),
+    "floor_sup": ("floor_sup", MEAN, "floor_sup"),
+    "floor_sup_se": ("floor_sup", ERROR, "floor_sup"),
+    "outcome": ("outcome", LARGEST, "outcome"),
+    "diverged_share": ("outcome", SHARE, "outcome"),
+    "diverged_at": ("diverged_at", EARLIEST, "diverged_at"),
+    "final_error": ("final_error", MEAN, "final_error"),
+    "final_error_se": ("final_error", ERROR, "final_error"),
+}
+"""Every variable: the measure that it comes with, and how and of which field it is made."""
+
+
+def variable_names(measures: tuple[str, ...], repeats: int) -> list[str]:
+    """Names of the variables of ``measures``; standard errors take two repeats."""
+    return [
+        name
+        for measure in dict.fromkeys(measures)
+        for name, (its, how, _) in VARIABLES.items()
+        if its == measure and (repeats > 1 or how not in (ERROR, ROOT_ERROR))
+    ]
 
 
 def reduce_repeats(
     fields: dict[str, FloatArray], measures: tuple[str, ...], repeats: int
 ) -> dict[str, FloatArray]:
     """Turn fields of shape (pixels, repeats) into the variables of ``measures``, (pixels,)."""
-    variables: dict[str, FloatArray] = {}
-    for measure in measures:
-        if measure == "rate":
-            variables["rate"] = _mean(fields["rate"])
-            variables["rate_start"] = _earliest(fields["rate_start"])
-            variables["rate_stop"] = fields["rate_stop"].max(axis=1)
-        elif measure == "floor":
-            variables["floor"] = np.sqrt(_mean(fields["floor_square"]))
-        elif measure == "outcome":
-            variables["outcome"] = fields["outcome"].max(axis=1)
-            variables["diverged_share"] = (fields["outcome"] == Outcome.DIVERGED).mean(axis=1)
-        elif measure == "diverged_at":
-            variables["diverged_at"] = _earliest(fields["diverged_at"])
-        else:
-            variables[measure] = _mean(fields[measure])
-
-        if repeats > 1 and measure in ("rate", "floor_sup", "final_error"):
-            variables[f"{measure}_se"] = _standard_error(fields[measure])
-        if repeats > 1 and measure == "floor":
-            # The floor is the root of a mean m, and d sqrt(m) = dm / (2 sqrt(m)).
-            error = _standard_error(fields["floor_square"])
-            floor = variables["floor"]
-            variables["floor_se"] = np.divide(
-                error, 2.0 * floor, out=np.zeros_like(floor), where=floor != 0.0
-            )
-
-    return variables
+    return {
+        name: _reduced(VARIABLES[name][1], fields[VARIABLES[name][2]])
+        for name in variable_names(measures, repeats)
+    }
 
 
-def variable_names(measures: tuple[str, ...], repeats: int) -> list[str]:
-    """Names of the variables that ``reduce_repeats`` makes."""
-    return list(_names(measures, min(repeats, 2)))
+def _reduced(how: int, values: FloatArray) -> FloatArray:
+    """One number for each row of ``values``."""
+    if how == EARLIEST:
+        first = np.where(values > 0, values, np.inf).min(axis=1)
+        return np.where(np.isfinite(first), first, -1.0)
+    if how == LARGEST:
+        return np.asarray(values.max(axis=1))
+    if how == SHARE:
+        return np.asarray((values == Outcome.DIVERGED).mean(axis=1))
+    if how == ERROR:
+        return _standard_error(values)
 
-
-@cache
-def _names(measures: tuple[str, ...], repeats: int) -> tuple[str, ...]:
-    blank = dict.fromkeys(FIELDS, np.zeros((1, repeats)))
-    return tuple(reduce_repeats(blank, measures, repeats))
-
-
-def _mean(values: FloatArray) -> FloatArray:
-    """Mean over the repeats that have a number; NaN where none has."""
     good = ~np.isnan(values)
     count = good.sum(axis=1)
     total = np.where(good, values, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    if how == MEAN:
+        return mean
+
+    root = np.sqrt(mean)
+    if how == ROOT_MEAN:
+        return root
+
+    # d sqrt(m) = dm / (2 sqrt(m)), and 0 where the floor is.
+    error = _standard_error(values)
+    return np.divide(error, 2.0 * root, out=np.zeros_like(root), where=root != 0.0)
 
 
 def _standard_error(values: FloatArray) -> FloatArray:
-    """Standard error of ``_mean``; NaN where that is infinite or of fewer than two repeats."""
+    """Standard error of the mean; NaN where that is infinite or of fewer than two repeats."""
     good = np.isfinite(values) & ~np.isinf(values).any(axis=1, keepdims=True)
     count = good.sum(axis=1)
     finite = np.where(good, values, 0.0)
@@ -76,9 +94,3 @@ def _standard_error(values: FloatArray) -> FloatArray:
     return np.where(
         count > 1, np.sqrt(square / np.maximum(count - 1, 1) / np.maximum(count, 1)), np.nan
     )
-
-
-def _earliest(steps: FloatArray) -> FloatArray:
-    """The first step of any repeat; -1 where no repeat has one."""
-    first = np.where(steps > 0, steps, np.inf).min(axis=1)
-    return np.where(np.isfinite(first), first, -1.0)

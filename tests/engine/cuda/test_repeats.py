@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 CODE = """
-from ravine.engine.cuda.repeats import reduced, reductions
+from ravine.engine.cuda.measures import reduced, reductions
 from ravine.engine.cuda.work_queue import work_queues
 from ravine.engine.measures import FIELDS
 from ravine.engine.repeats import MEASURES, reduce_repeats, variable_names

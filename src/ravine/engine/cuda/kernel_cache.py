@@ -21,10 +21,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from numba.core.caching import NullCache
+
 from ravine.engine.sources import COMPILED, digest
 from ravine.files import written_whole
 
-_SOURCES = (*COMPILED, "engine/cuda")
+_SOURCES = (*COMPILED, "engine/cuda", "engine/repeats.py")
 
 
 def kernel_folder() -> Path:
@@ -50,25 +52,11 @@ def _made_with() -> bytes:
     return digest(_SOURCES) + repr((versions, sys.version_info[:2])).encode()
 
 
-class KernelCache:
+class KernelCache(NullCache):  # type: ignore[misc]
     """The cache of one kernel, as Numba's dispatcher asks for it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-
-    @property
-    def cache_path(self) -> str:
-        """The folder of the files."""
-        return str(kernel_folder())
-
-    def enable(self) -> None:
-        """Nothing to do."""
-
-    def disable(self) -> None:
-        """Nothing to do."""
-
-    def flush(self) -> None:
-        """Nothing to do: files of other sources have other names."""
 
     def path_for(self, signature: Any, architecture: Any) -> Path:
         """Return the file of the kernel for a signature on an architecture."""

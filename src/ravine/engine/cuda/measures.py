@@ -1,12 +1,13 @@
-"""Measures of runs on the GPU: bins of squared errors there, and what ``summarise`` reads off them.
+"""Measures of runs on the GPU, from bins of squared errors to means over repeats.
 
-The measures are taken by the source of ``ravine.engine.measures``, one thread a trajectory, so that
-only the results travel back.
+The measures are taken by the source of ``ravine.engine.measures``, one thread a trajectory, and
+reduced to the variables of ``ravine.engine.repeats``, so that only these travel back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf, isinf, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,19 @@ import numpy.typing as npt
 
 from ravine.engine.cuda.source import cuda, kernel_function, on_device
 from ravine.engine.cuda.work_queue import WorkQueue
-from ravine.engine.measures import Integers, Setting, bin_edges, summarise_lane
+from ravine.engine.measures import (
+    FIELDS,
+    Integers,
+    Outcome,
+    Setting,
+    bin_edges,
+    summarise_lane,
+)
+from ravine.engine.repeats import EARLIEST, ERROR, LARGEST, ROOT_ERROR, ROOT_MEAN, SHARE, VARIABLES
 
 _THREADS = 128
 _ROOM = 1 << 30  # bytes of bins in a launch, at most
+_DIVERGED = int(Outcome.DIVERGED)
 
 gpu_summarise_lane = on_device(summarise_lane)
 
@@ -112,3 +122,85 @@ def summarise(queue: WorkQueue, runs: Runs, setting: Setting, out: Any) -> None:
     """
     n = int(out.shape[0])
     _summarise[-(-n // _THREADS), _THREADS, queue.stream](*setting, *runs, out)
+
+
+def reductions(names: list[str]) -> npt.NDArray[np.int32]:
+    """Rows (reduction, field) for variables of these names."""
+    rows = [(how, FIELDS.index(field)) for _, how, field in (VARIABLES[name] for name in names)]
+    return np.array(rows, dtype=np.int32)
+
+
+@kernel_function("reduce_repeats")
+def _reduce(fields: Any, repeats: Any, across: Any, along: Any, rows: Any, out: Any) -> None:
+    """Reduce one field of one pixel to ``out`` [variables, pixels].
+
+    Repeat r of pixel p is trajectory p ``across`` + r ``along``.
+    """
+    at = cuda.grid(1)
+    pixels = out.shape[1]
+    if at >= pixels * rows.shape[0]:
+        return
+
+    variable = at // pixels
+    pixel = at % pixels
+    how = rows[variable, 0]
+    field = rows[variable, 1]
+
+    count = 0
+    infinite = False
+    total = 0.0
+    largest = -inf
+    first = inf
+    hits = 0
+    for r in range(repeats):
+        value = fields[pixel * across + r * along, field]
+        largest = max(largest, value)
+        hits += value == _DIVERGED
+        if value > 0.0:
+            first = min(first, value)
+        if not isnan(value):
+            count += 1
+            total += value
+            infinite = infinite or isinf(value)
+
+    mean = total / count if count > 0 else nan
+    result = mean
+    if how == ROOT_MEAN:
+        result = sqrt(mean)
+    elif how == EARLIEST:
+        result = first if first < inf else -1.0
+    elif how == LARGEST:
+        result = largest
+    elif how == SHARE:
+        result = hits / repeats
+    elif how >= ERROR:
+        # Deviations from the mean, squared: their sum loses no digits that way.
+        square = 0.0
+        for r in range(repeats):
+            value = fields[pixel * across + r * along, field]
+            if not isnan(value):
+                square += (value - mean) * (value - mean)
+
+        result = nan if infinite or count < 2 else sqrt(square / (count - 1) / count)
+        if how == ROOT_ERROR:
+            # d sqrt(m) = dm / (2 sqrt(m)), and 0 where the floor is.
+            root = sqrt(mean)
+            result = result / (2.0 * root) if root != 0.0 else 0.0
+
+    out[variable, pixel] = result
+
+
+def reduced(
+    queue: WorkQueue, fields: Any, pixels: int, repeats: int, outer: bool, rows: Any
+) -> Any:
+    """Queue the reduction of fields [trajectories, fields]; return the array (variables, pixels).
+
+    ``outer`` says that all pixels of a repeat come before those of the next.
+    """
+    variables = int(rows.shape[0])
+    across = 1 if outer else repeats
+    along = pixels if outer else 1
+    out = queue.buffer("variables", (variables, pixels), np.float64)
+    blocks = -(-variables * pixels // _THREADS)
+    _reduce[blocks, _THREADS, queue.stream](fields, repeats, across, along, rows, out)
+    return out

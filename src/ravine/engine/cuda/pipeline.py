@@ -8,15 +8,13 @@ is there to begin when this side takes longer than the GPU needs for one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ravine.arguments import FloatArray
-from ravine.engine.cuda.repeats import reduced, reductions
+from ravine.engine.cuda.measures import reduced, reductions
 from ravine.engine.cuda.work_queue import WorkQueue, work_queues
 from ravine.engine.repeats import variable_names
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 _QUEUES = 3
 
