@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, Sampling
+from ravine.engine.kernels.finite_sum import is_quadratic_sum
 from ravine.engine.kernels.table import KERNELS, kernel_for
 from ravine.engine.run import run
 from ravine.problems import (
@@ -20,7 +21,7 @@ LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", 
 SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
 
 
-QUADRATIC, SUM, MODEL, ANYTHING = KERNELS
+QUADRATIC, SUM, ANYTHING = KERNELS
 
 
 def test_the_problem_and_its_sampling_decide_the_kernel(spec):
@@ -29,21 +30,22 @@ def test_the_problem_and_its_sampling_decide_the_kernel(spec):
     wide = from_data(WIDE, WIDE[:, 0], l2=0.1, batch_size=10)
     uncut = from_data(WIDE, WIDE[:, 0], l2=0.1)
     many = from_data(X, np.arange(37) % 17, loss="multinomial", l2=0.1)
-    for problem, sampling, expected in (
-        (Quadratic(np.diag([1.0, 2.0])), None, QUADRATIC),
-        (counterexample(1, 10, 4), Sampling.CYCLIC, SUM),
-        (squared, Sampling.IID, SUM),
-        (SOFTMAX, None, MODEL),
-        (LOGISTIC, None, MODEL),
-        (batches, Sampling.RESHUFFLE, MODEL),
-        (wide, Sampling.IID, MODEL),
-        (wide, None, SUM),
-        (uncut, Sampling.IID, SUM),
-        (many, None, ANYTHING),
+    for problem, sampling, (expected, quadratic) in (
+        (Quadratic(np.diag([1.0, 2.0])), None, (QUADRATIC, True)),
+        (counterexample(1, 10, 4), Sampling.CYCLIC, (SUM, True)),
+        (squared, Sampling.IID, (SUM, True)),
+        (SOFTMAX, None, (SUM, False)),
+        (LOGISTIC, None, (SUM, False)),
+        (batches, Sampling.RESHUFFLE, (SUM, False)),
+        (wide, Sampling.IID, (SUM, False)),
+        (wide, None, (SUM, True)),
+        (uncut, Sampling.IID, (SUM, True)),
+        (many, None, (ANYTHING, False)),
     ):
         plane = spec(problem, sampling=sampling, steps=8, repeats=1)
         kernel = kernel_for(plane)
         assert kernel is expected, problem
+        assert is_quadratic_sum(plane) is quadratic, problem
         kernel.check(plane)
         measured = kernel.run(plane, 4, 6)
         a, b, _ = plane.parameters(4)

@@ -19,18 +19,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ravine.arguments import FloatArray
 from ravine.engine.kernels import finite_sum, quadratic_kernel, stepwise
 from ravine.engine.kernels.linear_model_gradient import LOSSES
+from ravine.engine.spec import Spec
 from ravine.problems import LinearModel, Quadratic
 
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
-
 Fields = dict[str, FloatArray]
-RunFields = Callable[["Spec", int, int], Fields]
+RunFields = Callable[[Spec, int, int], Fields]
 
 _MOST_WEIGHTS = 400
 """Weights up to which whole gradients are compiled: their loops are unrolled, weight by weight."""
@@ -48,8 +46,6 @@ class Kernel:
 
     Attributes
     ----------
-    problem
-        What it runs, in words.
     matches
         Whether it is the one for a specification that no earlier entry of ``KERNELS`` matches.
     run
@@ -60,7 +56,6 @@ class Kernel:
         Refuses what it cannot do of what a specification asks for.
     """
 
-    problem: str
     matches: Callable[[Spec], bool]
     run: RunFields
     gpu_module: str | None = None
@@ -74,14 +69,16 @@ class Kernel:
     def lacking(self, spec: Spec) -> str | None:
         """Name what of ``spec`` cannot be run on a GPU, or return None."""
         if self.gpu_module is None:
-            return f"{type(spec.problem).__name__}, {self.problem}"
+            return f"{type(spec.problem).__name__}, which runs step by step in Python"
 
         return cast("str | None", import_module(self.gpu_module).lacking(spec))
 
 
-def _is_compiled_model(spec: Spec) -> bool:
-    """A linear model whose loss has a compiled gradient, and whose weights fit in the cache."""
+def _is_compiled_sum(spec: Spec) -> bool:
+    """Quadratics, or a linear model with a compiled loss and weights that fit in the cache."""
     problem = spec.problem
+    if finite_sum.is_quadratic_sum(spec):
+        return True
     if not isinstance(problem, LinearModel) or problem.loss.kernel_code not in LOSSES:
         return False
     if problem.loss.quadratic:
@@ -93,30 +90,17 @@ def _is_compiled_model(spec: Spec) -> bool:
 
 KERNELS = (
     Kernel(
-        problem="a quadratic",
         matches=lambda spec: isinstance(spec.problem, Quadratic),
         run=quadratic_kernel.run_tile,
         gpu_module="ravine.engine.cuda.quadratic",
         check=quadratic_kernel.check,
     ),
     Kernel(
-        problem="a sum of quadratics",
-        matches=finite_sum.is_quadratic_sum,
+        matches=_is_compiled_sum,
         run=finite_sum.run_tile,
         gpu_module="ravine.engine.cuda.finite_sum",
     ),
-    Kernel(
-        problem="a linear model on data",
-        matches=_is_compiled_model,
-        run=finite_sum.run_tile,
-        gpu_module="ravine.engine.cuda.finite_sum",
-    ),
-    Kernel(
-        problem="which runs step by step in Python",
-        matches=lambda spec: True,
-        run=stepwise.run_tile,
-        check=stepwise.check,
-    ),
+    Kernel(matches=lambda spec: True, run=stepwise.run_tile, check=stepwise.check),
 )
 """All kernels; the first that matches a specification runs it."""
 
