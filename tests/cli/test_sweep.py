@@ -89,4 +89,5 @@ def test_a_missing_extra_is_one_line_with_the_remedy(spec, tmp_path):
     command = [sys.executable, "-c", code, "sweep", str(spec), "--out", str(tmp_path / "s")]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     assert shown.returncode == 2
-    assert shown.stderr == "ravine: a store needs Zarr: python -m pip install 'ravine[store]'\n"
+    line = "a store needs zarr, which is not installed: pip install 'ravine[store]'"
+    assert shown.stderr == f"ravine: {line}\n"

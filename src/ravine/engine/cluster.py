@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import numba
 
-from ravine.arguments import Refusal, WrongType
+from ravine.arguments import Refusal, WrongType, needed
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.spec import Spec
 from ravine.engine.storage.fingerprint import numerics
@@ -66,11 +66,7 @@ def run_on_cluster(
 
 def _distributed() -> Any:
     """Dask's part for clusters, which carries few annotations."""
-    try:
-        return import_module("distributed")
-    except ImportError:
-        line = "a cluster needs Dask: python -m pip install 'ravine[cluster]'"
-        raise ImportError(line) from None
+    return needed("distributed", "a cluster", "cluster")
 
 
 @contextmanager

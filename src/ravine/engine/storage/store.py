@@ -20,15 +20,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from ravine.arguments import Refusal
+from ravine.arguments import Refusal, needed
 from ravine.engine.dataset import new_dataset, variable_dtype
 from ravine.engine.repeats import variable_names
+from ravine.engine.spec import Spec
 from ravine.engine.storage.fingerprint import fingerprint
 from ravine.engine.storage.header import (
     LOCK,
@@ -43,9 +44,6 @@ from ravine.engine.storage.header import (
 )
 from ravine.engine.tiles import Part, Tile
 from ravine.files import written_whole
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -270,11 +268,8 @@ def _sort_metadata(file: Path, names: list[str]) -> None:
 
 
 def _require_zarr() -> None:
-    try:
-        import filelock  # noqa: F401
-        import zarr  # noqa: F401
-    except ImportError:
-        raise ImportError("a store needs Zarr: python -m pip install 'ravine[store]'") from None
+    for module in ("zarr", "filelock"):
+        needed(module, "a store", "store")
 
 
 def _refuse_other(path: Path, there: Header, wanted: Header) -> None:
