@@ -109,7 +109,7 @@ def main() -> None:
             (
                 "batches of 10 rows",
                 plane(cut, side // 2, 200, sampling=Sampling.IID, dtype=dtype),
-                "linear_model_kernel",
+                "finite_sum_kernel",
             ),
         ):
             show(f"multinomial {dtype}, {what}", spec, cuda_finite_sum, maker, with_cpu)

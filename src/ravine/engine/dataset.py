@@ -6,7 +6,7 @@ import json
 import platform
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,7 @@ from ravine.engine.device import device_name
 from ravine.engine.measures import Outcome
 from ravine.engine.repeats import variable_names
 from ravine.engine.schedule import Schedule
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 _LONG_NAMES = {
     "rate": ("fitted linear rate of ||y - x*||", "per step"),

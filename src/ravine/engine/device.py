@@ -8,13 +8,10 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal, known_name
 from ravine.engine.kernels.table import kernel_for
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 DEVICES = ("cpu", "cuda", "auto")
 
@@ -34,10 +31,13 @@ def missing_cuda() -> str | None:
         return "the package numba-cuda is not installed"
 
     try:
-        return str(import_module("ravine.engine.cuda.source").why_unavailable() or "") or None
+        source = import_module("ravine.engine.cuda.source")
+        there = source.SIMULATED or source.cuda.is_available()
     except (ImportError, AttributeError) as error:
         # NumPy 2.5 took away names that numba-cuda imports.
         return f"numba-cuda cannot be imported ({error})"
+
+    return None if there else "no NVIDIA GPU with a working driver was found"
 
 
 def choose_device(device: str, spec: Spec) -> str:

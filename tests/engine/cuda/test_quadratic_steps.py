@@ -6,7 +6,7 @@ import pytest
 from ravine.engine.run import _normals
 
 CODE = """
-from ravine.engine.cuda.quadratic_steps import draw_shared, no_noise, own_noise, gpu_stream
+from ravine.engine.cuda.quadratic_kernel import draw_shared, no_noise, own_noise, gpu_stream
 from ravine.engine.draws.random import NOISE
 
 @cuda.jit

@@ -6,7 +6,7 @@ import pytest
 from ravine.problems.losses import LOGISTIC, MULTINOMIAL
 
 CODE = """
-from ravine.engine.cuda.row_slopes import row_reader, slopes_for
+from ravine.engine.cuda.whole_gradient_kernel import row_reader, slopes_for
 
 scores = {scores}
 slopes = slopes_for({loss}, len(scores), np.{real})
@@ -41,7 +41,7 @@ def test_slopes(in_simulator, loss, scores, probabilities, real, tolerance):
 
 
 UNKNOWN = """
-from ravine.engine.cuda.row_slopes import slopes_for
+from ravine.engine.cuda.whole_gradient_kernel import slopes_for
 
 try:
     slopes_for(99, 1, np.float64)

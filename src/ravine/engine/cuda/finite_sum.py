@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ravine.engine.cuda.finite_sum_kernel import (
-    FiniteSumLayout,
-    finite_sum_kernel,
-    linear_model_kernel,
-)
+from ravine.engine.cuda.finite_sum_kernel import FiniteSumLayout, finite_sum_kernel
 from ravine.engine.cuda.measures import batches, new_runs, summarise
 from ravine.engine.cuda.own_rows import fill_sum_rows, put_axes
 from ravine.engine.cuda.source import SIMULATED
@@ -19,12 +15,10 @@ from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.draws.index_sampling import order_size
 from ravine.engine.kernels.finite_sum import Sum, is_quadratic_sum, new_sum
 from ravine.engine.kernels.finite_sum_kernel import APART, QUADRATIC, WHOLE, kind_of
-from ravine.engine.kernels.linear_model_gradient import LOSSES, LinearModelData, scratch_sizes
+from ravine.engine.kernels.linear_model_gradient import LinearModelData, scratch_sizes
 from ravine.engine.measures import FIELDS
 from ravine.engine.restart import NEVER
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 MOST_COORDINATES = 512
 """A thread keeps six numbers a coordinate: more would not fit beside those of the others."""
@@ -38,18 +32,12 @@ _ORDERS = 1 << 31  # bytes of orders in a launch, at most
 def lacking(spec: Spec) -> str | None:
     """Name what the CPU's kernel can do and this one cannot, or return None."""
     d = spec.problem.dimension
-    batch = spec.batch
     if d > MOST_COORDINATES:
-        what = (
-            "finite sum of {} coordinates"
-            if is_quadratic_sum(spec)
-            else "linear model of {} weights"
-        )
-        return f"a {what.format(d)}, more than {MOST_COORDINATES}"
-    if batch > MOST_COORDINATES:
-        return f"batch={batch}, more than {MOST_COORDINATES}"
-    if not is_quadratic_sum(spec) and spec.problem.loss.kernel_code not in LOSSES:
-        return f"the loss {type(spec.problem.loss).__name__}"
+        is_sum = is_quadratic_sum(spec)
+        what = f"finite sum of {d} coordinates" if is_sum else f"linear model of {d} weights"
+        return f"a {what}, more than {MOST_COORDINATES}"
+    if spec.batch > MOST_COORDINATES:
+        return f"batch={spec.batch}, more than {MOST_COORDINATES}"
 
     return None
 
@@ -125,9 +113,7 @@ class FiniteSumLauncher:
             self._kernel = whole_gradient_kernel(whole)
             self._arguments = self._whole_arguments(queue)
         else:
-            layout = layout_for(spec, given)
-            make = linear_model_kernel if layout.features else finite_sum_kernel
-            self._kernel = make(layout)
+            self._kernel = finite_sum_kernel(layout_for(spec, given))
             self._arguments = self._all_arguments(queue)
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
@@ -179,11 +165,11 @@ class FiniteSumLauncher:
             slopes = terms.slopes if terms.slopes.size else terms.curvatures[:1]
             parts = (terms.curvatures, slopes, terms.mean, terms.same, terms.lone, terms.minimiser)
 
-        def put(place: int, part: Any) -> Any:
-            return part if np.isscalar(part) else queue.put(f"terms {place}", part)
-
         return (
-            *(put(place, part) for place, part in enumerate(parts)),
+            tuple(
+                part if np.isscalar(part) else queue.put(f"terms {place}", part)
+                for place, part in enumerate(parts)
+            ),
             rules.terms,
             rules.sigma,
             rules.period,

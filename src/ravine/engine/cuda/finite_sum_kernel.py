@@ -49,8 +49,36 @@ class FiniteSumLayout(NamedTuple):
 
 
 @cache
-def runs_trajectory(layout: FiniteSumLayout) -> Any:
-    """Make a function that runs one trajectory and writes what is measured of it."""
+def terms_of(layout: FiniteSumLayout) -> Any:
+    """Make a function that gathers the terms of a sum, with what is known of them as constants."""
+    if layout.kind == QUADRATIC:
+        shared, with_slopes = layout.shared, layout.with_slopes
+
+        @device_function
+        def quadratics(given: Any) -> Any:
+            curvatures, slopes, mean, same, lone, minimiser = given
+            rows = slopes.shape[0] if with_slopes else 0
+            return FiniteSumTerms(curvatures, slopes[:rows], mean, same, lone, shared, minimiser)
+
+        return quadratics
+
+    loss, outputs = layout.loss, layout.outputs
+    per_feature = (0,) * layout.features if layout.kind == WHOLE else ()
+    per_class = (0,) * outputs if layout.kind == WHOLE else ()
+
+    @device_function
+    def model(given: Any) -> Any:
+        X, wide, target, weights, l2, minimiser, edges = given
+        return LinearModelData(
+            X, wide, target, weights, l2, loss, outputs, minimiser, edges, per_feature, per_class
+        )
+
+    return model
+
+
+@cache
+def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
+    """Make the kernel of a layout."""
     d, batch, chunk, with_sup = layout.d, layout.batch, layout.chunk, layout.with_sup
     sampling, restart = layout.sampling, layout.restart
     real = np.float32 if layout.single else np.float64
@@ -59,15 +87,21 @@ def runs_trajectory(layout: FiniteSumLayout) -> Any:
     workspace_size = d * ROWS
     streams = 4 * d if layout.with_noise else 1
     score_size, weight_size, flat_size = (max(1, size) for size in layout.sizes)
+    gather = terms_of(layout)
     gpu_step = on_device(step_of(layout.kind, layout.extras), LANES=1)
 
-    @device_function
-    def run(
-        at: Any, terms: Any, count: Any, sigma: Any, period: Any, momentum: Any, start: Any,
-        seed: Any, edges: Any, rest: Any, basis: Any, own: Any, limit: Any, identity: Any,
-        orders: Any, bins: Any, latest: Any, when: Any, sup: Any,
+    @kernel_function(("finite_sum", layout))
+    def kernel(
+        given: Any, count: Any, sigma: Any, period: Any, momentum: Any, start: Any, seed: Any,
+        edges: Any, rest: Any, basis: Any, own: Any, limit: Any, identity: Any, orders: Any,
+        bins: Any, latest: Any, when: Any, sup: Any,
     ) -> None:  # fmt: skip
+        at = cuda.grid(1)
         n = limit.size
+        if at >= n:
+            return
+
+        terms = gather(given)
         total = cuda.local.array(1, wide)
         largest = cuda.local.array(1, np.float64)
         state = FiniteSumBlock(
@@ -121,58 +155,5 @@ def runs_trajectory(layout: FiniteSumLayout) -> Any:
         latest[at] = last
         when[at] = diverged
         sup[at] = largest[0]
-
-    return run
-
-
-@cache
-def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
-    """Make the kernel of a layout for sums of quadratics."""
-    run = runs_trajectory(layout)
-    shared, with_slopes = layout.shared, layout.with_slopes
-
-    @kernel_function(("finite_sum", layout))
-    def kernel(
-        curvatures: Any, slopes: Any, mean: Any, same: Any, lone: Any, minimiser: Any, count: Any,
-        sigma: Any, period: Any, momentum: Any, start: Any, seed: Any, edges: Any, rest: Any,
-        basis: Any, own: Any, limit: Any, identity: Any, orders: Any, bins: Any, latest: Any,
-        when: Any, sup: Any,
-    ) -> None:  # fmt: skip
-        at = cuda.grid(1)
-        if at < limit.size:
-            rows = slopes.shape[0] if with_slopes else 0
-            terms = FiniteSumTerms(curvatures, slopes[:rows], mean, same, lone, shared, minimiser)
-            run(
-                at, terms, count, sigma, period, momentum, start, seed, edges, rest, basis, own,
-                limit, identity, orders, bins, latest, when, sup,
-            )  # fmt: skip
-
-    return kernel
-
-
-@cache
-def linear_model_kernel(layout: FiniteSumLayout) -> Any:
-    """Make the kernel of a layout for linear models."""
-    run = runs_trajectory(layout)
-    loss, outputs = layout.loss, layout.outputs
-    per_feature = (0,) * layout.features if layout.kind == WHOLE else ()
-    per_class = (0,) * outputs if layout.kind == WHOLE else ()
-
-    @kernel_function(("linear_model", layout))
-    def kernel(
-        X: Any, wide: Any, target: Any, weights: Any, l2: Any, minimiser: Any, rows: Any,
-        count: Any, sigma: Any, period: Any, momentum: Any, start: Any, seed: Any, edges: Any,
-        rest: Any, basis: Any, own: Any, limit: Any, identity: Any, orders: Any, bins: Any,
-        latest: Any, when: Any, sup: Any,
-    ) -> None:  # fmt: skip
-        at = cuda.grid(1)
-        if at < limit.size:
-            terms = LinearModelData(
-                X, wide, target, weights, l2, loss, outputs, minimiser, rows, per_feature, per_class
-            )
-            run(
-                at, terms, count, sigma, period, momentum, start, seed, edges, rest, basis, own,
-                limit, identity, orders, bins, latest, when, sup,
-            )  # fmt: skip
 
     return kernel

@@ -6,7 +6,7 @@ and ``new_tile`` of its ``finite_sum``: see there for what they mean.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from ravine.engine.cuda.source import cuda, kernel_function
 from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, SHARED
 from ravine.engine.measures import DIVERGENCE
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 ALPHA, BETA, GAMMA, LOOK, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(9)
 """Rows of a quadratic: the method, 1 + gamma, gamma / (1 + gamma), one over the unit of the state,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from ravine.engine.cuda.measures import (
     summarise,
 )
 from ravine.engine.cuda.own_rows import ROWS, fill_rows, put_axes
-from ravine.engine.cuda.quadratic_kernel import quadratic_kernel
-from ravine.engine.cuda.quadratic_steps import draw_shared
+from ravine.engine.cuda.quadratic_kernel import draw_shared, quadratic_kernel
 from ravine.engine.cuda.shared_noise_kernel import shared_noise_kernel
 from ravine.engine.cuda.source import SIMULATED
 from ravine.engine.cuda.work_queue import WorkQueue
@@ -30,9 +29,7 @@ from ravine.engine.kernels.quadratic_kernel import (
     noise_mode,
 )
 from ravine.engine.measures import FIELDS
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
+from ravine.engine.spec import Spec
 
 _MOST = 13  # coordinates of a thread whose state fits its registers
 _TOGETHER = 26  # coordinates of a thread in all trajectories of its group, where noise is shared
@@ -104,7 +101,7 @@ class QuadraticLauncher:
         )
         self._bin_of = queue.put("bin_of", bins_of_steps(setting.edges))
         self._levels = queue.put("levels", bin_levels(spec.steps, STEPS))
-        self._fill = self._new_fill(float(np.linalg.norm(plan.start.astype(np.float64))))
+        self._constants = self._own_constants(float(np.linalg.norm(plan.start.astype(np.float64))))
         self._noise = self._drawn_noise(queue) if mode == SHARED else []
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
@@ -136,7 +133,10 @@ class QuadraticLauncher:
         runs = new_runs(queue, n, self._bins, cleared=self._mode == NO_NOISE)
         own = queue.buffer("own", (ROWS, n), np.float64)
         identity = queue.buffer("identity", (n,), np.uint64)
-        self._fill(queue, first, inside, repeat, own, identity, runs)
+        fill_rows[-(-n // _THREADS), _THREADS, queue.stream](
+            *self._axes, self._spec.pairs, first, inside, repeat, *self._constants, own, identity,
+            runs.latest, runs.sup,
+        )  # fmt: skip
         layout = self._layout
         steps = np.int32(self._spec.steps)
         kernel: Any
@@ -159,8 +159,8 @@ class QuadraticLauncher:
 
         return launch, runs
 
-    def _new_fill(self, distance: float) -> Callable[..., None]:
-        """Make a function that queues what is each trajectory's own."""
+    def _own_constants(self, distance: float) -> tuple[Any, ...]:
+        """What ``fill_rows`` makes the rows of all trajectories with."""
         spec = self._spec
         single = self._layout.single
         # As in ``new_trajectories``, where the reasons stand.
@@ -168,23 +168,7 @@ class QuadraticLauncher:
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
         sigma = float(np.sqrt(spec.sigma2))
         root = float(np.sqrt(spec.problem.dimension))
-        most = float(np.finfo(spec.dtype).max)
-
-        def fill(
-            queue: WorkQueue,
-            first: int,
-            inside: int,
-            repeat: int,
-            own: Any,
-            identity: Any,
-            runs: Runs,
-        ) -> None:
-            fill_rows[-(-int(own.shape[1]) // _THREADS), _THREADS, queue.stream](
-                *self._axes, spec.pairs, first, inside, repeat, self._mode, distance, sigma, root,
-                most, least, still, own, identity, runs.latest, runs.sup,
-            )  # fmt: skip
-
-        return fill
+        return self._mode, distance, sigma, root, float(np.finfo(spec.dtype).max), least, still
 
     def _noise_size(self) -> int:
         """Numbers of noise of one repeat, in whole chunks of eight steps."""

@@ -1,9 +1,10 @@
 """The kernel for quadratics whose trajectories have noise of their own, or none.
 
 A group of 8, 16 or 32 threads runs a trajectory; thread l holds the coordinates l, l + lanes, ...
-in registers. Noise is drawn where it is used and never touches memory; ``shared_noise_kernel`` is
-for noise that trajectories share. State, units and what is recorded are those of the CPU's
-``ravine.engine.kernels.quadratic_kernel``.
+in registers, as nested tuples. A function for n coordinates is made of one for the first and one
+for the other n - 1, so that the compiler sees straight code. Noise is drawn where it is used and
+never touches memory; ``shared_noise_kernel`` is for noise that trajectories share. State, units and
+what is recorded are those of the CPU's ``ravine.engine.kernels.quadratic_kernel``.
 """
 
 from __future__ import annotations
@@ -26,17 +27,133 @@ from ravine.engine.cuda.group import (
 )
 from ravine.engine.cuda.over_tuples import mapped
 from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, SCALE, UNIT
-from ravine.engine.cuda.quadratic_steps import (
-    all_coordinates,
-    new_coordinates,
-    no_noise,
-    own_noise,
+from ravine.engine.cuda.source import (
+    FAST_NUMPY,
+    cuda,
+    device_function,
+    kernel_function,
+    on_device,
 )
-from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
+from ravine.engine.draws.normals import cosine, radius, sine
+from ravine.engine.draws.random import NOISE, advance, output, stream
 from ravine.engine.kernels.quadratic_driver import CHUNK, takes_sup_norm
 from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, NO_NOISE
+from ravine.engine.kernels.step import modal_coefficients, modal_step
 
+gpu_output, gpu_advance, gpu_stream = on_device(output), on_device(advance), on_device(stream)
+gpu_radius, gpu_sine = on_device(radius, np=FAST_NUMPY), on_device(sine)
+gpu_cosine, gpu_step = on_device(cosine), on_device(modal_step)
+gpu_coefficients = on_device(modal_coefficients)
 gpu_takes_sup_norm = on_device(takes_sup_norm)
+
+
+@device_function
+def draw_pair(s0: Any, s1: Any, s2: Any, s3: Any, scale: Any) -> Any:
+    """Draw the scaled normals of two steps; return them and the state of the stream after it."""
+    first = gpu_output(s0, s3)
+    s0, s1, s2, s3 = gpu_advance(s0, s1, s2, s3)
+    second = gpu_output(s0, s3)
+    s0, s1, s2, s3 = gpu_advance(s0, s1, s2, s3)
+    r = scale * gpu_radius(first)
+    return r * gpu_cosine(second), r * gpu_sine(second), s0, s1, s2, s3
+
+
+@device_function
+def two_steps(
+    x: Any, x_prev: Any, c1: Any, c2: Any, g: Any, z1: Any, z2: Any, a1: Any, a2: Any
+) -> Any:
+    """Take two steps with noise z1 and z2; add the squares of x - g x₋ to a1 and a2."""
+    x1 = gpu_step(x, x_prev, c1, c2, z1)
+    y1 = x1 - g * x
+    x2 = gpu_step(x1, x, c1, c2, z2)
+    y2 = x2 - g * x1
+    return x2, x1, a1 + y1 * y1, a2 + y2 * y2
+
+
+@device_function
+def own_noise(state: Any, sums: Any, g: Any, scale: Any) -> Any:
+    """Take two steps in one coordinate with noise of its own."""
+    x, x_prev, c1, c2, s0, s1, s2, s3 = state
+    z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, scale)
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z1, z2, sums[0], sums[1])
+    return (x, x_prev, c1, c2, s0, s1, s2, s3), (a1, a2)
+
+
+@device_function
+def no_noise(state: Any, sums: Any, g: Any, scale: Any) -> Any:
+    """Take two steps in one coordinate without noise; the scale of noise is zero."""
+    x, x_prev, c1, c2 = state
+    x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, scale, scale, sums[0], sums[1])
+    return (x, x_prev, c1, c2), (a1, a2)
+
+
+@cache
+def all_coordinates(count: int, one: Any) -> Any:
+    """Make a function that takes two steps in ``count`` coordinates, of one in a coordinate.
+
+    The last of a thread's coordinates may lie beyond the dimension; it has a scale of its own.
+    """
+    if count == 1:
+
+        @device_function
+        def last(states: Any, sums: Any, g: Any, scale: Any, last_scale: Any) -> Any:
+            state, sums = one(states[0], sums, g, last_scale)
+            return (state,), sums
+
+        return last
+
+    others = all_coordinates(count - 1, one)
+
+    @device_function
+    def some(states: Any, sums: Any, g: Any, scale: Any, last_scale: Any) -> Any:
+        state, sums = one(states[0], sums, g, scale)
+        rest, sums = others(states[1:], sums, g, scale, last_scale)
+        return (state, *rest), sums
+
+    return some
+
+
+@cache
+def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
+    """Make a function that puts ``count`` coordinates of a thread at their start."""
+
+    @device_function
+    def one(number: Any, same: Any, at: Any, common: Any) -> Any:
+        eigenvalues, start, lane, alpha, beta, gamma, per_unit, seed, identity = common
+        i = lane + lanes * at
+        inside = i < start.size
+        place = real(start[i] * per_unit) if inside else real(0.0)
+        eigenvalue = eigenvalues[i] if inside else real(0.0)
+        c1, c2 = gpu_coefficients(alpha * eigenvalue, beta, gamma)
+        if not drawing:
+            return place, place, real(c1), real(c2)
+
+        s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
+        return place, place, real(c1), real(c2), s0, s1, s2, s3
+
+    return mapped(count, one)
+
+
+@kernel_function("draw_shared")
+def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> None:
+    """Draw the noise that trajectories share, laid out so that ``piece_of`` reads it.
+
+    ``noise`` is a row after the other; a row holds the next few steps of each of ``width``
+    coordinates, 16 bytes a coordinate: four steps in single precision, two in double. Coordinates
+    beyond the dimension stay as they are. A thread draws one coordinate, eight steps at a time.
+    """
+    i = cuda.grid(1)
+    if i >= d:
+        return
+
+    piece = 16 // noise.itemsize
+    s0, s1, s2, s3 = gpu_stream(seed, identity, np.uint32(i), NOISE)
+    for chunk in range(0, noise.size, 8 * width):
+        for j in range(0, 8, 2):
+            z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, np.float32(1.0))
+            place = chunk + (j // piece * width + i) * piece + j % piece
+            noise[place] = z1
+            noise[place + 1] = z2
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from functools import cache
 from importlib import import_module
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -31,15 +30,6 @@ if not SIMULATED:
     cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is not a mistake
 
 _made: dict[tuple[Any, ...], Any] = {}
-
-
-@cache
-def why_unavailable() -> str:
-    """Say why no GPU can be used, or return nothing where one can."""
-    if SIMULATED or cuda.is_available():
-        return ""
-
-    return "no NVIDIA GPU with a working driver was found"
 
 
 def gpu_name() -> str:

@@ -2,26 +2,30 @@
 
 A thread runs a trajectory. Its weights and their gradient stay in registers, and all threads of a
 block read the same row of the data at the same time, which the nearest cache hands to all of them
-at once. ``linear_model_kernel`` is for mini-batches, restarts and more weights.
+at once. ``finite_sum_kernel`` is for mini-batches, restarts and more weights, and for the squared
+loss, whose whole gradients are those of a quadratic.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ravine.engine.cuda.over_tuples import folded, mapped
-from ravine.engine.cuda.row_slopes import row_reader, slopes_for
-from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device
+from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device, piece_of
 from ravine.engine.draws.normals import cosine, radius, sine
 from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.kernels.linear_model_gradient import exponential
 from ravine.engine.kernels.step import descend, look_ahead
+from ravine.problems.losses import LOGISTIC, MULTINOMIAL
 
 gpu_stream, gpu_output, gpu_advance = (on_device(f) for f in (stream, output, advance))
 gpu_radius, gpu_sine, gpu_cosine = (on_device(f) for f in (radius, sine, cosine))
 gpu_descend, gpu_look_ahead = on_device(descend), on_device(look_ahead)
+gpu_exponential = on_device(exponential)
 
 
 class WholeGradientLayout(NamedTuple):
@@ -40,6 +44,89 @@ class WholeGradientLayout(NamedTuple):
     def real(self) -> Any:
         """Type of the state."""
         return np.float32 if self.single else np.float64
+
+
+@device_function
+def single_exponential(x: Any) -> Any:
+    """Return exp(x) in single precision."""
+    return np.float32(math.exp(np.float32(x)))
+
+
+@device_function
+def larger(so_far: Any, z: Any, same: Any, at: Any, common: Any) -> Any:
+    """Return the larger of two scores."""
+    return max(so_far, z)
+
+
+@device_function
+def added(so_far: Any, e: Any, same: Any, at: Any, common: Any) -> Any:
+    """Return a sum."""
+    return so_far + e
+
+
+@device_function
+def slope(p: Any, same: Any, at: Any, common: Any) -> Any:
+    """Return weight (share p - target) of class ``at``."""
+    share, weight, target, first = common
+    return weight * (share * p - target[first + at])
+
+
+@cache
+def slopes_for(loss: int, outputs: int, real: Any) -> Any:
+    """Make a function of scores, weight, targets and the place of the row's first target."""
+    one = real(1.0)
+    zero = real(0.0)
+    exp = single_exponential if real is np.float32 else gpu_exponential
+    each_slope = mapped(outputs, slope)
+
+    if loss == MULTINOMIAL:
+
+        @device_function
+        def relative(z: Any, same: Any, at: Any, top: Any) -> Any:
+            return exp(z - top)
+
+        top_of = folded(outputs, larger)
+        each_relative = mapped(outputs, relative)
+        sum_of = folded(outputs, added)
+
+        @device_function
+        def softmax(z: Any, weight: Any, target: Any, first: Any) -> Any:
+            e = each_relative(z, z, 0, top_of(z[0], z, z, 0, 0))
+            share = one / sum_of(zero, e, e, 0, 0)
+            return each_slope(e, e, 0, (share, weight, target, first))
+
+        return softmax
+
+    if loss != LOGISTIC:
+        raise ValueError(f"no slopes on the GPU for the loss with kernel_code {loss}")
+
+    @device_function
+    def logistic(z: Any, weight: Any, target: Any, first: Any) -> Any:
+        e = exp(-abs(z[0]))
+        p = ((one if z[0] >= zero else e) / (one + e),)
+        return each_slope(p, p, 0, (one, weight, target, first))
+
+    return logistic
+
+
+@cache
+def row_reader(features: int, piece: int) -> Any:
+    """Make a function that reads the features of a row, ``piece`` numbers at a time."""
+
+    @device_function
+    def last(rows: Any, place: Any) -> Any:
+        return piece_of(rows, place)[:features]
+
+    if features <= piece:
+        return last
+
+    others = row_reader(features - piece, piece)
+
+    @device_function
+    def some(rows: Any, place: Any) -> Any:
+        return piece_of(rows, place) + others(rows, place + piece)
+
+    return some
 
 
 @device_function

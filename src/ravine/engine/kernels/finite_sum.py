@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,13 +259,10 @@ class Ensemble:
         After how many steps the errors were taken, shape (visits,).
     errors
         y - x*, in the coordinates of the problem, shape (visits, trajectories, d).
-    made_by
-        The arguments it was made with.
     """
 
     steps: npt.NDArray[np.int64]
     errors: FloatArray
-    made_by: dict[str, Any] = field(repr=False)
 
     @property
     def norms(self) -> FloatArray:
@@ -324,8 +321,7 @@ def ensemble(
         raise Refusal("visits", "increasing whole numbers", f"{at.tolist()}", "sort them")
 
     count = whole("trajectories", trajectories, 1, remedy="give a number, e.g. 1000")
-    parameters = one_method(method)
-    alphas, betas, gammas = (np.full(count, value) for value in parameters.values())
+    alphas, betas, gammas = (np.full(count, value) for value in one_method(method).values())
     spec = checked_spec(
         problem,
         alphas,
@@ -358,15 +354,4 @@ def ensemble(
         on_all_threads(go, len(lanes.limit) // LANES)
 
     errors = np.einsum("ij,vjt->vti", laid_out.plan.basis, out[:, :, :count], optimize=True)
-    made_by = {
-        "problem": problem.name,
-        **problem.parameters,
-        **parameters,
-        "sampling": "full gradient" if spec.sampling is None else spec.sampling.value,
-        "batch": batch,
-        "restart": str(restart),
-        "sigma2": spec.sigma2,
-        "seed": spec.seed,
-    }
-
-    return Ensemble(at, errors, made_by)
+    return Ensemble(at, errors)

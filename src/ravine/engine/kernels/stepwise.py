@@ -5,18 +5,14 @@ A thousand times slower than the compiled kernels, and the same in every other r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.engine.measures import FIELDS, fields_of
 from ravine.engine.run import trace
+from ravine.engine.spec import Spec
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
 
 
 def check(spec: Spec) -> None:

@@ -7,16 +7,14 @@ import hashlib
 import platform
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.sources import DECIDING, digest
+from ravine.engine.spec import Spec
 from ravine.problems import Problem
-
-if TYPE_CHECKING:
-    from ravine.engine.spec import Spec
 
 
 @cache
