@@ -77,31 +77,23 @@ def terms_of(layout: FiniteSumLayout) -> Any:
 
 
 @cache
-def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
-    """Make the kernel of a layout."""
+def runs_trajectory(layout: FiniteSumLayout) -> Any:
+    """Make a function that runs one trajectory and writes what is measured of it."""
     d, batch, chunk, with_sup = layout.d, layout.batch, layout.chunk, layout.with_sup
-    sampling, restart = layout.sampling, layout.restart
     real = np.float32 if layout.single else np.float64
     # Parameters and errors of a linear model are in double precision always.
     wide = real if layout.kind == QUADRATIC else np.float64
     workspace_size = d * ROWS
     streams = 4 * d if layout.with_noise else 1
     score_size, weight_size, flat_size = (max(1, size) for size in layout.sizes)
-    gather = terms_of(layout)
     gpu_step = on_device(step_of(layout.kind, layout.extras), LANES=1)
 
-    @kernel_function(("finite_sum", layout))
-    def kernel(
-        given: Any, count: Any, sigma: Any, period: Any, momentum: Any, start: Any, seed: Any,
-        edges: Any, rest: Any, basis: Any, own: Any, limit: Any, identity: Any, orders: Any,
-        bins: Any, latest: Any, when: Any, sup: Any,
-    ) -> None:  # fmt: skip
-        at = cuda.grid(1)
+    @device_function
+    def run(at: Any, terms: Any, rules: Any, plan: Any, each: Any, runs: Any) -> None:
+        start, seed, edges, rest, basis = plan
+        own, limit, identity, orders = each
+        bins, latest, when, sup = runs
         n = limit.size
-        if at >= n:
-            return
-
-        terms = gather(given)
         total = cuda.local.array(1, wide)
         largest = cuda.local.array(1, np.float64)
         state = FiniteSumBlock(
@@ -118,7 +110,6 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
             cuda.local.array(flat_size, real),
             total,
         )
-        rules = StepRules(count, sampling, batch, restart, period, sigma, False, momentum)
         gpu_begin(state, start, own[:, at : at + 1], seed, identity[at : at + 1])
         for i in range(weight_size):
             state.weights[i] = 0.0
@@ -155,5 +146,28 @@ def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
         latest[at] = last
         when[at] = diverged
         sup[at] = largest[0]
+
+    return run
+
+
+@cache
+def finite_sum_kernel(layout: FiniteSumLayout) -> Any:
+    """Make the kernel of a layout."""
+    sampling, batch, restart = layout.sampling, layout.batch, layout.restart
+    gather = terms_of(layout)
+    run = runs_trajectory(layout)
+
+    @kernel_function(("finite_sum", layout))
+    def kernel(
+        given: Any, count: Any, sigma: Any, period: Any, momentum: Any, start: Any, seed: Any,
+        edges: Any, rest: Any, basis: Any, own: Any, limit: Any, identity: Any, orders: Any,
+        bins: Any, latest: Any, when: Any, sup: Any,
+    ) -> None:  # fmt: skip
+        at = cuda.grid(1)
+        if at < limit.size:
+            rules = StepRules(count, sampling, batch, restart, period, sigma, False, momentum)
+            plan = (start, seed, edges, rest, basis)
+            each = (own, limit, identity, orders)
+            run(at, gather(given), rules, plan, each, (bins, latest, when, sup))
 
     return kernel

@@ -54,3 +54,29 @@ def folded(count: int, one: Any) -> Any:
         return others(so_far, first[1:], second[1:], at + 1, common)
 
     return some
+
+
+@cache
+def carried(count: int, one: Any) -> Any:
+    """Make a function that carries a value through two tuples and gathers an entry at each step.
+
+    ``one(so_far, a, b, at, common)`` returns the value that goes on, and the entry.
+    """
+
+    @device_function
+    def last(so_far: Any, first: Any, second: Any, at: Any, common: Any) -> Any:
+        so_far, entry = one(so_far, first[0], second[0], at, common)
+        return so_far, (entry,)
+
+    if count == 1:
+        return last
+
+    others = carried(count - 1, one)
+
+    @device_function
+    def some(so_far: Any, first: Any, second: Any, at: Any, common: Any) -> Any:
+        so_far, entry = one(so_far, first[0], second[0], at, common)
+        so_far, entries = others(so_far, first[1:], second[1:], at + 1, common)
+        return so_far, (entry, *entries)
+
+    return some

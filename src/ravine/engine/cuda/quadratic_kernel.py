@@ -25,7 +25,7 @@ from ravine.engine.cuda.group import (
     record_steps,
     sum_steps,
 )
-from ravine.engine.cuda.over_tuples import mapped
+from ravine.engine.cuda.over_tuples import carried, mapped
 from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, SCALE, UNIT
 from ravine.engine.cuda.source import (
     FAST_NUMPY,
@@ -93,24 +93,14 @@ def all_coordinates(count: int, one: Any) -> Any:
 
     The last of a thread's coordinates may lie beyond the dimension; it has a scale of its own.
     """
-    if count == 1:
-
-        @device_function
-        def last(states: Any, sums: Any, g: Any, scale: Any, last_scale: Any) -> Any:
-            state, sums = one(states[0], sums, g, last_scale)
-            return (state,), sums
-
-        return last
-
-    others = all_coordinates(count - 1, one)
 
     @device_function
-    def some(states: Any, sums: Any, g: Any, scale: Any, last_scale: Any) -> Any:
-        state, sums = one(states[0], sums, g, scale)
-        rest, sums = others(states[1:], sums, g, scale, last_scale)
-        return (state, *rest), sums
+    def each(sums: Any, state: Any, same: Any, at: Any, common: Any) -> Any:
+        g, scale, last_scale = common
+        state, sums = one(state, sums, g, scale if at < count - 1 else last_scale)
+        return sums, state
 
-    return some
+    return carried(count, each)
 
 
 @cache
@@ -182,7 +172,7 @@ def eight_steps(layout: QuadraticLayout, one: Any) -> Any:
     def steps(states: Any, g: Any, scale: Any, last_scale: Any, lane: Any) -> Any:
         square = zero
         for turn in range(STEPS // 2):
-            states, sums = go_on(states, (zero, zero), g, scale, last_scale)
+            sums, states = go_on((zero, zero), states, states, 0, (g, scale, last_scale))
             total = fold(sums, lane)
             square = total if (lane & 7) // 2 == turn else square
 

@@ -246,7 +246,7 @@ def shared_noise_kernel(layout: QuadraticLayout) -> Any:
         running: Any = True
         while k < steps and running:
             place = np.int64(k * width + lane * piece)
-            states, sums = go_on(states, zeros, gs, noise, place, row)
+            sums, states = go_on(zeros, states, states, 0, (gs, noise, place, row))
             narrow = (k < _PAIRS) | (k + STEPS >= steps)
             if narrow or not everyone(all_quiet(True, records, sums, 0, 0)):
                 bin = bin_of[k + 1]

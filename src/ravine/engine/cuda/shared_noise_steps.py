@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ravine.engine.cuda.over_tuples import mapped
+from ravine.engine.cuda.over_tuples import carried, mapped
 from ravine.engine.cuda.source import device_function, on_device, piece_of
 from ravine.engine.kernels.step import modal_coefficients, modal_step
 
@@ -41,45 +41,25 @@ def four_of_double(noise: Any, place: Any, row: Any) -> Any:
 
 
 @device_function
-def nesterov_four(state: Any, sums: Any, g: Any, z: Any) -> Any:
-    """Take four steps of Nesterov's method; add the squares of the four y to ``sums``."""
+def nesterov_step(state: Any, z: Any, so_far: Any, at: Any, g: Any) -> Any:
+    """Take a step of Nesterov's method with noise z; add the square of y to a sum."""
     x, y, q = state
-    x1 = q * y + z[0]
-    y1 = x1 - g * x
-    x2 = q * y1 + z[1]
-    y2 = x2 - g * x1
-    x3 = q * y2 + z[2]
-    y3 = x3 - g * x2
-    x4 = q * y3 + z[3]
-    y4 = x4 - g * x3
-    squares = (
-        sums[0] + y1 * y1,
-        sums[1] + y2 * y2,
-        sums[2] + y3 * y3,
-        sums[3] + y4 * y4,
-    )
-    return (x4, y4, q), squares
+    ahead = q * y + z
+    y = ahead - g * x
+    return (ahead, y, q), so_far + y * y
 
 
 @device_function
-def family_four(state: Any, sums: Any, g: Any, z: Any) -> Any:
-    """Take four steps with any look-ahead; add the squares of the four y to ``sums``."""
+def family_step(state: Any, z: Any, so_far: Any, at: Any, g: Any) -> Any:
+    """Take a step with any look-ahead and noise z; add the square of y to a sum."""
     x, x_prev, c1, c2 = state
-    x1 = gpu_step(x, x_prev, c1, c2, z[0])
-    y1 = x1 - g * x
-    x2 = gpu_step(x1, x, c1, c2, z[1])
-    y2 = x2 - g * x1
-    x3 = gpu_step(x2, x1, c1, c2, z[2])
-    y3 = x3 - g * x2
-    x4 = gpu_step(x3, x2, c1, c2, z[3])
-    y4 = x4 - g * x3
-    squares = (
-        sums[0] + y1 * y1,
-        sums[1] + y2 * y2,
-        sums[2] + y3 * y3,
-        sums[3] + y4 * y4,
-    )
-    return (x4, x3, c1, c2), squares
+    ahead = gpu_step(x, x_prev, c1, c2, z)
+    y = ahead - g * x
+    return (ahead, x, c1, c2), so_far + y * y
+
+
+nesterov_four, family_four = carried(STEPS, nesterov_step), carried(STEPS, family_step)
+"""Functions that take four steps from a state, with four numbers of noise and four sums."""
 
 
 @cache
@@ -88,7 +68,7 @@ def each_trajectory(count: int, four: Any) -> Any:
 
     @device_function
     def last(states: Any, sums: Any, gs: Any, z: Any) -> Any:
-        state, square = four(states[0], sums[0], gs[0], z)
+        state, square = four(states[0], z, sums[0], 0, gs[0])
         return (state,), (square,)
 
     if count == 1:
@@ -98,7 +78,7 @@ def each_trajectory(count: int, four: Any) -> Any:
 
     @device_function
     def some(states: Any, sums: Any, gs: Any, z: Any) -> Any:
-        state, square = four(states[0], sums[0], gs[0], z)
+        state, square = four(states[0], z, sums[0], 0, gs[0])
         more_states, more_squares = others(states[1:], sums[1:], gs[1:], z)
         return (state, *more_states), (square, *more_squares)
 
@@ -110,22 +90,12 @@ def each_coordinate(count: int, stride: int, together: Any, read: Any) -> Any:
     """Make a function of ``count`` coordinates, whose noise is ``stride`` apart in a row."""
 
     @device_function
-    def last(states: Any, sums: Any, gs: Any, noise: Any, place: Any, row: Any) -> Any:
-        state, sums = together(states[0], sums, gs, read(noise, place, row))
-        return (state,), sums
+    def one(sums: Any, state: Any, same: Any, at: Any, common: Any) -> Any:
+        gs, noise, place, row = common
+        state, sums = together(state, sums, gs, read(noise, place + stride * at, row))
+        return sums, state
 
-    if count == 1:
-        return last
-
-    others = each_coordinate(count - 1, stride, together, read)
-
-    @device_function
-    def some(states: Any, sums: Any, gs: Any, noise: Any, place: Any, row: Any) -> Any:
-        state, sums = together(states[0], sums, gs, read(noise, place, row))
-        rest, sums = others(states[1:], sums, gs, noise, place + stride, row)
-        return (state, *rest), sums
-
-    return some
+    return carried(count, one)
 
 
 @cache
