@@ -29,11 +29,14 @@ def test_every_row_has_a_cell_for_every_column(calm):
 
 
 def test_the_short_table_leaves_out_the_detail(calm):
-    short = calm.answer.methods.short()
-    assert [c.title for c in short.columns] == [
+    head, rows = calm.answer.methods.cells()
+    assert [cell.text for cell in head] == [
         "method", "lr", "momentum", "schedule", "outcome", "loss left", "to 1 %"
     ]  # fmt: skip
-    assert all(len(row.cells) == 7 for row in short.rows)
+    assert all(len(row) == 7 for row in rows)
+    titles = {cell.text for cell in calm.answer.methods.cells(detail=True)[0]}
+    assert titles & {cell.text for cell in head} == {"method"}
+    assert len(titles) + len(head) == len(calm.answer.methods.columns) + 1
 
 
 def test_numbers_behind_the_texts_are_those_of_the_predictions(calm):
@@ -62,7 +65,7 @@ def test_terminal_notebook_and_json_show_one_table(calm):
 def test_held_out_rows_have_their_column(data):
     X, y = data()
     held = diagnose(X, y, batch_size=16, validation=0.25, epochs=3, seeds=2, try_remedies=False)
-    titles = [column.title for column in held.answer.methods.short().columns]
+    titles = [cell.text for cell in held.answer.methods.cells()[0]]
     assert "held out" in titles
     assert held.answer.methods.rows[0].values["held_out"] == pytest.approx(
         held.subject.held_out_loss

@@ -203,15 +203,14 @@ def _stages() -> Iterator[Tell | None]:
 def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
     """The answer, the table of methods, and what is worth knowing about the data."""
     answer = result.answer
-    methods = answer.methods.short()
-    head, cells = methods.cells()
+    head, cells = answer.methods.cells()
     rows = [[Text(cell.text, _COLOURS.get(cell.tone, "")) for cell in row] for row in cells]
     words = [cell.text for cell in head if not cell.number]
     return [
         *answer.lines,
         "",
         Table([cell.text for cell in head], rows, words, gap=1),
-        f"{methods.caption}\n",
+        f"{answer.methods.caption}\n",
         *(f"- {line}" for line in (*answer.notes, *answer.data)),
         *(["", *wrote(out)] if out is not None else []),
     ]

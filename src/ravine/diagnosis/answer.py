@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.candidates import LINEAR, Recipe, momentum_digits
@@ -101,30 +101,26 @@ class MethodTable:
     rows: tuple[MethodRow, ...]
     caption: str
 
-    def short(self) -> MethodTable:
-        """The same without the columns of detail."""
-        return self._of([i for i, column in enumerate(self.columns) if not column.detail])
+    def cells(self, *, detail: bool = False) -> tuple[list[Cell], list[list[Cell]]]:
+        """The head and the rows: of the columns of detail, beside the names, or of all others.
 
-    def detail(self) -> MethodTable:
-        """The names of the methods and the columns of detail."""
-        return self._of([i for i, column in enumerate(self.columns) if column.detail or i == 0])
-
-    def cells(self) -> tuple[list[Cell], list[list[Cell]]]:
-        """The head and the rows as a page shows them; outcomes have the colour of their tone."""
-        head = [Cell(column.title, number=column.number) for column in self.columns]
+        Outcomes have the colour of their tone.
+        """
+        shown = [
+            (i, column)
+            for i, column in enumerate(self.columns)
+            if column.detail is detail or column.key == "method"
+        ]
+        head = [Cell(column.title, number=column.number) for _, column in shown]
         rows = [
             [
-                Cell(text, row.tone if column.key == "outcome" else "", column.number)
-                for text, column in zip(row.cells, self.columns, strict=True)
+                Cell(row.cells[i], row.tone if column.key == "outcome" else "", column.number)
+                for i, column in shown
             ]
             for row in self.rows
         ]
 
         return head, rows
-
-    def _of(self, kept: list[int]) -> MethodTable:
-        rows = tuple(replace(r, cells=tuple(r.cells[i] for i in kept)) for r in self.rows)
-        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
 
 @dataclass(frozen=True)

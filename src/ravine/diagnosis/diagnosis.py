@@ -178,14 +178,12 @@ class Diagnosis(Value):
 
     def _repr_html_(self) -> str:
         """The answer and the methods, for notebooks."""
-        answer = self.answer
-        table = answer.methods.short()
-
+        head, rows = self.answer.methods.cells()
         return card(
             f"Diagnosis of {self.name}",
-            [row.cells for row in table.rows],
-            head=[column.title for column in table.columns],
-            sentences=(*answer.lines, *answer.notes),
+            [[cell.text for cell in row] for row in rows],
+            head=[cell.text for cell in head],
+            sentences=(*self.answer.lines, *self.answer.notes),
         )
 
 

@@ -98,10 +98,10 @@ def _number(text: str) -> Cell:
 
 def _methods(page: Page, result: Diagnosis) -> None:
     methods = result.answer.methods
-    page.table(*methods.short().cells())
+    page.table(*methods.cells())
     page.paragraph(methods.caption)
     page.heading("Rates and noise floors")
-    page.table(*methods.detail().cells())
+    page.table(*methods.cells(detail=True))
     page.paragraph(
         "Distance left: root-mean-square distance to the minimiser, as a share of that at the "
         "start. Rates per step, at the first step size: below 1 the error falls; ± gives "

@@ -52,7 +52,7 @@ def shown(result: Diagnosis) -> dict[str, Any]:
 def _html(result: Diagnosis) -> str:
     """What to do, with code to copy, and all methods; what comes from the table is escaped."""
     pages = Environment(loader=PackageLoader("ravine.web", "assets"), autoescape=True)
-    methods = result.answer.methods.short()
+    methods = result.answer.methods
     return pages.get_template("diagnosis.html").render(
         lines=result.answer.lines,
         notes=[in_page_words(words) for words in result.answer.notes],
