@@ -79,25 +79,28 @@ def merge(low: Any, high: Any, upper: bool, distance: int) -> Any:
 
 
 @cache
+def sum_over(nearest: int, lanes: int) -> Any:
+    """Make a function that adds up a number over threads ``nearest``, 2 ``nearest``, ... apart."""
+
+    @device_function
+    def over_group(total: Any) -> Any:
+        distance = nearest
+        while distance < lanes:
+            total += exchange(total, distance)
+            distance *= 2
+
+        return total
+
+    return over_group
+
+
+@cache
 def sum_steps(pairs: int, lanes: int) -> Any:
     """Make a function that adds up 2 ``pairs`` (2, 4 or 8) partial sums over a group.
 
     Thread ``lane`` receives the sum ``lane % (2 * pairs)``.
     """
-
-    @device_function
-    def over_group(total: Any) -> Any:
-        if pairs == 1:
-            total += exchange(total, 2)
-        if pairs <= 2:
-            total += exchange(total, 4)
-        if lanes > 8:
-            total += exchange(total, 8)
-        if lanes > 16:
-            total += exchange(total, 16)
-
-        return total
-
+    over_group = sum_over(2 * pairs, lanes)
     if pairs == 1:
 
         @device_function

@@ -26,6 +26,7 @@ from ravine.engine.cuda.group import (
     exchange,
     in_step,
     largest_entry,
+    sum_over,
     sum_steps,
 )
 from ravine.engine.cuda.over_tuples import folded, mapped
@@ -112,19 +113,12 @@ def looks_at_steps(lanes: int, real: Any) -> Any:
 @cache
 def ends_bin(lanes: int) -> Any:
     """Make a function that stores the bin of a trajectory that ends here, and begins the next."""
+    over_group = sum_over(1, lanes)
 
     @device_function
     def one(record: Any, same: Any, at: Any, common: Any) -> Any:
         lane, n, bin, own, bins = common
-        total = record[1]
-        total += exchange(total, 1)
-        total += exchange(total, 2)
-        total += exchange(total, 4)
-        if lanes > 8:
-            total += exchange(total, 8)
-        if lanes > 16:
-            total += exchange(total, 16)
-
+        total = over_group(record[1])
         if lane == 0 and at < n:
             bins[np.int64(bin) * n + at] = own[FACTOR, at] * total
 
