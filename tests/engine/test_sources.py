@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import ravine
+from ravine.engine.cuda.kernel_cache import _SOURCES
 from ravine.engine.draws.random import fill_streams
 from ravine.engine.sources import COMPILED, DECIDING, digest
 from ravine.engine.storage.fingerprint import numerics
@@ -72,6 +73,13 @@ def test_a_file_more_or_less_counts(package):
     before = digest(COMPILED, package)
     (package / "engine" / "kernels" / "blas.py").rename(package / "engine" / "kernels" / "one.py")
     assert digest(COMPILED, package) != before
+
+
+def test_kernels_of_the_gpu_change_with_the_numbers_of_their_reductions(package):
+    before = digest(_SOURCES, package)
+    file = package / "engine" / "repeats.py"
+    file.write_text(file.read_text(encoding="utf-8") + "# a comment\n", encoding="utf-8")
+    assert digest(_SOURCES, package) != before
 
 
 def test_stores_and_the_cache_use_them():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 CODE = """
-from ravine.engine.cuda.shared_noise_steps import (
+from ravine.engine.cuda.shared_noise_kernel import (
     each_trajectory, family_four, nesterov_four, new_state
 )
 
@@ -17,7 +17,8 @@ g = gamma / (1 + gamma)
 @cuda.jit
 def kernel(z, out):
     given = (alpha, beta, gamma, g, 1 + gamma, per_unit)
-    states = (begin(eigenvalue, 0.5, given), begin(eigenvalue, -1.0, given))
+    first, second = (eigenvalue, 0.5), (eigenvalue, -1.0)
+    states = (begin(given, 0, 0, first), begin(given, 0, 0, second))
     sums = ((1.0, 2.0, 3.0, 4.0), (0.0, 0.0, 0.0, 0.0))
     states, sums = go_on(states, sums, (g, g), (z[0], z[1], z[2], z[3]))
     for t in range(2):
