@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.sparse import random as random_sparse
 
 from ravine.diagnosis.causes import disagreement
 from ravine.diagnosis.survey import survey
@@ -40,3 +41,16 @@ def test_calm_batches_have_shares_all_the_same(data, survey_of):
     why = disagreement(seen, nesterov(seen.curvature))
     assert 0.0 < why.size < 0.5
     assert {name for name, _ in why.columns} <= set(seen.setup.columns)
+
+
+def test_shares_are_those_of_the_moments_that_grow(survey_of):
+    """Two rows drive the growth in close directions, which a rough search does not tell apart."""
+    X = random_sparse(150, 40, density=0.05, random_state=1, format="csr")
+    y = np.asarray(X @ np.ones(40)) + 0.1 * np.random.default_rng(1).standard_normal(150)
+    seen = survey_of(X, y, standardise=True, intercept=True, batch_size=32)
+    method = nesterov(seen.curvature)
+    why = disagreement(seen, method)
+    grown = seen.moments.perron(method, tolerance=1e-10)
+    assert grown.value > 1.0
+    shares = np.sort(seen.moments.shares(grown) * seen.moments.weights)[::-1]
+    np.testing.assert_allclose(why.shares, shares[:5] / shares.sum(), rtol=1e-3)

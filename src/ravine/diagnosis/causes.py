@@ -78,7 +78,7 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
     """
     moments, batching = survey.moments, survey.batching
     mean_square = moments.sandwich(np.eye(moments.dimension))
-    grown = moments.perron(method, tolerance=1e-3)
+    grown = moments.perron(method)
     unstable = grown.value >= 1.0
     pushed = grown.moments if unstable else mean_square
     shares = moments.shares(grown) if unstable else moments.deviations.squares()
