@@ -2,18 +2,19 @@
 
     pip install --group bench
     python -m benchmarks.torch.advice [--set second] [--jobs N] [--tasks N] [--limit MINUTES]
+    python -m benchmarks.torch.advice --set third --optimizer SGD
     python -m benchmarks.torch.advice report [--set second]
     python -m benchmarks.torch.advice --again FILE --out OTHER
 
-24 tasks (second set: 29) x AdamW and SGD (Nesterov, momentum 0.9) x constant, linear and cosine
-schedules, judged by the loss on all data after 1,000 steps. The grid has factors of two. All
-learning rates of one configuration, the advised one among them, are trained at once under
+24 tasks (second set: 29, third: 21) x AdamW and SGD (Nesterov, momentum 0.9) x constant, linear
+and cosine schedules, judged by the loss on all data after 1,000 steps. The grid has factors of two.
+All learning rates of one configuration, the advised one among them, are trained at once under
 ``torch.vmap`` on the same batches; rivals that choose their own step run one by one. Results are
-appended to ``benchmarks/torch/advice.jsonl`` (second set: ``advice-second.jsonl``) one
+appended to ``benchmarks/torch/advice.jsonl`` (``advice-second.jsonl``, ``advice-third.jsonl``) one
 configuration at a time, so a run that was stopped goes on. The first set has been looked at when
-the rule was chosen; the second was written before the rule was fixed, and run once after it.
-``--again`` judges the present rule on the configurations of another file, whose grids and rivals do
-not depend on it.
+the rule was chosen; the second was written before the rule was fixed, and run once after it; the
+third judges a rule for SGD that was chosen on the other two. ``--again`` judges the present rule on
+the configurations of another file, whose grids and rivals do not depend on it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from ravine.torch.schedule import Schedule, schedule_of
 RESULTS = {
     "first": Path(__file__).with_suffix(".jsonl"),
     "second": Path(__file__).with_name("advice-second.jsonl"),
+    "third": Path(__file__).with_name("advice-third.jsonl"),
     "tuned": Path(__file__).with_name("advice-tuned.jsonl"),
 }
 STEPS = 1000
@@ -250,9 +252,13 @@ def report(rows: list[dict[str, Any]]) -> None:
 
 
 def tasks_of(name: str) -> list[Task]:
-    """The tasks of a set; the older ones need scikit-learn."""
+    """The tasks of a set; all but the second need scikit-learn."""
     if name == "second":
         return SECOND_SET
+    if name == "third":
+        from benchmarks.torch.third_set import THIRD_SET
+
+        return THIRD_SET
 
     from benchmarks.torch.tasks import TUNED
     from benchmarks.torch.unseen import UNSEEN
@@ -283,6 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("command", nargs="?", default="run", choices=["run", "report"])
     parser.add_argument("--set", default="first", choices=list(RESULTS), dest="chosen")
+    parser.add_argument("--optimizer", nargs="+", default=list(GRID), choices=list(GRID))
     parser.add_argument("--tasks", type=int, default=None, help="the first so many")
     parser.add_argument("--limit", type=float, default=600.0, help="minutes")
     parser.add_argument("--jobs", type=int, default=1, help="processes of one thread each")
@@ -298,14 +305,15 @@ def main() -> None:
         if options.again:
             earlier = {_key(r): r for r in map(json.loads, options.again.open())}
         tasks = tasks_of(options.chosen)[: options.tasks]
-        plan = list(itertools.product(range(len(tasks)), GRID, ("constant", "linear", "cosine")))
+        shapes = ("constant", "linear", "cosine")
+        plan = list(itertools.product(range(len(tasks)), options.optimizer, shapes))
         # A fixed random order: a run that was stopped is a fair sample.
         order = np.random.default_rng(0).permutation(len(plan))
         end = time.time() + 60.0 * options.limit
         calls = []
         for index, kind, shape in (plan[i] for i in order):
             key = (tasks[index].name, kind, shape, options.budget)
-            if key not in known:
+            if key not in known and (key in earlier or not options.again):
                 calls.append((options.chosen, index, *key[1:], earlier.get(key), end))
         with ProcessPoolExecutor(options.jobs) as pool:
             for done in as_completed([pool.submit(job, *call) for call in calls]):
