@@ -155,7 +155,7 @@ def test_step_and_momentum_have_two_names(ravine, refused, table):
                    "--no-remedies")  # fmt: skip
     first = json.loads(shown.out)["methods"][0]
     assert (first["alpha"], first["beta"]) == (0.01, 0.9)
-    assert "--lr must be left out beside --alpha" in refused(
+    assert "--lr must be omitted with --alpha" in refused(
         "diagnose", table, "--alpha", 0.1, "--lr", 0.1
     )
 

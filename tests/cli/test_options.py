@@ -55,7 +55,7 @@ def test_two_names_of_one_option():
     assert one_of("alpha", 0.1, "lr", None) == 0.1
     assert one_of("alpha", None, "lr", 0.2) == 0.2
     assert one_of("alpha", None, "lr", None) is None
-    with pytest.raises(ValueError, match=r"lr must be left out beside alpha, got 0\.2"):
+    with pytest.raises(ValueError, match=r"lr must be omitted with alpha, got 0\.2"):
         one_of("alpha", 0.1, "lr", 0.2)
 
 

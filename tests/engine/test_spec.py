@@ -90,7 +90,7 @@ def test_refusals_carry_the_name_of_the_argument():
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"noise": "pink"}, "noise must be one of independent, shared, got 'pink'"),
         ({"measure": ["speed"]}, "measure must be one of rate"),
-        ({"sigma2": 1.0, "total_variance": 1.0}, "sigma2 must be left out beside total_variance"),
+        ({"sigma2": 1.0, "total_variance": 1.0}, "sigma2 must be omitted with total_variance"),
         ({"sigma2": -1.0}, "sigma2 must be zero or more"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"seed": 2**128}, "seed must be at most 3402823669209384634633746074317682114"),

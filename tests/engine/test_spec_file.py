@@ -83,7 +83,7 @@ def test_problems_from_tables_files_and_options(read, tmp_path):
         (
             "sigma2 = 0.01",
             "sigma2 = 1\ntotal_variance = 1",
-            "spec.toml: sigma2 must be left out beside total_variance",
+            "spec.toml: sigma2 must be omitted with total_variance",
         ),
         ('"floor"]', '"flor"]', "spec.toml: measure must be one of .*got 'flor'"),
         ("count = 5", "count = 0", "spec.toml: alphas.count must be at least 1, got 0"),

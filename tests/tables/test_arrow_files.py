@@ -110,5 +110,5 @@ def test_lists_are_left_out(tmp_path):
 def test_a_packed_parquet_file_is_refused():
     packed = io.BytesIO()
     FRAME.to_parquet(packed)
-    with pytest.raises(ValueError, match="it is packed again; unpack it"):
+    with pytest.raises(ValueError, match="it is compressed twice; decompress it"):
         read_table(gzip.compress(packed.getvalue()))

@@ -119,7 +119,7 @@ def test_codes_for_missing_values_are_recognised_and_said():
     rows = [f"{i},{-999 if i in (3, 7) else i * 2},{i}.5" for i in range(1, 20)]
     table = read("\n".join(["when,b,y", *rows]))
     assert len(table.y) == 17
-    assert "-999 was taken for a missing value (2 times)" in found(table, "missing")[0].message
+    assert "-999 was read as a missing value (2 times)" in found(table, "missing")[0].message
     # Among values of that size it is one of them.
     rows = [f"{i},{-999 if i == 3 else -100 * i},{i}.5" for i in range(1, 20)]
     assert len(read("\n".join(["when,b,y", *rows])).y) == 19

@@ -16,9 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 from ravine.arguments import Refusal
 
 _NO_READER = 141
-"""Exit code of a program whose pipe was closed, as in a shell."""
+"""Exit code after a closed pipe, as in a shell."""
 _LINE = 600
-"""Longest error message in characters: an option of five thousand is not repeated in full."""
+"""Maximum characters of an error message: a very long value is not repeated in full."""
 _SAFE = "Do this step size and momentum converge, and how fast?"
 _CHOOSE = "Which step size, momentum and batch size should I use?"
 _DATA = "What happens on my data?"
@@ -99,7 +99,7 @@ class _Commands(TyperGroup):
         from ravine.cli.output import copyable, say
 
         say(
-            "ravine tells whether SGD with momentum converges, how fast, and which settings "
+            "ravine tells you whether SGD with momentum converges, how fast, and which settings "
             "are safe."
         )
         for question in dict.fromkeys(one.question for one in COMMANDS.values()):
@@ -164,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _refuse_swallowed(group: Any, words: list[str]) -> None:
-    """Refuse an option that would take the next option for its value: a file called --json."""
+    """Refuse an option whose value looks like another option, as in ``--out --json``."""
     chosen = group.get_command(None, words[0]) if words else None
     if chosen is None:
         return

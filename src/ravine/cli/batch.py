@@ -1,4 +1,4 @@
-"""``ravine batch`` and ``compare``: methods at one batch size and another."""
+"""``ravine batch`` and ``compare``: methods at different batch sizes."""
 
 from __future__ import annotations
 

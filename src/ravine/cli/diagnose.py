@@ -75,13 +75,13 @@ def diagnose_command(
     decimal : TEXT
         Decimal mark, . or ,. Default: detected.
     max_rows : N
-        Refuse more rows. Default: 5e7.
+        Most rows allowed. Default: 5e7.
     max_columns : N
-        Refuse more columns. Default: 1e5.
+        Most columns allowed. Default: 1e5.
     max_classes : N
-        Refuse more classes. Default: 100.
+        Most classes allowed. Default: 100.
     max_bytes : N
-        Refuse larger data. Default: 4 GiB.
+        Largest data allowed. Default: 4 GiB.
 
     Method
     ------
@@ -97,7 +97,7 @@ def diagnose_command(
         Order of the batches: iid, iid-no-repeat, cyclic, reshuffle or
         reshuffle-no-repeat. Default: reshuffle.
     lr : NUMBER
-        Learning rate to judge. Default: textbook.
+        Your learning rate, to be checked. Default: textbook.
     momentum : NUMBER
         Momentum to judge.
     alpha : NUMBER
@@ -114,7 +114,7 @@ def diagnose_command(
     epochs : N
         Length of the runs. Default: 30.
     time : NUMBER
-        Work to spend, in seconds of an ordinary core. Default: 60.
+        Work budget, in seconds on a typical core. Default: 60.
     no_remedies
         Do not look for changes that would help.
     seed : N
@@ -189,7 +189,7 @@ def _source(data: str, reading: dict[str, Any]) -> str:
 
 @contextmanager
 def _stages() -> Iterator[Tell | None]:
-    """Show the stage that runs on stderr, where that is a terminal."""
+    """Show the current stage on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -61,9 +61,9 @@ def map_command(
     resolution : N
         Pixels along each axis. Default: 400.
     alpha_range : FROM TO
-        Ends of alpha L. Default: 0 2.5.
+        Range of alpha L. Default: 0 2.5.
     beta_range : FROM TO
-        Ends of beta. Default: -1 1.
+        Range of beta. Default: -1 1.
 
     Output
     ------
@@ -162,7 +162,7 @@ def _opened(store: Path) -> xr.Dataset:
 
 
 def _netcdf(file: Path) -> xr.Dataset:
-    """Read a sweep from a NetCDF file, whole."""
+    """Read a whole sweep from a NetCDF file."""
     import xarray as xr
 
     if not file.is_file():
@@ -172,13 +172,13 @@ def _netcdf(file: Path) -> xr.Dataset:
         data = xr.load_dataset(file, engine="scipy")
     except PermissionError:
         raise
-    except Exception:  # a damaged file ends SciPy's reader in a dozen ways
+    except Exception:  # SciPy's reader raises all kinds of errors on a damaged file
         remedy = "it is not a NetCDF file (version 3), or it is damaged; write it again"
         raise Refusal("store", "a NetCDF file of a sweep", file, remedy) from None
 
     missing = [name for name in _NEEDED if name not in {*data.attrs, *data.coords}]
     if missing:
-        remedy = "write what sweep returned with to_netcdf"
+        remedy = "save the result of sweep with to_netcdf"
         raise Refusal("store", "a NetCDF file of a sweep", f"{file} without {missing[0]}", remedy)
 
     return data

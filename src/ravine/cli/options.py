@@ -165,7 +165,7 @@ def _scaled(ratio: float, L_max: float | None, curvature: Curvature | None) -> f
 def one_of(first: str, a: float | None, second: str, b: float | None) -> float | None:
     """The value of an option that has two names; giving both is refused."""
     if a is not None and b is not None:
-        raise Refusal(second, f"left out beside {first}", f"{b:g}", "they mean the same")
+        raise Refusal(second, f"omitted with {first}", f"{b:g}", "they mean the same")
 
     return b if a is None else a
 

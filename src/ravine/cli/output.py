@@ -21,17 +21,17 @@ from ravine.methods import Method
 
 PICTURES = (".png", ".svg", ".pdf")
 _WIDEST = 100
-"""Columns of text at most; longer lines are hard to read."""
+"""Maximum line width; longer lines are hard to read."""
 UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 """How paragraphs are wrapped: paths and commands stay whole."""
 
 
 class Whole(str):
-    """Words that are printed as they are: a path or code is not broken, so it can be copied."""
+    """Text that is printed without wrapping, so that a path or code can be copied."""
 
 
 class Table(NamedTuple):
-    """A table whose cells wrap rather than being cut off."""
+    """A table whose cells wrap instead of being truncated."""
 
     head: Sequence[str]
     """The title of each column."""
@@ -121,12 +121,12 @@ def wrote(path: Path | None) -> list[Whole]:
 
 
 def stable(rate: float, text: str = "") -> Text:
-    """A cell with a rate per step, green below 1 and red from there on."""
+    """A cell with a rate per step: green below 1, red otherwise."""
     return Text(text or rate_digits(rate), style="green" if rate < 1.0 else "red")
 
 
 def settings(method: Method | LinearMethod) -> str:
-    """The parameters of a method to six digits: rounded further, a safe step may not be safe."""
+    """Format parameters with six digits: with fewer, a safe step may not be safe."""
     if isinstance(method, LinearMethod):
         above, below = (
             ", ".join(f"{v:.6g}" for v in side) for side in (method.numerator, method.denominator)

@@ -112,7 +112,7 @@ def rate_json(rungs: Ladder) -> dict[str, Any]:
 
 
 def _samples(rungs: Ladder) -> dict[str, float]:
-    """The curvature of single samples and the size of the batches, given or assumed."""
+    """The curvature of single samples and the batch size, given or assumed."""
     b = rungs.batches
     noise = batch_noise(rungs.curvature, L_max=b.L_max, mu_min=b.mu_min)
     ends = {"L_max": float(noise.most), "mu_min": float(noise.least)}

@@ -45,7 +45,7 @@ def recommend_command(curvature: Curvature, hessians: Path | None = None, **opti
     Method
     ------
     beta : NUMBER
-        Momentum to keep; for any sampling.
+        Momentum to keep; any-sampling only.
     for_every_mu
         With --beta: a step that is safe for every mu.
 

@@ -21,7 +21,7 @@ def reproduce_command(
     """Reproduce the paper: make every figure and judge every claim from the data.
 
     Writes the data (NetCDF) and the picture (PNG and SVG) of each figure, `report.html`, which
-    needs no other file, `claims.json` and `manifest.json`. Figures that are already there, made
+    needs no other file, `claims.json` and `manifest.json`. Figures that already exist, made
     with the same settings, are not run again.
 
     For example:
@@ -42,7 +42,7 @@ def reproduce_command(
     resolution : N
         Pixels along each axis of a map. Default: 100.
     quick
-        Few pixels and runs: seconds instead of minutes.
+        Fewer pixels and runs: seconds instead of minutes.
     device : WORD
         Where sweeps run: auto, cpu or cuda. Default: auto.
     fresh
@@ -75,7 +75,7 @@ def reproduce_command(
         done = carry_out(plan, _progress)
         reproduction_page(done).write(report)
     except KeyboardInterrupt:
-        _progress("stopped; finished figures are kept, and the same command continues")
+        _progress("stopped; finished figures are kept. To continue, run the same command")
         raise
 
     data = {

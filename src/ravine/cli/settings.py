@@ -1,4 +1,4 @@
-"""``ravine convert`` and ``rescale``: settings in another library, and at another batch size."""
+"""``ravine convert`` and ``rescale``: settings for another library or another batch size."""
 
 from __future__ import annotations
 

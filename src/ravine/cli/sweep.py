@@ -128,7 +128,7 @@ def _status(state: StoreStatus, store: Path) -> Answer:
     share = state.done / state.total
     names = ("problem", "steps", "repeats", "seed", "dtype", "ravine")
     rows = [(name, str(state.made_with.get(name, "unknown"))) for name in names]
-    then = (f"ravine plot {store}", "a picture of what is done") if state.done else None
+    then = (f"ravine plot {store}", "a picture of the finished part") if state.done else None
     return Answer(
         data,
         Whole(store),

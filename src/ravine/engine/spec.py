@@ -254,7 +254,7 @@ def _measures(measure: Sequence[str]) -> tuple[str, ...]:
 def _variance(problem: Any, sigma2: float | None, total_variance: float | None) -> float:
     if sigma2 is not None and total_variance is not None:
         shown = f"sigma2={in_words(sigma2)} and total_variance={in_words(total_variance)}"
-        raise Refusal("sigma2", "left out beside total_variance", shown, "give one of them")
+        raise Refusal("sigma2", "omitted with total_variance", shown, "give one of them")
 
     if total_variance is not None:
         remedy = "give the variance of the whole gradient's noise, e.g. total_variance=1"

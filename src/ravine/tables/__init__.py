@@ -1,4 +1,4 @@
-"""Files, arrays and frames as tables of numbers, with a report of everything that was decided."""
+"""Convert files, arrays and frames to tables of numbers, and report every decision."""
 
 from ravine.tables.columns import TargetKind, target_kind
 from ravine.tables.reading import as_table, read_table

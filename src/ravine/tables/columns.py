@@ -40,11 +40,11 @@ _TIMES = "t time trend year day week month quarter period date hour age x tt"
 _LONG = 10
 """From this many rows on, 0, 1, 2, ... in a first column of any other name numbers the rows."""
 _MOST_ANSWERS = 30
-"""Different spellings of yes and no, by far."""
+"""More different texts than yes and no can be spelled."""
 _MOSTLY_MISSING = 0.5
 """Share of missing values from which a column is dropped."""
 _FEW_TEXTS = 10
-"""Different texts that are never too many for a category."""
+"""A column with this many different texts can always be a category."""
 _PLAIN_NAMES = "target y label labels class"
 """Names that can mean nothing else."""
 _NAMES = (
@@ -53,11 +53,11 @@ _NAMES = (
 )
 """Names, in lower case, of columns that are often the target, in the order they are looked for."""
 MOST_LABELS = 20
-"""Whole numbers with more values than this are numbers."""
+"""Whole numbers with more different values than this are numbers, not labels."""
 _ASIDE = (
     "year date time month quarter day week hour period id subject index group case weight weights"
 )
-"""Names of columns that say when, or for whom, and are rarely the target."""
+"""Names of columns for a time or an identifier, which are rarely the target."""
 ROWS_PER_LABEL = 5
 """Whole numbers are labels only if every value has this many rows: a class that is rarer cannot
 be learned."""
@@ -103,7 +103,7 @@ def as_series(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         elif values.ndim == 2 and values.dtype.kind in "fiub":
-            # Classes may come as a one in the column of the class.
+            # Classes may be one-hot encoded.
             one_hot = ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all()
             values = values.argmax(axis=1) if one_hot else values
 
@@ -120,7 +120,7 @@ def read_column(
 ) -> pd.Series:
     """Understand the values of a column, and note what had to be decided.
 
-    ``comma`` for decimal commas in texts; with ``levels``, texts are levels even if they spell
+    ``comma`` for decimal commas in texts; with ``levels``, texts are levels even if they look like
     numbers; with ``codes``, numbers such as -999 may stand for missing values.
     """
     if types.is_complex_dtype(series.dtype):
@@ -129,7 +129,7 @@ def read_column(
     if is_nested(series):
         if any(isinstance(value, list | dict | tuple | np.ndarray) for value in series):
             return series
-        # Truth values and numbers with gaps.
+        # Booleans, and numbers with missing values.
         series = series.infer_objects().convert_dtypes()
     if types.is_bool_dtype(series.dtype) and not is_text(series):
         return series.astype("boolean")
@@ -145,7 +145,7 @@ def read_column(
 
 
 def _texts(series: pd.Series) -> pd.Series:
-    """Texts without surplus blanks, in the order they are met, missing values marked."""
+    """Texts without extra blanks, in order of appearance, with missing values marked."""
     codes, distinct = pd.factorize(series)
     texts = [" ".join(_text(value).split()) for value in distinct.tolist()]
     present = np.array([None if text in MISSING else text for text in texts], dtype=object)
@@ -164,7 +164,7 @@ def _text(value: object) -> str:
 def _spelled(
     name: str, column: pd.Series, comma: bool, codes: bool, notes: list[Finding]
 ) -> pd.Series:
-    """A column of texts as numbers, dates, or yes and no, if the texts spell those."""
+    """A column of texts as numbers, dates, or yes and no, if the texts represent those."""
     texts = column.cat.categories.tolist()
     often = counts(column)
     values = numbers_in(texts, comma=comma)
@@ -177,7 +177,7 @@ def _spelled(
         if others:
             shown = ", ".join(f"{texts[k]!r:.20}" for k in words[:3])
             what = f"what is not a number counts as missing ({counted(others, 'time')}: {shown})"
-            notes.append(_note("missing", name, what, "correct it if it is not missing"))
+            notes.append(_note("missing", name, what, "correct the file if they are not missing"))
 
         return numbers
 
@@ -210,7 +210,7 @@ def _numbers(name: str, values: FloatArray, codes: bool, notes: list[Finding]) -
 
     code = missing_code(values) if codes else None
     if code is not None:
-        what = f"{code:g} was taken for a missing value ({counted(np.sum(values == code), 'time')})"
+        what = f"{code:g} was read as a missing value ({counted(np.sum(values == code), 'time')})"
         notes.append(
             _note("missing", name, what, "replace the number in the file if it is a value")
         )
@@ -281,7 +281,7 @@ class TargetKind(StrEnum):
 
 
 def target_kind(y: npt.ArrayLike) -> TargetKind:
-    """Say whether a target has numbers, for a regression, or labels, for a classification.
+    """Tell whether a target has numbers, for a regression, or labels, for a classification.
 
     Texts and truth values are labels. Numbers are labels if they are whole and either there are
     two of them, or they are codes: at most 20 values without a gap between the least (0 or 1) and

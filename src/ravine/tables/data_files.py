@@ -1,6 +1,6 @@
 """Files that are not plain text: NPY, NPZ, LIBSVM, JSON, Parquet and Feather.
 
-What a header or a description says is checked before any memory is taken; nothing is unpickled.
+Sizes in headers are checked before any memory is allocated; nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _choose(names: set[str]) -> list[str]:
 
 
 def _check_header(stream: IO[bytes], limits: Limits, packed: int | None) -> None:
-    """Refuse an array that is too large, by its header and before any memory is taken."""
+    """Refuse an array that is too large, by its header, before any memory is allocated."""
     version = npy.read_magic(stream)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(stream, max_header_size=_HEADER)
@@ -135,7 +135,7 @@ def read_libsvm(source: Source) -> Raw:
 
 
 _ROWS = 65_536
-"""Records that are decoded at a time."""
+"""Records decoded at a time."""
 _DOCUMENT = 128 * 2**20
 """Bytes of a JSON document that is not in lines: its Python objects take several times that."""
 
@@ -195,7 +195,7 @@ def _document(source: Source) -> pd.DataFrame:
 
 
 def read_parquet(source: Source) -> Raw:
-    """The columns of a Parquet file, whose description is checked first."""
+    """The columns of a Parquet file, whose metadata is checked first."""
     parquet = needed("pyarrow.parquet")
     _refuse_packed(source)
     with source.raw() as raw, parquet.ParquetFile(raw) as file:
@@ -211,15 +211,15 @@ def read_parquet(source: Source) -> Raw:
 
 
 def read_feather(source: Source) -> Raw:
-    """The columns of a Feather (Arrow) file, whose description is checked first."""
+    """The columns of a Feather (Arrow) file, whose metadata is checked first."""
     pa = needed("pyarrow")
     dataset = needed("pyarrow.dataset")
     _refuse_packed(source)
-    # Mapped, so that numbers that are not packed are not copied.
+    # Memory-mapped, so that uncompressed numbers are not copied.
     in_memory = isinstance(source.file, bytes)
     file = pa.BufferReader(source.file) if in_memory else pa.memory_map(str(source.file))
     reader = pa.ipc.open_file(file)
-    # Counted in the descriptions of the batches, before one of them is decoded.
+    # Counted from the metadata of the batches, before any of them is decoded.
     rows = dataset.IpcFileFormat().make_fragment(file).count_rows()
     source.limits.check(rows=rows, columns=len(reader.schema), packed=source.size)
     return Raw(arrow_frame(reader.read_all()))
@@ -227,14 +227,14 @@ def read_feather(source: Source) -> Raw:
 
 def _refuse_packed(source: Source) -> None:
     if source.unpack:
-        raise ValueError("it is packed again; unpack it")
+        raise ValueError("it is compressed twice; decompress it")
 
 
 def arrow_frame(table: Any) -> pd.DataFrame:
     """An Arrow table as a pandas frame; decimals and times become numbers."""
     import pyarrow as pa
 
-    # Arrow trusts offsets and codes, and would read beyond the memory.
+    # Arrow does not check offsets and codes, and would read out of bounds.
     table.validate(full=True)
     for k, field in enumerate(table.schema):
         values = table.column(k)
@@ -254,4 +254,4 @@ READERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[Source], Raw]], ...
     ("JSON", looks_like_json, read_json),
     ("LIBSVM", looks_like_libsvm, read_libsvm),
 )
-"""The formats that are known by the first bytes of a file; all others are text."""
+"""The formats recognised by the first bytes of a file; all others are text."""

@@ -36,8 +36,8 @@ def read_table(
     r"""Read a table from a file of any common format, or a data set that ships with scikit-learn.
 
     The content decides the format: text with any separator (CSV and similar), Parquet, Feather,
-    JSON records, NPY, NPZ, LIBSVM; text, JSON, LIBSVM and NPY also packed with gzip, bzip2, xz or
-    zip. Limits are checked before memory is allocated; nothing is ever unpickled.
+    JSON records, NPY, NPZ, LIBSVM; text, JSON, LIBSVM and NPY also compressed with gzip, bzip2, xz
+    or zip. Limits are checked before memory is allocated; nothing is ever unpickled.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def read_table(
     weights
         The column with the weight of each row.
     missing
-        "drop-rows" leaves out rows with missing values (after columns with more than half
-        missing), "fill" puts the median or the most frequent text, "refuse" refuses. A missing
+        "drop-rows" leaves out rows with missing values (after columns with more than half missing),
+        "fill" fills in the median or the most frequent text, "refuse" refuses the table. A missing
         target is never filled.
     levels
         Levels of a text column that get their own column, at least 2; rarer ones are one group.
@@ -66,7 +66,7 @@ def read_table(
     Returns
     -------
     Table
-        Its ``findings`` say everything that was decided.
+        Its ``findings`` list every decision.
 
     Examples
     --------
@@ -99,16 +99,16 @@ def read_table(
     for option, value in (("target", target), ("weights", weights)):
         if raw.target is not None and value is not None:
             remedy = f"the target is {raw.target.name}"
-            raise Refusal(option, "left out for arrays", in_words(value), remedy)
+            raise Refusal(option, "omitted for arrays", in_words(value), remedy)
 
     tidying: dict[str, Any] = {"drop": drop, "missing": missing, "levels": levels}
     return make_table(raw, name=name, limits=checked, target=target, weights=weights, **tidying)
 
 
 def _read(file: Source, sep: str | None, encoding: str | None, decimal: str | None) -> Raw:
-    """Read a file by the first reader that knows its first bytes."""
+    """Read a file with the first reader that recognises its first bytes."""
     for kind, knows, read in READERS:
-        # A separator is given for text, which may look like LIBSVM.
+        # A separator means text, which may look like LIBSVM.
         if knows(file.head) and (sep is None or kind != "LIBSVM"):
             with readable(file.name, kind):
                 return read(file)
@@ -130,14 +130,14 @@ def as_table(
     name: str = "data",
     **limits: int | None,
 ) -> Table:
-    """Make a table of arrays or of a data frame.
+    """Make a table from arrays or a data frame.
 
     Parameters
     ----------
     X
         A NumPy array (or a nested list), a scipy sparse matrix, a pandas DataFrame, a pyarrow
         Table, a polars DataFrame, or any other source of an Arrow stream. Frames are treated like
-        files: texts and categories become levels, row numbers and constants are left out. Arrays
+        files: texts and categories become levels, row numbers and constants are dropped. Arrays
         are taken as they are.
     y
         The target: an array, list or Series, of shape (rows,) or (rows, 1), or the name of a

@@ -1,4 +1,4 @@
-"""Files and bytes opened with care: regular files only, unpacked while read, within limits."""
+"""Open files and bytes safely: regular files only, decompressed while read, within limits."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ravine.arguments import Refusal, whole
 NAMED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 """Data sets that ship with scikit-learn."""
 MAX_LINE = 2**25
-"""Bytes of a line of text: the most columns at 300 bytes each."""
+"""Maximum bytes of a line of text: the most columns at 300 bytes each."""
 MAX_RATIO = 200
-"""Largest allowed growth of a file when it is unpacked. Tables of text shrink 3 to 50 times when
-packed; a file that approaches deflate's limit of 1032 holds next to no information."""
+"""Largest allowed growth of a file when it is decompressed. Text tables compress 3 to 50 times; a
+file close to deflate's limit of 1032 holds almost no information."""
 _SMALL = 2**26
 """Bytes below which any growth is harmless."""
 _BLOCK = 2**20
@@ -49,7 +49,7 @@ class Limits:
     bytes
         The largest size allowed for unpacked text, or for the numbers of the table.
     trusted
-        Whether the user chose ``bytes``: then a packed file may grow to it at any ratio.
+        Whether the user chose ``bytes``: then a compressed file may grow to it at any ratio.
 
     Examples
     --------
@@ -90,27 +90,27 @@ class Limits:
                 raise Refusal(name, f"of at most {most:,} {limit}", f"{count:,}", remedy)
 
         if packed is not None and size > max(_SMALL, MAX_RATIO * packed) and not self.trusted:
-            rule = f"at most {MAX_RATIO} times its packed size"
+            rule = f"at most {MAX_RATIO} times its compressed size"
             value = f"{size:,} bytes or more from {packed:,}"
             raise Refusal("DATA", rule, value, f"use --max-bytes {self.bytes} to allow it")
 
 
 @contextmanager
 def readable(name: str, kind: str) -> Iterator[None]:
-    """Refuse, in one line, a file that cannot be read as what it claims to be."""
+    """Refuse, in one line, a file that is not what it claims to be."""
     try:
         yield
     except (Refusal, ImportError, MemoryError):
         raise
     except Exception as error:
-        # The readers of many libraries raise errors of any kind when bytes are damaged.
+        # Many libraries raise all kinds of errors on damaged bytes.
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         remedy = "correct it" if kind == "text" else "correct it, or save it as CSV or Parquet"
         raise Refusal("DATA", f"a readable {kind} file", f"{name} ({reason})", remedy) from error
 
 
 class Source:
-    """A file, or bytes in memory, that can be opened repeatedly and is unpacked while read.
+    """A file, or bytes in memory, that can be opened repeatedly and is decompressed while read.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Source:
     size
         Bytes before unpacking.
     unpack
-        Opens the unpacked stream in a packed one; None for what is not packed, or holds arrays.
+        Opens the stream inside a compressed one; None if it is not compressed, or holds arrays.
     head
         The first megabyte, unpacked.
     """
@@ -160,7 +160,7 @@ class Source:
                 raise ValueError("a pickle, HDF5 file, PDF or web page")
 
     def _look_into_zip(self) -> None:
-        """Take the one file in a zip archive; an archive of arrays stays as it is."""
+        """Open the only file in a zip archive; leave an archive of arrays as it is."""
         with self.raw() as raw, zipfile.ZipFile(raw) as archive:
             files = [info for info in archive.infolist() if not info.is_dir()]
 
@@ -181,15 +181,15 @@ class Source:
         return io.BytesIO(self.file) if isinstance(self.file, bytes) else self.file.open("rb")
 
     def open(self, *, lines: bool = False) -> IO[bytes]:
-        """The unpacked bytes as a stream that refuses to pass the limits.
+        """The decompressed bytes as a stream that refuses to exceed the limits.
 
-        With ``lines`` it also refuses text that goes on without the end of a line.
+        With ``lines`` it also refuses lines that are too long.
         """
         return io.BufferedReader(_Guarded(self, lines), _BLOCK)
 
 
 class _Guarded(io.RawIOBase):
-    """A stream that counts what it returns, and refuses to pass the limits."""
+    """A stream that counts the bytes it returns, and refuses to exceed the limits."""
 
     def __init__(self, source: Source, lines: bool) -> None:
         self._source = source
@@ -204,10 +204,10 @@ class _Guarded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, count, and refuse what is too much."""
+        """Fill the buffer and check the limits."""
         part = self._unpacked.read(len(buffer))
         self._returned += len(part)
-        # Compared with the part of the file read so far: a bomb shows long before its end.
+        # Compared with the part of the file read so far, to detect a zip bomb early.
         self._source.limits.check(bytes=self._returned, packed=max(1, self._file.tell()))
         if self._lines:
             end = max(part.rfind(b"\n"), part.rfind(b"\r"))
@@ -219,7 +219,7 @@ class _Guarded(io.RawIOBase):
         return len(part)
 
     def close(self) -> None:
-        """Close what it reads from."""
+        """Close the underlying stream."""
         self._unpacked.close()
         self._file.close()
         super().close()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 5
-"""Names that a message lists before it counts the others: more do not fit on a line."""
+"""Names that a message lists; it counts the others, so that it fits on a line."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 class Raw(NamedTuple):
-    """A table as it was read, before its columns are looked at."""
+    """A table as it was read, before its columns are examined."""
 
     data: Any
-    """A frame, whose columns are tidied, or an array or sparse matrix, which is taken as it is."""
+    """A frame, whose columns are tidied, or an array or sparse matrix, which is used as it is."""
     target: pd.Series | None = None
     """The target, where it is not a column of the data."""
     names: Sequence[str] | None = None
@@ -89,7 +89,7 @@ class Table(Value):
     rows
         Which row of the source each row is, counted from 0, or None where all were kept.
     limits
-        How large it may be; numbers that are taken for labels are held to it as well.
+        How large it may be; this also limits numbers that are read as labels.
     """
 
     X: Any

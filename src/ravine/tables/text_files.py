@@ -1,4 +1,4 @@
-"""Text tables in all dialects: how a text is written is guessed, pandas parses it."""
+"""Text tables in all dialects: the dialect is guessed, and pandas parses the text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "", "|": "bars", BLANKS: "b
 a blank part of a text."""
 _COMMENTS = ("#", "%", "//")
 _LOOKED_AT = 200
-"""Lines that the guesses are based on."""
+"""Lines on which the guess is based."""
 _PREAMBLE = 40
 """Lines of title or remarks that may precede the table."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -36,7 +36,7 @@ _SINGLE_QUOTES = re.compile(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)")
 _DECLARED = re.compile(r'"?sep=(.)"?')
 """The first line in which Excel writes the separator."""
 _PLAIN = ("utf-8-sig", "utf-8", "utf8", "ascii")
-"""Encodings whose bytes the parser reads without decoding them first."""
+"""Encodings that the parser reads directly."""
 _FOOTER = 10
 """Lines below the table that may hold notes."""
 
@@ -78,7 +78,7 @@ def guess_encoding(head: bytes) -> str:
     except UnicodeDecodeError:
         return "cp1252"
 
-    # With or without a mark.
+    # With or without a byte order mark.
     return "utf-8-sig"
 
 
@@ -141,7 +141,7 @@ def _guess_arff(text: str) -> Dialect | None:
 
 
 def is_comment(line: str, mark: str) -> bool:
-    """Whether a line is a comment; a mark that stands alone in its field is a name."""
+    """Whether a line is a comment; a comment sign alone in its field is a name."""
     start = line.lstrip()
     alone = start[len(mark) : len(mark) + 1] in (",", ";", "\t", "|")
     return mark != "" and start.startswith(mark) and not alone
@@ -213,7 +213,7 @@ def _has_names(rows: Sequence[Sequence[str]], comma: bool) -> bool:
         if cell not in MISSING and numeric > 0.8 * len(filled):
             return True
 
-    # Years are names too: 1990, 1991, 1992 beside a word.
+    # Years next to a word are names too: 1990, 1991, 1992.
     years = len(numbers) > 2 and all(b - a == 1 for a, b in pairwise(numbers))
     if numbers and not (years and len(numbers) < len(first)):
         return False
@@ -242,7 +242,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
     try:
         frame, notes = _parsed(source, dialect, word)
     except UnicodeDecodeError:
-        # The first megabyte was UTF-8, what follows is not.
+        # The first megabyte was UTF-8, but the rest is not.
         if encoding is not None:
             raise
 
@@ -284,7 +284,7 @@ def _parsed(source: Source, dialect: Dialect, encoding: str) -> tuple[pd.DataFra
     notes = []
     if footer:
         frame = _parse(source, dialect, encoding, lines=footer - 1)
-        what = f"the notes below the table, from line {footer} on, were left out"
+        what = f"the notes below the table, from line {footer} on, were ignored"
         notes.append(Finding("footer", what))
     elif problem is not None:
         raise problem
@@ -328,7 +328,7 @@ def _parse(
 
 
 def _errors(encoding: str) -> str:
-    """What to do about bytes that mean nothing: Windows-1252 is only what the rest is taken for."""
+    """What to do about bytes that cannot be decoded: Windows-1252 is only the fallback."""
     return "replace" if encoding == "cp1252" else "strict"
 
 
@@ -340,9 +340,9 @@ def _lines(stream: IO[bytes], dialect: Dialect, encoding: str) -> Iterator[str]:
 
 
 def _uneven_lines(source: Source, dialect: Dialect, encoding: str) -> tuple[list[int], int | None]:
-    """The numbers of short lines, and of the first line of notes at the end, if there are any.
+    """The line numbers of short lines, and of the first note at the end, if there are any.
 
-    Refuses a table with a line that is too long. Lines are counted from 1, comments left out.
+    Refuses a table with a line that is too long. Lines are counted from 1, without comments.
     """
     short: list[int] = []
     notes: list[int] = []
@@ -359,7 +359,7 @@ def _uneven_lines(source: Source, dialect: Dialect, encoding: str) -> tuple[list
                 notes.append(line)
                 continue
 
-            # A row of the table: the lines above it were no notes.
+            # A row of the table, so the lines above it were not notes.
             short += notes + [line] * (excess < 0)
             notes = []
             if excess > 0:

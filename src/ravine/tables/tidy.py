@@ -33,7 +33,7 @@ OTHER = "other"
 _MISSING = ("drop-rows", "fill", "refuse")
 """Ways to treat missing values."""
 _MOSTLY_MISSING = 0.5
-"""Share of the rows that may be lost for missing values."""
+"""Share of the rows that may be lost to missing values."""
 _REASONS = {
     "index": "it only numbers the rows",
     "names": "nearly every row has its own text",
@@ -41,11 +41,11 @@ _REASONS = {
     "missing": "more than half of the values are missing",
     "constant": "all rows have the same value",
 }
-"""Why a column is left out, by the kind of the finding."""
+"""Why a column is dropped, by the kind of the finding."""
 
 Marks: TypeAlias = npt.NDArray[np.bool_]
 Which: TypeAlias = str | int | pd.Series
-"""A column by its name or number, or values that come beside the columns."""
+"""A column by its name or number, or separate values."""
 
 
 def make_table(
@@ -61,7 +61,7 @@ def make_table(
 ) -> Table:
     """A table of numbers from what was read, with the options of :func:`ravine.read_table`.
 
-    In a frame, row numbers and constants are left out and codes such as -999 are recognised; an
+    In a frame, row numbers and constants are dropped and codes such as -999 are recognised; an
     array or a sparse matrix is taken as it is.
     """
     known_name("missing", missing, _MISSING)
@@ -84,12 +84,12 @@ def make_table(
 
 
 class _Draft:
-    """A table that is being made.
+    """A table under construction.
 
     Attributes
     ----------
     columns
-        The columns that were read and not left out, by name.
+        The columns that were read and kept, by name.
     X, names
         An array or sparse matrix that is taken as it is, with the names of its columns, or None.
     target, goal, weight
@@ -134,7 +134,7 @@ class _Draft:
         return read_column(series, label, self.notes, self.raw.comma, declared, self.tidy)
 
     def choose(self, target: Which | None, weights: Which | None) -> None:
-        """Take the target and the weights out of the columns; each may come beside them."""
+        """Take the target and the weights out of the columns; each may be given separately."""
         names = list(self.columns)
 
         def taken(which: Which, option: str) -> tuple[str, pd.Series]:
@@ -159,25 +159,25 @@ class _Draft:
             raise Refusal(f"target {self.target!r:.60}", rule, _REASONS[kind], remedy)
 
     def note(self, kind: str, names: Sequence[str], what: str, remedy: str = "") -> None:
-        """Say something of some columns."""
+        """Note a finding about some columns."""
         self.notes.append(Finding(kind, f"{listed(names)}: {what}", remedy, tuple(names)))
 
     def leave_out(self, names: Sequence[str], kind: str) -> None:
-        """Leave columns out for one of the ``_REASONS``."""
+        """Drop columns for one of the ``_REASONS``."""
         if names:
             remedy = "write numbers without units and dates in one format, if it has them"
             remedy = remedy if kind == "names" else ""
-            self.note(kind, names, f"left out, because {_REASONS[kind]}", remedy)
+            self.note(kind, names, f"dropped, because {_REASONS[kind]}", remedy)
             self.columns = {x: column for x, column in self.columns.items() if x not in names}
 
     def leave_out_useless(self) -> None:
         """Keep the columns that carry information, as numbers or texts."""
         flaws = {x: flaw(x, column, k) for k, (x, column) in enumerate(self.columns.items())}
         numbering = [name for name, kind in flaws.items() if kind == "index"]
-        # In a series of one variable the row numbers are the time.
+        # In a time series of one variable the row numbers are the time.
         alone = bool(numbering) and all(flaws.values())
         if self.tidy and alone:
-            what = "kept, because no other column is left; it only numbers the rows"
+            what = "kept as the only column, although it only numbers the rows"
             self.note("index", numbering, what)
         for kind in _REASONS:
             if kind != "index" or (self.tidy and not alone):
@@ -235,7 +235,7 @@ class _Draft:
         """The rows to ``keep`` without gaps.
 
         If they were less than half, or had a single value of the target, the columns with the most
-        missing values are left out first.
+        missing values are dropped first.
         """
         enough = (1.0 - _MOSTLY_MISSING) * np.count_nonzero(keep)
         dropped: list[str] = []
@@ -248,14 +248,14 @@ class _Draft:
             del gaps[dropped[-1]], self.columns[dropped[-1]]
 
         if dropped:
-            what = "left out, because its missing values would cost too many rows"
+            what = "dropped, because its missing values would cost too many rows"
             self.note("missing", dropped, what, "--missing fill keeps them")
         if not whole.all():
             beside = "the target" if self.weight is None else "the target or the weights"
             beside = f"the matrix, {beside}" if is_sparse(self.X) else beside
             where = listed(tuple(gaps)) if gaps else beside
             lost = np.count_nonzero(~whole)
-            what = f"left out {lost} of {len(whole)} rows, because values are missing in {where}"
+            what = f"dropped {lost} of {len(whole)} rows, because values are missing in {where}"
             remedy = "--missing fill keeps them" if gaps else ""
             self.notes.append(Finding("missing", what, remedy, tuple(gaps)))
 
@@ -288,7 +288,7 @@ class _Draft:
         return values
 
     def encoded(self, most: int) -> tuple[Any, Sequence[str]]:
-        """The columns side by side with their names; texts as zeros and ones."""
+        """The columns side by side with their names; texts are one-hot encoded."""
         if self.X is not None:
             return self.X, self.names
 
@@ -314,18 +314,18 @@ class _Draft:
         """For each row the column that has its one, -1 for none; and the names of the columns.
 
         With all k levels the columns would add up to 1 in every row, and so depend on each other
-        and on an intercept. The most frequent level is left out: the others are relative to it.
+        and on an intercept. The most frequent level is omitted: the others are relative to it.
         The rarest beyond ``most`` levels are one group.
         """
         often = counts(column)
-        # The most frequent first; of equals the one that was met first.
+        # The most frequent first; ties go to the one that appears first.
         order = np.argsort(-often, kind="stable")[: np.count_nonzero(often)]
         kept = order if len(order) <= most else order[: most - 1]
         table = np.full(len(often), len(kept) - 1)
         table[kept] = np.arange(-1, len(kept) - 1)
         texts = [f"{column.cat.categories[k]:.60}" for k in kept]
         grouped = len(order) - len(kept)
-        remedy = "keep more with --levels, or leave it out with --drop" if grouped else ""
+        remedy = "keep more with --levels, or drop it with --drop" if grouped else ""
         if grouped:
             how = f"the {len(kept)} most frequent are kept, {grouped} rarer ones became {OTHER!r}"
             texts.append(OTHER)
@@ -340,7 +340,7 @@ class _Draft:
 def _untouched(
     raw: Raw, dropping: bool, notes: list[Finding]
 ) -> tuple[pd.DataFrame, Any, Sequence[str]]:
-    """A frame without columns and the array itself, or a frame of an array that has gaps."""
+    """A frame without columns and the array itself, or a frame if values are missing."""
     X = raw.data
     if not is_sparse(X) and X.ndim > 2:
         shape = "x".join(str(n) for n in X.shape[1:])
@@ -358,7 +358,7 @@ def _untouched(
     nothing = pd.DataFrame(index=range(X.shape[0]))
     if is_sparse(X):
         return nothing, X.tocsr().astype(np.float64, copy=False), names
-    # The sum shows most bad values without an array as large as the data.
+    # The sum reveals most bad values without an array as large as the data.
     finite = X.dtype.kind in "iubf" and (np.isfinite(X.sum()) or np.isfinite(X).all())
     if finite and not dropping:
         return nothing, np.ascontiguousarray(X, dtype=np.float64), names
@@ -370,7 +370,7 @@ def _finite_rows(X: Any, missing: str) -> Marks:
     """The rows of a sparse matrix in which every value is finite."""
     bad = np.flatnonzero(~np.isfinite(X.data))
     if bad.size and missing != "drop-rows":
-        remedy = "fill them in: what is not stored is zero"
+        remedy = "fill them in; entries that are not stored are zero"
         raise Refusal("X", "finite", "values that are not", remedy)
 
     finite: Marks = np.ones(X.shape[0], dtype=np.bool_)
@@ -379,10 +379,10 @@ def _finite_rows(X: Any, missing: str) -> Marks:
 
 
 def _distinct(names: Iterable[Any]) -> list[str]:
-    """The names as texts, repeated ones numbered."""
+    """The names as texts; repeated names are numbered."""
     words = [" ".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in names]
     texts = pd.Series(words, dtype=object)
-    # A numbered name may be that of another column: then that one is numbered too.
+    # A numbered name may equal that of another column, which is then numbered too.
     while texts.duplicated().any():
         times = texts.groupby(texts).cumcount() + 1
         texts = texts.where(times == 1, texts + " (" + times.astype(str) + ")")

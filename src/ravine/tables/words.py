@@ -19,7 +19,7 @@ CODES = (-999.0, -9999.0, -99999.0)
 """Numbers that often stand for a missing value."""
 
 _LONGEST = 60
-"""Characters of a number; a float64 takes 24."""
+"""Maximum characters of a number; a float64 takes 24."""
 _CURRENCY = "$€£¥₹"
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 # Groups of three digits, all with the same mark: 1,234,567.8 or 1 234 567.8.
@@ -39,11 +39,11 @@ _FIRST_DATE = 17_000_101
 _LAST_DATE = 22_001_231
 """Whole numbers between these may be dates as yyyymmdd."""
 _TRIED = 1000
-"""Texts that are tried before all of many are parsed."""
+"""Size of the sample that is tried before many texts are parsed."""
 
 
 def number(text: str, *, comma: bool = False) -> float | None:
-    """The number that a text spells, None if it spells none.
+    """The number that a text represents, or None.
 
     Understands signs, exponents, digits grouped by three, a currency sign, a percent sign and
     brackets for negative amounts; ``comma`` for a decimal comma.
@@ -82,9 +82,9 @@ def number(text: str, *, comma: bool = False) -> float | None:
 
 
 def numbers_in(texts: Sequence[str], *, comma: bool = False) -> FloatArray:
-    """The numbers that texts spell, NaN for those that spell none.
+    """The numbers that texts represent; NaN for other texts.
 
-    Of many texts, some are tried first: if nine in ten of these spell none, none does.
+    Of many texts, a sample is tried first: if nine in ten are not numbers, none is parsed.
     """
     values = [number(text, comma=comma) for text in texts[:_TRIED]]
     if len(texts) > 2 * _TRIED and values.count(None) >= 0.9 * _TRIED:
@@ -95,7 +95,7 @@ def numbers_in(texts: Sequence[str], *, comma: bool = False) -> FloatArray:
 
 
 def dates_in(texts: Sequence[str]) -> tuple[pd.Series, str] | None:
-    """The moments of texts that are all dates of one format, and the format in words.
+    """Parse texts that are all dates of one format; returns the times and the format in words.
 
     None if they are not. If two formats fit, month before day comes first.
 
@@ -127,7 +127,7 @@ def dates_in(texts: Sequence[str]) -> tuple[pd.Series, str] | None:
 
 
 def _date_text(text: str) -> str:
-    """A date with blanks between its parts, quarters as their first months."""
+    """A date with blanks between its parts; a quarter becomes its first month."""
     body = _BETWEEN.sub(" ", text.removesuffix("Z")).strip()
     match = _QUARTER_OR_MONTH.fullmatch(body)
     if match is None:
@@ -138,7 +138,7 @@ def _date_text(text: str) -> str:
 
 
 def packed_dates(values: FloatArray) -> pd.Series | None:
-    """The moments of numbers that are all dates as yyyymmdd, NaN kept; None otherwise.
+    """Parse numbers that are all dates as yyyymmdd, keeping NaN; None if they are not.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def missing_code(values: FloatArray) -> float | None:
     """The number that stands for a missing value, such as -999; None if there is none.
 
     It is far below all other values. A code that occurs once must also be larger in size than
-    all other values: a single -999 among thousands may be meant.
+    all other values: a single -999 among thousands may be a real value.
 
     Examples
     --------
