@@ -4,7 +4,7 @@ A page's blocks run in order in one namespace and one empty folder.
 
 - ``python`` blocks are executed. Where a line ends in a comment that begins with a value, as in
   ``f(x)  # 0.25  a remark``, the value is compared: numbers to the digits shown, ``...`` for what
-  is left out. ``>>>`` blocks are doctests.
+  is ignored. ``>>>`` blocks are doctests.
 - ``console`` blocks: every ``$ ravine ...`` runs in this process, must succeed, and must print what
   stands below it; a line ``...`` stands for any lines. Other commands are not run.
 - ``toml`` blocks whose first line is a comment with a file's name are written to that file.
@@ -301,7 +301,7 @@ def main() -> None:
     """List what is set apart, or run the pages that have heavy blocks."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--list", action="store_true", help="name the blocks that no test runs")
-    parser.add_argument("pages", nargs="*", type=Path, help="left out: those with heavy blocks")
+    parser.add_argument("pages", nargs="*", type=Path, help="default: those with heavy blocks")
     options = parser.parse_args()
 
     apart = set_apart()

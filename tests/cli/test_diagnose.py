@@ -123,7 +123,7 @@ def test_bad_files_get_one_line(refused, tmp_path, case, words):
     ("row", "words"),
     [
         ("oops,1,2.5", "what is not a number counts as missing (1 time: 'oops')"),
-        (",1,2.5", "left out 1 of 40 rows, because values are missing in"),
+        (",1,2.5", "dropped 1 of 40 rows, because values are missing in"),
         ("inf,1,2.5", "infinite values count as missing (1 time)"),
     ],
 )

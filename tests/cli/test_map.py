@@ -78,6 +78,6 @@ def test_the_map_is_in_units_of_L_so_the_ratio_is_L_max(ravine, refused, tmp_pat
     for file, option in zip(files, ("--L-max-ratio", "--L-max"), strict=True):
         ravine("map", "--Q", 8, option, 10, "--resolution", 8, "--out", file)
     assert files[0].read_text() == files[1].read_text()
-    assert "L-max-ratio must be left out" in refused(
+    assert "L-max-ratio must be omitted" in refused(
         "map", "--Q", 8, "--L-max", 10, "--L-max-ratio", 10, "--out", files[0]
     )

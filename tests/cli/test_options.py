@@ -129,4 +129,4 @@ def test_the_largest_curvature_by_its_ratio(ravine, refused):
     assert ratio == ravine(*problem, "--L-max", 200, "--json").out
     given = ["rescale", "--lr", 0.1, "--from-batch", 1, "--to-batch", 2, "--L-max-ratio", 3]
     assert "L-max-ratio must be given with a curvature" in refused(*given)
-    assert "L-max-ratio must be left out" in refused(*problem, "--L-max", 9, "--L-max-ratio", 3)
+    assert "L-max-ratio must be omitted" in refused(*problem, "--L-max", 9, "--L-max-ratio", 3)

@@ -63,7 +63,7 @@ def test_bad_input_is_one_line(refused, tmp_path):
     noise = ["recommend", "--Q", 8, "--setting", "additive-noise"]
     assert "sigma2 must be given for setting additive-noise" in refused(*noise)
     assert "steps must be at least 1" in refused(*noise, "--sigma2", 1, "--steps", 0)
-    assert "steps must be left out for setting any-sampling" in refused(
+    assert "steps must be omitted for setting any-sampling" in refused(
         "recommend", "--Q", 8, "--steps", 3
     )
     text = tmp_path / "text.npy"

@@ -198,7 +198,7 @@ def test_the_rate_of_any_linear_method_is_its_spectral_radius():
     [
         ({"method": "nesterov"}, "method must be a function of alpha and beta"),
         ({"method": lambda a, b: a}, "method must be a function that makes methods"),
-        ({"method": quasi_hyperbolic, "gammas": 0.5}, "gammas must be left out with a method"),
+        ({"method": quasi_hyperbolic, "gammas": 0.5}, "gammas must be omitted with a method"),
         ({"method": quasi_hyperbolic, "dtype": "float32"}, "dtype must be float64"),
     ],
 )

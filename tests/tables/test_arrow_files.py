@@ -40,14 +40,14 @@ def test_types_are_kept(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
-def test_bombs_are_refused_by_their_description(tmp_path, ending):
+def test_bombs_are_refused_by_their_metadata(tmp_path, ending):
     path = tmp_path / f"bomb.{ending}"
     zeros = pa.table({"a": np.zeros(10**7), "y": np.zeros(10**7)})
     if ending == "parquet":
         parquet.write_table(zeros, path)
     else:
         feather.write_feather(zeros, path, compression="zstd", chunksize=10**7)
-    with pytest.raises(ValueError, match="200 times its packed size"):
+    with pytest.raises(ValueError, match="200 times its compressed size"):
         read_table(path)
     with pytest.raises(ValueError, match="at most 1,000 rows"):
         read_table(path, max_rows=1000)

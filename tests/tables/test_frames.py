@@ -114,7 +114,7 @@ def test_sparse_rows_with_gaps_go_even_if_they_are_most():
     X = np.array([[0.0, np.nan], [np.inf, 2], [2, 4], [3, 3], [np.nan, 1]])
     table = as_table(coo_matrix(X), [1.0, 2.0, 2.5, 3.5, 4.0])
     assert table.rows.tolist() == [2, 3]
-    assert "left out 3 of 5 rows" in table.findings[-1].message
+    assert "dropped 3 of 5 rows" in table.findings[-1].message
     assert "the matrix" in table.findings[-1].message
     with pytest.raises(ValueError, match="X must be finite"):
         as_table(coo_matrix(X), [1.0, 2.0, 2.5, 3.5, 4.0], missing="fill")

@@ -61,7 +61,7 @@ def npz_of(path, **members):
     ("shape", "words"),
     [
         ((2**28, 8), r"at most 4,294,967,296 bytes, got 17,179,869,184: .*--max-bytes"),
-        ((2**24, 8), r"200 times its packed size, got 1,073,741,824 bytes or more from"),
+        ((2**24, 8), r"200 times its compressed size, got 1,073,741,824 bytes or more from"),
         ((4, 10**6), r"at most 100,000 columns, got 1,000,000"),
         ((-1, 5), "readable"),
     ],
@@ -117,7 +117,7 @@ def test_lengths_have_to_agree(tmp_path):
     ):
         read_table(tmp_path / "t.npz")
     np.savez(tmp_path / "t.npz", X=X, y=Y)
-    with pytest.raises(ValueError, match=r"target must be left out .* the target is y"):
+    with pytest.raises(ValueError, match=r"target must be omitted .* the target is y"):
         read_table(tmp_path / "t.npz", target="y")
-    with pytest.raises(ValueError, match="weights must be left out"):
+    with pytest.raises(ValueError, match="weights must be omitted"):
         read_table(tmp_path / "t.npz", weights="w")

@@ -89,7 +89,7 @@ def test_encoded_columns_count_against_the_limit(tmp_path):
         ("a,y\n", "2 rows and .* more, got 0 rows"),
         ("a,y\n1,2\n", "2 rows and .* more, got 1 row and"),
         ("a,y\n1,7\n2,7\n3,7\n", r"more than one value, got 7\.0 in every row"),
-        ("a,y\n5,1\n5,2.5\n5,3\n", "a useful column, got column 'a': left out"),
+        ("a,y\n5,1\n5,2.5\n5,3\n", "a useful column, got column 'a': dropped"),
         ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has its own text"),
     ],
 )

@@ -78,7 +78,7 @@ def test_factories_of_schedulers():
         ("triangle", None, "schedule must be one of constant, linear, cosine"),
         ("cosine", 100, "warmup must be shorter than the run"),
         ("cosine", -1, "warmup must be"),
-        (lambda step, steps: 1.0, 5, "warmup must be left out"),
+        (lambda step, steps: 1.0, 5, "warmup must be omitted"),
         (lambda rule: lr_scheduler.ReduceLROnPlateau(rule), None, "needs no metric"),
     ],
 )

@@ -195,7 +195,7 @@ def run(
         for name, value in (("restart", restart), ("schedule", schedule)):
             if value is not None:
                 remedy = "it has no velocity of its own to set"
-                raise Refusal(name, "left out with a LinearMethod", repr(value), remedy)
+                raise Refusal(name, "omitted with a LinearMethod", repr(value), remedy)
         parameters = {"alpha": 0.0, "beta": 0.0, "gamma": 0.0}
     else:
         parameters = one_method(method)

@@ -172,7 +172,7 @@ def _methods(spec: Spec, method: MakeMethod) -> FloatArray:
     for name in ("gammas", "restart", "schedule"):
         value = getattr(spec, name)
         if value is not None:
-            raise Refusal(name, "left out with a method", in_words(value), "take it away")
+            raise Refusal(name, "omitted with a method", in_words(value), "remove it")
 
     alphas, betas, _ = spec.parameters(np.arange(spec.pixels))
     pairs: list[tuple[FloatArray, FloatArray]] = []

@@ -68,7 +68,7 @@ def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Sch
     if isinstance(schedule, str):
         return _named(schedule, steps, warmup)
     if warmup is not None:
-        raise Refusal("warmup", "left out with a schedule of your own", warmup, "build it in")
+        raise Refusal("warmup", "omitted with a schedule of your own", warmup, "build it in")
 
     function: Any = schedule
     parameters = inspect.signature(function).parameters.values()

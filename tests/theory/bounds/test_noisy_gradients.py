@@ -258,7 +258,7 @@ def test_envelopes_scale_with_the_problem(Q, distance, unit):
         ),
         (
             lambda c: bounds.nesterov(c).envelope(steps=2, sigma=1.0),
-            "sigma must be left out, got 1",
+            "sigma must be omitted, got 1",
         ),
         (
             lambda c: bounds.additive_noise(c, Method([0.1, 0.2])).envelope(steps=2),

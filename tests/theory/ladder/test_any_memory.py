@@ -77,7 +77,7 @@ def test_a_run_follows_the_exact_moments():
     trace = run(problem, LATE, 40, sampling=None, start=[1.0, -2.0, 0.5])
     path = second_moment([1.0, 3.0, 8.0], LATE, sigma2=0.0, start=[1.0, -2.0, 0.5], steps=40)
     np.testing.assert_allclose(trace.y_errors**2, path, rtol=1e-9, atol=1e-14)
-    with pytest.raises(ValueError, match="restart must be left out with a LinearMethod"):
+    with pytest.raises(ValueError, match="restart must be omitted with a LinearMethod"):
         run(problem, LATE, 4, sampling=None, restart="gradient")
 
 

@@ -234,7 +234,7 @@ def test_divergence_with_exact_gradients_cannot_be_bought():
     [
         ({"L_max": 5.0}, "L_max must be at least L, got L_max=5 with L=10"),
         ({"batch_size": 0.5}, "batch_size must be at least 1, got 0.5"),
-        ({"variance": 1.0, "L_max": 20.0}, "L_max must be left out with a known variance"),
+        ({"variance": 1.0, "L_max": 20.0}, "L_max must be omitted with a known variance"),
         ({"variance": -1.0}, "variance must be zero or more"),
         ({"mu_min": 2.0}, "mu_min must be at most mu, got mu_min=2 with mu=1"),
         ({"batch_size": 8, "rows": 5}, "rows must be at least batch_size"),

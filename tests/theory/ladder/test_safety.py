@@ -146,9 +146,9 @@ def test_the_mean_square_safe_momentum():
 
 
 def test_options_that_would_be_ignored_are_refused():
-    with pytest.raises(ValueError, match="L_max must be left out without batch_size"):
+    with pytest.raises(ValueError, match="L_max must be omitted without batch_size"):
         safe_step(1.0, 0.5, L_max=3.0)
-    with pytest.raises(ValueError, match="L_max must be left out without batch_size"):
+    with pytest.raises(ValueError, match="L_max must be omitted without batch_size"):
         safe_momentum(Curvature(1, 2), 0.1, L_max=3.0)
     with pytest.raises(ValueError, match="L_max must be at least L"):
         safe_step(1.0, 0.5, batch_size=2, L_max=0.5)

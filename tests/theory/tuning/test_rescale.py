@@ -90,7 +90,7 @@ def test_adam_takes_the_square_root():
         ({"L_max": 3.0}, "L_max must be given with a curvature"),
         ({"data": ([[1.0]], [1.0])}, "steps must be given with data"),
         ({"data": ([[1.0]], [1.0, 2.0]), "steps": 5}, "X, y must be of shapes"),
-        ({"optimizer": "adamw", "curvature": Curvature(1, 2)}, "curvature must be left out for"),
+        ({"optimizer": "adamw", "curvature": Curvature(1, 2)}, "curvature must be omitted for"),
     ],
 )
 def test_bad_input_is_refused(options, line):

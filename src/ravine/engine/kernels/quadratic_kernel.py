@@ -186,14 +186,14 @@ class _SharedNoise:
 def check(spec: Spec) -> None:
     """Refuse what this kernel cannot do."""
     if spec.sampling is not None:
-        rule = "left out for a quadratic, which is not a sum"
+        rule = "omitted for a quadratic, which is not a sum"
         remedy = "give sigma2 for additive noise"
         raise Refusal("sampling", rule, spec.sampling.value, remedy)
 
     for name, default in (("batch", 1), ("restart", None), ("schedule", None)):
         value = getattr(spec, name)
         if value is not default:
-            raise Refusal(name, "left out for a quadratic", in_words(value), "take it away")
+            raise Refusal(name, "omitted for a quadratic", in_words(value), "remove it")
 
     if spec.dtype == "float32":
         _check_single(spec)

@@ -151,7 +151,7 @@ class Bound(Value):
         level = one_number("sigma", sigma, "nonnegative", remedy=remedy)
         if self.noise_gain is None and level > 0.0:
             raise Refusal(
-                "sigma", "left out", f"{level:g}", "this bound is for exact gradients: pick another"
+                "sigma", "omitted", f"{level:g}", "this bound is for exact gradients: pick another"
             )
 
         return level**self._power

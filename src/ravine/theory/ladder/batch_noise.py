@@ -63,7 +63,7 @@ def batch_noise(
     if variance is not None:
         if L_max is not None or mu_min is not None:
             name = "L_max" if L_max is not None else "mu_min"
-            raise Refusal(name, "left out with a known variance", "both", "drop one of them")
+            raise Refusal(name, "omitted with a known variance", "both", "drop one of them")
         single = real(
             "variance",
             variance,

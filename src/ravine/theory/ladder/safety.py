@@ -230,7 +230,7 @@ def safe_step(
 
     if L_max is not None:
         remedy = "give batch_size too, or the largest curvature of a term as L"
-        raise Refusal("L_max", "left out without batch_size", "one", remedy)
+        raise Refusal("L_max", "omitted without batch_size", "one", remedy)
 
     c = coupling(momentum, ahead)
     any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(c, 0.0))
@@ -367,7 +367,7 @@ def safe_momentum(
         shape = noise.shape_with(mu=curvature.mu, L=curvature.L, alpha=step)
     elif L_max is not None or mu_min is not None:
         name = "L_max" if L_max is not None else "mu_min"
-        raise Refusal(name, "left out without batch_size", "one", "give batch_size too")
+        raise Refusal(name, "omitted without batch_size", "one", "give batch_size too")
 
     def holds(beta: FloatArray) -> npt.NDArray[np.bool_]:
         method = Method(step, beta)

@@ -188,7 +188,7 @@ def _check_options(setting: Setting, **options: object) -> None:
         if value is None and name in needed:
             raise Refusal(name, f"given for setting {setting.value}", "none", "add it")
         if value is not None and name not in needed | taken:
-            rule = f"left out for setting {setting.value}"
+            rule = f"omitted for setting {setting.value}"
             raise Refusal(name, rule, in_words(value), "drop it, or change the setting")
 
     if options["for_every_mu"] and options["beta"] is None:

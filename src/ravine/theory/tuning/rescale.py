@@ -115,7 +115,7 @@ def rescale(
     if optimizer == "adamw":
         for name, value in given.items():
             if value is not None:
-                raise Refusal(name, "left out for adamw", "one", "drop it")
+                raise Refusal(name, "omitted for adamw", "one", "drop it")
         words = "lr proportional to the square root of the batch size, as noise sets Adam's scale"
         return Rescaled(rules["square_root"], m, words, None, **rules)
 
