@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from ravine.problems.spectrum import newton
 
@@ -30,3 +31,17 @@ def test_steps_that_overshoot_are_halved():
 def test_a_minimiser_stays_where_it_is():
     start = np.array([2.0])
     assert newton(start, lambda x: x - 2.0, lambda x, g: g) is start
+
+
+@pytest.mark.parametrize(("objective", "last"), [(None, 4), (lambda x: 1.0, 2)])
+def test_only_with_an_objective_the_search_ends_before_the_last_digit(objective, last):
+    # The norm of the gradient after 0, 1, ... whole steps: it still falls by a little at rounding.
+    norms = np.array([1.0, 9e-14, 8e-14, 7e-14, 6e-14, 6e-14])
+
+    found = newton(
+        np.zeros(1),
+        lambda x: norms[x.astype(int)],
+        lambda x, g: np.array([-1.0]),
+        objective=objective,
+    )
+    assert found == last

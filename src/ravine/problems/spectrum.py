@@ -92,7 +92,8 @@ def newton(
     ``solve(x, g)`` returns H(x)⁻¹ g. Steps are halved until the gradient norm falls: for a
     strongly convex function that is a descent condition with a full step near the minimiser. Where
     the ``objective`` is given, it has to fall instead: far from the minimiser of a logistic loss
-    the gradient norm allows tiny steps only.
+    the gradient norm allows tiny steps only. The search then also ends where the norm has reached
+    rounding and no longer halves.
     """
     x = start
     g = gradient(start)
@@ -123,9 +124,9 @@ def newton(
             break
 
         # Down at rounding, the norm still falls by a little now and then.
-        settled = size_ahead < 1e-13 * first and size_ahead > 0.5 * size
+        at_rounding = size_ahead < 1e-13 * first and size_ahead > 0.5 * size
         x, g, size = ahead, g_ahead, size_ahead
-        if settled:
+        if at_rounding and objective is not None:
             break
 
     return x
