@@ -29,7 +29,7 @@ class Column:
     number
         Whether it is set to the right.
     detail
-        Whether it is left out where there is little space: a terminal, a notebook, the page.
+        Whether it is hidden where space is short: in a terminal, a notebook, the page.
     """
 
     key: str
@@ -102,7 +102,7 @@ class MethodTable:
     caption: str
 
     def cells(self, *, detail: bool = False) -> tuple[list[Cell], list[list[Cell]]]:
-        """The head and the rows: of the columns of detail, beside the names, or of all others.
+        """The header and the rows: the names with the columns of detail, or with all others.
 
         Outcomes have the colour of their tone.
         """
@@ -132,7 +132,7 @@ class Answer:
     do
         The setting to use, and what it leaves.
     why
-        What becomes of the judged setting (the textbook one unless one was given), and which rows
+        What happens with the judged setting (the textbook one unless one was given), and which rows
         and columns cause it.
     certain
         What is guaranteed.
@@ -212,7 +212,7 @@ def method_table(result: Diagnosis) -> MethodTable:
 
 
 def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> MethodRow:
-    """The value of every column, and how it is written; one that is missing is a dash."""
+    """The value of every column, and its text; a missing value is a dash."""
     recipe, best = p.candidate.recipe, p is result.recommendation
     distance = math.inf
     if p.error_after is not None:

@@ -49,7 +49,7 @@ METHODS = {
     "averaged": ("averaged", "least loss of the mean over the last half"),
     "quick": ("fast to 1 %", "first at 1 % of the loss at the start, in a race on the data"),
 }
-"""Every method that may be judged: what it is called, and where its parameters come from."""
+"""Every method that may be judged: its name, and where its parameters come from."""
 
 USUAL = ("yours", "nesterov", "pytorch", "pytorch-decay", "sgd", "one-over-L", "tuned-sgd")
 """Common methods; the others are ravine's own."""
@@ -61,14 +61,15 @@ PYTORCH_MOMENTUM = 0.9
 _MOST_VARIANCE = 6
 _TOP = 4
 _LOW = 2
-"""Directions in which parameters are tuned, of the most disagreement, the largest and the least
-curvature: the others decide nothing."""
+"""Directions in which parameters are tuned: those of most disagreement, and of largest and least
+curvature. The others do not matter."""
 _PRECISION = 1e-3
 """Relative accuracy of the logarithm of the best rate: runs cannot show more."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Momenta among which the fastest safe one is looked for."""
+"""Momenta that are searched for the fastest safe one."""
 _MARGIN = 0.9
-"""A step that is too long is shortened to this part of what would just do, again and again."""
+"""A step that is too long is repeatedly shortened to this share of the longest one that would
+do."""
 
 
 CONSTANT = 1.0
@@ -159,7 +160,7 @@ class Candidate:
     certificate
         The proof that it converges in every order of the batches, where there is one.
     own_name
-        What it is called instead of its name in ``METHODS``.
+        Its name, if not the one in ``METHODS``.
     """
 
     key: str
@@ -189,13 +190,13 @@ class Candidate:
 
 
 def parameters(method: Method) -> str:
-    """Step size and momentum, with as many digits as tell the momentum from 1."""
+    """Step size and momentum, with enough digits to tell the momentum from 1."""
     text = f"lr = {float(method.alpha):.4g}, momentum = {momentum_digits(float(method.beta))}"
     return text if method.is_nesterov else f"{text}, look-ahead = {float(method.gamma):.4g}"
 
 
 def momentum_digits(beta: float) -> str:
-    """A momentum that never prints as 1 unless it is."""
+    """A momentum as text, which is "1" only if it is 1."""
     gap = abs(1.0 - beta)
     if beta == 0.0 or gap == 0.0 or gap >= 1e-3:
         return f"{beta:.4g}"
@@ -205,7 +206,7 @@ def momentum_digits(beta: float) -> str:
 
 
 def rounded(alpha: float, beta: float) -> Method:
-    """Parameters of three digits, as people type them; the step is rounded down.
+    """Round parameters to three digits, as people type them; the step is rounded down.
 
     Of a momentum near 1 the digits of 1 - beta count: it is never rounded to 1.
     """
@@ -248,7 +249,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
     """Tuned by theory: certain in every order, and least rates in mean square."""
     moments = survey.moments
     tuning = tuning_moments(moments)
-    # The best step without momentum is then known to a per cent.
+    # This locates the best step without momentum to one per cent.
     step = fastest_step_on(tuning, precision=1e-4)
     plain = stabilised(moments, _as_typed(step.method))
     best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=1)

@@ -24,10 +24,10 @@ from ravine.diagnosis.work import Budget
 from ravine.methods import Method, nesterov
 
 _SHOWN = 5
-"""Batches and rows that are named."""
+"""Most batches and rows that are named."""
 REMEDY_ENTRIES = 4_000_000
 REMEDY_DIRECTIONS = 128
-"""Data with more entries or coordinates are not diagnosed again for every remedy."""
+"""Larger data are not diagnosed again for every remedy."""
 _SCALES = 3.0
 """Columns whose sizes differ by more than this are worth scaling."""
 _Option: TypeAlias = tuple[str, Setup]
@@ -72,7 +72,7 @@ class Disagreement:
 
 
 def disagreement(survey: Survey, method: Method) -> Disagreement:
-    """Find what drives the mean-square growth of a method, or would, if it were large.
+    """Find what drives the mean-square growth of a method, or would drive it.
 
     The direction is the main axis of the second moments that grow fastest.
     """
@@ -120,7 +120,7 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
 def _rows(
     survey: Survey, direction: FloatArray, batch: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The fewest rows that make most of the batch's curvature along the direction, five at most."""
+    """The fewest rows with most of the batch's curvature along the direction, five at most."""
     rows = survey.batching.batch(batch)
     roots = survey.model.row_roots(rows, survey.minimiser, direction[:, None])
     parts = (roots**2).sum(axis=(1, 2))
@@ -137,7 +137,7 @@ def _rows(
 
 
 def _columns(survey: Survey, direction: FloatArray) -> tuple[tuple[str, float], ...]:
-    """The columns that a direction is mostly made of, with their weights."""
+    """The columns that make up most of a direction, with their weights."""
     weights = direction
     if survey.model.outputs > 1:
         weights = np.linalg.norm(direction.reshape(survey.model.features, -1), axis=1)
@@ -198,7 +198,7 @@ class Scaling:
 
     @property
     def gain(self) -> float:
-        """How many times less is left."""
+        """How many times less loss remains."""
         return self.share_before / max(self.share_after, 1e-300)
 
 
@@ -219,7 +219,7 @@ class _Trials:
         return nesterov(seen.curvature) if self.yours is None else self.yours
 
     def batch_sizes(self) -> Iterator[_Option]:
-        """Larger batches; where they are new each epoch, the least that helps is known already."""
+        """Larger batches; if they are new each epoch, the smallest that helps is already known."""
         rows, size = self.setup.rows, self.setup.batch_size
         known = critical_batch(self.before, self.method(self.before))
         if known is not None:
@@ -254,10 +254,10 @@ class _Trials:
     def rows_changed(self, rows: tuple[int, ...], *, dropped: bool) -> Iterator[_Option]:
         """Rows that drive the growth dropped, or clipped to the median length with their target.
 
-        Then also those that drive what is left, a few times.
+        Then also those that drive the rest, a few times.
         """
         setup = self.setup
-        # Without more rows than these it would be another table.
+        # If these are most of the rows, dropping them leaves a different table.
         most = max(5, int(0.02 * setup.rows))
         place = {int(row): i for i, row in enumerate(setup.source_rows)}
         sizes = np.sqrt(row_sizes(self.before.model))
@@ -356,10 +356,10 @@ def worth_scaling(setup: Setup) -> bool:
 def standardised_race(
     seen: Survey, best: Prediction | None, steps: int, budget: Budget
 ) -> Scaling | None:
-    """Race again on standardised columns, where they differ and much is left as they are."""
+    """Race again on standardised columns, if scales differ and much of the loss remains."""
     setup = seen.setup
     share = 1.0 if best is None else best.loss / seen.start_excess
-    # Where nothing is left, or the problem is round already, scale is not what is wrong.
+    # If no loss remains, or the problem is already well conditioned, scale is not the cause.
     if setup.standardise or share < 1e-6 or float(seen.curvature.Q) < 4.0:
         return None
 

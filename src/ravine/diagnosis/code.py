@@ -198,7 +198,7 @@ def training_code(result: Diagnosis, framework: str, *, source: str | None = Non
 
 
 class _Script:
-    """Fills templates with a diagnosis and a recipe."""
+    """Fills in templates from a diagnosis and a recipe."""
 
     def __init__(self, result: Diagnosis, recipe: Recipe, *, torch: bool) -> None:
         setup, batching, method = result.setup, result.survey.batching, recipe.method
@@ -241,7 +241,7 @@ class _Script:
         self.words["loop"] = self.filled(_EPOCHS).rstrip()
 
     def filled(self, template: str, **more: object) -> str:
-        """The lines whose flags hold, with their words."""
+        """The lines whose flags hold, filled in."""
         lines = []
         for line in template.splitlines():
             flags, bar, rest = line.partition("|")

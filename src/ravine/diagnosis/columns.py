@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ravine.diagnosis.survey import Survey
 
 _NAMED = 50
-"""Columns that are named in a finding."""
+"""Most columns named in a finding."""
 _LISTED = 3
-"""Pairs that are named in a sentence."""
+"""Most pairs named in a sentence."""
 _MOST_COLUMNS = 2000
 """Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
 _NO_SINGLE_MINIMISER = (
@@ -58,7 +58,7 @@ def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
     if varying.size:
         low, high = varying[size[varying].argmin()], varying[size[varying].argmax()]
         ratio = size[high] / size[low]
-        # Smaller ratios are not worth a word.
+        # Smaller ratios are not worth reporting.
         if ratio > 100.0:
             what = (
                 f"column {columns[high]!r} is {f'{ratio:.0f}' if ratio < 1e5 else f'{ratio:.1e}'} "
@@ -76,7 +76,7 @@ def _constants(
     zero = _names(columns, constant & (mean == 0.0))
     fixed = _names(columns, constant & (mean != 0.0))
     one = "is constant: it serves as an intercept", ""
-    several = "are constant: they cannot be told apart", "keep one at most"
+    several = "are constant: they all have the same effect", "keep one at most"
     verb, them = ("is", "it") if len(zero) == 1 else ("are", "them")
     kinds = [
         (zero, f"{verb} zero in every row", f"drop {them}, as only l2 acts there"),
@@ -108,7 +108,7 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
     pairs = np.argwhere(np.triu(1.0 - gram**2 <= 1e-10, 1))
 
     if len(pairs):
-        # Each column once, as a multiple of the first that it is one of.
+        # Each column once, as a multiple of the first matching column.
         first = {int(j): int(i) for i, j in pairs[::-1]}
         shown = ", ".join(
             f"{columns[used[j]]!r} of {columns[used[i]]!r}"
@@ -149,7 +149,7 @@ def batch_findings(seen: Survey) -> list[Finding]:
     d = seen.model.features
 
     if seen.batching.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
-        what = f"a batch has {rows} rows for {d} columns, so each batch is flat in some directions"
+        what = f"a batch has {rows} rows for {d} columns, so every batch is flat in some directions"
         remedy = "add l2 to make a certificate for every order possible"
         notes.append(Finding("batch", what, remedy))
 

@@ -133,7 +133,7 @@ class Diagnosis(Value):
         framework
             ``"torch"``, ``"sklearn"`` or ``"numpy"``.
         source
-            Lines that make the arrays ``X`` and ``y``; unless given, a comment asks for them.
+            Lines that make the arrays ``X`` and ``y``. Default: a comment that says what they are.
 
         Returns
         -------
@@ -288,7 +288,7 @@ def _plain(value: Any) -> Any:
 
 
 def _named(thing: Any, *names: str, **others: str) -> dict[str, Any]:
-    """Some attributes of a thing by their names, or by other names: ``key="attribute"``."""
+    """Some attributes of an object by their names, or by other names: ``key="attribute"``."""
     keys = {name: name for name in names} | others
     return {key: getattr(thing, name) for key, name in keys.items()}
 

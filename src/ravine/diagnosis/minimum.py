@@ -19,10 +19,11 @@ FULL_LIMIT = 1200
 _RANK = 1e-13
 """Eigenvalues below this part of the largest are the rounding of zero."""
 _PRODUCTS = 1000
-"""Products after which one search by conjugate gradients ends."""
+"""Most products in one search by conjugate gradients."""
 _PASSES = 3
 _NEWTON = 30
-"""Newton's steps: a quadratic's take back the rounding of the first, others need some twenty."""
+"""Newton steps: on a quadratic the later ones correct the rounding of the first; others need about
+twenty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Minimum:
     Attributes
     ----------
     point
-        The minimiser; where there are many, the one of least norm, which runs from zero find.
+        The minimiser; if there are many, the one of least norm, to which runs from zero converge.
     value
         The least value f*.
     spectrum
@@ -79,7 +80,7 @@ def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
 
     values, vectors = _curved(model.hessian(x))
     if model.quadratic:
-        # The second step takes the rounding of the first one back.
+        # The second step corrects the rounding of the first.
         for _ in range(2):
             x = x - vectors @ ((vectors.T @ model.gradient(x)) / values)
 
@@ -91,7 +92,7 @@ def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = np.linalg.eigh(H)
     kept = values > _RANK * values[-1]
     if not kept.any():
-        # A table of zeros: any direction serves, none is curved.
+        # A table of zeros: any direction will do, as none is curved.
         return np.array([1e-300]), vectors[:, -1:]
 
     return values[kept], vectors[:, kept]
@@ -120,7 +121,7 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
             met.append(float(v @ curved) / max(float(v @ v), 1e-300))
             return curved
 
-        # Far from the minimiser a rough step does as well as an exact one.
+        # Far from the minimiser a rough step is as good as an exact one.
         rough = min(0.1, math.sqrt(float(np.linalg.norm(g)) / max(first, 1e-300)))
         close = 1e-8 if model.quadratic else max(1e-8, rough)
         left = max(1, min(_PRODUCTS, most - len(met)))
@@ -135,7 +136,7 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
     iterations = _PASSES if model.quadratic else _NEWTON
     x = newton(zero, gradient, solve, objective=model.objective, iterations=iterations)
 
-    # Close directions serve as well as exact ones; only the largest curvature has to hold.
+    # Approximate directions are good enough; only the largest curvature has to be accurate.
     operator = _operator(model.hessian_at(x), model.dimension)
     begin = np.random.default_rng(0).standard_normal(model.dimension)
     values, vectors = eigsh(operator, k=12, which="LA", v0=begin, ncv=60, tol=1e-2)

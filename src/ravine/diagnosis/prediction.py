@@ -66,7 +66,7 @@ class Prediction:
         Batch size from which its mean square converges on this data; None where exact gradients
         diverge.
     floor, excess_floor
-        E‖y - x*‖² and E f - f* that remain after many steps; None where there are none, or they
+        E‖y - x*‖² and E f - f* that remain after many steps; None if there are none, or they
         could not be determined.
     error_after, excess_after
         The same after all steps.
@@ -106,12 +106,12 @@ class Prediction:
 
     @property
     def safe(self) -> bool:
-        """Whether the recipe converges and none of its runs was lost."""
+        """Whether the recipe converges and none of its runs diverged."""
         return self.outcome is Outcome.CONVERGES and math.isfinite(self.loss)
 
 
 def judge_outcome(growths: Growths) -> Outcome:
-    """Judge by the mean square first: where it falls, so does almost every run."""
+    """Judge by the mean square first: if it falls, so does almost every run."""
     if growths.mean_square.diverges is False:
         return Outcome.CONVERGES
     if growths.almost_sure.diverges is True:

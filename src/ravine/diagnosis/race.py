@@ -14,7 +14,7 @@ from ravine.diagnosis.runs import Runs, follow, run_work
 from ravine.diagnosis.survey import Survey
 
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
-"""Momenta of the grid: 1 - beta halves or so each time."""
+"""Momenta of the grid: 1 - beta roughly halves each time."""
 _LONGEST = 4.0
 """The longest step, in units of the natural one: beyond it nothing is stable."""
 _FALL = 2.2
@@ -22,9 +22,9 @@ _FALL = 2.2
 _STEPS = 10
 """Step sizes of the grid: down to 1/1200 of the longest."""
 _FIRST_SEEDS = 2
-"""Seeds of the first round of each level, which only has to miss nothing good."""
+"""Seeds of the first round of each level, which only has to keep every good recipe."""
 _WATCHED = 10
-"""Marks at which a loss that takes a pass over the data is taken."""
+"""Marks at which the loss is computed if that takes a pass over the data."""
 _FINALISTS = 2
 """Recipes of each kind that go from a level of the race to the final comparison."""
 NEAR = 0.01
@@ -32,7 +32,7 @@ NEAR = 0.01
 
 
 class Level(NamedTuple):
-    """The width of a race, which alone decides what it tries.
+    """The width of a race, which determines what it tries.
 
     ``apart`` and ``momenta`` pick every n-th step size of the grid and some of its momenta;
     ``second`` and ``seeds`` are the most recipes of the second round and their seeds.
@@ -105,7 +105,7 @@ def level_work(survey: Survey, level: Level, steps: int) -> float:
 
 
 def _watched(survey: Survey) -> int | None:
-    # A quadratic's loss is cheap to watch; any other takes a pass over the data.
+    # The loss of a quadratic is cheap to compute; any other takes a pass over the data.
     return None if survey.quadratic else _WATCHED
 
 
@@ -129,7 +129,7 @@ def _grid(survey: Survey, level: Level) -> list[Recipe]:
 
 
 def _cautious(values: FloatArray) -> FloatArray:
-    """Mean over the seeds, infinite where a run was lost."""
+    """Mean over the seeds, infinite if a run diverged."""
     mean = values.mean(axis=0)
     return np.where(np.isfinite(mean), mean, np.inf)
 

@@ -67,14 +67,14 @@ def diagnosis_page(result: Diagnosis) -> Page:
         "converge.",
     )
 
-    page.heading("Why: what the batches disagree in")
+    page.heading("Why: where the batches disagree")
     _causes(page, result)
     page.picture(
         draw_batches(result), "Curvature of every batch, against that of the whole objective."
     )
 
     if result.remedies:
-        page.heading("What would change it")
+        page.heading("What would help")
         page.table(
             ["change that was tried", "outcome", _number("rate per step")],
             [
@@ -86,7 +86,7 @@ def diagnosis_page(result: Diagnosis) -> Page:
     page.heading("The data")
     page.bullets(_facts(result), formulas=True)
     page.bullets(answer.data)
-    page.heading("What is exact, and what is an estimate")
+    page.heading("What is exact and what is estimated")
     page.bullets(_standing(result))
 
     return page
@@ -208,7 +208,7 @@ def plane(result: Diagnosis) -> Plane:
     methods = Method(steps[None, :] / L, momenta[:, None])
 
     exact = np.asarray(spectral_radius(survey.curvature, methods))
-    # Directions that are left out of the moments decay no faster than exact gradients there.
+    # Directions that the moments omit decay no faster than with exact gradients.
     square = np.sqrt(growth_plane(tuning_moments(survey.moments), methods))
     rates = {"spectral_radius": exact, "iid_rate": np.maximum(square, exact)}
     proven = survey.certified_curvature
@@ -254,7 +254,7 @@ def draw_batches(result: Diagnosis) -> Figure:
     axes.set_ylabel("curvature at the minimiser")
     axes.margins(y=0.15)
 
-    # Where batches stay the same, the one that drives the disagreement has a name.
+    # If batches are fixed, the one that drives the disagreement is labelled.
     for lead in result.disagreement.batches[:1]:
         where = int(np.flatnonzero(order == lead)[0])
         line = {"arrowstyle": "-", "lw": 0.7}
@@ -294,7 +294,7 @@ def draw_curves(result: Diagnosis) -> Figure:
 
 
 def _shown(result: Diagnosis, excess: FloatArray) -> FloatArray:
-    """Shares of the start's, without what diverged: beyond a hundred times nothing is learnt."""
+    """Shares of the loss at the start; diverging runs end at a hundred times that."""
     values = excess / result.survey.start_excess
     return np.where(np.isfinite(values) & (values < 1e2) & (values > 0.0), values, np.nan)
 

@@ -19,14 +19,14 @@ from ravine.engine.recursion import held, iterate
 from ravine.problems import LinearModel
 
 _BLOCKS = (64, 32, 16, 8, 6, 4, 3, 2)
-"""Seeds that run side by side: as many as the time allows."""
+"""Seeds that run together: as many as the time allows."""
 _MOST_SEEDS = 1280
 """Runs of each recipe at most."""
 _WATCHED = 40
 _FEWEST_WATCHED = 8
-"""Marks at which a loss that takes a pass over the data is taken, at most and at least."""
+"""Most and fewest marks at which the loss is computed, if that takes a pass over the data."""
 _WATCHING = 0.3
-"""Share of the time of the steps that such passes may take."""
+"""Time that such passes may take, as a share of that of the steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def follow(
                 error = model.squares(state.y - best)
                 gone = ~(error < limit)
                 if gone.any():
-                    # Runs that have diverged go on at zero, so that they cost no overflow.
+                    # Runs that have diverged continue from zero, to avoid overflow.
                     diverged[gone & (diverged < 0)] = state.k
                     zeroed = np.repeat(gone, K, axis=1)[:, None, :]
                     for values in (state.x, state.v, state.y, tail):
@@ -227,7 +227,7 @@ def compare(
     seeds: int | None,
     seconds: float,
 ) -> tuple[Runs, list[int]]:
-    """Run every recipe, choose some of them by that, and run those again on more seeds.
+    """Run every recipe, choose some by the results, and run those again on more seeds.
 
     Blocks of seeds follow each other, for about ``seconds`` of counted work, until the mean loss of
     every recipe that stays below its start is known to a few per cent. Exactly ``seeds`` runs of
@@ -239,7 +239,7 @@ def compare(
 
     def enough(runs: Runs) -> bool:
         last = runs.excess[-1]
-        # A lost run has an infinite mean, and stays out like one that ends above its start.
+        # A diverged run has an infinite mean, and is excluded like one that ends above its start.
         return known(last[:, last.mean(axis=0) < survey.start_excess])
 
     count = len(recipes)
@@ -288,14 +288,15 @@ def known(values: FloatArray) -> bool:
         return False
 
     error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    # Within what a reader would read out of a number of one or two digits.
+    # Within the accuracy that a number of one or two digits suggests.
     return bool((error <= 0.03 * values.mean(axis=0)).all())
 
 
 def marked_steps(
     steps: int, points: int = 200, watched: int | None = None
 ) -> tuple[npt.NDArray[np.intp], set[int]]:
-    """Steps at which errors are taken, evenly and more of them early, and of which also the loss.
+    """Steps at which errors are computed, denser at the beginning, and those at which the loss is
+    too.
 
     Of the losses too, more are taken early, as they fall fastest there; the first and the last in
     any case.

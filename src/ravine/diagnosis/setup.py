@@ -1,4 +1,4 @@
-"""The data and the options of a diagnosis, checked once, with what was left open chosen."""
+"""The data and the options of a diagnosis: checked once, with defaults chosen for the data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ravine.tables import Finding, Table, TargetKind, target_kind
 from ravine.theory.finite_sums.rules import Draws
 
 USUAL_BATCH = 32
-"""Rows in a batch unless told otherwise."""
+"""Default number of rows in a batch."""
 _LARGEST_TARGET = 1e150
 """Largest target of a squared loss: the squares of larger numbers overflow."""
 
@@ -134,7 +134,7 @@ class Batching:
 
 
 def _equal(rows: Indices) -> Drawn:
-    """Rows that weigh the same."""
+    """Equal weights for all rows."""
     m = rows.shape[1]
     return Drawn(rows, np.full((1, m), 1.0 / m))
 
@@ -196,7 +196,7 @@ class Setup:
         return int(self.X.shape[0])
 
     def in_source(self, rows: tuple[int, ...]) -> tuple[int, ...]:
-        """Rows as they are counted in the source."""
+        """Rows by their number in the source."""
         return tuple(int(self.source_rows[r]) for r in rows)
 
     @cached_property
@@ -250,7 +250,7 @@ def make_setup(
     validation: float | None = None,
     seed: int = 0,
 ) -> tuple[Setup, list[Finding]]:
-    """Check the options against the table, choose what was left open, and say what was chosen."""
+    """Check the options against the table, choose the others, and note each choice."""
     X, y, weights, columns = table.X, table.y, table.weights, table.columns
     rows = X.shape[0]
     rule = Sampling.parse(sampling)
@@ -261,7 +261,7 @@ def make_setup(
     notes = []
     if loss is None:
         loss = usual_loss(y)
-        notes.append(Finding("loss", f"the values of the target suggest the {loss} loss"))
+        notes.append(Finding("loss", f"inferred the {loss} loss from the values of the target"))
 
     chosen = make_loss(loss, y)
     table.limits.check(classes=chosen.outputs)
@@ -300,7 +300,7 @@ def make_setup(
 
 
 def _is_fixed(batches: str | None, sampling: Sampling, shuffle: int | None) -> bool:
-    """Whether batches stay the same; by default new ones each epoch, where the order allows it."""
+    """Whether batches are fixed; by default they are new each epoch, if the order allows it."""
     free = sampling in (Sampling.IID, Sampling.RESHUFFLE)
     if shuffle is not None:
         seed_number("shuffle", shuffle)
@@ -321,13 +321,13 @@ def _check_size(X: Any, y: FloatArray | None) -> None:
     entries = X.data if is_sparse(X) else X
     largest = max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
     if largest == 0.0:
-        raise Refusal("X", "other than zero somewhere", "0 in every row", "pick other columns")
+        raise Refusal("X", "nonzero somewhere", "0 in every row", "pick other columns")
     if not LEAST <= largest**2 <= MOST:
         rule = f"between {LEAST**0.5:g} and {MOST**0.5:g} at its largest"
-        raise Refusal("X", rule, f"{largest:.3g}", "measure it in another unit")
+        raise Refusal("X", rule, f"{largest:.3g}", "rescale it")
     if y is not None and np.abs(y).max() > _LARGEST_TARGET:
         rule = f"at most {_LARGEST_TARGET:g} in size"
-        raise Refusal("the target", rule, f"{np.abs(y).max():.3g}", "measure it in another unit")
+        raise Refusal("the target", rule, f"{np.abs(y).max():.3g}", "rescale it")
 
 
 def _set_aside(setup: Setup, share: float) -> Setup:
@@ -352,7 +352,7 @@ def _set_aside(setup: Setup, share: float) -> Setup:
 
 
 def usual_loss(target: npt.NDArray[Any]) -> str:
-    """The loss that a target asks for."""
+    """The default loss for a target."""
     if target_kind(target) is TargetKind.NUMBERS:
         return "squared"
 

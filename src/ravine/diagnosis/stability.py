@@ -27,10 +27,10 @@ from ravine.theory.finite_sums.terms import interval
 from ravine.theory.ladder.rates import spectral_radius
 
 _EPOCHS = (12288, 3072, 768, 256, 64, 24, 8)
-"""Epochs that are drawn for an estimate: as many as the time allows, and none with fewer. Rates far
-below 1 are made by rare batches, which a few dozen epochs do not show."""
+"""Epochs drawn for an estimate: as many as the time allows, none if there is time for fewer. Rates
+far below 1 come from rare batches, which a few dozen epochs miss."""
 _SEEDS = (64, 32, 16)
-"""Runs of each method: as many as the time allows, and none with fewer."""
+"""Runs of each method: as many as the time allows, none if there is time for fewer."""
 
 
 def growths(survey: Survey, method: Method, *, seconds: float) -> Growths:
@@ -81,7 +81,7 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
     for state in states:
         size = np.maximum(np.abs(state.x).max(axis=(1, 2)), np.abs(state.v).max(axis=(1, 2)))
         size = np.maximum(size, 1e-300)
-        # Scaled back far from overflow.
+        # Rescaled long before overflow.
         if (np.abs(np.log(size)) > 50.0).any():
             for points in (state.x, state.v, state.y):
                 points /= size[:, None, None]
@@ -95,14 +95,14 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
 
 
 def _affordable_epochs(survey: Survey, seconds: float) -> int | None:
-    """How many epochs to draw; None where not even a few are within ``seconds``."""
+    """How many epochs to draw; None if not even a few fit into ``seconds``."""
     k = survey.basis.shape[1]
     if not survey.every_direction or k > MOMENT_DIRECTIONS:
         return None
     if not survey.batching.sampling.traits.random:
         return 1
 
-    # The 2k columns of the product are runs of their own; 8e6 numbers are 64 MB.
+    # The 2k columns of the product are separate runs; 8e6 numbers are 64 MB.
     model, batching = survey.model, survey.batching
     for epochs in _EPOCHS:
         steps = batching.steps_per_epoch * step_work(model, batching, 2 * k, epochs)
@@ -171,9 +171,10 @@ def floors(
         steps = 1.0 / max(1.0 - both.mean_square.rate, 1e-12)
         independent = survey.batching.sampling is Sampling.IID
         if survey.interpolates:
-            # Where x* minimises every batch, nothing is left but rounding.
+            # If x* minimises every batch, only rounding remains.
             out[i] = Floors(computed(0.0), computed(0.0))
-        # In an epoch of this many memories a run cannot tell that its batches do not repeat.
+        # In an epoch this much longer than the memory, fixed and random batches cannot be
+        # distinguished.
         elif independent or steps * 30.0 < survey.batching.steps_per_epoch:
             out[i] = _moment_floor(survey, candidate.method)
         else:
@@ -209,7 +210,7 @@ def _measured(
         # Methods of like memory run side by side.
         alike = [i for i in order if memory[i] <= 4.0 * memory[order[0]]]
 
-        # One at a time where all together do not fit.
+        # One at a time if they do not all fit.
         for group in (alike, alike[:1]):
             plan = _plan(survey, len(group), memory[group[-1]], 0.5 * seconds)
             if plan is not None:
@@ -218,7 +219,7 @@ def _measured(
             budget.leave_out("noise floors of slow methods")
             return
 
-        # What is left is shared with the groups that follow, which take longer.
+        # The rest is shared with the next groups, which take longer.
         runs_of, work = plan
         blocks = int(np.clip(0.5 * seconds / work, 1, 8))
         recipes = [judged[i].recipe for i in group]

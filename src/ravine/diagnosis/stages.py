@@ -36,12 +36,12 @@ from ravine.tables import Finding, Table, as_table
 from ravine.theory.finite_sums.epochs import Growths
 
 USUAL_EPOCHS = 30
-"""Epochs of a run unless told otherwise: what people train a linear model for."""
+"""Default number of epochs of a run, as is common for linear models."""
 _ALWAYS_SHOWN = ("certified", "safe", "iid")
-"""Guarantees are shown whatever the runs made of them."""
+"""Guarantees are shown whatever the runs did."""
 _LENGTH_RECIPES = 12
 _LENGTH_SEEDS = 2
-"""Runs whose steps decide how many epochs there is time for."""
+"""Number of runs that has to fit into the time for the planned epochs."""
 
 
 @overflow_allowed
@@ -114,9 +114,10 @@ def diagnose(
         Length, number and seed of the runs on the data. Default: by the size of the data.
     time
         Seconds of work that the diagnosis may take, counted for an ordinary core and not by a
-        clock; what did not fit is named in ``left_out``.
+        clock; ``left_out`` lists what did not fit.
     columns, name, findings
-        Names for the report (a table that was read has its own), and what is already known.
+        Names for the report (a table that was read has its own), and findings that are already
+        known.
     try_remedies
         Whether to try what would change the verdict.
     tell
@@ -197,7 +198,7 @@ def _diagnose(
     predictions = tuple(every[i] for i in shown)
     subject = predictions[0]
 
-    budget.begin("looking for the cause")
+    budget.begin("finding the cause")
     cause = disagreement(seen, subject.candidate.method)
     computed = try_remedies and affordable(seen)
     scaled, tried = None, []
@@ -208,7 +209,7 @@ def _diagnose(
     if computed and subject.outcome not in (Outcome.CONVERGES, Outcome.STALLS):
         tried = remedies(seen, yours, cause.rows, budget=budget)
 
-    # The intercept is constant by design, which is not news.
+    # The intercept is constant by design and not worth reporting.
     own = setup.X[:, : setup.features] if setup.intercept else setup.X
     about = column_findings(own, setup.columns[: setup.features])
 
@@ -231,7 +232,7 @@ def _diagnose(
 
 
 def _check_curvature(seen: Survey) -> None:
-    """Refuse a loss without curvature at its minimiser, which is then next to infinity."""
+    """Refuse a loss without curvature at its minimiser, which is then nearly infinite."""
     mu, L = float(seen.minimum.spectrum[0]), float(seen.minimum.spectrum[-1])
     if not (LEAST <= mu <= L <= MOST and np.isfinite(seen.minimiser).all()):
         rule = f"such that the curvature at the minimum is between {LEAST:g} and {MOST:g}"
@@ -250,7 +251,7 @@ def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Met
 
 
 def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]:
-    """Epochs and steps of the runs: shorter than planned where the time does not suffice."""
+    """Epochs and steps of the runs: fewer than planned if time is short."""
     n = seen.batching.steps_per_epoch
     # A table of one batch has epochs of one step.
     planned = max(USUAL_EPOCHS, math.ceil(60 / n)) if epochs is None else epochs
@@ -298,7 +299,7 @@ def _only_if_safe(candidate: Candidate) -> bool:
 
 
 def _shown(predictions: list[Prediction]) -> list[int]:
-    """Without ravine's own that do not converge, and a fast choice that is not the fastest."""
+    """Drop ravine's own that do not converge, and a fast choice that is not the fastest."""
     fastest = min((p.steps_to_1_percent for p in predictions if p.safe), default=math.inf)
     return [
         i

@@ -110,12 +110,12 @@ class Survey:
         top = float(row_sizes(self.model).max())
         bound = self.model.loss.curvature_bound * top + self.model.l2
 
-        # Never below the whole objective's, of which it is part.
+        # Never below that of the whole objective.
         return max(bound, float(self.curvature.L))
 
     @property
     def complete(self) -> bool:
-        """Whether ``moments`` holds everything that a step can draw, not a sample."""
+        """Whether ``moments`` holds everything that a step can draw rather than a sample."""
         drawn = self.batching.steps_per_epoch if self.batching.fixed else self.batching.rows
         return len(self.sample) == drawn
 
@@ -195,7 +195,7 @@ def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
     values, basis = _directions(model, minimum, sizes)
     k = len(values)
 
-    # A step draws batches that stay the same, or rows.
+    # A step draws fixed batches, or rows.
     if batching.fixed:
         sample, weights, sure = _sample(n, _BATCH_NUMBERS / k**3, local[:, 1])
         moments = _batch_moments(model, [shown[i] for i in sample], weights, point, values, basis)
@@ -263,7 +263,7 @@ def _directions(
     together = np.concatenate(parts, axis=1)
     scale = np.linalg.norm(together, axis=0)
     Q, R = np.linalg.qr(together / np.where(scale > 0.0, scale, 1.0))
-    # What is left of a unit vector has to be more than rounding to be a further direction.
+    # The remainder of a unit vector is a new direction only if it is more than rounding.
     basis = Q[:, np.abs(np.diag(R)) > 1e-6]
 
     product = model.hessian_at(minimum.point)
@@ -294,7 +294,7 @@ def _batch_moments(
     model: LinearModel, batches: list[Indices], weights: FloatArray, point: FloatArray,
     values: FloatArray, basis: FloatArray,
 ) -> SecondMoments:  # fmt: skip
-    """Moments of batches that stay the same."""
+    """Moments of fixed batches."""
     H = np.stack([_mean_hessian(model, point, rows, basis) for rows in batches])
     H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
     z = np.stack([basis.T @ model.row_gradient(rows, point) for rows in batches])
@@ -303,7 +303,7 @@ def _batch_moments(
 
 
 def _sample(count: int, most: float, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
-    """Everything where it fits; otherwise the heaviest, and a random draw of the others.
+    """Everything if it fits; otherwise the heaviest, and a random draw of the others.
 
     Heavy ones are drawn more often, and weigh less: what one adds to a second moment goes with
     the square of its curvature. Returns indices, weights, and how many are the heaviest.

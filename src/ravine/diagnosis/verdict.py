@@ -21,14 +21,14 @@ _HEAVY = 1.5
 _NAMED_SHARE = 0.1
 """Share of the instability from which a further row is named."""
 _QUICKER = 0.8
-"""The fast choice is named where it takes less than this share of the time."""
+"""The fast choice is named if it takes less than this share of the time."""
 _SMALLEST = 1e-5
 _LARGEST = 1e4
-"""Shares beyond which only the side is given."""
+"""Shares outside this range are given as a bound."""
 
 
 def what_to_do(result: Diagnosis) -> str:
-    """The first line: the setting to use and what it leaves."""
+    """The first line: the setting to use and the loss that remains."""
     best, subject, scaled = result.recommendation, result.subject, result.scaling
     if best is None:
         works = (r.action for r in result.remedies if r.works)
@@ -40,7 +40,7 @@ def what_to_do(result: Diagnosis) -> str:
     advice = f"Use {words}: {left}"
 
     if best is subject:
-        advice = f"Keep {words}: {left}, and nothing that was tried leaves less"
+        advice = f"Keep {words}: {left}, and nothing that was tried does better"
     elif subject.outcome is Outcome.CONVERGES and best.loss > 0.0:
         against = f"{times(subject.loss / best.loss)} times less than with {_subject(result)}"
         advice = f"{advice}, {against}"
@@ -55,7 +55,7 @@ def what_to_do(result: Diagnosis) -> str:
 
 
 def what_is_wrong(result: Diagnosis) -> str:
-    """The second line: what becomes of the setting that is judged, and why."""
+    """The second line: what happens with the judged setting, and why."""
     subject = result.subject
     text = f"{_subject(result).capitalize()} ({parameters(subject.candidate.method)})"
     near = "" if result.survey.quadratic else " near the minimum"
@@ -102,11 +102,11 @@ def what_is_certain(result: Diagnosis) -> str:
             case "safe" if result.survey.batching.fixed:
                 return f"Guaranteed to stay bounded in every order: {setting}."
 
-    return f"Nothing is guaranteed: the curvature of the {result.setup.loss} loss has no bound."
+    return f"Nothing is guaranteed: the curvature of the {result.setup.loss} loss is unbounded."
 
 
 def notes(result: Diagnosis) -> tuple[str, ...]:
-    """At most three short lines: the fast choice, what would change it, what was left out."""
+    """At most three short lines: the fast choice, what would help, and what was not computed."""
     lines = [_fastest(result), _changes(result), _left_out(result)]
     return tuple(line for line in lines if line)[:3]
 
@@ -132,7 +132,7 @@ def times(ratio: float) -> str:
 
 
 def left_words(result: Diagnosis, excess: Estimate | None) -> str:
-    """An excess loss as a share of the start's: one number where the runs know it, or two."""
+    """An excess loss as a share of the start's: one number if the runs are accurate, or two."""
     if excess is None:
         return percent(math.inf)
     if excess.high <= 0.0:
@@ -144,7 +144,7 @@ def left_words(result: Diagnosis, excess: Estimate | None) -> str:
         return f"less than {percent(gap)}"
     if high.startswith("less"):
         return high
-    # Limits of 20 % to either side are given as one number.
+    # Limits within 20 % on either side are given as one number.
     if excess.high - excess.low <= 0.4 * excess.value:
         return percent(result.share(excess.value))
 
@@ -165,7 +165,7 @@ def _subject(result: Diagnosis) -> str:
 
 
 def _over(recipe: Recipe, epochs: int) -> str:
-    """A recipe with the epochs that its schedule takes."""
+    """A recipe with the epochs of its schedule."""
     many = counted(epochs, "epoch")
     if recipe.averaged:
         return f"{parameters(recipe.method)}, averaging the second half of {many}"
@@ -192,7 +192,7 @@ def _times_as(result: Diagnosis, excess: Estimate) -> str:
 
 
 def _settles(result: Diagnosis) -> str:
-    """Where a method that converges ends: at the minimum, at a noise floor, or on its way."""
+    """Where a method that converges ends: at the minimum, at a noise floor, or still on the way."""
     subject = result.subject
     after, floor = subject.excess_after, subject.excess_floor
     pace = f"the error shrinks by a factor of {rate_digits(subject.rate)} per step"
@@ -203,7 +203,7 @@ def _settles(result: Diagnosis) -> str:
         return pace
 
     share = left_words(result, after)
-    # What remains when the start is forgotten is noise.
+    # Once the start is forgotten, only noise remains.
     settled = subject.rate ** (2.0 * result.steps) < 1e-3 * result.share(after.value)
     settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 

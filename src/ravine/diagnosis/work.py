@@ -14,12 +14,12 @@ from ravine.diagnosis.setup import Batching
 from ravine.problems import LinearModel
 
 Tell: TypeAlias = Callable[[str, float], None]
-"""Takes the stage that begins, in words, and the share of the work that is done."""
+"""Called with the stage that begins and the share of the work done so far."""
 
 USUAL_TIME = 60.0
 """Default budget of a diagnosis in seconds."""
 _CALLS = 6e-5
-"""Seconds of a step beside its arithmetic: two dozen calls of NumPy."""
+"""Overhead of a step in seconds: two dozen calls of NumPy."""
 _NUMBER = 2e-9
 """Seconds to copy or update a number in memory, or to multiply it in a sparse product."""
 _PRODUCT = 0.25e-9
@@ -66,12 +66,12 @@ STAGES = {
     "running on the data": 0.08,
     "following runs to their noise floors": 0.03,
     "computing exact curves": 0.03,
-    "looking for the cause": 0.0,
+    "finding the cause": 0.0,
     "racing on standardised columns": 0.02,
     "trying remedies": 0.03,
 }
-"""The stages of a diagnosis in words, and the shares of the whole time that they take where they
-can: small data answer in a few of 60 seconds."""
+"""The stages of a diagnosis in words, and the shares of the total time that they may take; small
+data take only a few of 60 seconds."""
 LONGEST_RACE = 0.2
 LONGEST_RUNS = 0.15
 """Shares that the least work of a stage may take where it does not fit into its own: a machine
@@ -81,7 +81,7 @@ three times slower than the one that work is counted on still keeps the time."""
 class Budget:
     """Counted seconds of work for the whole diagnosis, and a list of what did not fit.
 
-    No clock decides what is tried: the same command gives the same answer on every machine.
+    It does not depend on a clock: the same command gives the same answer on every machine.
 
     Parameters
     ----------
@@ -115,6 +115,6 @@ class Budget:
         return STAGES[stage] * self.seconds
 
     def leave_out(self, what: str) -> None:
-        """Remember what was not computed, or less exactly, within the budget."""
+        """Remember what was not computed, or is less accurate, within the budget."""
         if what not in self.left_out:
             self.left_out.append(what)

@@ -1,4 +1,4 @@
-"""Linear models for scikit-learn, trained by momentum SGD that finds its own step size."""
+"""Linear models for scikit-learn, trained by momentum SGD that chooses its own step size."""
 
 try:
     import sklearn  # noqa: F401

@@ -62,7 +62,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         return X, y, weights
 
     def _train(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
-        """Train on standardised columns; returns the weights of the columns as they are."""
+        """Train on standardised columns; returns the weights of the original columns."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         order = rng.permutation(np.flatnonzero(weights))
         X, s = X[order], weights[order] / weights.sum()
@@ -100,12 +100,12 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
         Z, penalty = self._standardised(X, mean, scale)
         objective = Objective(Z, Y, s, penalty, loss)
-        # Directions in which few rows have been seen so far get some curvature.
+        # Directions with few rows so far get some curvature.
         some = Z.shape[1] / self._seen
         P = objective.preconditioner(gram=gram + (some if wide else some * np.eye(len(gram))))
         size = min(X.shape[0], self._batch_size(X))
         limit = step_limits(objective, np.array([float(size)]), np.zeros(1))
-        # As in an average of all rows so far, each batch counts by its share.
+        # Each batch counts by its share of all rows so far.
         self.lr_ = min(0.5 * float(limit[0, 0]), 2.0 * size / self._seen)
         self.momentum_ = 0.0
         coef = np.atleast_2d(getattr(self, "coef_", np.zeros((len(Y), X.shape[1]))))
@@ -131,7 +131,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
     def _standardised(self, X: Any, mean: FloatArray, scale: FloatArray) -> tuple[Any, FloatArray]:
         """Columns of mean 0 and variance 1, a column of ones for the intercept, the penalties.
 
-        Sparse columns keep their mean: the intercept makes up for it.
+        Sparse columns keep their mean: the intercept compensates for it.
         """
         columns = X.shape[1]
         penalty = np.full(columns + bool(self.fit_intercept), float(self.alpha))
@@ -207,7 +207,7 @@ def _running(
 
 
 def _original(W: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    """Weights of the columns as they are, the intercept last."""
+    """Weights of the original columns, the intercept last."""
     coef = W[:, : len(scale)] / scale
     intercept = W[:, len(scale) :].sum(axis=1, keepdims=True)
 
@@ -257,7 +257,7 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
         s = weights / weights.sum()
         y = np.asarray(y, dtype=np.float64)
-        # A target of size 1 keeps the numbers in range; the minimiser scales with it.
+        # Scaling the target to size 1 keeps the numbers in range; the minimiser scales with it.
         middle = float(s @ y) if self.fit_intercept else 0.0
         size = float(np.sqrt(s @ (y - middle) ** 2)) or 1.0
         W = size * self._train(X, (y - middle)[None, :] / size, weights, "squared")

@@ -12,7 +12,7 @@ from ravine.arguments import FloatArray
 from ravine.problems.spectrum import is_sparse, weighted_gram
 
 LARGEST_BLOCK = 500
-"""Rows of a curvature matrix that is inverted; beyond, its diagonal alone is used."""
+"""Largest curvature matrix that is inverted; for wider data only the diagonal is used."""
 _JOINT = 200
 """Weights of a multinomial model whose full curvature is used, instead of one block per class."""
 _RIDGE = 1e-12

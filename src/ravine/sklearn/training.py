@@ -20,9 +20,9 @@ SHARES = np.array([0.5, 0.12])
 _RACED = 24
 """Steps of the race."""
 _JUDGED = 2000
-"""Rows on which the loss of the race is taken."""
+"""Rows on which the loss of the race is computed."""
 _GROWTH = 8
-"""How many times larger the batches of the second pass are than those of the race."""
+"""How many times larger the batches of the pass after the race are."""
 _REFRESH = 10
 """Steps between two estimates of the curvature if it is not exact."""
 _ROUNDING = 1e-14
@@ -184,7 +184,7 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
                 break
             lr *= 0.5
         else:
-            # No decrease beyond rounding errors.
+            # The decrease is only rounding error.
             training.excess = 0.5 * fall
             training.converged = True
             break
@@ -197,7 +197,7 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
             S = S - S.mean(axis=0)
 
         training.excess = _excess(objective, 0.5 * fall, value - new, training)
-        # Exact steps that change nothing but rounding errors have arrived.
+        # Exact steps that change only rounding errors have converged.
         stalled = objective.exact and value - new <= _ROUNDING * value
         value = new
         training.curve.append(value)
@@ -207,7 +207,7 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
             training.converged = True
             break
 
-        # Exact steps converge quadratically: one more is worth its pass.
+        # Exact steps converge quadratically, so one more pass is worth it.
         training.converged = training.excess <= tol * max(value, 1e-9 * start)
         if training.converged and not objective.exact:
             break

@@ -1,7 +1,7 @@
-"""The requests of the page and the replies: words, numbers and pictures as data.
+"""Requests of the page and their replies: words, numbers and pictures as data.
 
 A request is one small JSON object, an answer another. Every move is one request; a picture that has
-not changed since the one that the page shows is left out of the answer.
+not changed since the one that the page shows is not sent again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def page() -> dict[str, Any]:
     return {"controls": CONTROLS, "choices": choices, "rungs": RUNGS}
 
 
-# --- what is known of the method, in words and numbers ---
+# --- the method in words and numbers ---
 
 
 def rates(view: View) -> dict[str, float]:
@@ -105,7 +105,7 @@ def readout(view: View) -> dict[str, Any]:
 
 
 def _verdict(view: View, known: dict[str, float]) -> tuple[str, str]:
-    """One line: what is certain of the method, and what would make it safe."""
+    """One line: what is certain about the method, and what would make it safe."""
     if next(iter(known.values())) >= 1.0:
         return f"{OUTSIDE[0].upper()}{OUTSIDE[1:]}{_remedy(view)}.", "bad"
 
@@ -138,13 +138,13 @@ def _remedy(view: View) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Two digits, rounded towards zero: what is safe stays safe."""
+    """Two digits, rounded towards zero, so that safe values stay safe."""
     scale = 10.0 ** np.floor(np.log10(abs(value)) - 1.0) if value else 1.0
     return f"{np.trunc(value / scale) * scale:.2g}"
 
 
 def digits(value: float) -> str:
-    """A rate as the page shows it, six digits behind the point.
+    """A rate as the page shows it, with six decimals.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def digits(value: float) -> str:
     return f"{value:.6f}" if value < 1e4 else f"{value:.4g}"
 
 
-# --- the same without the page ---
+# --- the same outside the page ---
 
 
 def python_code(view: View) -> str:

@@ -35,7 +35,7 @@ def claim_list() -> dict[str, Any]:
 
 
 def typeset(judged: JudgedClaim) -> dict[str, str]:
-    """A claim with its verdict as a row of a table, and the tone of that."""
+    """A claim with its verdict as a row of a table, and the tone of the verdict."""
     row = "".join(cell.html("td") for cell in judged.cells)
     return {
         "id": judged.claim.id,

@@ -30,7 +30,7 @@ def explore(
         Address to listen on. Other addresses than this machine print a warning: the page has no
         password.
     port
-        The first port to try; a busy one leads to the next.
+        The first port to try; if it is busy, the next one is tried.
     browser
         Whether to open the page in a browser.
     inline
@@ -68,7 +68,7 @@ def _listen(host: str, first: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(first, min(first + _TRIES, _LAST + 1)):
         try:
-            # It listens at once: a browser that comes before the first answer waits for it.
+            # It listens at once, so a browser that connects early waits for the first answer.
             return socket.create_server((host, port), family=family)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):

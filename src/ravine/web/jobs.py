@@ -1,4 +1,4 @@
-"""Long work in processes of its own: run a figure, judge claims, diagnose a table.
+"""Long work in separate processes: run a figure, judge claims, diagnose a table.
 
 A job is a child process, ``python -m ravine.web.jobs``, that reads one request from its standard
 input and writes a line of JSON for everything that happens. It may then be asked more. Its memory
@@ -26,11 +26,11 @@ Request: TypeAlias = dict[str, Any]
 Say: TypeAlias = Callable[..., None]
 
 MOST_JOBS = 8
-"""Jobs at a time; beyond, the oldest is ended: a forgotten tab must not fill the machine."""
+"""Most jobs at a time; then the oldest is ended, so that forgotten tabs do not pile up."""
 MEMORY = 4 << 30
 """Bytes of address space that a job may have."""
 SECONDS = 600
-"""Processor time that it may take."""
+"""Processor time that a job may take."""
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
 """Limits of a table on the page; larger ones are for the command line."""
 
@@ -56,7 +56,7 @@ class Job:
         self.listener.start()
 
     def ask(self, request: Request) -> str:
-        """Ask for more once the result is there; the answer is empty if the process has ended."""
+        """Ask for more once there is a result; the answer is empty if the process has ended."""
         with self._asking:
             if self.process.poll() is not None:
                 return ""
@@ -64,18 +64,18 @@ class Job:
             return self._answers.get()
 
     def end(self) -> None:
-        """Stop the process, whatever it is doing."""
+        """Kill the process."""
         self.process.kill()
         self.listener.join()
 
     def _feed(self, request: Request, content: bytes = b"") -> None:
-        # A job that ended before it had read everything has reported why.
+        # A job that ended before it had read everything has already reported why.
         with suppress(BrokenPipeError, ValueError):
             self.process.stdin.write(json.dumps(request).encode() + b"\n" + content)
             self.process.stdin.flush()
 
     def _listen(self) -> None:
-        """Take in lines until the process ends."""
+        """Read lines until the process ends."""
         for text in self.process.stdout:
             message = json.loads(text)
             self.state["parts"] += message.pop("parts", [])
@@ -93,7 +93,7 @@ class Job:
 
 
 class Jobs:
-    """All jobs of a server, each behind a name that cannot be guessed."""
+    """All jobs of a server, each under a name that cannot be guessed."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -153,7 +153,7 @@ def judge_claims(request: Request, content: bytes, say: Say, questions: Iterator
 
 
 def _judge(say: Say, needs: tuple[str, ...], figures: dict[str, Any], *, share: float) -> None:
-    """Judge the claims that need just these figures; ``share`` of the work is done before."""
+    """Judge the claims that need only these figures; ``share`` of the work is already done."""
     from ravine.claims import CLAIMS
     from ravine.claims.claim import judge
     from ravine.web.claims import typeset
@@ -168,7 +168,7 @@ def _judge(say: Say, needs: tuple[str, ...], figures: dict[str, Any], *, share: 
 def diagnose_table(
     request: Request, content: bytes, say: Say, questions: Iterator[Request]
 ) -> None:
-    """Read a table, diagnose it, and judge other points of its plane as they are asked for."""
+    """Read a table, diagnose it, and judge other points of its plane on request."""
     from ravine.diagnosis import diagnose
     from ravine.tables import read_table
     from ravine.tables.source import NAMED
@@ -176,7 +176,7 @@ def diagnose_table(
 
     say(progress="reading the table", share=0.02)
     dataset = request.get("dataset", "")
-    if not content and dataset not in NAMED:  # a file of this machine is not for the page to read
+    if not content and dataset not in NAMED:  # the page must not read files of this machine
         raise ValueError(f"there is no data set {dataset!r}")
 
     table = read_table(content or dataset, target=request.get("target") or None, **LIMITS)
@@ -208,8 +208,8 @@ TASKS = {"figure": make_figure, "claims": judge_claims, "diagnose": diagnose_tab
 
 
 def main() -> None:
-    """Read a request and answer it, then what is asked about the answer."""
-    with suppress(ImportError):  # not on this system; the server still ends jobs that are too many
+    """Answer a request, then the questions about the answer."""
+    with suppress(ImportError):  # not on this system; the server still limits the number of jobs
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -19,9 +19,9 @@ Layer: TypeAlias = dict[str, Any]
 """A layer: its ``kind`` (fill, heat, line, dot or words) and the data of that kind."""
 
 CEILING = 1e12
-"""Values beyond are all the same to the eye; an axis ends there."""
+"""Values beyond look the same, so an axis ends there."""
 FLOOR = 1e-16
-_LEAST = 2.0  # decades on a logarithmic axis: one label would say nothing of the scale
+_LEAST = 2.0  # fewest decades on a logarithmic axis: a single label would not show the scale
 _ABOVE = 0.5  # decades above the highest line
 _LABELS = 7  # of a logarithmic axis, at most
 _SCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -47,7 +47,7 @@ def _packed(values: Any) -> dict[str, str]:
 
 
 def axis(label: str, low: float, high: float, *, log: bool = False) -> dict[str, Any]:
-    """Words and ends of an axis; a logarithmic one has its ticks with it, as values and words."""
+    """Label and ends of an axis; a logarithmic one also has its ticks, as values and words."""
     ends = {"label": label, "low": low, "high": high, "log": log}
     if not log:
         return ends
@@ -59,7 +59,7 @@ def axis(label: str, low: float, high: float, *, log: bool = False) -> dict[str,
 
 
 def power(n: float) -> str:
-    """A power of ten in words.
+    """A power of ten as text.
 
     Examples
     --------
@@ -76,14 +76,14 @@ def line(
     """A line, or several with gaps of NaN between them.
 
     ``dash`` is matplotlib's, ``opacity`` at most 1; ``rim`` draws it over a dark rim, so that it
-    shows on every colour. Without ``words`` it is left out of the legend.
+    shows on every colour. Without ``words`` it is not in the legend.
     """
     defaults = {"kind": "line", "dash": "-", "opacity": 1.0, "rim": False}
     return {**defaults, "x": x, "y": y, "colour": colour, "words": words, "width": width, **more}
 
 
 def joined(lines: Iterable[FloatArray]) -> dict[str, Any]:
-    """Lines of (x, y) one behind the other, with a gap after each."""
+    """Lines of (x, y) in a row, with a gap after each."""
     gap = np.full((1, 2), np.nan)
     points = np.concatenate([part for line in lines for part in (line, gap)] or [gap])
     return {"x": points[:, 0], "y": points[:, 1]}

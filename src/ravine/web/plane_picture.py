@@ -20,18 +20,18 @@ from ravine.web.view import RIGHT, Axis, View
 GRID = {False: 36, True: 72}
 """Points of the borders along an axis: while something moves, and at rest."""
 SECTIONS = {False: 2, True: 4}
-"""Parts into which the distance between them is cut for the border of the costly rung."""
+"""Subdivisions between them for the border of the costly rung."""
 PIXELS = {False: 48, True: 160}
 """Points along an axis of a quantity in colour."""
 
 _LEFT = 1e-3  # least step size αL
 _SHADES = 11  # of the bar in the legend
-_DECADES = 4.0  # of a noise floor or error that the colours tell apart
+_DECADES = 4.0  # of a noise floor or error that the colours span
 _BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the regions depend on
 
 
 def plane_key(view: View) -> str:
-    """Key that is equal for two views exactly if their pictures of the plane are the same."""
+    """A key that two views share exactly if their pictures of the plane are the same."""
     return view.only(*_BORDERS, "colour", *view.needs).query
 
 
@@ -40,7 +40,7 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
     plane = _plane(view.only(*_BORDERS), fine)
     outside = OUTSIDE
     if view.colour == "regions":
-        layers = region_layers(plane, named=fine)  # places for words take longer than borders
+        layers = region_layers(plane, named=fine)  # labels take longer than borders
     else:
         layers = [_heat(view, fine)]
         if QUANTITIES[view.colour].rate:
@@ -73,7 +73,7 @@ def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
 
 
 def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
-    """Every marked method; some have their names beside them, the others are in the legend."""
+    """Every marked method; some are labelled, the others are in the legend."""
     return [
         {"kind": "dot", "x": mark.step, "y": mark.momentum, "words": mark.words,
          "colour": METHODS[mark.key].colour, "marker": METHODS[mark.key].marker,
@@ -84,7 +84,7 @@ def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
 
 @lru_cache(maxsize=32)
 def _plane(view: View, fine: bool) -> Plane:
-    """The regions, kept: a new colour or point does not compute them again."""
+    """The regions, cached: a new colour or point does not compute them again."""
     share = np.linspace(0.0, 1.0, GRID[fine])
     options: dict[str, Any] = {"costly_sections": SECTIONS[fine]}
     options |= {"gamma": view.gamma, "batches": view.batches, "log": view.axis is Axis.LOG}
@@ -109,7 +109,7 @@ def quantity_map(view: View, pixels: int) -> tuple[FloatArray, float, float]:
     """The quantity in colour over (momenta, steps), and the values at the ends of its colours.
 
     Rates are as they are, other quantities powers of ten. Where even exact gradients diverge, no
-    number of steps makes a colour meaningful: it is computed where they do not, and NaN elsewhere.
+    number of steps makes a colour meaningful: it is computed if they do not, and NaN otherwise.
     """
     quantity: Quantity = QUANTITIES[view.colour]
     steps, momenta = middles(view, pixels)

@@ -24,7 +24,7 @@ Run: TypeAlias = tuple[list[Layer], str, dict[str, Any] | None]
 """Lines of errors, what they show, and the paths in the plane if there are two unknowns."""
 
 TURNS = 60
-"""Steps on the four quadratics: beyond, the picture would only shrink."""
+"""Most steps on the four quadratics: with more, the picture would only shrink."""
 RUNS = 40
 """Runs with random draws: enough to see their range, few enough to draw at once."""
 DIMENSION = 8
@@ -35,7 +35,7 @@ _FARTHEST = 1e30  # of a path that diverges
 
 
 def run_key(view: View) -> str:
-    """Key that is equal for two views exactly if their runs are the same."""
+    """A key that two views share exactly if their runs are the same."""
     own = {*view.only("example").active} & {"sigma2", "K", "n", "sampling"}
     return view.only("Q", "step", "beta", "gamma", "seed", "example", *sorted(own)).query
 
@@ -43,7 +43,7 @@ def run_key(view: View) -> str:
 def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
     """Errors of the chosen method and of SGD over the steps.
 
-    Without ``bound`` the one for additive noise is left out, which may take longer than all the
+    Without ``bound`` the one for additive noise is skipped, which may take longer than all the
     rest. The axes are the same without it.
     """
     make = {
@@ -89,7 +89,7 @@ def _turning(view: View) -> Run:
 
 
 def _visits(K: int) -> FloatArray:
-    """Steps at which errors are taken: all of a short run, evenly spaced over a long one."""
+    """Steps at which errors are recorded: all of a short run, evenly spaced over a long one."""
     return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
 
 
@@ -151,7 +151,7 @@ def _moment(view: View, method: Method) -> FloatArray:
 
 @lru_cache(maxsize=32)
 def _sgd_moment(view: View) -> FloatArray:
-    """Kept: it stays the same while the point moves."""
+    """Cached: it stays the same while the point moves."""
     return np.asarray(_moment(view, sgd(view.curvature))[_visits(view.K)])
 
 

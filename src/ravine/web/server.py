@@ -18,7 +18,7 @@ from ravine.web.view import parse
 UPLOAD_BYTES = 64 << 20
 """Largest table that may be dropped on the page."""
 SECONDS = 30.0
-"""For a diagnosis: people are waiting."""
+"""Seconds for a diagnosis: people are waiting."""
 FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
 """Formats in which the plane can be downloaded."""
 
@@ -38,7 +38,8 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
     """The page as a Flask app that answers requests for this host and port alone."""
     app = Flask(__name__, static_folder="assets", template_folder="assets")
     app.config["MAX_CONTENT_LENGTH"] = UPLOAD_BYTES
-    # A foreign page may let its name point here: only our own names are answered.
+    # Another site's name may resolve to this machine, so only requests for our own names are
+    # answered.
     names = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
     @app.before_request
@@ -64,7 +65,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
 
 
 def _prepare() -> None:
-    """Load what pictures need, and keep the first of them, before a browser asks for it."""
+    """Load the imports for pictures, and cache the first one, before a browser asks for it."""
     answer({"calm": 1})
     answer({"settings": {"colour": "floor"}})
     for variance in (0.0, 1.0):
@@ -106,7 +107,7 @@ def _connect_explore(app: Flask) -> None:
 
     @app.get("/claims")
     def claims() -> Response:
-        # The claims bring all figures with them, which nothing else on the page needs.
+        # The claims import all figures, which nothing else on the page needs.
         from ravine.web.claims import claim_list
 
         return _json(claim_list())

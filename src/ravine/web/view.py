@@ -1,4 +1,4 @@
-"""Every setting of the page: what it means, its range, how an address holds it, where to begin."""
+"""Every setting of the page: its meaning, its range, its form in an address, and presets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Axis(Choice):
 
 @dataclass(frozen=True)
 class Control:
-    """A setting that is a number: its words, its range, and when it changes anything."""
+    """A setting that is a number: its label, its range, and when it matters."""
 
     label: str
     help: str
@@ -122,7 +122,7 @@ CHOICES: dict[str, type[Choice]] = {
 
 @dataclass(frozen=True)
 class View:
-    """Every setting of the page. What is left at its default is left out of the address.
+    """Every setting of the page. Defaults are not in the address.
 
     ``step`` is alpha L, in units of mu = 1 and L = Q. ``gamma`` is None for Nesterov's look-ahead.
     """
@@ -176,7 +176,7 @@ class View:
 
     @property
     def query(self) -> str:
-        """The address's part behind the question mark: whatever is not at its default."""
+        """The query of the address: every setting that is not at its default."""
         changed = {
             name: "" if value is None else str(value)
             for name, value in vars(self).items()
@@ -205,7 +205,7 @@ DEFAULTS: dict[str, Any] = dict(vars(View()))
 
 
 def parse(settings: dict[str, Any]) -> View:
-    """Read settings; what is unknown or cannot be used changes nothing.
+    """Read settings, ignoring unknown or invalid ones.
 
     Examples
     --------

@@ -5,7 +5,7 @@ import { byId, make } from "./draw.js";
 let known = null;
 const work = new Work("claims", (parts) => parts.forEach(take));
 
-// Measured just now: the row shows the new numbers and says so.
+// Measured just now: the row shows the new numbers and is marked.
 function take({ id, row }) {
   const before = byId(`claim-${id}`);
   if (!before || before.dataset.row === row) return;
