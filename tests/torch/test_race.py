@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ravine.torch import race as races
-from ravine.torch.race import PLANS, Plan, Race, hold
+from ravine.torch.race import PLANS, Plan, Race
 from ravine.torch.trial import Trial
 
 SETTING = SimpleNamespace(start=10.0)
@@ -19,12 +19,11 @@ def best_at_one(lr, length):
 
 @pytest.fixture
 def run(monkeypatch):
-    def made(loss, unit=1.0, plan=PLANS["race"], calm=math.inf):
-        def run_trial(setting, lr, momentum, length, held=False):
+    def made(loss, unit=1.0, plan=PLANS["race"]):
+        def run_trial(setting, lr, momentum, length):
             score = loss(lr, length)
             taken = length if math.isfinite(score) else min(8, length)
-            rose = held and lr > calm
-            return Trial(lr, momentum, length, score, [score] * taken, held, rose), None
+            return Trial(lr, momentum, length, score, [score] * taken), None
 
         monkeypatch.setattr(races, "run_trial", run_trial)
         race = Race(SETTING, plan, unit, 0.9)
@@ -50,21 +49,13 @@ def test_the_best_of_the_longer_trials_counts(run):
     assert race.winner.lr == 1.0
 
 
-def test_a_winner_whose_neighbour_blows_up_or_loses_much_is_near_its_edge(run):
-    assert run(lambda lr, length: 1.0 / lr if lr <= 1.5 else math.inf).near_edge()
-    assert run(lambda lr, length: 1.0 / lr if lr <= 1.5 else 5.0).near_edge()
-    assert not run(lambda lr, length: 1.0 + 0.1 * abs(math.log2(lr))).near_edge()
-
-
-@pytest.mark.parametrize(("calm", "expected"), [(2.0, 1.0), (0.6, 0.5), (0.3, 0.25)])
-def test_a_lr_is_halved_until_the_loss_stays_down_at_the_peak(run, calm, expected):
-    run(best_at_one, calm=calm)
-    plan = PLANS["race"]
-    lr, held = hold(SETTING, plan, 1.0, 0.9, 1000)
-    assert lr == expected
-    assert [trial.rose for trial in held] == [*[True] * (len(held) - 1), False]
-    # Half a trial at least is needed.
-    assert hold(SETTING, plan, 1.0, 0.9, plan.long // 2 - 1) == (1.0, [])
+def test_plans_of_momentum_methods_have_longer_trials_for_as_many_steps(run):
+    assert PLANS["race"].longer() == Plan(800, 36, 216)
+    race = run(best_at_one, plan=PLANS["race"].longer())
+    assert race.winner.steps == 216
+    assert race.steps <= 800
+    # These trials are repeated with twice the length, for which there would be no steps left.
+    assert PLANS["thorough"].longer() == PLANS["thorough"]
 
 
 def test_on_a_plateau_trials_are_longer_and_no_smaller_lr_is_taken(run):

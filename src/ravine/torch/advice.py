@@ -31,7 +31,7 @@ from ravine.torch.direction import (
 from ravine.torch.guard import Snapshot
 from ravine.torch.optimizer import ASG
 from ravine.torch.products import gradient
-from ravine.torch.race import PLANS, Plan, Race, hold
+from ravine.torch.race import PLANS, Plan, Race
 from ravine.torch.schedule import ScheduleLike, schedule_of
 from ravine.torch.trial import Setting, Trial, lr_ratios, run_trial
 
@@ -104,7 +104,8 @@ def advise(
         ``"quick"`` (at most 250 steps), ``"race"`` (800) or ``"thorough"`` (2,000). None: a race
         of at most a tenth of ``steps``.
     momentum
-        ``"choose"`` tries others too with SGD and ASG, ``"keep"`` leaves the optimizer's.
+        ``"choose"`` also tries 0.9 and 0 with SGD and ASG if the race leaves steps for it, as
+        thorough ones do; ``"keep"`` leaves the optimizer's.
     batch_loss
         ``batch_loss(model, batch)``, for anything that ``loss_fn`` cannot express.
     clip_grad_norm, accumulate, autocast
@@ -172,9 +173,9 @@ class _Search:
 
     def __init__(self, setting: Setting, plan: Plan) -> None:
         self.setting = setting
-        self.plan = plan
         self.rule = setting.optimizer
         self.is_momentum_method = isinstance(self.rule, (torch.optim.SGD, ASG))
+        self.plan = plan.longer() if self.is_momentum_method else plan
         self.bare = _bare(setting.model)
         self.curvature = self._local_curvature()
         # The end of the best trial so far, for the preconditioner that it had come to.
@@ -212,7 +213,7 @@ class _Search:
             lr = min(trial.lr for trial in tried)
         else:
             won.won = True
-            lr = self._lowered(won, won is race.winner and race.near_edge(), tried)
+            lr = won.lr * self._factor()
 
         # The user's momentum first.
         tried.sort(key=lambda trial: trial.momentum != own)
@@ -303,22 +304,12 @@ class _Search:
             optimizer.state.clear()
             self.best = (trial, end)
 
-    def _lowered(self, won: Trial, near_edge: bool, tried: list[Trial]) -> float:
-        """The winner's lr, lowered for what a long run meets and a short trial did not.
+    def _factor(self) -> float:
+        """What a long run takes of the winner's lr: it is near the peak for longer than a trial."""
+        if self.is_momentum_method:
+            return math.sqrt(0.5)
 
-        Trials that are held at the peak of the schedule are added to those that were ``tried``.
-        """
-        falls = self.setting.schedule.falls
-        if not self.is_momentum_method:
-            # An adaptive method does not blow up where it stays for long: its loss stays too high.
-            return won.lr if falls else 0.5 * won.lr
-
-        half = 0.5 * won.lr
-        most = self.plan.most - sum(trial.taken for trial in tried)
-        first = won.lr if falls or not near_edge else half
-        lr, held = hold(self.setting, self.plan, first, won.momentum, most)
-        tried += held
-        return lr if held or not near_edge else half
+        return 1.0 if self.setting.schedule.falls else 0.5
 
 
 def _bare(model: Any) -> Any:

@@ -139,10 +139,8 @@ class Advice:
         if won is None:
             return (self.lr, self.lr)
 
-        same = [
-            row for row in self.rows
-            if (row.steps, row.momentum) == (won.steps, won.momentum) and not row.held
-        ]  # fmt: skip
+        length = (won.steps, won.momentum)
+        same = [row for row in self.rows if (row.steps, row.momentum) == length]
         same.sort(key=lambda row: row.lr)
         at = same.index(won)
         bound = won.loss + FLAT * abs(won.loss)
@@ -285,10 +283,9 @@ def _reach(rows: list[Trial], bound: float) -> float:
 
 
 def _draw_losses(axes: Any, advice: Advice) -> None:
-    raced = [row for row in advice.rows if not row.held]
-    for momentum, steps in dict.fromkeys((row.momentum, row.steps) for row in raced):
+    for momentum, steps in dict.fromkeys((row.momentum, row.steps) for row in advice.rows):
         kept = [
-            row for row in raced
+            row for row in advice.rows
             if (row.momentum, row.steps) == (momentum, steps) and row.outcome != "blew up"
         ]  # fmt: skip
         name = f"{steps} steps" + ("" if momentum is None else f", momentum {momentum:g}")

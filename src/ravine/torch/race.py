@@ -2,15 +2,14 @@
 
 A short run at a constant lr favours small lrs. So every trial passes through the schedule of the
 planned run, warm-up and decay included. Short trials in factors of four find the region, longer
-ones in factors of two find the lr. A long run is near the peak of its schedule for longer than any
-trial, and what it meets there is looked for at last: the schedule is held at its peak.
+ones in factors of two find the lr.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -27,8 +26,8 @@ STILL_HIGH = 0.9
 """Scores above these shares of the start after the first and the second stage: the trials are too
 short to tell lrs apart, and longer ones follow where the budget allows it."""
 
-LOST = 0.1
-"""Share of the decrease that the lr above the best may lose before the best is near its edge."""
+LONGER = 1.5
+"""Trials of SGD and ASG are longer by this factor: a lr that is too large shows late."""
 
 LOWEST = -40
 """lrs below 2⁻⁴⁰ times the first are not tried."""
@@ -54,6 +53,10 @@ class Plan:
             max(math.floor(share * self.most), 1), max(round(share * self.short), 2),
             max(round(share * self.long), 4), self.repeats,
         )  # fmt: skip
+
+    def longer(self) -> Plan:
+        """The same plan for SGD and ASG. Where the second stage is repeated, it is long enough."""
+        return self if self.repeats else replace(self, long=round(LONGER * self.long))
 
 
 PLANS = {
@@ -105,14 +108,6 @@ class Race:
             # The budget ended first: the best of the longest.
             finished = [t for t in self.trials.values() if math.isfinite(t.loss)]
             self.winner = min(finished, key=lambda t: (-t.steps, t.loss), default=None)
-
-    def near_edge(self) -> bool:
-        """Whether twice the winner's lr blew up, or lost a tenth of the decrease."""
-        assert self.winner is not None
-        exponent = round(math.log2(self.winner.lr / self.unit))
-        above = self.trials.get((exponent + 1, self.winner.steps))
-        least = self.winner.loss
-        return above is not None and above.loss > least + LOST * (self.setting.start - least)
 
     def _try(self, exponent: int, length: int) -> float | None:
         """The score of a trial, made unless it is known; None where the budget is spent."""
@@ -177,23 +172,3 @@ class Race:
             best -= 1
 
         return best
-
-
-def hold(
-    setting: Setting, plan: Plan, lr: float, momentum: float | None, most: int
-) -> tuple[float, list[Trial]]:
-    """Halve lr until the loss no longer rises where the schedule is held at its peak.
-
-    Takes at most the given number of steps; a rest below half a trial is not used. Returns lr
-    and the trials.
-    """
-    held: list[Trial] = []
-    while (length := min(most, 2 * plan.long)) >= plan.long // 2:
-        trial, _ = run_trial(setting, lr, momentum, length, held=True)
-        held.append(trial)
-        if not trial.rose:
-            break
-        lr *= 0.5
-        most -= trial.taken
-
-    return lr, held

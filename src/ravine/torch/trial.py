@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from torch import Tensor, nn
 
 from ravine.arguments import Refusal
 from ravine.torch.borrowed import BatchLoss, BatchReplay, Weights
-from ravine.torch.guard import SmoothedLoss
 from ravine.torch.schedule import Schedule
 
 LOOK = 8
@@ -117,10 +115,6 @@ class Trial:
     """Mean training loss of the last fifth; infinite where the trial blew up."""
     losses: list[float] = field(default_factory=list)
     """Training losses, one for each step taken."""
-    held: bool = False
-    """Whether the schedule stayed at its peak."""
-    rose: bool = False
-    """Whether the loss has risen on the way, by the rule of the guard."""
     won: bool = False
 
     @property
@@ -136,8 +130,6 @@ class Trial:
     @property
     def outcome(self) -> str:
         """The outcome in a word or two; empty for a trial that did not win."""
-        if self.held:
-            return "rose at its peak" if self.rose else "held at its peak"
         if self.won:
             return "won"
 
@@ -145,41 +137,25 @@ class Trial:
 
 
 def run_trial(
-    setting: Setting,
-    lr: float,
-    momentum: float | None,
-    steps: int,
-    *,
-    held: bool = False,
+    setting: Setting, lr: float, momentum: float | None, steps: int
 ) -> tuple[Trial, torch.optim.Optimizer]:
-    """Make one trial; it ends early where it is hopeless. The model is left at its end.
-
-    ``held``: the schedule does not fall, and the trial ends where the loss has risen as a guard
-    sees it.
-    """
+    """Make one trial; it ends early where it is hopeless. The model is left at its end."""
     setting.weights.put_back()
     torch.manual_seed(setting.seed)
     optimizer = fresh(setting.optimizer)
     # Gradients in float16 underflow unless the loss is scaled, as the user's loop does.
     scaler = torch.amp.GradScaler(setting.device.type, enabled=setting.autocast == torch.float16)
-    trial = Trial(lr, momentum, steps, held=held)
+    trial = Trial(lr, momentum, steps)
     unread: list[Tensor] = []
-    watched = SmoothedLoss()
-    factors = setting.schedule.compressed(steps)
-    for step, factor in enumerate(accumulate(factors, max) if held else factors):
+    for step, factor in enumerate(setting.schedule.compressed(steps)):
         set_parameters(optimizer, lr * factor, momentum, like=setting.optimizer)
         unread.append(_step(setting, optimizer, scaler, step))
         if len(unread) == LOOK or step == steps - 1:
-            for loss in setting.read(unread):
-                trial.losses.append(loss)
-                watched.add(loss)
-                trial.rose = trial.rose or watched.has_risen
+            trial.losses += setting.read(unread)
             setting.advanced(len(unread))
             unread.clear()
             # Not below, rather than above: a NaN is hopeless too.
-            hopeless = not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS)
-            trial.rose = trial.rose or hopeless
-            if hopeless or (held and trial.rose):
+            if not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS):
                 break
 
     optimizer.zero_grad()
