@@ -85,7 +85,7 @@ def test_a_file_that_grows_too_much_is_refused_unless_it_is_meant(tmp_path):
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"1,2\n" * (20 * 2**20)))
     source = find(path)
-    with source.open() as stream, pytest.raises(ValueError, match="200 times its packed"):
+    with source.open() as stream, pytest.raises(ValueError, match="200 times its compressed"):
         stream.read()
     with find(path, Limits.of(max_bytes=2**30)).open() as stream:
         assert sum(len(part) for part in iter(lambda: stream.read(2**20), b"")) == 80 * 2**20
