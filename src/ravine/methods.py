@@ -55,7 +55,7 @@ class Method(Value):
         look_ahead = (
             momentum
             if gamma is None
-            else real("gamma", gamma, remedy="give a look-ahead, or leave it out for Nesterov's")
+            else real("gamma", gamma, remedy="give a look-ahead, or omit it for Nesterov's")
         )
 
         broadcast(alpha=step, beta=momentum, gamma=look_ahead)

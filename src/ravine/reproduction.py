@@ -345,7 +345,7 @@ def _lead(page: Page, done: Reproduction) -> None:
     if done.left_out:
         needed = sorted({name for claim in done.left_out for name in claim.needs} - set(done.data))
         page.paragraph(
-            f"{len(done.left_out)} more claims are judged from figures that were not asked for: "
+            f"{len(done.left_out)} more claims need figures that were not requested: "
             f"{', '.join(needed)}."
         )
 

@@ -50,7 +50,7 @@ class Sampling(Choice):
     # A sum of a single term repeats it even in a fixed order.
     CYCLIC = (
         "cyclic",
-        "the terms are visited in one fixed order, over and over",
+        "the terms are visited in one fixed order, again and again",
         Traits("in a fixed order", by_epoch=True, random=False),
     )
     RESHUFFLE = (

@@ -13,7 +13,7 @@ def test_the_table_and_the_sentence(ravine):
     result = batch_gain(Curvature(1, 30), L_max=200, batch_sizes=[1, 300])
     words = " ".join(shown.out.split())
     assert words.startswith("Smallest stable batch: 19")
-    assert "Momentum pays from batch size" in words
+    assert "Momentum pays off from batch size" in words
     assert "Largest useful batch" in words
     assert f"{result.gain[1]:.3g}" in shown.out
     assert max(len(line) for line in shown.out.splitlines()) <= 80

@@ -248,7 +248,7 @@ def test_in_a_terminal_it_says_where_it_is(served, monkeypatch, capsys):
 
 def test_an_open_address_is_said_aloud(served, capsys):
     explore(host="0.0.0.0", port=18620, browser=False, inline=False)
-    assert "everyone who reaches this machine can use the page" in capsys.readouterr().err
+    assert "anyone who can reach this machine can use the page" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
     return [
         f"Smallest stable batch: {np.floor(three.stable) + 1:.0f} "
         f"(textbook Nesterov, in mean square; limit {digits(three.stable)}).\n"
-        f"Momentum pays from batch size {digits(three.momentum_pays)}.\n"
+        f"Momentum pays off from batch size {digits(three.momentum_pays)}.\n"
         f"Largest useful batch: {digits(three.useful.size)} with momentum, "
         f"{digits(three.useful_sgd.size)} with SGD; beyond, half of the samples are wasted.\n\n"
         f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; "

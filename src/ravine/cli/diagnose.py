@@ -97,9 +97,9 @@ def diagnose_command(
         Order of the batches: iid, iid-no-repeat, cyclic, reshuffle or
         reshuffle-no-repeat. Default: reshuffle.
     lr : NUMBER
-        Your learning rate, to be checked. Default: textbook.
+        Your learning rate, to judge. Default: textbook.
     momentum : NUMBER
-        Momentum to judge.
+        Your momentum, to judge.
     alpha : NUMBER
         The same as --lr.
     beta : NUMBER

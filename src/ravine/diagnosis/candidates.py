@@ -30,24 +30,27 @@ METHODS = {
     "yours": ("yours", "as given"),
     "nesterov": ("textbook Nesterov", "1/L and (√Q-1)/(√Q+1) of the whole objective"),
     "pytorch": ("common default", "common in PyTorch scripts"),
-    "pytorch-decay": ("default, linear decay", "the same, the step decaying linearly to zero"),
+    "pytorch-decay": (
+        "default, linear decay",
+        "the same, with a step that decays linearly to zero",
+    ),
     "sgd": ("SGD at 2/(μ+L)", "best fixed step for exact gradients"),
     "one-over-L": ("SGD at 1/L", "the textbook's step"),
     "tuned-sgd": ("SGD, best rate", "least mean-square rate without momentum"),
     "certified": (
         "certified",
-        "converges in every order of the batches; of those, the fastest here",
+        "the fastest setting that converges in every order of the batches",
     ),
-    "safe": ("safe step", "safe in every order; no certificate, as some batch is flat somewhere"),
+    "safe": ("safe step", "safe in every order; no certificate: some batch is flat"),
     "fastest": ("best rate", "least mean-square rate on these batches"),
     "iid": (
         "safe for iid",
-        "stable in mean square for independent batches, on every problem of this curvature",
+        "stable in mean square for independent batches, on every problem with this curvature",
     ),
-    "constant": ("best constant lr", "least loss in a race of constant steps"),
-    "schedule": ("best schedule", "least loss in a race of falling steps"),
+    "constant": ("best constant lr", "least loss of all constant steps in the race"),
+    "schedule": ("best schedule", "least loss of all decaying steps in the race"),
     "averaged": ("averaged", "least loss of the mean over the last half"),
-    "quick": ("fast to 1 %", "first at 1 % of the loss at the start, in a race on the data"),
+    "quick": ("fast to 1 %", "first to reach 1 % of the initial loss in the race"),
 }
 """Every method that may be judged: its name, and where its parameters come from."""
 

@@ -169,15 +169,15 @@ def _standing(result: Diagnosis) -> list[str]:
     what = "batches" if survey.batching.fixed else "rows"
     lines = {
         "The loss is quadratic: rates at the minimiser hold everywhere.": survey.quadratic,
-        "The loss is not quadratic: rates and floors are local, of the quadratic at the "
+        "The loss is not quadratic: rates and floors are those of its quadratic approximation at the "
         "minimiser. The certificate is global, from curvature bounds that hold everywhere.": (
             not survey.quadratic
         ),
         f"Second moments are those of the {survey.sure} heaviest and "
         f"{len(survey.sample) - survey.sure} random ones of all {what}.": not survey.complete,
-        f"Second moments are followed in {survey.moments.dimension} of {survey.model.dimension} "
-        "directions, those of the largest curvature and of the heaviest rows: mean-square rates "
-        "are estimates without limits for the rest.": not survey.every_direction,
+        f"Second moments are computed in {survey.moments.dimension} of {survey.model.dimension} "
+        "directions: those of the largest curvature, and those of the heaviest rows. For the others, "
+        "mean-square rates are estimates without confidence limits.": not survey.every_direction,
         "Mean-square rates are exact for this order of these batches.": exact,
         "Mean-square rates lie between those of exact gradients and of independent draws; where "
         "these differ, they are estimates from randomly drawn epochs.": not exact,

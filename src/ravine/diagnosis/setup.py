@@ -267,7 +267,7 @@ def make_setup(
     table.limits.check(classes=chosen.outputs)
     if l2 is None and not chosen.quadratic:
         l2 = 1.0 / rows
-        notes.append(Finding("l2", f"l2 = 1/rows = {l2:.3g} was chosen, as none was given"))
+        notes.append(Finding("l2", f"used l2 = 1/rows = {l2:.3g}, because none was given"))
 
     _check_size(X, y if chosen.quadratic else None)
     if standardise:
@@ -323,7 +323,7 @@ def _check_size(X: Any, y: FloatArray | None) -> None:
     if largest == 0.0:
         raise Refusal("X", "nonzero somewhere", "0 in every row", "pick other columns")
     if not LEAST <= largest**2 <= MOST:
-        rule = f"between {LEAST**0.5:g} and {MOST**0.5:g} at its largest"
+        rule = f"between {LEAST**0.5:g} and {MOST**0.5:g} in its largest entry"
         raise Refusal("X", rule, f"{largest:.3g}", "rescale it")
     if y is not None and np.abs(y).max() > _LARGEST_TARGET:
         rule = f"at most {_LARGEST_TARGET:g} in size"

@@ -58,8 +58,8 @@ def run_on_cluster(
             if client.status == "running" or isinstance(error, Refusal):
                 raise
             line = (
-                "the Dask scheduler is gone: tiles that were finished stay in the store; start "
-                "scheduler and workers, then run it again with --resume"
+                "the Dask scheduler has stopped, and finished tiles are in the store: start the "
+                "scheduler and the workers, then run it again with --resume"
             )
             raise ConnectionError(line) from None
 

@@ -65,7 +65,7 @@ def choose_device(device: str, spec: Spec) -> str:
     if device == "auto":
         return "cpu"
 
-    rule = "'cpu' for what the GPU's kernels do not have"
+    rule = "'cpu' for what has no GPU kernel"
     raise DeviceError("device", rule, f"'cuda' for {lack}", "use device='cpu'")
 
 

@@ -194,7 +194,7 @@ def run(
     if isinstance(method, LinearMethod):
         for name, value in (("restart", restart), ("schedule", schedule)):
             if value is not None:
-                remedy = "it has no velocity of its own to set"
+                remedy = "its state has no velocity that could be set"
                 raise Refusal(name, "omitted with a LinearMethod", repr(value), remedy)
         parameters = {"alpha": 0.0, "beta": 0.0, "gamma": 0.0}
     else:
@@ -219,7 +219,7 @@ def run(
 
     # Points, velocities and gradients of each step, as lists and then as arrays.
     needed = 64 * spec.steps * (problem.dimension + 4)
-    remedy = "take fewer steps, or sweep, which keeps none of them"
+    remedy = "take fewer steps, or use sweep, which does not store them"
     refuse_too_large("steps", needed, spec.steps, remedy)
     return trace(spec, method, trajectory)
 

@@ -226,7 +226,7 @@ def _gammas(gammas: npt.ArrayLike | None) -> FloatArray | None:
     if gammas is None:
         return None
 
-    remedy = "give look-aheads, or leave them out for Nesterov's method"
+    remedy = "give look-aheads, or omit them for Nesterov's method"
     return np.asarray(real("gammas", gammas, remedy=remedy))
 
 

@@ -160,7 +160,7 @@ def sweep(
     if tile is not None:
         whole("tile", tile, 1, remedy="give the pixels in a tile, e.g. tile=4096")
     if threads is not None:
-        whole("threads", threads, 1, remedy="give a number of threads, or leave it out")
+        whole("threads", threads, 1, remedy="give a number of threads, or omit it")
 
     with _new_result(spec, tile, store) as result:
         todo = result.missing()

@@ -262,7 +262,7 @@ def _enclosing(name: str, eigenvalues: FloatArray, given: Curvature | None) -> C
     if given is None:
         return Curvature(low, high)
 
-    remedy = "leave it out to have it computed"
+    remedy = "omit it to have it computed"
     mu = one_number("mu", given.mu, remedy=remedy)
     L = one_number("L", given.L, remedy=remedy)
     rounding = 1e-9 * high

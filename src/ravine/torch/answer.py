@@ -184,7 +184,7 @@ class Advice:
             pair += f" (groups: {', '.join(f'{lr:.3g}' for lr in self.lrs)})"
         if not self.improves:
             longest = max((row.steps for row in self.rows), default=0)
-            return f"no lr lowered the loss within {longest} steps; the least harmful: {pair}"
+            return f"no lr lowered the loss within {longest} steps; the least harmful is {pair}"
 
         return f"{pair}; {self.schedule.name}, {self.schedule.steps} steps"
 

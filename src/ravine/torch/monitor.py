@@ -200,7 +200,7 @@ class Monitor:
         self._quiet_until = 0
         if not self._has_limit:
             name = type(optimizer).__name__
-            _log.info("no limit of lr is known for %s: only the loss is watched", name)
+            _log.info("no lr limit is known for %s: only the loss is watched", name)
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
         """Count a step; every so often read the margin.

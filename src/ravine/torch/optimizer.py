@@ -109,7 +109,7 @@ class ASG(torch.optim.Optimizer):
             "momentum", given["momentum"], "inside (-1, 1)", remedy="give a momentum, e.g. 0.9"
         )
         if given["gamma"] is not None:
-            one_number("gamma", given["gamma"], remedy="leave it out for Nesterov's method")
+            one_number("gamma", given["gamma"], remedy="omit it for Nesterov's method")
 
         one_number(
             "weight_decay", given["weight_decay"], "nonnegative", remedy="e.g. weight_decay=1e-4"

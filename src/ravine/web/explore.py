@@ -50,11 +50,11 @@ def explore(
 
     if host not in (HOST, "localhost", "::1"):
         print(
-            f"ravine: listening on {host}: everyone who reaches this machine can use the page",
+            f"ravine: listening on {host}: anyone who can reach this machine can use the page",
             file=sys.stderr,
         )
 
-    print(f"ravine: the page is at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    print(f"ravine: the page is at {address} (press Ctrl-C to stop)", file=sys.stderr, flush=True)
     if browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
 
@@ -73,7 +73,7 @@ def _listen(host: str, first: int) -> socket.socket:
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 rule = "an address of this machine"
-                raise Refusal("host", rule, repr(host), "leave it out for 127.0.0.1") from None
+                raise Refusal("host", rule, repr(host), "omit it for 127.0.0.1") from None
 
     raise Refusal("port", f"free, or one of the next {_TRIES}", first, "give another --port")
 

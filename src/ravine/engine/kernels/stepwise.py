@@ -19,7 +19,7 @@ def check(spec: Spec) -> None:
     """Refuse what a run cannot do."""
     if spec.dtype != "float64":
         rule = "float64 for this problem or method"
-        raise Refusal("dtype", rule, repr(spec.dtype), "leave it out")
+        raise Refusal("dtype", rule, repr(spec.dtype), "omit it")
 
 
 def _method(spec: Spec, pixel: int) -> Method | LinearMethod:

@@ -253,7 +253,7 @@ def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
     value = min(sure.value, top, square.rate)
     note = sure.note
     if value < sure.value:
-        note = _and(note, "lowered to the root of the mean-square growth")
+        note = _and(note, "reduced to the root of the mean-square growth")
 
     lowered = replace(
         sure,

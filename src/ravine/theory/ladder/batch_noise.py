@@ -93,7 +93,7 @@ def _finite_population(size: Real, rows: npt.ArrayLike | None) -> Real:
     if rows is None:
         return np.float64(1.0)
 
-    remedy = "give the number of samples, or leave it out for draws with replacement"
+    remedy = "give the number of samples, or omit it for draws with replacement"
     n = real("rows", rows, "positive", remedy=remedy)
     broadcast(batch_size=size, rows=n)
     if np.any(n < size):

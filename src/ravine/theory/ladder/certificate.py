@@ -165,11 +165,11 @@ def certificate(
 
     exact = float(worst_case_rate(*single))
     if rate is not None:
-        asked = one_number("rate", rate, "positive", remedy="leave it out to certify the best rate")
+        asked = one_number("rate", rate, "positive", remedy="omit it to certify the best rate")
         proof = _attempt(*single, asked) if asked > exact else None
         if proof is None:
             rule = f"above the exact worst-case rate {exact!r}"
-            raise Refusal("rate", rule, repr(asked), "raise it or leave it out")
+            raise Refusal("rate", rule, repr(asked), "raise it or omit it")
         return proof
 
     while step <= _LARGEST_MARGIN:

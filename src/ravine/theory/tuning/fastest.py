@@ -81,7 +81,7 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
             "hessians",
             "positive definite in the mean",
             f"a mean with eigenvalue {least_mean:.3g}",
-            "leave out the directions in which the sum is flat",
+            "remove the directions in which the sum is flat",
         )
 
     extremes = terms.hessians if terms.shared else np.linalg.eigvalsh(terms.hessians)

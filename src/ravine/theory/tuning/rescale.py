@@ -116,7 +116,9 @@ def rescale(
         for name, value in given.items():
             if value is not None:
                 raise Refusal(name, "omitted for adamw", "one", "drop it")
-        words = "lr proportional to the square root of the batch size, as noise sets Adam's scale"
+        words = (
+            "lr proportional to the square root of the batch size, since noise sets Adam's scale"
+        )
         return Rescaled(rules["square_root"], m, words, None, **rules)
 
     if data is not None:

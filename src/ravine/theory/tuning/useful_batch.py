@@ -1,4 +1,4 @@
-"""Three batch sizes: the smallest stable one, the one where momentum pays, the largest useful one.
+"""Three batch sizes: the smallest stable, the one where momentum pays off, the largest useful.
 
 K = L_max/L is how much steeper a single sample may be than the objective. With Q → ∞ the three grow
 like K √Q/4, K and 2.5 K √Q (docs/batch-size.md).
@@ -185,7 +185,7 @@ class BatchSizes(Value):
 def batch_sizes(
     curvature: Curvature, *, L_max: float | None = None, mu_min: float | None = None
 ) -> BatchSizes:
-    """Return the smallest stable batch, the one where momentum pays, and the largest useful one.
+    """Return the smallest stable batch, the one where momentum pays off, the largest useful one.
 
     Examples
     --------
