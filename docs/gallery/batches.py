@@ -1,4 +1,4 @@
-"""What a larger batch buys.
+"""What you gain from a larger batch.
 
 Condition number 1000; single samples have ten times the curvature of the whole objective. Up to a
 batch size of 10, a larger batch allows a longer step and momentum adds nothing. Beyond that SGD

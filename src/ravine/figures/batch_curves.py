@@ -1,4 +1,4 @@
-"""Steps against batch size: what a larger batch buys, and which method is the fastest."""
+"""Steps against batch size: what a larger batch gains, and which method is the fastest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fastest parameters that are certain at a batch size, and what a larger batch buys."""
+"""The fastest parameters that are safe at a batch size, and what a larger batch gains."""
 
 from __future__ import annotations
 
