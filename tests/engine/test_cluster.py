@@ -140,7 +140,7 @@ def test_a_cluster_without_workers_is_not_waited_for_for_ever(monkeypatch, capsy
 def test_a_scheduler_that_is_gone_is_one_line():
     with without_workers() as doomed, Client(doomed, set_as_default=False) as client:
         client.close()
-        with pytest.raises(ConnectionError, match=r"is gone: tiles .* again with --resume"):
+        with pytest.raises(ConnectionError, match=r"scheduler has stopped.* again with --resume"):
             sweep(PROBLEM, *PLANE, **GIVEN, cluster=client)
 
 

@@ -36,7 +36,7 @@ def test_says_what_made_it_and_what_is_missing(report):
     done, page = report
     assert "Seed 0." in page
     assert "resolution = 24" in page
-    assert f"{len(done.left_out)} more claims are judged from figures that were not asked" in page
+    assert f"{len(done.left_out)} more claims need figures that were not requested: " in page
     assert "figure-1, figure-2, figure-3, least-squares" in page
     assert "scikit-learn" in page
     assert "The rungs are in order on 100.0% of the pixels." in page
