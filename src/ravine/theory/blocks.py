@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, broadcast, real
 from ravine.curvature import Curvature
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method, nesterov
 
 _EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 0.5"
@@ -173,9 +174,28 @@ def moment_step(eigenvalue: npt.ArrayLike, variance: npt.ArrayLike, method: Meth
     return T
 
 
-def system(hessians: npt.ArrayLike, method: Method) -> FloatArray:
-    """Matrix A of the whole quadratic, or of many: one step of (r, v) in R^{2d}.
+def state_space(method: Method | LinearMethod) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(A, B, C) of one method: a step is ξ⁺ = A ξ + B g, with g the gradient at y = C ξ.
 
+    Of a ``Method`` ξ is (r, v), of a ``LinearMethod`` the state of its companion form.
+
+    Examples
+    --------
+    >>> A, B, C = state_space(Method(0.5, 0.5))
+    >>> A.tolist(), B.tolist(), C.tolist()
+    ([[1.0, 0.25], [0.0, 0.5]], [-0.75, -0.5], [1.0, 0.0])
+    """
+    if isinstance(method, LinearMethod):
+        return method.state
+
+    A = np.array([[1.0, coupling(method.beta, method.gamma)], [0.0, method.beta]])
+    return A, -method.alpha * noise_gain_vector(method), np.array([1.0, 0.0])
+
+
+def system(hessians: npt.ArrayLike, method: Method | LinearMethod) -> FloatArray:
+    """Matrix of one step on the state of a whole quadratic, or of many.
+
+    Of a ``Method`` it acts on (r, v) in R^{2d},
     A = [[I - alpha (1+gamma) H, (beta (1+gamma) - gamma) I], [-alpha H, beta I]]
     (the A of the paper's Theorem 1 for gamma = beta).
 
@@ -184,12 +204,12 @@ def system(hessians: npt.ArrayLike, method: Method) -> FloatArray:
     hessians
         Symmetric H, shape ``(..., d, d)``.
     method
-        One method: scalar parameters.
+        One method: scalar parameters, or a ``LinearMethod`` of memory m.
 
     Returns
     -------
     numpy.ndarray
-        Shape ``(..., 2d, 2d)``.
+        Shape ``(..., 2d, 2d)``, or ``(..., md, md)``.
 
     Examples
     --------
@@ -197,14 +217,11 @@ def system(hessians: npt.ArrayLike, method: Method) -> FloatArray:
     [[0.0, -0.5, 0.0, 0.0], [-0.5, 0.0, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0], [-0.5, -1.0, 0.0, 0.0]]
     """
     H = np.asarray(hessians, dtype=float)
+    A, B, C = state_space(method)
     d = H.shape[-1]
-    identity = np.eye(d)
-    A = np.empty((*H.shape[:-2], 2 * d, 2 * d))
-    A[..., :d, :d] = identity - method.alpha * (1.0 + method.gamma) * H
-    A[..., :d, d:] = coupling(method.beta, method.gamma) * identity
-    A[..., d:, :d] = -method.alpha * H
-    A[..., d:, d:] = method.beta * identity
-    return A
+    size = len(A) * d
+    seen = np.einsum("i,j,...kl->...ikjl", B, C, H).reshape(*H.shape[:-2], size, size)
+    return np.asarray(np.kron(A, np.eye(d)) + seen)
 
 
 def permutation(d: int) -> FloatArray:

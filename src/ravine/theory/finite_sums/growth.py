@@ -13,7 +13,6 @@ from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.mean_problem import MeanProblem
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
 from ravine.theory.finite_sums.paths import Plan, almost_sure_growth, moment_growth
 from ravine.theory.finite_sums.terms import (
@@ -129,8 +128,8 @@ def growth(
         eigenvectors. Each direction is then a separate problem, and the largest growth is reported.
     method
         One method; any alpha, beta, gamma. Or a ``LinearMethod`` of any memory: its state takes the
-        place of s, and the mean square or a cyclic order is computed. Methods with several
-        gradients per step, or with parameters that change, can be run (:func:`ravine.run`).
+        place of s. Methods with several gradients per step, or with parameters that change, can be
+        run (:func:`ravine.run`).
     sampling
         One of :class:`ravine.Sampling`. Without repeat at least two terms are needed.
     sense
@@ -179,11 +178,6 @@ def growth(
         note = "" if computed.exact else "ended before it had settled; the limits hold"
         return Growth(*computed, computed.exact, kind, rule, note=note)
 
-    if isinstance(one, LinearMethod):
-        remedy = "estimates from paths are for a Method; run it instead"
-        known = "mean-square for a LinearMethod, of at most about 12 terms if reshuffled"
-        raise Refusal("sense", known, kind.value, remedy)
-
     plan = Plan.of(terms, rule, steps, replicas, population, seed)
     if kind is Sense.ALMOST_SURE:
         seen = almost_sure_growth(terms, one, rule, plan)
@@ -191,8 +185,7 @@ def growth(
         seen = moment_growth(terms, one, rule, kind.power, plan)
 
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
-    eigenvalues = np.asarray(mean if terms.shared else np.linalg.eigvalsh(mean), dtype=np.float64)
-    mean_rate = float(MeanProblem(eigenvalues, one).rate)
+    mean_rate = cyclic_growth(finite_sum(mean[None]), one)
     return _from_paths(seen, plan.steps, kind, rule, mean_rate)
 
 

@@ -56,7 +56,7 @@ def mean_square_growth(
     if traits.by_epoch and not epoch_is_small(terms):
         return None
 
-    A = step_matrices(terms.hessians, method)
+    A = system(terms.hessians, method)
     # Moments are kept for every last term where the next draw depends on it.
     shape = A.shape[1:] if traits.may_repeat else A.shape
     if traits.by_epoch:
@@ -69,18 +69,6 @@ def mean_square_growth(
     mean = np.tensordot(terms.weights, A, axes=1)
     growth, _ = perron(apply, shape, start=lambda: _slow_moments(mean))
     return Interval(*(number ** (1.0 / terms.n if traits.by_epoch else 1.0) for number in growth))
-
-
-def step_matrices(hessians: FloatArray, method: Method | LinearMethod) -> FloatArray:
-    """Matrices (..., s, s) of a step on the state, for quadratics with Hessians (..., d, d)."""
-    if not isinstance(method, LinearMethod):
-        return system(hessians, method)
-
-    A, B, C = method.state
-    d = hessians.shape[-1]
-    size = method.memory * d
-    seen = np.einsum("i,j,...kl->...ikjl", B, C, hessians).reshape(*hessians.shape[:-2], size, size)
-    return np.asarray(np.kron(A, np.eye(d)) + seen)
 
 
 def _slow_moments(mean: FloatArray) -> FloatArray:
@@ -108,7 +96,7 @@ def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Metho
 
 def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
     """Growth of the norm per step when the terms are visited in their order, over and over."""
-    A = step_matrices(terms.blocks, method)
+    A = system(terms.blocks, method)
     norms = np.linalg.norm(A, axis=(2, 3))
     product = np.broadcast_to(np.eye(A.shape[-1]), A.shape[1:])
     log_scale = np.zeros(len(product))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.sampling import Sampling
-from ravine.theory.blocks import coupling, system
+from ravine.theory.blocks import state_space, system
 from ravine.theory.finite_sums.rules import Draws
 from ravine.theory.finite_sums.terms import (
     Interval,
@@ -21,6 +22,7 @@ from ravine.theory.finite_sums.terms import (
     means_and_half_widths,
 )
 
+AnyMethod: TypeAlias = Method | LinearMethod
 Indices = npt.NDArray[np.intp]
 
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
@@ -53,72 +55,70 @@ class Plan(NamedTuple):
 
 
 class _Paths:
-    """States (r, v) along many random paths, (paths, blocks, k), of length one after every step.
+    """States along many random paths, (memory, paths, blocks, k), of length one after every step.
 
     They start from rest: a random velocity would take 1/(1 - beta) steps to fade. In a sum with
     shared eigenvectors every direction is a block, normalised by itself.
     """
 
     def __init__(
-        self, terms: Terms, method: Method, sampling: Sampling, count: int,
+        self, terms: Terms, method: AnyMethod, sampling: Sampling, count: int,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.order = terms.order
         self.hessians = terms.blocks
-        self.method = method
-        self.coupling = coupling(method.beta, method.gamma)
+        self.A, self.B, self.C = state_space(method)
         self.draws = Draws(terms.n, sampling, count, rng)
         largest = np.sqrt((self.hessians**2).sum(axis=3)).max(axis=(0, 2))
         # Above this, a norm after the step is more than the rounding of an exact zero.
-        self.floor = _ROUNDING * (1.0 + np.abs(method.beta) + method.alpha * largest)
-        self.r = rng.standard_normal((count, *self.hessians.shape[1:3]))
-        self.v = np.zeros_like(self.r)
+        feedback = np.linalg.norm(self.B) * np.linalg.norm(self.C)
+        self.floor = _ROUNDING * (np.linalg.norm(self.A) + feedback * largest)
+        rest = np.ones(method.memory) if isinstance(method, LinearMethod) else self.C
+        start = rng.standard_normal((count, *self.hessians.shape[1:3]))
+        self.state = np.multiply.outer(rest, start)
         self._normalise(0.0)
 
     def step(self) -> FloatArray:
         """Move by one draw each; return the factors, (paths, blocks), by which norms changed."""
-        method = self.method
-        change = method.alpha * self._gradient(self.order[self.draws.next()])
-        ahead = (1.0 + method.gamma) * change
-        self.r, self.v = self.r + self.coupling * self.v - ahead, method.beta * self.v - change
+        shape = self.state.shape
+        flat = self.state.reshape(len(self.A), -1)
+        gradient = self._gradient(self.order[self.draws.next()], (self.C @ flat).reshape(shape[1:]))
+        self.state = (self.A @ flat + self.B[:, None] * gradient.ravel()).reshape(shape)
         return self._normalise(self.floor)
 
-    def _gradient(self, b: Indices) -> FloatArray:
+    def _gradient(self, b: Indices, y: FloatArray) -> FloatArray:
         H = self.hessians
-        if self.r.size * H.shape[-1] <= _GATHER:
-            return np.asarray(np.einsum("pgij,pgj->pgi", H[b], self.r))
+        if y.size * H.shape[-1] <= _GATHER:
+            return np.asarray(np.einsum("pgij,pgj->pgi", H[b], y))
 
-        out = np.empty_like(self.r)
+        out = np.empty_like(y)
         for term in np.unique(b):
             rows = b == term
-            out[rows] = np.einsum("gij,pgj->pgi", H[term], self.r[rows], optimize=True)
+            out[rows] = np.einsum("gij,pgj->pgi", H[term], y[rows], optimize=True)
 
         return out
 
     def _normalise(self, floor: FloatArray | float) -> FloatArray:
         """Divide by the norm and return it, zero where it is at most ``floor``."""
-        norm = np.sqrt((self.r**2 + self.v**2).sum(axis=2))
+        norm = np.sqrt((self.state**2).sum(axis=0).sum(axis=-1))
         norm = np.where(norm <= floor, 0.0, norm)
-        divisor = np.where(norm > 0.0, norm, np.inf)[:, :, None]
-        self.r = self.r / divisor
-        self.v = self.v / divisor
+        self.state = self.state / np.where(norm > 0.0, norm, np.inf)[:, :, None]
         return norm
 
     def keep(self, parents: Indices) -> None:
         """Replace the paths by copies of ``parents``, each free to go on in its own way."""
-        self.r = self.r[parents]
-        self.v = self.v[parents]
+        self.state = self.state[:, parents]
         self.draws.keep(parents)
 
 
-def almost_sure_growth(terms: Terms, method: Method, sampling: Sampling, plan: Plan) -> Interval:
+def almost_sure_growth(terms: Terms, method: AnyMethod, sampling: Sampling, plan: Plan) -> Interval:
     """Exponential of the top Lyapunov exponent: value and 95 % limits from independent replicas.
 
     A direction in which some path ends at zero exactly has growth 0, as almost every path then does
     so sooner or later; where two consecutive blocks can do that, it is known beforehand.
     """
     paths = _Paths(terms, method, sampling, plan.replicas, np.random.default_rng(plan.seed))
-    total = np.zeros_like(paths.r[:, :, 0])
+    total = np.zeros(paths.state.shape[1:3])
     with np.errstate(divide="ignore"):
         for k in range(plan.burn + plan.steps):
             logs = np.log(paths.step())
@@ -133,13 +133,13 @@ def almost_sure_growth(terms: Terms, method: Method, sampling: Sampling, plan: P
     return _growth_interval(total / plan.steps)
 
 
-def annihilated(terms: Terms, method: Method, sampling: Sampling, direction: int) -> bool:
+def annihilated(terms: Terms, method: AnyMethod, sampling: Sampling, direction: int) -> bool:
     """Whether two blocks that the sampling lets follow each other multiply to zero."""
     lam = terms.hessians[:, direction]
-    determinant = method.beta - method.alpha * lam * method.gamma
-    singular = np.flatnonzero(np.abs(determinant) <= _ROUNDING * (1.0 + np.abs(method.beta)))
-    A = system(lam[singular, None, None], method)
+    A = system(lam[:, None, None], method)
     size = np.linalg.norm(A, axis=(1, 2))
+    singular = np.flatnonzero(np.abs(np.linalg.det(A)) <= _ROUNDING * size ** A.shape[-1])
+    A, size = A[singular], size[singular]
     product = np.linalg.norm(A[:, None] @ A[None, :], axis=(2, 3))
     zero = product <= _ROUNDING * size[:, None] * size[None, :]
     if not sampling.traits.may_repeat:
@@ -150,7 +150,7 @@ def annihilated(terms: Terms, method: Method, sampling: Sampling, direction: int
 
 
 def moment_growth(
-    terms: Terms, method: Method, sampling: Sampling, power: int, plan: Plan
+    terms: Terms, method: AnyMethod, sampling: Sampling, power: int, plan: Plan
 ) -> Interval:
     """Growth of E‖s‖^power: value and 95 % limits from independent populations of paths.
 
