@@ -63,6 +63,34 @@ def test_no_step_of_sgd_is_faster():
         assert iid_rate(Curvature(1, Q), line, **known).min() >= best.rate * (1.0 - 1e-13)
 
 
+@pytest.mark.parametrize(
+    ("Q", "share", "size"), [(1.20636, 5.438, 11302.0), (1.08625, 20.81, 183289.0)]
+)
+def test_of_two_valleys_as_close_as_the_rate_the_lower_is_found(Q, share, size):
+    known = {"L_max": share * Q, "batch_size": size, "mu_min": None}
+    curvature = Curvature(1, Q)
+    best = fastest_pair(curvature, known)[1]
+    log_step, s = np.log(float(best.method.alpha)), np.arctanh(float(best.method.beta))
+    near = 3.0 * best.rate * np.linspace(-1.0, 1.0, 301)
+    rates = iid_rate(
+        curvature, Method(np.exp(log_step + near[:, None]), np.tanh(s + near)), **known
+    )
+    assert np.log(best.rate) <= np.log(rates.min()) * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("Q", [1e7, 1e9, 1e11])
+def test_a_gain_is_seen_where_rates_are_next_to_1(Q):
+    """Efficiency 1 per sample up to b of about K √Q, where SGD has lost half at 5.8 K."""
+    known = {"L_max": 10 * Q, "batch_size": 58.0, "mu_min": None}
+    plain, fast = fastest_pair(Curvature(1, Q), known)
+    assert np.log(fast.rate) / np.log(plain.rate) == pytest.approx(2.0, rel=0.02)
+
+
+def test_curvatures_beyond_the_digits_of_a_rate_are_refused():
+    with pytest.raises(ValueError, match="mu must be large enough against L for float64"):
+        batch_gain(Curvature(1e-15, 1), L_max=10)
+
+
 def test_no_gain_is_said_so():
     result = batch_gain(Curvature(1, 50), L_max=4000, batch_sizes=[1, 4])
     assert "momentum gains nothing over SGD up to batches of 4." in result.sentence

@@ -82,6 +82,18 @@ def test_a_valley_beside_the_obvious_one_is_found():
     assert float(best.method.beta) == pytest.approx(0.265, abs=1e-3)
 
 
+def test_of_two_valleys_as_close_as_the_rate_the_lower_is_found():
+    """Terms that nearly agree: valleys of 0.131 and 0.137, less than 0.2 apart in log alpha."""
+    rng = np.random.default_rng([12, 1])
+    for _ in range(4):
+        base, apart = 1.0 + 0.5 * rng.random(2), 0.1 * rng.standard_normal((2, 2, 2))
+        H = np.diag(base) + 0.5 * (apart + np.swapaxes(apart, 1, 2))
+        best = fastest_mean_square(H)
+        alphas = float(best.method.alpha) * np.exp(2.0 * best.rate * np.linspace(-1, 1, 41))
+        betas = float(best.method.beta) + 2.0 * best.rate * np.linspace(-1, 1, 41)
+        assert np.log(best.rate) <= np.log(lifted_rates(H, alphas, betas).min()) * (1 - 1e-6)
+
+
 def lifted_rates(H, alphas, betas):
     """Rates over a grid from matrices of (2d)² rows that are written out."""
     n, d, _ = H.shape

@@ -75,7 +75,7 @@ class _Paths:
         self.floor = _ROUNDING * (np.linalg.norm(self.A) + feedback * largest)
         rest = np.ones(method.memory) if isinstance(method, LinearMethod) else self.C
         start = rng.standard_normal((count, *self.hessians.shape[1:3]))
-        self.state = np.multiply.outer(rest, start)
+        self.state: FloatArray = np.multiply.outer(rest, start)
         self._normalise(0.0)
 
     def step(self) -> FloatArray:

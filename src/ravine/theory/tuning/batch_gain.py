@@ -23,6 +23,10 @@ _SHORTEST = 1e-3
 """Shortest step tried, as a share of the best step of SGD at this batch size."""
 _LONGEST = 4.0
 """Longest alpha L tried: beyond it no momentum between -1 and 1 is stable."""
+_ROUNDING = 2.0**-49
+"""Error of a rate next to 1."""
+_NEAREST = 1.0 - 2.0**-48
+"""Rates above this have lost all but one digit of their distance from 1."""
 _ONE = "give one curvature with scalar mu and L"
 BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 """Batch sizes of a table unless others are given."""
@@ -67,6 +71,9 @@ def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
     """The same, kept: a table and the three batch sizes ask for the same ones."""
     whole = Curvature(mu, L)
     plain = fastest_sgd(whole, options)
+    if plain.rate > _NEAREST:
+        given = f"{mu:g} with L = {L:g}, where the best rate rounds to 1"
+        raise Refusal("mu", "large enough against L for float64", given, "take a larger one")
     if kind == "sgd":
         return plain
 
@@ -86,10 +93,12 @@ def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
     first = np.log(_SHORTEST * float(plain.method.alpha))
     box = [np.linspace(first, longest, counts[0]), np.linspace(-1.0, last, counts[1])]
     box += [np.linspace(-0.9, 2.0, count) for count in counts[2:]]
-    method = Method(*make(*least(objective, box, at=objective, starts=2).point))
-    rate = float(iid_rate(whole, method, **options))
+    best = least(objective, box, at=objective, starts=2, rate=lambda v: np.exp(-np.exp(-v)))
+    method = Method(*make(*best.point))
+    fast = Tuned(method, float(iid_rate(whole, method, **options)))
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
-    return plain if plain.rate <= rate * (1.0 + 1e-9) else Tuned(method, rate)
+    nothing = 1.0 + 1e-9 + _ROUNDING / (1.0 - plain.rate)
+    return plain if gain_of(plain, fast) <= nothing else fast
 
 
 def _qhm(log_step: Any, s: Any) -> tuple[Any, Any, Any]:
@@ -206,9 +215,6 @@ def batch_gain(
     for size in np.sort(sizes).tolist():
         options: dict[str, Any] = {"batch_size": size, "L_max": L_max, "mu_min": mu_min}
         slow, quick = fastest_pair(whole, options)
-        if slow.rate >= 1.0:
-            given = f"{mu:g} with L = {L:g}, where the best rate rounds to 1"
-            raise Refusal("mu", "large enough against L for float64", given, "take a larger one")
         plain.append(slow)
         fast.append(quick)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from ravine.theory.finite_sums.terms import Terms, finite_sum
 from ravine.theory.tuning.search import (
     Least,
     Tuned,
+    around,
     descents,
     in_plane,
     least,
@@ -120,8 +121,11 @@ def fastest_on(
     scale = moments.natural_step
     # Pairs of directions times points: what a second or two of 4x4 systems allows.
     across = int(np.clip(np.sqrt(_PLANE_PAIRS / d**2), 8, _PLANE_ACROSS))
-    plane = _axes(scale, across)
-    seen = valleys(lambda x, s: growth_plane(moments, in_plane(x, s)), plane)[:_SEEN]
+
+    def plane(log_step: FloatArray, s: FloatArray) -> FloatArray:
+        return growth_plane(moments, in_plane(log_step, s))
+
+    seen = valleys(plane, _axes(scale, across))[:_SEEN]
     seen += _diagonal_valleys(moments, scale)[:_STARTS]
     alone = fastest_step_on(moments, precision=max(precision, 1e-6)).method
     for given in (alone,) if plain is None else (alone, plain):
@@ -131,11 +135,27 @@ def fastest_on(
     if starts is None:
         starts = _STARTS if d <= _SMALL else 2
     exact = _log_growth(moments, precision)
-    follow = lowest(exact, seen, _SPACING, starts)
-    best = descents(exact, follow, _SPACING, precision=precision, evaluations=_EVALUATIONS)[0]
+    best = _lowest_end(exact, seen, _SPACING, starts, precision)
+    near = around(best.point, np.exp(0.5 * best.value))
+    if near:
+        spacing = [float(axis[1] - axis[0]) for axis in near]
+        best = _lowest_end(exact, [best, *valleys(plane, near)], spacing, starts, precision)
+
     # The search prefers points whose unchecked growth is a little too low: check the last one.
     method = in_plane(*best.point)
     return Tuned(method, float(np.sqrt(moments.growth(method))))
+
+
+def _lowest_end(
+    exact: Callable[..., float],
+    seen: list[Least],
+    spacing: Sequence[float],
+    starts: int,
+    precision: float,
+) -> Least:
+    """Follow the lowest of the points seen down, and return the lowest end."""
+    follow = lowest(exact, seen, spacing, starts)
+    return descents(exact, follow, spacing, precision=precision, evaluations=_EVALUATIONS)[0]
 
 
 def _axes(
@@ -217,7 +237,7 @@ def _fastest_shared(terms: Terms, plain: Method) -> Tuned:
     scale = float((first / (first**2 + variance)).min())
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
     objective = _shared_growth(first, variance)
-    best = least(objective, _axes(scale, across, 1e-3, 6.0))
+    best = least(objective, _axes(scale, across, 1e-3, 6.0), rate=np.sqrt)
     start = float(objective(np.log([float(plain.alpha)]), np.zeros(1))[0])
     if start < best.value:
         return Tuned(plain, float(np.sqrt(start)))

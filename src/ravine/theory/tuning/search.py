@@ -14,6 +14,8 @@ _RESTARTS = 4
 """Simplices tried one after the other, each a quarter of the size of the last."""
 _APART = 0.2
 """Starts closer than this share of the first simplex lead to the same place."""
+_AROUND = 25
+"""Points across a second grid, two rates wide on either side of the lowest point."""
 
 
 class Tuned(NamedTuple):
@@ -56,12 +58,14 @@ def least(
     at: Callable[..., float] | None = None,
     starts: int = 6,
     precision: float = 1e-10,
+    rate: Callable[[float], float] | None = None,
 ) -> Least:
     """Return the least value over the box that the axes span.
 
     ``function`` takes one array per axis, all of one shape, and may be infinite or NaN where it is
     not defined. The lowest ``starts`` valleys of the grid are followed down. ``at`` is the same
-    function of single numbers, where that is cheaper.
+    function of single numbers, where that is cheaper. ``rate`` says which rate a value means: the
+    surroundings of the least one are searched again, for valleys that are as close as it is small.
     """
 
     def single(*point: float) -> float:
@@ -70,7 +74,22 @@ def least(
     spacing = [float(axis[1] - axis[0]) for axis in axes]
     box = [(float(axis[0]), float(axis[-1])) for axis in axes]
     seeds = valleys(function, axes)[:starts]
-    return descents(at or single, seeds, spacing, box=box, precision=precision)[0]
+    best = descents(at or single, seeds, spacing, box=box, precision=precision)[0]
+    near = [] if rate is None else around(best.point, rate(best.value))
+    if not near:
+        return best
+
+    again = least(function, near, at=at, starts=starts, precision=precision)
+    return min(best, again, key=lambda one: one.value)
+
+
+def around(point: Sequence[float], rate: float) -> list[FloatArray]:
+    """Axes of a grid two rates wide on either side; none where a first grid sees as much.
+
+    In units of log alpha and artanh beta, valleys of a fast method are about a rate apart.
+    """
+    reach = 2.0 * rate
+    return [np.linspace(x - reach, x + reach, _AROUND) for x in point] if 0.0 < reach < 1.0 else []
 
 
 def valleys(function: Callable[..., FloatArray], axes: Sequence[FloatArray]) -> list[Least]:
