@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import SupportsFloat
 
 _ROUNDING = 1e-12
 """Rates below this are 0 but for rounding."""
+_SAME = Decimal("1e-12")
+"""Relative difference of a number from one with three digits that is rounding."""
 
 
 def digits(value: SupportsFloat) -> str:
@@ -36,11 +39,9 @@ def safe_digits(value: SupportsFloat, *, up: bool = False) -> str:
     if not 0.0 < number < math.inf:
         return digits(number)
 
-    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
-    # What is a whole number of units but for rounding stays so.
-    units = number / unit
-    whole = math.ceil(units * (1.0 - 1e-12)) if up else math.floor(units * (1.0 + 1e-12))
-    return digits(unit * whole)
+    # What has three digits but for rounding keeps them.
+    almost = Decimal(number) * (1 - _SAME if up else 1 + _SAME)
+    return digits(Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(almost))
 
 
 def rate_digits(rate: SupportsFloat) -> str:
