@@ -6,6 +6,7 @@ import pytest
 from ravine import (
     Curvature,
     LinearMethod,
+    Method,
     critical_batch_size,
     growth,
     iid_noise_floor,
@@ -87,6 +88,39 @@ def test_safe_step_is_where_the_worst_case_starts_to_diverge(name):
         for share in (0.98, 1.02)
     ]
     assert rates[0] < 1.0 < rates[1]
+
+
+@pytest.mark.parametrize("distance", [1e-2, 1e-5, 1e-8])
+def test_safe_step_sees_a_resonance_however_narrow(distance):
+    """Poles at this distance from the circle, next to an angle of 1: -Re G has a peak there."""
+    pole = (1.0 - distance) * np.exp(1.0j)
+    method = LinearMethod([0.4, -0.2, 0.1], np.real(np.poly([1.0, pole, np.conj(pole)])))
+    angles = 1.0 + distance * np.linspace(-20.0, 20.0, 20_001)
+    z = np.exp(1j * angles)
+    peak = np.max(-np.real(np.polyval(method.numerator, z) / np.polyval(method.denominator, z)))
+    assert float(safe_step(2.0, method)) == pytest.approx(0.5 / peak, rel=1e-6)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.99, 1.0 - 1e-6])
+@pytest.mark.parametrize("gamma", [0.0, 0.7, 2.0])
+def test_safe_step_is_that_of_the_closed_form(beta, gamma):
+    general = LinearMethod.of(Method(1.0, beta, gamma))
+    assert float(safe_step(2.0, general)) == pytest.approx(float(safe_step(2.0, beta, gamma)), 1e-9)
+    batches = {"batch_size": 300, "L_max": 6.0}
+    expected = float(safe_step(2.0, beta, gamma, **batches))
+    assert float(safe_step(2.0, general, **batches)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        LinearMethod([-0.1], [1.0, -1.0]),  # uphill
+        LinearMethod([0.1, 0.0], [1.0, -2.5, 1.5]),  # a mode that grows by itself
+    ],
+)
+@pytest.mark.parametrize("batches", [{}, {"batch_size": 10}])
+def test_no_step_of_a_method_that_diverges_by_itself_is_safe(method, batches):
+    assert safe_step(1.0, method, **batches) == 0.0
 
 
 @EVERY

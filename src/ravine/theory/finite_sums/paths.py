@@ -127,7 +127,7 @@ def almost_sure_growth(terms: Terms, method: AnyMethod, sampling: Sampling, plan
                 total += logs
 
     if terms.shared:
-        ends = [annihilated(terms, method, sampling, i) for i in range(total.shape[1])]
+        ends = [annihilated(terms, method, sampling, i) for i in range(terms.hessians.shape[1])]
         total[:, ends] = -np.inf
 
     return _growth_interval(total / plan.steps)

@@ -8,10 +8,12 @@ the largest step is the ratio v = V/λ: for batches of b draws whose terms have 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.polynomial import chebyshev
 
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
@@ -22,6 +24,12 @@ from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size
 from ravine.theory.ladder.iid import safety_ratio
 from ravine.theory.ladder.rates import check_shapes, stable
+from ravine.theory.ladder.transfer import (
+    cosine_series,
+    exact,
+    positive_on_interval,
+    roots_inside_unit_circle,
+)
 
 _FLAT = 1e-6
 """Stands for the least curvature, as a share of L, where mu is anything."""
@@ -246,17 +254,31 @@ def _safe_factor(
 ) -> float:
     """Supremum of the factors below which every smaller one is safe, for every mu in (0, L].
 
-    In any order it is 1/(L sup -Re G) over the unit circle, by the proof of the closed form, which
-    needs no more than a simple pole at 1 and the other poles inside. In mean square the first
-    factor at which the smallest stable batch is ``batch_size`` is searched.
+    In any order it is the largest with Re(1 + factor L G) >= 0 on the unit circle, by the proof of
+    the closed form, which needs no more than a simple pole at 1 and the other poles inside. With
+    a = (z - 1) a₁ and b = r a₁ + (z - 1) c it reads
+
+        (1 - factor L r/2) |a₁|² + factor L Re(c conj a₁) >= 0,
+
+    a polynomial in cos ω, decided in exact arithmetic: a grid would miss the peaks of poles next to
+    the circle. In mean square the first factor at which the smallest stable batch is ``batch_size``
+    is searched.
     """
-    # G = r/(z - 1) + c/a₁, and the real part of 1/(z - 1) is -1/2 on the circle.
     rest = np.polydiv(method.denominator, [1.0, -1.0])[0]
-    residue = np.polyval(method.numerator, 1.0) / np.polyval(rest, 1.0)
+    residue = float(np.polyval(method.numerator, 1.0) / np.polyval(rest, 1.0))
     other = np.polydiv(np.polysub(method.numerator, residue * rest), [1.0, -1.0])[0]
-    z = np.exp(1j * np.linspace(0.0, np.pi, 20001))
-    real_part = np.real(np.polyval(other, z) / np.polyval(rest, z))
-    any_order = 1.0 / (L * float(np.max(0.5 * residue - real_part)))
+    if residue <= 0.0 or not roots_inside_unit_circle(exact(rest[::-1])):
+        return 0.0
+
+    square = cosine_series(exact(rest), exact(rest))
+    mixed = cosine_series(exact(np.pad(other, (rest.size - other.size, 0))), exact(rest))
+
+    def holds_in_any_order(factor: float) -> bool:
+        step = Fraction(float(factor)) * Fraction(L)
+        condition = (1 - step * Fraction(residue) / 2) * square + step * mixed
+        return positive_on_interval(chebyshev.cheb2poly(condition))
+
+    any_order = _largest_factor(holds_in_any_order, 1.0 / (L * residue))
     if batch_size is None:
         return any_order
 
@@ -267,12 +289,19 @@ def _safe_factor(
     def holds(factor: float) -> bool:
         return Loop(curvature, method.scaled(factor), noise).stable_batch() < size
 
-    factor = any_order * size * L / float(noise.most)
-    while not holds(factor):
-        factor *= 0.5
-    while holds(1.1 * factor):
-        factor *= 1.1
-    return float(_last(holds, np.float64(factor), np.float64(1.1 * factor)))
+    # Towards λ = 0 the gradients add up: y moves as with the step r, without momentum.
+    flat = 2.0 * size / (residue * float(noise.most))
+    return min(flat, _largest_factor(holds, flat))
+
+
+def _largest_factor(holds: Callable[[float], bool], guess: float) -> float:
+    """Where a condition that holds for small factors fails first."""
+    while not holds(guess):
+        guess *= 0.5
+    while holds(1.1 * guess):
+        guess *= 1.1
+
+    return float(_last(holds, np.float64(guess), np.float64(1.1 * guess)))
 
 
 def _last(holds: Callable[..., Any], low: Real, high: Real) -> Real:

@@ -227,11 +227,7 @@ class _CircleTest:
     def _cosines(self, radius: float) -> ExactArray:
         """c_d with Re(χ_mu conj χ_L) = sum_d c_d cos(dω) on the circle of this radius."""
         powers = self._powers(radius)
-        both = np.convolve(self.flat * powers, (self.steep * powers)[::-1])
-        n = powers.size - 1
-        cosines = both[n:] + both[n::-1]
-        cosines[0] /= 2
-        return cosines
+        return cosine_series(self.flat * powers, self.steep * powers)
 
     def _least(self, radius: float) -> tuple[float, float]:
         """Least value of the condition over c = cos ω in [-1, 1], and its c."""
@@ -253,6 +249,15 @@ class _CircleTest:
         values = chebyshev.chebval(np.array(places), series)
         best = int(np.argmin(values))
         return float(values[best]), places[best]
+
+
+def cosine_series(p: ExactArray, q: ExactArray) -> ExactArray:
+    """c_d with Re(p conj q) = sum_d c_d cos(dω) at z = e^{iω}, for coefficients of equal number."""
+    both = np.convolve(p, q[::-1])
+    n = p.size - 1
+    cosines: ExactArray = both[n:] + both[n::-1]
+    cosines[0] /= 2
+    return cosines
 
 
 def _shifted(method: LinearMethod, eigenvalue: Fraction) -> ExactArray:
