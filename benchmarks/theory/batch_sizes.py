@@ -19,7 +19,8 @@ from benchmarks.diagnose.tables import NUMBERS, TABLES
 from ravine import Curvature, rescale, useful_batch_size
 from ravine.arguments import FloatArray
 from ravine.tables import read_table
-from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
+from ravine.theory.ladder.batch_noise import Batches
+from ravine.theory.tuning.batch_gain import fastest_of
 from ravine.theory.tuning.table_moments import TableMoments
 
 Data = tuple[str, FloatArray, FloatArray]
@@ -270,7 +271,6 @@ def quadratics() -> None:
             curvature, lam = Curvature(1.0, Q), np.geomspace(1.0, Q, 6)
             for method in ("sgd", "nesterov"):
                 said = useful_batch_size(curvature, L_max=share * Q, method=method).size
-                fastest = fastest_pair if method == "nesterov" else fastest_sgd
                 for goal in (1e-2, 1e-6):
                     batches = np.append(1.0, said * np.geomspace(10.0**-1.5, 10.0**1.5, 13))
                     batches = np.unique(np.maximum(batches, 1.0))
@@ -278,9 +278,7 @@ def quadratics() -> None:
                         [best_steps(lam, share * Q, b, method == "nesterov", goal) for b in batches]
                     )
                     for b, count in zip(batches, measured, strict=True):
-                        known = {"batch_size": float(b), "L_max": share * Q, "mu_min": None}
-                        tuned = fastest(curvature, known)
-                        tuned = tuned[1] if method == "nesterov" else tuned
+                        tuned = fastest_of(method, curvature, Batches(share * Q, float(b)))
                         steps.append(-0.5 * np.log10(goal) * tuned.steps_per_digit / count)
                     efficiency = measured[0] / (batches * measured)
                     half = np.interp(np.log(2.0), -np.log(efficiency), np.log(batches))

@@ -23,6 +23,7 @@ from ravine.figures.style import (
     panels,
     styled,
 )
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import iid_rate
 from ravine.theory.tuning.batch_gain import fastest_of
 from ravine.theory.tuning.league import AnyMethod
@@ -112,13 +113,13 @@ def league_curves(
     sizes = np.geomspace(1.0, max(last, 100.0), _SIZES)
     few = sizes[::2]
 
-    def options(size: float) -> dict[str, Any]:
-        return {"L_max": L_max, "mu_min": mu_min, "batch_size": size}
+    def batches(size: float) -> Batches:
+        return Batches(L_max, size, mu_min)
 
     def steps(methods: list[AnyMethod], sizes: FloatArray) -> FloatArray:
         """Steps to a tenth with one method for each batch size."""
         pairs = zip(methods, sizes, strict=True)
-        rates = np.array([iid_rate(curvature, method, **options(b)) for method, b in pairs])
+        rates = np.array([iid_rate(curvature, one, **batches(b).options()) for one, b in pairs])
         known = np.where((rates > 0.0) & (rates < 1.0), rates, np.nan)
         return np.asarray(np.log(0.1) / np.log(known))
 
@@ -127,7 +128,7 @@ def league_curves(
         for name in _PUBLISHED
     }
     tuned = {
-        kind: steps([fastest_of(kind, curvature, options(b)).method for b in few], few)
+        kind: steps([fastest_of(kind, curvature, batches(b)).method for b in few], few)
         for kind in _TUNED
     }
     title = f"thin: published parameters; Q = {float(curvature.Q):g}, L_max/L = {share:g}"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, batch_gain, iid_rate, sgd
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
 
 
@@ -18,7 +19,7 @@ def test_published_gains():
 def test_large_batches_recover_exact_gradients():
     """Nesterov's best rate on quadratics is 1 - 2/√(3Q + 1); SGD's is (Q - 1)/(Q + 1)."""
     Q = 100.0
-    exact = {"batch_size": 1e12, "L_max": None, "mu_min": None}
+    exact = Batches(batch_size=1e12)
     best = fastest_pair(Curvature(1, Q), exact)[1]
     assert best.rate == pytest.approx(1.0 - 2.0 / np.sqrt(3.0 * Q + 1.0), rel=1e-4)
     plain = fastest_sgd(Curvature(1, Q), exact)
@@ -28,8 +29,8 @@ def test_large_batches_recover_exact_gradients():
 
 @pytest.mark.parametrize("size", [1, 20, 300])
 def test_nothing_nearby_is_faster(size):
-    curvature, known = Curvature(1, 50), {"L_max": 400.0, "batch_size": size, "mu_min": None}
-    best = fastest_pair(curvature, known)[1]
+    curvature, known = Curvature(1, 50), {"L_max": 400.0, "batch_size": size}
+    best = fastest_pair(curvature, Batches(**known))[1]
     assert best.rate == pytest.approx(float(iid_rate(curvature, best.method, **known)), rel=1e-14)
     alpha, beta = float(best.method.alpha), float(best.method.beta)
     plane = Method(alpha * np.geomspace(0.1, 4.0, 200)[:, None], np.linspace(-0.9, 0.99, 200))
@@ -58,7 +59,7 @@ def test_no_step_of_sgd_is_faster():
     for _ in range(20):
         Q, share, size = 10.0 ** rng.uniform([0.01, 0.0, 0.0], [4.0, 3.0, 5.0])
         known = {"L_max": share * Q, "batch_size": size, "mu_min": rng.uniform(0.0, 1.0)}
-        best = fastest_sgd(Curvature(1, Q), known)
+        best = fastest_sgd(Curvature(1, Q), Batches(**known))
         line = Method(float(best.method.alpha) * np.geomspace(0.5, 2.0, 101))
         assert iid_rate(Curvature(1, Q), line, **known).min() >= best.rate * (1.0 - 1e-13)
 
@@ -67,9 +68,9 @@ def test_no_step_of_sgd_is_faster():
     ("Q", "share", "size"), [(1.20636, 5.438, 11302.0), (1.08625, 20.81, 183289.0)]
 )
 def test_of_two_valleys_as_close_as_the_rate_the_lower_is_found(Q, share, size):
-    known = {"L_max": share * Q, "batch_size": size, "mu_min": None}
+    known = {"L_max": share * Q, "batch_size": size}
     curvature = Curvature(1, Q)
-    best = fastest_pair(curvature, known)[1]
+    best = fastest_pair(curvature, Batches(**known))[1]
     log_step, s = np.log(float(best.method.alpha)), np.arctanh(float(best.method.beta))
     near = 3.0 * best.rate * np.linspace(-1.0, 1.0, 301)
     rates = iid_rate(
@@ -81,8 +82,7 @@ def test_of_two_valleys_as_close_as_the_rate_the_lower_is_found(Q, share, size):
 @pytest.mark.parametrize("Q", [1e7, 1e9, 1e11])
 def test_a_gain_is_seen_where_rates_are_next_to_1(Q):
     """Efficiency 1 per sample up to b of about K √Q, where SGD has lost half at 5.8 K."""
-    known = {"L_max": 10 * Q, "batch_size": 58.0, "mu_min": None}
-    plain, fast = fastest_pair(Curvature(1, Q), known)
+    plain, fast = fastest_pair(Curvature(1, Q), Batches(10 * Q, 58.0))
     assert np.log(fast.rate) / np.log(plain.rate) == pytest.approx(2.0, rel=0.02)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, second_moment
-from ravine.theory.ladder.batch_noise import batch_noise
+from ravine.theory.ladder.batch_noise import Batches, batch_noise
 from ravine.theory.tuning.budget import fastest_budget, moment_after
 
 
@@ -91,7 +91,7 @@ def test_a_budget_beyond_the_bound_is_said_to_be_about(monkeypatch):
     [
         ({"steps": 0}, "steps must be at least 1"),
         ({"sigma2": -1.0}, "sigma2 must be zero or more"),
-        ({"batch_size": 0}, "batch_size must be positive"),
+        ({"batches": Batches(batch_size=0)}, "batch_size must be positive"),
     ],
 )
 def test_bad_input_is_refused(options, line):

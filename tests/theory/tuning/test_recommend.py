@@ -105,6 +105,12 @@ def test_no_curvature_exceeds_the_promise_of_a_budget():
     assert "at most 3.16e-06" in advice.guarantee  # rounded up
 
 
+def test_an_error_below_the_smallest_float_has_a_promise_too():
+    advice = recommend(Curvature(1, 1.001), setting="additive-noise", sigma2=0, steps=200)
+    assert advice.value == 5e-324
+    assert "at most 4.94e-324 after 200 steps" in advice.guarantee
+
+
 def test_the_least_rate_is_that_of_the_lower_valley():
     curvature = Curvature(0.5053777700096005, 1)
     known = {"batch_size": 33883, "L_max": 8.150707103659618}

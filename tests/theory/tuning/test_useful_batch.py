@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, batch_gain, batch_sizes, iid_rate, useful_batch_size
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.tuning.batch_gain import fastest_pair, fastest_sgd
 from ravine.theory.tuning.table_moments import TableMoments
 
 
 @pytest.mark.parametrize("efficiency", [0.25, 0.5, 0.9])
 def test_the_efficiency_of_sgd_is_the_one_asked_for(efficiency):
-    curvature, known = Curvature(1, 1e5), {"L_max": 3e6, "mu_min": None}
+    curvature = Curvature(1, 1e5)
     best = useful_batch_size(curvature, L_max=3e6, method="sgd", efficiency=efficiency)
     samples = [
-        size * fastest_sgd(curvature, {"batch_size": size, **known}).steps_per_digit
+        size * fastest_sgd(curvature, Batches(3e6, size)).steps_per_digit
         for size in (1.0, best.size)
     ]
     assert samples[0] / samples[1] == pytest.approx(efficiency, rel=5e-3)
@@ -25,9 +26,9 @@ def test_tuned_nesterov_follows_its_law_at_large_Q():
     best = useful_batch_size(curvature, L_max=1e6)
     assert best.law == pytest.approx(2.4997 * 10 * np.sqrt(1e5), rel=1e-4)
     assert float(best) == pytest.approx(best.law, rel=0.02)
-    options = {"batch_size": best.size, "L_max": 1e6, "mu_min": None}
-    exact = {**options, "batch_size": 1e12}
-    steps = [fastest_pair(curvature, one)[1].steps_per_digit for one in (options, exact)]
+    steps = [
+        fastest_pair(curvature, Batches(1e6, size))[1].steps_per_digit for size in (best.size, 1e12)
+    ]
     assert steps[0] / steps[1] == pytest.approx(1.848, rel=0.02)
 
 
@@ -92,6 +93,14 @@ def test_equal_terms_of_one_curvature_are_solved_by_a_single_sample():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="efficiency must be below 1"):
         useful_batch_size(Curvature(1, 8), efficiency=1.0)
+    with pytest.raises(ValueError, match="accuracy must be below 1"):
+        useful_batch_size(data=([[1.0], [2.0]], [1.0, 3.0]), accuracy=2.0)
+    with pytest.raises(ValueError, match="X, y must be related"):
+        useful_batch_size(data=([[1.0], [2.0]], [0.0, 0.0]))
+    with pytest.raises(ValueError, match="L_max must be a single number"):
+        useful_batch_size(Curvature(1, 8), L_max=[10, 20])
+    with pytest.raises(ValueError, match="mu must be a single number"):
+        batch_sizes(Curvature([1, 2], 8))
     with pytest.raises(ValueError, match="method must be sgd or nesterov"):
         useful_batch_size(Curvature(1, 8), method="adam")
     with pytest.raises(ValueError, match="curvature must be given, or data"):
@@ -100,10 +109,7 @@ def test_bad_input_is_refused():
 
 def test_at_the_size_where_momentum_is_stable_it_is_far_from_exact_gradients():
     curvature, K = Curvature(1, 1000), 10.0
-    steps = [
-        fastest_pair(curvature, {"batch_size": b, "L_max": K * 1000, "mu_min": None})[1]
-        for b in (K * np.sqrt(1000), 1e12)
-    ]
+    steps = [fastest_pair(curvature, Batches(K * 1000, b))[1] for b in (K * np.sqrt(1000), 1e12)]
     assert 2.5 < steps[0].steps_per_digit / steps[1].steps_per_digit < 3.5
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, real
+from ravine.arguments import Real, Refusal, broadcast, one_number, real
 from ravine.curvature import Curvature
 
 _ALMOST_FLAT = 1e-300
@@ -143,9 +144,19 @@ class Batches:
     mu_min: float | None = None
     """Least curvature of a single term: 0 with L_max, else mu, unless given."""
 
+    def __post_init__(self) -> None:
+        for name, value in self.options().items():
+            if value is not None:
+                # A frozen dataclass refuses assignments.
+                vars(self)[name] = one_number(name, value, remedy="call it for each in turn")
+
+    def noise(self, curvature: Curvature) -> BatchNoise:
+        """The variance of a batch's curvature that they allow."""
+        return batch_noise(curvature, **self.options())
+
     def terms(self, curvature: Curvature) -> Curvature:
         """The curvature that every single term keeps to, and so every batch in every order."""
-        noise = batch_noise(curvature, L_max=self.L_max, mu_min=self.mu_min)
+        noise = self.noise(curvature)
         return Curvature.derived(np.maximum(noise.least, _ALMOST_FLAT * noise.most), noise.most)
 
     @property
@@ -153,7 +164,7 @@ class Batches:
         """Whether single terms may have no curvature at all in some direction."""
         return self.mu_min == 0.0 or (self.mu_min is None and self.L_max is not None)
 
-    def options(self) -> dict[str, float | None]:
+    def options(self) -> dict[str, Any]:
         """The keywords of the functions that ask for them."""
         return {"L_max": self.L_max, "batch_size": self.batch_size, "mu_min": self.mu_min}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ravine.arguments import one_number, overflow_allowed
+from ravine.arguments import overflow_allowed
 from ravine.curvature import Curvature
 from ravine.digits import at_least, rate_digits, safe_digits
 from ravine.linear_method import LinearMethod
@@ -228,11 +227,7 @@ def ladder(
     curvature.single(remedy)
     if isinstance(method, Method):
         method.single(remedy)
-    given: dict[str, Any] = {"L_max": L_max, "batch_size": batch_size, "mu_min": mu_min}
-    for name, value in given.items():
-        given[name] = None if value is None else one_number(name, value, remedy=remedy)
-    batches = Batches(**given)
-
+    batches = Batches(L_max, batch_size, mu_min)
     limit = smallest_stable_batch(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
 
     return Ladder(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real
+from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov
-from ravine.theory.ladder.batch_noise import batch_noise
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
 from ravine.theory.ladder.mean_square_kernel import compiled_growth
 from ravine.theory.tuning.search import Tuned, least, slowness
@@ -27,21 +27,22 @@ _ROUNDING = 2.0**-49
 """Error of a rate next to 1."""
 _NEAREST = 1.0 - 2.0**-48
 """Rates above this have lost all but one digit of their distance from 1."""
-_ONE = "give one curvature with scalar mu and L"
+ONE_CURVATURE = "give one curvature with scalar mu and L"
+"""Remedy where arrays are given."""
 BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 """Batch sizes of a table unless others are given."""
 
 
-def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
+def fastest_sgd(curvature: Curvature, batches: Batches) -> Tuned:
     """The step of SGD with the least guaranteed mean-square rate, in closed form.
 
     In a direction λ the squared rate is 1 - 2 alpha λ + alpha² S with S = λ² + V(λ). It is convex
     in λ, so mu and L decide: the best alpha is the minimum of one of the two parabolas, or
     where they cross.
     """
-    mu, L = curvature.single(_ONE)
+    mu, L = curvature.single(ONE_CURVATURE)
     whole = Curvature(mu, L)
-    noise = batch_noise(whole, **options)
+    noise = batches.noise(whole)
     flat = mu * mu + float(noise.variance(np.float64(mu)))
     steep = L * L + float(noise.variance(np.float64(L)))
     steps = [mu / flat, L / steep]
@@ -50,27 +51,27 @@ def fastest_sgd(curvature: Curvature, options: dict[str, Any]) -> Tuned:
 
     worst = [max(1.0 - a * (2.0 * mu - a * flat), 1.0 - a * (2.0 * L - a * steep)) for a in steps]
     method = Method(steps[int(np.argmin(worst))])
-    return Tuned(method, float(iid_rate(whole, method, **options)))
+    return Tuned(method, float(iid_rate(whole, method, **batches.options())))
 
 
-def fastest_pair(curvature: Curvature, options: dict[str, Any]) -> tuple[Tuned, Tuned]:
+def fastest_pair(curvature: Curvature, batches: Batches) -> tuple[Tuned, Tuned]:
     """The fastest SGD and the fastest Nesterov parameters."""
-    return fastest_of("sgd", curvature, options), fastest_of("nesterov", curvature, options)
+    return fastest_of("sgd", curvature, batches), fastest_of("nesterov", curvature, batches)
 
 
-def fastest_of(kind: str, curvature: Curvature, options: dict[str, Any]) -> Tuned:
+def fastest_of(kind: str, curvature: Curvature, batches: Batches) -> Tuned:
     """The parameters of a kind of method with the least guaranteed mean-square rate.
 
     The kind is ``"sgd"``, ``"nesterov"``, ``"heavy-ball"``, ``"qhm"`` or ``"family"``.
     """
-    return _fastest(kind, *curvature.single(_ONE), **options)
+    return _fastest(kind, *curvature.single(ONE_CURVATURE), batches)
 
 
 @lru_cache(maxsize=256)
-def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
+def _fastest(kind: str, mu: float, L: float, batches: Batches) -> Tuned:
     """The same, kept: a table and the three batch sizes ask for the same ones."""
     whole = Curvature(mu, L)
-    plain = fastest_sgd(whole, options)
+    plain = fastest_sgd(whole, batches)
     if plain.rate > _NEAREST:
         given = f"{mu:g} with L = {L:g}, where the best rate rounds to 1"
         raise Refusal("mu", "large enough against L for float64", given, "take a larger one")
@@ -78,7 +79,7 @@ def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
         return plain
 
     make, counts = _KINDS[kind]
-    noise = batch_noise(whole, **options)
+    noise = batches.noise(whole)
     growth = compiled_growth()
 
     def objective(*point: Any) -> Any:
@@ -95,7 +96,7 @@ def _fastest(kind: str, mu: float, L: float, **options: Any) -> Tuned:
     box += [np.linspace(-0.9, 2.0, count) for count in counts[2:]]
     best = least(objective, box, at=objective, starts=2, rate=lambda v: np.exp(-np.exp(-v)))
     method = Method(*make(*best.point))
-    fast = Tuned(method, float(iid_rate(whole, method, **options)))
+    fast = Tuned(method, float(iid_rate(whole, method, **batches.options())))
     # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
     nothing = 1.0 + 1e-9 + _ROUNDING / (1.0 - plain.rate)
     return plain if gain_of(plain, fast) <= nothing else fast
@@ -200,32 +201,22 @@ def batch_gain(
     >>> result.gain.round(1).tolist()
     [1.0, 2.4, 5.7]
     """
-    mu, L = curvature.single(_ONE)
-    whole = Curvature(mu, L)
-    one_number("L_max", L if L_max is None else L_max, remedy="call it for each in turn")
-    one_number("mu_min", mu if mu_min is None else mu_min, remedy="call it for each in turn")
+    whole = Curvature(*curvature.single(ONE_CURVATURE))
+    terms = Batches(L_max, mu_min=mu_min)
     sizes = np.atleast_1d(real("batch_sizes", batch_sizes, "positive", remedy="e.g. [1, 10, 100]"))
     if sizes.ndim != 1:
         shown = f"an array of shape {sizes.shape}"
         raise Refusal("batch_sizes", "a number or a list", shown, "e.g. [1, 10, 100]")
 
-    noise = batch_noise(whole, L_max=L_max, mu_min=mu_min)
-    plain = []
-    fast = []
-    for size in np.sort(sizes).tolist():
-        options: dict[str, Any] = {"batch_size": size, "L_max": L_max, "mu_min": mu_min}
-        slow, quick = fastest_pair(whole, options)
-        plain.append(slow)
-        fast.append(quick)
-
-    limit = smallest_stable_batch(whole, nesterov(whole), L_max=L_max, mu_min=mu_min)
-
+    ascending = tuple(np.sort(sizes).tolist())
+    pairs = [fastest_pair(whole, replace(terms, batch_size=size)) for size in ascending]
+    noise = terms.noise(whole)
     return BatchGain(
         curvature=whole,
         L_max=float(noise.most),
         mu_min=float(noise.least),
-        batch_sizes=tuple(np.sort(sizes).tolist()),
-        sgd=tuple(plain),
-        momentum=tuple(fast),
-        critical=float(limit),
+        batch_sizes=ascending,
+        sgd=tuple(plain for plain, _ in pairs),
+        momentum=tuple(fast for _, fast in pairs),
+        critical=float(smallest_stable_batch(whole, nesterov(whole), L_max=L_max, mu_min=mu_min)),
     )

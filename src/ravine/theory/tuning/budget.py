@@ -13,7 +13,7 @@ from ravine.curvature import Curvature
 from ravine.methods import Method
 from ravine.theory.blocks import coupling, moment_rows
 from ravine.theory.error_quantity import ErrorQuantity
-from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise
+from ravine.theory.ladder.batch_noise import Batches, BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.tuning.search import (
     Least,
@@ -196,9 +196,7 @@ def fastest_budget(
     distance: float = 1.0,
     steps: int,
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
-    batch_size: float | None = None,
-    L_max: float | None = None,
-    mu_min: float | None = None,
+    batches: Batches | None = None,
 ) -> Budget:
     """Nesterov parameters with the least error after ``steps`` steps, in the worst direction.
 
@@ -218,9 +216,9 @@ def fastest_budget(
         The budget, at least 1.
     quantity
         ``"distance"`` for E‖y - x*‖², or ``"objective"`` for E f(y) - f*.
-    batch_size, L_max, mu_min
-        Mini-batches with random curvature, as in :func:`ravine.iid_rate`; ``None`` for additive
-        noise alone. The result then holds for sums with shared eigenvectors.
+    batches
+        Mini-batches with random curvature; ``None`` for additive noise alone. The result then holds
+        for sums with shared eigenvectors.
 
     Returns
     -------
@@ -241,9 +239,9 @@ def fastest_budget(
     single = Curvature(mu, L)
     longest = 2.0 / L
     noise = batch_noise(single, variance=0.0)
-    if batch_size is not None:
-        noise = batch_noise(single, batch_size=batch_size, L_max=L_max, mu_min=mu_min)
-        longest = float(safe_step(L, 0.0, batch_size=batch_size, L_max=L_max))
+    if batches is not None:
+        noise = batches.noise(single)
+        longest = float(safe_step(L, 0.0, batch_size=batches.batch_size, L_max=batches.L_max))
 
     adversary = _Adversary(mu, L, noise, level, start, count, kind)
     useful = longest if level == 0.0 else mu * start**2 / level

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -92,44 +91,39 @@ def league(
     >>> len(table) == len(CATALOGUE)
     True
     """
-    options: dict[str, Any] = {"L_max": L_max, "batch_size": batch_size, "mu_min": mu_min}
+    batches = Batches(L_max, batch_size, mu_min)
     entries = []
     for name, entry in CATALOGUE.items():
-        published = entry(curvature, L_max=L_max, batch_size=batch_size)
+        published = entry(curvature, L_max=batches.L_max, batch_size=batches.batch_size)
         if isinstance(published, LinearMethod) and published.memory > 2:
-            tuned: AnyMethod = _best_scale(curvature, published, options)
+            tuned: AnyMethod = _best_scale(curvature, published, batches)
         else:
-            tuned = fastest_of(_TUNED_AS.get(name, "family"), curvature, options).method
-        standings = (standing(curvature, one, options) for one in (published, tuned))
+            tuned = fastest_of(_TUNED_AS.get(name, "family"), curvature, batches).method
+        standings = (standing(curvature, one, batches) for one in (published, tuned))
         entries.append(Entry(name, entry.title, *standings))
 
     return tuple(sorted(entries, key=lambda one: (one.tuned.iid, one.published.iid)))
 
 
-def standing(curvature: Curvature, method: AnyMethod, options: dict[str, Any]) -> Standing:
+def standing(curvature: Curvature, method: AnyMethod, batches: Batches) -> Standing:
     """Every number of one method."""
-    single = {"L_max": options["L_max"], "mu_min": options["mu_min"]}
-    terms = Batches(**single).terms(curvature)
+    limit = smallest_stable_batch(curvature, method, L_max=batches.L_max, mu_min=batches.mu_min)
     return Standing(
         method=method,
         exact=float(spectral_radius(curvature, method)),
-        iid=float(iid_rate(curvature, method, **options)),
-        worst=float(worst_case_rate(terms, method)),
-        stable_batch=float(smallest_stable_batch(curvature, method, **single)),
-        floor=float(iid_noise_floor(curvature, method, **options)),
+        iid=float(iid_rate(curvature, method, **batches.options())),
+        worst=float(worst_case_rate(batches.terms(curvature), method)),
+        stable_batch=float(limit),
+        floor=float(iid_noise_floor(curvature, method, **batches.options())),
     )
 
 
-def _best_scale(
-    curvature: Curvature, method: LinearMethod, options: dict[str, Any]
-) -> LinearMethod:
+def _best_scale(curvature: Curvature, method: LinearMethod, batches: Batches) -> LinearMethod:
     """The method with all its steps multiplied by the best factor."""
 
     def objective(log_factor: FloatArray) -> FloatArray:
-        rates = [
-            float(iid_rate(curvature, method.scaled(np.exp(x)), **options)) for x in log_factor
-        ]
-        return slowness(np.array(rates))
+        scaled = (method.scaled(np.exp(x)) for x in log_factor)
+        return slowness(np.array([iid_rate(curvature, one, **batches.options()) for one in scaled]))
 
     axis = np.linspace(np.log(1e-4), np.log(4.0), 33)
     (log_factor,) = least(objective, [axis], starts=1, precision=1e-6).point

@@ -18,6 +18,7 @@ from ravine.sampling import Sampling
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.finite_sums.terms import Sense
+from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
@@ -168,17 +169,16 @@ def recommend(
         return _for_any_sampling(curvature, beta, for_every_mu)
     if chosen is Setting.FINITE_SUM:
         return _for_finite_sum(curvature, np.asarray(hessians))
-    if chosen is Setting.ADDITIVE_NOISE:
-        batches = {}
-    elif not any(value is not None for value in budget.values()):
-        return _for_mini_batches(curvature, batches)
+    if chosen is Setting.MINI_BATCHES and not any(value is not None for value in budget.values()):
+        return _for_mini_batches(curvature, Batches(**batches))
 
     kind = ErrorQuantity.parse(quantity or ErrorQuantity.DISTANCE, "quantity")
     if sigma2 is None or steps is None:
         missing, other = ("sigma2", "steps") if sigma2 is None else ("steps", "sigma2")
         raise Refusal(missing, f"given with {other}", "none", "add it")
 
-    return _for_budget(curvature, batches, sigma2, distance, steps, kind)
+    known = Batches(**batches) if chosen is Setting.MINI_BATCHES else None
+    return _for_budget(curvature, known, sigma2, distance, steps, kind)
 
 
 def _check_options(setting: Setting, **options: object) -> None:
@@ -255,12 +255,12 @@ def _certify(curvature: Curvature, method: Method, rate: float) -> Certificate:
     raise Refusal("mu", "large enough against L for a proof in float64", given, "take a larger one")
 
 
-def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommendation:
-    batch_size = known["batch_size"]
-    plain, best = fastest_pair(curvature, known)
-    rungs = ladder(curvature, best.method, **known)
+def _for_mini_batches(curvature: Curvature, batches: Batches) -> Recommendation:
+    batch_size = batches.batch_size
+    plain, best = fastest_pair(curvature, batches)
+    rungs = ladder(curvature, best.method, **batches.options())
     gain = gain_of(plain, best)
-    floor = float(iid_noise_floor(curvature, best.method, **known))
+    floor = float(iid_noise_floor(curvature, best.method, **batches.options()))
     compared = (
         f"{gain:.3g} times fewer steps than the best SGD, whose rate is {rate_digits(plain.rate)}"
         if gain > 1.0
@@ -287,21 +287,21 @@ def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommenda
 
 def _for_budget(
     curvature: Curvature,
-    known: dict[str, Any],
+    batches: Batches | None,
     sigma2: float,
     distance: float,
     steps: int,
     kind: ErrorQuantity,
 ) -> Recommendation:
-    """The least error after a budget: with batches as ``known``, or additive noise if empty."""
+    """The least error after a budget, with batches or with additive noise alone."""
     best = fastest_budget(
-        curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
+        curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, batches=batches
     )
-    rungs = ladder(curvature, best.method, **known)
+    rungs = ladder(curvature, best.method, **(batches or SINGLE_TERMS).options())
     after = f"after {steps} steps"
     reason = f"the least worst-direction {kind.sentence} {after} over all alpha and beta, by the "
-    if known:
-        size = f"batches of {known['batch_size']:g}"
+    if batches is not None:
+        size = f"batches of {batches.batch_size:g}"
         reason += f"exact second moments with random curvature of {size}"
         where = (
             f"for {size} drawn independently, whose Hessians share eigenvectors, and gradient "

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from ravine.arguments import Refusal, one_number, overflow_allowed, whole
 from ravine.curvature import Curvature
 from ravine.digits import percent
-from ravine.theory.ladder.batch_noise import check_batch_size
+from ravine.theory.ladder.batch_noise import Batches, check_batch_size
 from ravine.theory.ladder.safety import safe_step
+from ravine.theory.tuning.batch_gain import ONE_CURVATURE
 from ravine.theory.tuning.table_moments import TableMoments
 from ravine.values import Value
 
@@ -101,7 +102,11 @@ def rescale(
     """
     step = one_number("lr", lr, "positive", remedy=_LR)
     m = one_number("momentum", momentum, "nonnegative", remedy="give a momentum, e.g. 0.9")
-    old, new = (float(check_batch_size(size)) for size in (from_batch, to_batch))
+    sizes = {"from_batch": from_batch, "to_batch": to_batch}
+    old, new = (
+        float(check_batch_size(one_number(name, size, remedy="give a batch size, e.g. 64")))
+        for name, size in sizes.items()
+    )
     if m >= 1.0:
         raise Refusal("momentum", "below 1", f"{m:g}", "give a momentum, e.g. 0.9")
     if optimizer not in ("sgd", "adamw"):
@@ -137,9 +142,10 @@ def rescale(
     if curvature is None:
         return Rescaled(kept, later, words, None, **rules)
 
-    most = curvature.L if L_max is None else L_max
+    L = curvature.single(ONE_CURVATURE)[1]
+    most = Batches(L_max).L_max
     before, after = (
-        float(safe_step(curvature.L, beta, beta if nesterov else 0.0, batch_size=b, L_max=most))
+        float(safe_step(L, beta, beta if nesterov else 0.0, batch_size=b, L_max=most))
         for b, beta in ((old, m), (new, later))
     )
     limit = max(step / before, _CAUTIOUS) * after

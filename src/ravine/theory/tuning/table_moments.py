@@ -56,6 +56,10 @@ class TableMoments:
         residual = target - Z @ minimiser
         self.start = minimiser**2
         self.excess_at_start = float(0.5 * self.eigenvalues @ self.start)
+        if self.excess_at_start == 0.0:
+            shown = "a target that is least at zero, where the run starts"
+            raise Refusal("X, y", "related", shown, "give a target that depends on the columns")
+
         squares = Z * Z
         self.coupling = squares.T @ squares / self.rows - np.diag(self.eigenvalues**2)
         self.noise = (squares * (residual * residual)[:, None]).mean(axis=0)

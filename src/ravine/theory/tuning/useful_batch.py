@@ -6,7 +6,7 @@ like K √Q/4, K and 2.5 K √Q (docs/batch-size.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +15,15 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.methods import nesterov
-from ravine.theory.ladder.batch_noise import batch_noise
+from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import smallest_stable_batch
-from ravine.theory.tuning.batch_gain import NOTICEABLE, fastest_of, fastest_pair, gain_of
+from ravine.theory.tuning.batch_gain import (
+    NOTICEABLE,
+    ONE_CURVATURE,
+    fastest_of,
+    fastest_pair,
+    gain_of,
+)
 from ravine.theory.tuning.table_moments import TableMoments
 from ravine.values import Value
 
@@ -88,27 +94,34 @@ def useful_batch_size(
     >>> round(best.size, 1), round(best.law, 1)
     (59.3, 59.3)
     """
-    share = one_number("efficiency", efficiency, "positive", remedy="give a share, e.g. 0.5")
-    if share >= 1.0:
-        raise Refusal("efficiency", "below 1", f"{share:g}", "give a share, e.g. 0.5")
+    share = _share("efficiency", efficiency)
     if method not in ("sgd", "nesterov"):
         raise Refusal("method", "sgd or nesterov", repr(method), "pick one of the two")
 
     if data is not None:
-        left = one_number("accuracy", accuracy, "positive", remedy="give a share, e.g. 0.01")
-        return UsefulBatch(_on_table(data, method, share, left), None, share, method)
+        size = _on_table(data, method, share, _share("accuracy", accuracy))
+        return UsefulBatch(size, None, share, method)
     if curvature is None:
         raise Refusal("curvature", "given, or data", "neither", "add one of them")
 
-    known: dict[str, Any] = {"L_max": L_max, "mu_min": mu_min}
+    terms = Batches(L_max, mu_min=mu_min)
 
     def steps(size: float) -> float:
-        return fastest_of(method, curvature, {"batch_size": size, **known}).steps_per_digit
+        return fastest_of(method, curvature, replace(terms, batch_size=size)).steps_per_digit
 
     samples = steps(1.0)
     # Where a single sample solves the problem in a step, nothing is gained by a second one.
     size = 1.0 if samples == 0.0 else _crossing(lambda b: np.log(samples / (b * steps(b)) / share))
-    return UsefulBatch(size, _law(curvature, L_max, method, share), share, method)
+    return UsefulBatch(size, _law(curvature, terms.L_max, method, share), share, method)
+
+
+def _share(name: str, value: float) -> float:
+    """A number between 0 and 1."""
+    share = one_number(name, value, "positive", remedy="give a share, e.g. 0.5")
+    if share >= 1.0:
+        raise Refusal(name, "below 1", f"{share:g}", "give a share, e.g. 0.5")
+
+    return share
 
 
 def _on_table(
@@ -132,7 +145,7 @@ def _on_table(
 
 def _law(curvature: Curvature, L_max: float | None, method: str, share: float) -> float:
     """The batch size of an efficiency for Q → ∞ and mu_min = 0."""
-    steepness = 1.0 if L_max is None else float(L_max) / float(curvature.L)
+    steepness = 1.0 if L_max is None else L_max / float(curvature.L)
     if method == "sgd":
         return 1.0 + steepness * (2.0 - share + 2.0 * float(np.sqrt(1.0 - share))) / share
 
@@ -194,11 +207,11 @@ def batch_sizes(
     [36, 17, 274]
     """
     known: dict[str, Any] = {"L_max": L_max, "mu_min": mu_min}
-    batch_noise(curvature, **known)
+    terms = Batches(**known)
+    curvature.single(ONE_CURVATURE)
 
     def lacking(size: float) -> float:
-        plain, fast = fastest_pair(curvature, {"batch_size": size, **known})
-        return NOTICEABLE - gain_of(plain, fast)
+        return NOTICEABLE - gain_of(*fastest_pair(curvature, replace(terms, batch_size=size)))
 
     return BatchSizes(
         stable=float(smallest_stable_batch(curvature, nesterov(curvature), **known)),
