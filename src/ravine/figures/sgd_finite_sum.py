@@ -15,7 +15,7 @@ from ravine.methods import sgd
 from ravine.problems import partitioned_least_squares
 from ravine.sampling import Sampling
 from ravine.theory.bounds import best_sgd_finite_sum
-from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
+from ravine.theory.finite_sums.mean_square import stationary_covariance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

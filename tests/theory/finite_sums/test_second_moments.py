@@ -7,11 +7,11 @@ import pytest
 
 from ravine.methods import Method
 from ravine.theory.blocks import system
-from ravine.theory.finite_sums import growth_search
+from ravine.theory.finite_sums import mean_problem
 from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.growth import growth
+from ravine.theory.finite_sums.mean_square import stationary_covariance
 from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane, moment_curve
-from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
 
 METHODS = [Method(0.05), Method(0.1, 0.8), Method(0.3, 0.9), Method(0.1, 0.5, gamma=0.0)]
 
@@ -122,7 +122,7 @@ def test_a_search_that_ends_at_once_is_replaced_by_the_operator(d, monkeypatch):
     """By its matrix where that is small, by products otherwise."""
     H, _, _ = a_sum(6, d, seed=2)
     expected = growth(H, Method(0.1, 0.6)).value
-    monkeypatch.setattr(growth_search, "_GUESSES", 1)
+    monkeypatch.setattr(mean_problem, "_GUESSES", 1)
     _, _, again = a_sum(6, d, seed=2)
     assert not again.perron(Method(0.1, 0.6), tolerance=1e-9).settled
     found = growth(H, Method(0.1, 0.6))
@@ -165,7 +165,7 @@ def kronecker_growth(moments, method):
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_the_search_finds_the_radius_written_out(dense, method, monkeypatch):
     """By the matrix of the loop, and by products and ARPACK."""
-    monkeypatch.setattr(growth_search, "_DENSE", dense)
+    monkeypatch.setattr(mean_problem, "_DENSE", dense)
     _, _, moments = a_sum(4, 5, seed=23)
     found = moments.perron(method, tolerance=1e-9)
     assert found.settled
@@ -174,11 +174,11 @@ def test_the_search_finds_the_radius_written_out(dense, method, monkeypatch):
 
 @pytest.mark.parametrize("dense", [0, 8])
 def test_the_loop_has_the_radius_of_its_matrix_and_its_adjoint_s_eigenvector(dense, monkeypatch):
-    monkeypatch.setattr(growth_search, "_DENSE", dense)
+    monkeypatch.setattr(mean_problem, "_DENSE", dense)
     _, _, moments = a_sum(5, 5, seed=0)
-    kappa = growth_search.MeanProblem(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
-    loop = growth_search.noise_loop(moments.deviations, kappa)
-    radius, M = growth_search.loop_radius(moments.deviations, kappa, np.eye(5), 1e-9)
+    kappa = mean_problem.MeanProblem(moments.eigenvalues, Method(0.1, 0.6)).noise_response(1.0)
+    loop = mean_problem.noise_loop(moments.deviations, kappa)
+    radius, M = mean_problem.loop_radius(moments.deviations, kappa, np.eye(5), 1e-9)
     units = 0.5 * (np.eye(25).reshape(25, 5, 5) + np.eye(25).reshape(25, 5, 5).swapaxes(1, 2))
     written_out = loop(units).reshape(25, 25)
     assert radius == pytest.approx(np.linalg.eigvals(written_out).real.max(), rel=1e-7)
@@ -193,7 +193,7 @@ def test_the_strain_is_as_sharp_far_from_one(step, monkeypatch):
     _, _, moments = a_sum(30, 12, seed=4)
     method = Method(step * moments.natural_step)
     found = moments.strain(method)
-    monkeypatch.setattr(growth_search, "_DENSE", 12)
+    monkeypatch.setattr(mean_problem, "_DENSE", 12)
     assert found == pytest.approx(moments.strain(method), rel=2e-4)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine.methods import Method
-from ravine.theory.finite_sums.stationary_covariance import stationary_covariance
+from ravine.theory.finite_sums.mean_square import stationary_covariance
 
 
 def rotated(n, d, seed):

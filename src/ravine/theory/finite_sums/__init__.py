@@ -5,7 +5,7 @@ from ravine.theory.finite_sums.inconsistent_term import (
     counterexample_growth,
     inconsistent_term_moment,
 )
-from ravine.theory.finite_sums.stationary_covariance import (
+from ravine.theory.finite_sums.mean_square import (
     StationaryCovariance,
     stationary_covariance,
 )

@@ -22,21 +22,18 @@ from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
 from ravine.theory.finite_sums.deviations import Deviations
-from ravine.theory.finite_sums.growth_search import (
+from ravine.theory.finite_sums.mean_problem import (
     GrowthSolution,
+    MeanProblem,
+    Step,
+    advance,
+    advance_moments,
     loop_radius,
     noise_loop,
     search_growth,
     search_growths,
 )
-from ravine.theory.finite_sums.mean_problem import (
-    MeanProblem,
-    Step,
-    advance,
-    advance_moments,
-)
 from ravine.theory.finite_sums.positive_map import Operator, fixed_point, symmetric
-from ravine.theory.finite_sums.terms import one_method
 
 TOLERANCE = 1e-5
 """Default tolerance, relative to 1 - λ: it separates a slow method from a diverging one."""
@@ -220,7 +217,7 @@ class SecondMoments:
         return None if np.diag(X)[:d].min() < 0.0 else X
 
     def _mean(self, method: Method) -> MeanProblem:
-        return MeanProblem(self.eigenvalues, one_method(method))
+        return MeanProblem(self.eigenvalues, method)
 
 
 def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
