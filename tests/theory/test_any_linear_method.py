@@ -115,6 +115,7 @@ def test_safe_step_is_that_of_the_closed_form(beta, gamma):
     "method",
     [
         LinearMethod([-0.1], [1.0, -1.0]),  # uphill
+        LinearMethod([0.1, -0.1], [1.0, -1.0, 0.0]),  # at rest wherever it is
         LinearMethod([0.1, 0.0], [1.0, -2.5, 1.5]),  # a mode that grows by itself
     ],
 )

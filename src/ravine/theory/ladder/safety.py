@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.polynomial import chebyshev
 
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
@@ -24,15 +23,14 @@ from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size
 from ravine.theory.ladder.iid import safety_ratio
 from ravine.theory.ladder.rates import check_shapes, stable
-from ravine.theory.ladder.transfer import (
-    cosine_series,
-    exact,
-    positive_on_interval,
-    roots_inside_unit_circle,
-)
+from ravine.theory.ladder.transfer import CircleTest, exact
 
 _FLAT = 1e-6
 """Stands for the least curvature, as a share of L, where mu is anything."""
+_NEXT_TO_ZERO = Fraction(1, 10**60)
+"""The same in exact arithmetic."""
+_NO_STEP = 1e-30
+"""Share of a natural step below which no shorter one is tried."""
 _SCAN = 512
 """Momenta tried to find the last safe interval before it is bisected."""
 _BISECTIONS = 54
@@ -254,32 +252,23 @@ def _safe_factor(
 ) -> float:
     """Supremum of the factors below which every smaller one is safe, for every mu in (0, L].
 
-    In any order it is the largest with Re(1 + factor L G) >= 0 on the unit circle, by the proof of
-    the closed form, which needs no more than a simple pole at 1 and the other poles inside. With
-    a = (z - 1) a₁ and b = r a₁ + (z - 1) c it reads
-
-        (1 - factor L r/2) |a₁|² + factor L Re(c conj a₁) >= 0,
-
-    a polynomial in cos ω, decided in exact arithmetic: a grid would miss the peaks of poles next to
-    the circle. In mean square the first factor at which the smallest stable batch is ``batch_size``
-    is searched.
+    Both are bisected: in any order by the circle theorem at radius 1, in exact arithmetic for a mu
+    next to zero; in mean square by the smallest stable batch. It is zero for a method that does not
+    move downhill, or has another mode that does not fade.
     """
-    rest = np.polydiv(method.denominator, [1.0, -1.0])[0]
-    residue = float(np.polyval(method.numerator, 1.0) / np.polyval(rest, 1.0))
-    other = np.polydiv(np.polysub(method.numerator, residue * rest), [1.0, -1.0])[0]
-    if residue <= 0.0 or not roots_inside_unit_circle(exact(rest[::-1])):
-        return 0.0
-
-    square = cosine_series(exact(rest), exact(rest))
-    mixed = cosine_series(exact(np.pad(other, (rest.size - other.size, 0))), exact(rest))
+    above, below = exact(method.numerator), exact(method.denominator)
+    below[-1] -= below.sum()  # the root at 1 is meant
 
     def holds_in_any_order(factor: float) -> bool:
-        step = Fraction(float(factor)) * Fraction(L)
-        condition = (1 - step * Fraction(residue) / 2) * square + step * mixed
-        return positive_on_interval(chebyshev.cheb2poly(condition))
+        step = Fraction(float(factor)) * above
+        return CircleTest(_NEXT_TO_ZERO * Fraction(L), Fraction(L), step, below).holds(1.0)
 
+    # Towards λ = 0 the gradients add up: y moves by the residue at 1, as if without momentum.
+    residue = float(above.sum()) / float(np.polyval(np.polyder(method.denominator), 1.0))
+    if residue <= 0.0:
+        return 0.0
     any_order = _largest_factor(holds_in_any_order, 1.0 / (L * residue))
-    if batch_size is None:
+    if batch_size is None or any_order == 0.0:
         return any_order
 
     size = float(check_batch_size(batch_size))
@@ -289,19 +278,21 @@ def _safe_factor(
     def holds(factor: float) -> bool:
         return Loop(curvature, method.scaled(factor), noise).stable_batch() < size
 
-    # Towards λ = 0 the gradients add up: y moves as with the step r, without momentum.
     flat = 2.0 * size / (residue * float(noise.most))
     return min(flat, _largest_factor(holds, flat))
 
 
 def _largest_factor(holds: Callable[[float], bool], guess: float) -> float:
-    """Where a condition that holds for small factors fails first."""
-    while not holds(guess):
-        guess *= 0.5
-    while holds(1.1 * guess):
-        guess *= 1.1
+    """Where a condition that holds for small factors fails first; zero if it holds for none."""
+    low = guess
+    while not holds(low):
+        low *= 0.5
+        if low < _NO_STEP * guess:
+            return 0.0
+    while holds(1.1 * low):
+        low *= 1.1
 
-    return float(_last(holds, np.float64(guess), np.float64(1.1 * guess)))
+    return float(_last(holds, np.float64(low), np.float64(1.1 * low)))
 
 
 def _last(holds: Callable[..., Any], low: Real, high: Real) -> Real:

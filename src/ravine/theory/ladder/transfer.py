@@ -41,8 +41,6 @@ from ravine.theory.bracket import Bracket
 
 ExactArray: TypeAlias = npt.NDArray[Any]
 """Rational coefficients of a polynomial, the constant first."""
-_HALVINGS = 60
-"""Steps of the bisection in float64: 2^-60 of its first interval is below rounding."""
 _CLOSE = Fraction(1, 2**50)
 """Relative width of the certified bracket: four units in the last place of float64."""
 _ONE_METHOD = "a transfer function belongs to one method: loop over the elements"
@@ -113,8 +111,8 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
 
     The class is that of :func:`ravine.worst_case_rate`, which is the closed form of the same
     number for the (alpha, beta, gamma) family: gradients with ‖u - m y‖ <= δ‖y‖ at every step,
-    nothing else. r* is bisected in floating point, and both ends are then proven in
-    rational arithmetic: Schur and Cohn's test for the poles, Sturm's for the circle.
+    nothing else. r* is bisected in rational arithmetic, so that both ends are proven: Schur and
+    Cohn's test for the poles, Sturm's for the circle.
 
     Parameters
     ----------
@@ -146,9 +144,8 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     L = one_number("L", curvature.L, "positive", remedy=_ONE_METHOD)
     linear = LinearMethod.of(method) if isinstance(method, Method) else method
 
-    test = _CircleTest(mu, L, linear)
-    guess = test.bisected()
-    lower, upper = test.certified(guess)
+    test = CircleTest.of(mu, L, linear)
+    lower, upper = test.bracket()
 
     return CircleRate(
         lower=np.float64(lower),
@@ -159,13 +156,25 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     )
 
 
-class _CircleTest:
-    """Whether a radius satisfies the two conditions of the circle theorem."""
+class CircleTest:
+    """Whether a radius satisfies the two conditions of the circle theorem.
 
-    def __init__(self, mu: float, L: float, method: LinearMethod) -> None:
-        self.flat = _shifted(method, Fraction(mu))
-        self.steep = _shifted(method, Fraction(L))
-        self.middle = _shifted(method, (Fraction(mu) + Fraction(L)) / 2)
+    Of a method with exact coefficients, the highest power of z first.
+    """
+
+    def __init__(
+        self, mu: Fraction, L: Fraction, numerator: ExactArray, denominator: ExactArray
+    ) -> None:
+        # χ_λ = a + λ b, the constant first
+        above = np.concatenate([numerator[::-1], [0] * (denominator.size - numerator.size)])
+        self.flat, self.steep, self.middle = (
+            denominator[::-1] + eigenvalue * above for eigenvalue in (mu, L, (mu + L) / 2)
+        )
+
+    @classmethod
+    def of(cls, mu: float, L: float, method: LinearMethod) -> CircleTest:
+        """The test of a method as it is stored."""
+        return cls(Fraction(mu), Fraction(L), exact(method.numerator), exact(method.denominator))
 
     def holds(self, radius: float) -> bool:
         """Decide exactly whether all poles are inside and the circle condition is strict."""
@@ -174,37 +183,11 @@ class _CircleTest:
             chebyshev.cheb2poly(self._cosines(radius))
         )
 
-    def bisected(self) -> float:
-        """The rate as far as float64 sees it."""
-        floor = float(np.abs(np.roots(self.middle[::-1].astype(float))).max(initial=0.0))
-        high = max(2.0 * floor, 1.0)
-        while self._least(high)[0] <= 0.0:
-            high *= 2.0
-
-        low = floor
-        for _ in range(_HALVINGS):
-            radius = 0.5 * (low + high)
-            if self._least(radius)[0] > 0.0:
-                high = radius
-            else:
-                low = radius
-
-        return high
-
-    def certified(self, guess: float) -> tuple[float, float]:
+    def bracket(self) -> tuple[float, float]:
         """A radius that fails and one that holds, as close together as rounding allows."""
-        # Outwards from the guess, four times as far each time, until both ends are proven.
-        step = Fraction(1, 2**52)
-        upper = guess
+        lower, upper = 0.0, 1.0
         while not self.holds(upper):
-            upper = float(Fraction(upper) * (1 + step)) + 5e-324
-            step *= 4
-
-        step = Fraction(1, 2**52)
-        lower = guess
-        while self.holds(lower):
-            lower = float(Fraction(lower) * max(1 - step, Fraction(0)))
-            step *= 4
+            lower, upper = upper, 2.0 * upper
 
         while Fraction(upper) - Fraction(lower) > _CLOSE * Fraction(upper):
             radius = 0.5 * (lower + upper)
@@ -219,20 +202,8 @@ class _CircleTest:
 
     def worst_angle(self, radius: float) -> float:
         """The ω at which the circle comes closest to breaking the condition."""
-        return float(np.arccos(self._least(radius)[1]))
-
-    def _powers(self, radius: float) -> ExactArray:
-        return np.array([Fraction(radius) ** j for j in range(self.middle.size)])
-
-    def _cosines(self, radius: float) -> ExactArray:
-        """c_d with Re(χ_mu conj χ_L) = sum_d c_d cos(dω) on the circle of this radius."""
-        powers = self._powers(radius)
-        return cosine_series(self.flat * powers, self.steep * powers)
-
-    def _least(self, radius: float) -> tuple[float, float]:
-        """Least value of the condition over c = cos ω in [-1, 1], and its c."""
         if radius == 0.0:
-            return -1.0, 1.0
+            return 0.0
 
         cosines = self._cosines(radius)
         series = (cosines / np.abs(cosines).max()).astype(float)
@@ -247,24 +218,19 @@ class _CircleTest:
             places += roots.real[inside].tolist()
 
         values = chebyshev.chebval(np.array(places), series)
-        best = int(np.argmin(values))
-        return float(values[best]), places[best]
+        return float(np.arccos(places[int(np.argmin(values))]))
 
+    def _powers(self, radius: float) -> ExactArray:
+        return np.array([Fraction(radius) ** j for j in range(self.middle.size)])
 
-def cosine_series(p: ExactArray, q: ExactArray) -> ExactArray:
-    """c_d with Re(p conj q) = sum_d c_d cos(dω) at z = e^{iω}, for coefficients of equal number."""
-    both = np.convolve(p, q[::-1])
-    n = p.size - 1
-    cosines: ExactArray = both[n:] + both[n::-1]
-    cosines[0] /= 2
-    return cosines
-
-
-def _shifted(method: LinearMethod, eigenvalue: Fraction) -> ExactArray:
-    """χ_λ = a + λ b, exactly, the constant first."""
-    chi = exact(method.denominator[::-1])
-    chi[: method.numerator.size] += eigenvalue * exact(method.numerator[::-1])
-    return chi
+    def _cosines(self, radius: float) -> ExactArray:
+        """c_d with Re(χ_mu conj χ_L) = sum_d c_d cos(dω) on the circle of this radius."""
+        powers = self._powers(radius)
+        both = np.convolve(self.flat * powers, (self.steep * powers)[::-1])
+        n = powers.size - 1
+        cosines: ExactArray = both[n:] + both[n::-1]
+        cosines[0] /= 2
+        return cosines
 
 
 def exact(values: npt.ArrayLike) -> ExactArray:
