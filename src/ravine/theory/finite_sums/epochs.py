@@ -187,10 +187,7 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
     mean = float(parts.mean())
     error = float(parts.std(ddof=1)) / (mean * math.sqrt(len(parts))) if mean > 0.0 else 0.0
     log = math.log(max(root.value, 1e-300)) + 2.0 * top
-    doubt = 0.0
-    if not root.exact:
-        far = max(root.high / root.value, root.value / root.low) if root.low > 0.0 else math.inf
-        doubt = math.log(far)
+    doubt = math.log(max(root.high, 1e-300) / max(root.low, 1e-300))
 
     # The root of a mean over few epochs is too large, by an amount that falls like one over their
     # number: half of them show it twice. It is taken out, and added to the limits.

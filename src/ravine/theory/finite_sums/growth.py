@@ -168,9 +168,8 @@ def growth(
     if not rule.traits.may_repeat and terms.n < 2:
         raise Refusal("hessians", "two terms or more without repeats", "one", "use sampling='iid'")
 
-    fixed = not rule.traits.random or terms.counts.size == 1
     computed = None
-    if fixed:
+    if not rule.traits.random or terms.counts.size == 1:
         computed = exactly(cyclic_growth(terms, one) ** kind.power)
     elif kind is Sense.MEAN_SQUARE:
         computed = mean_square_growth(terms, one, rule)

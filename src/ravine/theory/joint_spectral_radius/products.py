@@ -156,16 +156,9 @@ def all_products(matrices: FloatArray, length: int) -> FloatArray:
 
 def distinct(matrices: FloatArray) -> npt.NDArray[np.intp]:
     """Indices of the nonzero matrices, without those that repeat an earlier one up to sign."""
-    seen: set[bytes] = set()
-    kept = []
-    for k, matrix in enumerate(matrices):
-        nonzero = np.flatnonzero(matrix)
-        if nonzero.size == 0:
-            continue
-        sign = np.sign(matrix.flat[nonzero[0]])
-        key = (matrix * sign + 0.0).tobytes()  # adding zero makes -0.0 equal to 0.0
-        if key not in seen:
-            seen.add(key)
-            kept.append(k)
-
-    return np.array(kept, dtype=np.intp)
+    flat = matrices.reshape(len(matrices), -1)
+    leading = (flat != 0.0).argmax(axis=1)
+    signs = np.sign(np.take_along_axis(flat, leading[:, None], axis=1))
+    # Adding zero makes -0.0 equal to 0.0.
+    first = np.unique(flat * signs + 0.0, axis=0, return_index=True)[1]
+    return np.sort(first[signs[first, 0] != 0.0])

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from ravine.arguments import FloatArray, one_number
 from ravine.curvature import Curvature
@@ -48,17 +49,19 @@ class Loop:
         self.kick = np.kron(self.B, self.B)
         self.seen = np.kron(self.C, self.C)
         self.rank_one = np.outer(self.kick, self.seen)
-        # V(λ) = w0 + w1 λ + w2 λ²
-        self.variance = (0.0, 0.0, 0.0)
+        self.variance = np.zeros(3)
+        """V(λ) as a polynomial, the constant first."""
         if noise is not None:
+            numbers = {
+                "variance": noise.known,
+                "batch_size": noise.share,
+                "mu_min": noise.least,
+                "L_max": noise.most,
+            }
             known, share, least, most = (
-                one_number(name, value, remedy=_SINGLE)
-                for name, value in (
-                    ("variance", noise.known), ("batch_size", noise.share),
-                    ("mu_min", noise.least), ("L_max", noise.most),
-                )
-            )  # fmt: skip
-            self.variance = (known - share * least * most, share * (least + most), -share)
+                one_number(name, value, remedy=_SINGLE) for name, value in numbers.items()
+            )
+            self.variance += known - share * least * most, share * (least + most), -share
 
     def spectral_radius(self) -> float:
         """Largest radius of A_λ over [mu, L]; for memory above 2 it may be inside."""
@@ -66,14 +69,13 @@ class Loop:
         def value(lam: float) -> float:
             return self._radius(lam) ** 2
 
-        none = (0.0, 0.0, 0.0)
-        return float(np.sqrt(self._largest(value, lambda z: self._crossings(z, none))))
+        return float(np.sqrt(self._largest(value, lambda z: self._crossings(z, np.zeros(3)))))
 
     def growth(self) -> float:
         """Root of the largest mean-square growth over [mu, L]."""
 
         def value(lam: float) -> float:
-            lift = _lifted(self._change(lam)) + self._at(self.variance, lam) * self.rank_one
+            lift = _lifted(self._change(lam)) + polyval(lam, self.variance) * self.rank_one
             return float(np.abs(1.0 + np.linalg.eigvals(lift)).max())
 
         return float(np.sqrt(self._largest(value, lambda z: self._crossings(z, self.variance))))
@@ -84,30 +86,24 @@ class Loop:
             return float("inf")
 
         def value(lam: float) -> float:
-            return self._at(self.variance, lam) * self.variance_of_y(lam)
+            return float(polyval(lam, self.variance)) * self.variance_of_y(lam)
 
-        def crossings(size: float) -> FloatArray:
-            w0, w1, w2 = self.variance
-            return self._crossings(1.0, (w0 / size, w1 / size, w2 / size))
-
-        return max(self._largest(value, crossings), 0.0)
+        size = self._largest(value, lambda size: self._crossings(1.0, self.variance / size))
+        return max(size, 0.0)
 
     def noise_floor(self, *, objective: bool) -> float:
         """Largest Var y/(1 - V Var y) over [mu, L], with the weight λ/2 for the objective."""
         if self.spectral_radius() >= 1.0 or self.growth() >= 1.0:
             return float("inf")
 
+        weight = np.array([0.0, 0.5, 0.0] if objective else [1.0, 0.0, 0.0])
+
         def value(lam: float) -> float:
             single = self.variance_of_y(lam)
-            floor = single / (1.0 - self._at(self.variance, lam) * single)
-            return 0.5 * lam * floor if objective else floor
+            left = 1.0 - polyval(lam, self.variance) * single
+            return float(polyval(lam, weight) * single / left)
 
-        def crossings(floor: float) -> FloatArray:
-            w0, w1, w2 = self.variance
-            weighted = (w0, w1 + 0.5 / floor, w2) if objective else (w0 + 1.0 / floor, w1, w2)
-            return self._crossings(1.0, weighted)
-
-        return self._largest(value, crossings)
+        return self._largest(value, lambda top: self._crossings(1.0, self.variance + weight / top))
 
     def variance_of_y(self, lam: float) -> float:
         """Stationary variance of y under unit noise; infinite where λ is not stable."""
@@ -123,12 +119,7 @@ class Loop:
     def _radius(self, lam: float) -> float:
         return float(np.abs(1.0 + np.linalg.eigvals(self._change(lam))).max())
 
-    @staticmethod
-    def _at(coefficients: tuple[float, float, float], lam: float) -> float:
-        w0, w1, w2 = coefficients
-        return w0 + lam * (w1 + lam * w2)
-
-    def _crossings(self, z: float, variance: tuple[float, float, float]) -> FloatArray:
+    def _crossings(self, z: float, variance: FloatArray) -> FloatArray:
         """The λ in (mu, L) at which the lifted matrix with this variance has the eigenvalue z."""
         from scipy.linalg import eigvals
 

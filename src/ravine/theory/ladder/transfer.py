@@ -97,12 +97,9 @@ class CircleRate(Bracket):
 
         # A reflection with its axis at θ turns e^{ikω} to e^{i(2θ - kω)}; -1/T has to come out.
         axis = np.arange(count) * self.angle + 0.5 * (np.pi + np.angle(inverse))
-        hessians = np.empty((count, 2, 2))
-        hessians[:, 0, 0] = middle + size * np.cos(2.0 * axis)
-        hessians[:, 1, 1] = middle - size * np.cos(2.0 * axis)
-        hessians[:, 0, 1] = size * np.sin(2.0 * axis)
-        hessians[:, 1, 0] = hessians[:, 0, 1]
-        return hessians
+        cosine, sine = np.cos(2.0 * axis), np.sin(2.0 * axis)
+        reflections = np.stack([cosine, sine, sine, -cosine], axis=-1).reshape(-1, 2, 2)
+        return np.asarray(middle * np.eye(2) + size * reflections)
 
 
 @overflow_allowed

@@ -15,13 +15,7 @@ from ravine.theory.blocks import coupling, moment_rows
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.batch_noise import Batches, BatchNoise, batch_noise
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.tuning.search import (
-    Least,
-    descents,
-    in_plane,
-    lowest,
-    valleys,
-)
+from ravine.theory.tuning.search import Least, descents, in_plane, valleys
 
 _MOST_STEPS = 50_000
 """Budgets for which the worst curvature is bounded; it takes four samples per step and more."""
@@ -266,8 +260,7 @@ def _least(
 
     # Peaks over the curvature are as narrow as the nodes of its polynomial are close.
     many = np.union1d(_between(*adversary.ends, 33), adversary.nodes(_MOST_NODES))
-    starts = lowest(adversary.counting(many), seen, spacing, len(seen))
-    ends = descents(adversary.counting(many), starts, spacing, precision=1e-3)
+    ends = descents(adversary.counting(many), seen, spacing, count=len(seen), precision=1e-3)
     counted = many if bounded else _between(*adversary.ends, 501)
     smaller = [0.1 * v for v in spacing]
     minima = [
@@ -288,7 +281,7 @@ def _settled(
     minima = []
     for _ in range(_EXCHANGES):
         at = adversary.counting(counted)
-        (end,) = descents(at, lowest(at, [end], size, 1), size, precision=1e-8)
+        (end,) = descents(at, [end], size, count=1, precision=1e-8)
         if not bounded:
             return end
         worst, missing = adversary.worst(*end.point)

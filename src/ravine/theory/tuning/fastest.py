@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,6 @@ from ravine.theory.tuning.search import (
     descents,
     in_plane,
     least,
-    lowest,
     valleys,
 )
 
@@ -135,27 +135,16 @@ def fastest_on(
     if starts is None:
         starts = _STARTS if d <= _SMALL else 2
     exact = _log_growth(moments, precision)
-    best = _lowest_end(exact, seen, _SPACING, starts, precision)
+    limits: dict[str, Any] = {"precision": precision, "evaluations": _EVALUATIONS}
+    best = descents(exact, seen, _SPACING, count=starts, **limits)[0]
     near = around(best.point, np.exp(0.5 * best.value))
     if near:
         spacing = [float(axis[1] - axis[0]) for axis in near]
-        best = _lowest_end(exact, [best, *valleys(plane, near)], spacing, starts, precision)
+        best = descents(exact, [best, *valleys(plane, near)], spacing, count=starts, **limits)[0]
 
     # The search prefers points whose unchecked growth is a little too low: check the last one.
     method = in_plane(*best.point)
     return Tuned(method, float(np.sqrt(moments.growth(method))))
-
-
-def _lowest_end(
-    exact: Callable[..., float],
-    seen: list[Least],
-    spacing: Sequence[float],
-    starts: int,
-    precision: float,
-) -> Least:
-    """Follow the lowest of the points seen down, and return the lowest end."""
-    follow = lowest(exact, seen, spacing, starts)
-    return descents(exact, follow, spacing, precision=precision, evaluations=_EVALUATIONS)[0]
 
 
 def _axes(

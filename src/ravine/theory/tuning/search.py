@@ -74,7 +74,7 @@ def least(
     spacing = [float(axis[1] - axis[0]) for axis in axes]
     box = [(float(axis[0]), float(axis[-1])) for axis in axes]
     seeds = valleys(function, axes)[:starts]
-    best = descents(at or single, seeds, spacing, box=box, precision=precision)[0]
+    best = descents(at or single, seeds, spacing, count=starts, box=box, precision=precision)[0]
     near = [] if rate is None else around(best.point, rate(best.value))
     if not near:
         return best
@@ -108,34 +108,29 @@ def valleys(function: Callable[..., FloatArray], axes: Sequence[FloatArray]) -> 
     return sorted(minima, key=lambda one: one.value)
 
 
-def lowest(
-    at: Callable[..., float], points: Iterable[Least], spacing: Sequence[float], count: int
-) -> list[Least]:
-    """The lowest points by the function itself, no two of them in the same place."""
-    kept: list[Least] = []
-    seen = (Least(one.point, at(*one.point)) for one in points)
-    for one in sorted(seen, key=lambda one: one.value):
-        far = (np.abs(np.subtract(one.point, other.point)) / spacing for other in kept)
-        if len(kept) < count and all(distance.max() > _APART for distance in far):
-            kept.append(one)
-
-    return kept
-
-
 def descents(
     at: Callable[..., float],
-    starts: Iterable[Least],
+    points: Iterable[Least],
     spacing: Sequence[float],
     *,
+    count: int,
     precision: float,
     box: Sequence[tuple[float, float]] | None = None,
     evaluations: int = 400,
 ) -> list[Least]:
     """Follow valleys down with Nelder and Mead's simplex of the given size, the lowest end first.
 
-    The simplex may stall on a kink, so it is started again, smaller, while that helps.
+    It starts from the ``count`` lowest points by the function itself, no two in the same place. The
+    simplex may stall on a kink, so it is started again, smaller, while that helps.
     """
     from scipy.optimize import minimize
+
+    starts: list[Least] = []
+    seen = (Least(one.point, at(*one.point)) for one in points)
+    for one in sorted(seen, key=lambda one: one.value):
+        far = (np.abs(np.subtract(one.point, other.point)) / spacing for other in starts)
+        if len(starts) < count and all(distance.max() > _APART for distance in far):
+            starts.append(one)
 
     # Beyond the box the function goes on flat. SciPy's own bounds would move corners of a simplex
     # onto each other, which ends the search beside a minimum that is close to an edge.

@@ -126,17 +126,12 @@ class TableMoments:
         share = max(self.rows - batch_size, 0.0) / max(self.rows - 1, 1) / batch_size
         # Without momentum the velocity is not needed.
         kinds = 3 if method.beta or method.gamma else 1
-        blocks = moment_block(block(lam, method))
-        gain = share * moment_gain(method)
-        matrix = np.zeros((kinds * d + 1, kinds * d + 1))
-        here = np.arange(d)
-        for i in range(kinds):
-            for j in range(kinds):
-                matrix[i * d + here, j * d + here] = blocks[:, i, j]
-            matrix[i * d : (i + 1) * d, :d] += gain[i] * self.coupling
-            matrix[i * d : (i + 1) * d, -1] = gain[i] * self.noise
-
-        matrix[-1, -1] = 1.0
+        blocks = moment_block(block(lam, method))[:, :kinds, :kinds]
+        gain = share * moment_gain(method)[:kinds]
+        matrix = np.eye(kinds * d + 1)
+        matrix[:-1, :-1] = np.einsum("dij,de->idje", blocks, np.eye(d)).reshape(kinds * d, -1)
+        matrix[:-1, :d] += np.kron(gain[:, None], self.coupling)
+        matrix[:-1, -1] = np.kron(gain, self.noise)
         state = np.zeros(kinds * d + 1)
         state[:d] = self.start
         state[-1] = 1.0
