@@ -173,7 +173,11 @@ def inconsistent_term_moment(
     T_other = moment_block(block(one_number("inconsistent", inconsistent, remedy=_REMEDY), method))
     rule = Sampling.parse(sampling)
     length = terms if rule.traits.by_epoch else 1
-    chances = np.array([_chances(places, length) for places in RULES[rule].places(terms)]).T
+    # The probability of every place of a round, in two columns: not having ended the last, or so.
+    classes = RULES[rule].places(terms)
+    chances = np.tile([places.between for places in classes], (length, 1))
+    chances[-1] = [places.last for places in classes]
+    chances[0] = [places.first for places in classes]
 
     # Before the first round any term may have come last: then every place in it is as likely.
     U = np.outer([1.0 - 1.0 / terms, 1.0 / terms], [first * first, 0.0, 0.0])
@@ -200,14 +204,6 @@ def inconsistent_term_moment(
         waiting = np.ones(2)
 
     out[~np.isfinite(out)] = np.inf
-    return out
-
-
-def _chances(places: Places, length: int) -> FloatArray:
-    """The probability of every place of a round."""
-    out = np.full(length, places.between)
-    out[-1] = places.last
-    out[0] = places.first
     return out
 
 

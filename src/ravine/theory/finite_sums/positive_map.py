@@ -64,8 +64,11 @@ def perron(
     if unknowns > dense:
         X = np.array(np.broadcast_to(np.eye(shape[-1]) if start is None else start(), shape))
         pair = _arnoldi(apply, X, tolerance, kept)
-        if pair is not None and _is_positive(pair[1]):
-            return exactly(pair[0]), pair[1]
+        if pair is not None:
+            value, X = pair
+            sizes = np.linalg.eigvalsh(symmetric(X))
+            if sizes.min() >= -_INDEFINITE * sizes.max():
+                return exactly(value), X
 
     if unknowns <= LAST_DENSE:
         value, X = leading_pair(matrix_of(apply, shape), shape)
@@ -78,12 +81,6 @@ def perron(
     low, high = collatz_wielandt(apply, X)
     value = float(np.clip(_trace(apply(X)) / max(_trace(X), 1e-300), low, high))
     return Interval(value, low, high), X
-
-
-def _is_positive(X: FloatArray) -> bool:
-    """Whether moments are positive semidefinite, up to the error of an eigenvector."""
-    values = np.linalg.eigvalsh(symmetric(X))
-    return bool(values.min() >= -_INDEFINITE * values.max())
 
 
 @cache

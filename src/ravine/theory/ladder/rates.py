@@ -16,18 +16,10 @@ from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.any_memory import Loop
 from ravine.theory.ladder.mean_square_kernel import ROUNDING, block_numbers
 
-_HUGE = 1e100
-"""Steps h beyond this have squares near the end of float64's range."""
-
 
 def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
     """Return the common shape of a curvature and a method, or refuse."""
     return broadcast(mu=curvature.mu, L=curvature.L, **method.parameters)
-
-
-def _scale(h: Real) -> Real:
-    """1, or for a step whose square might overflow the step itself, to be its unit."""
-    return np.where(h > _HUGE, h, 1.0) if np.max(h) > _HUGE else np.float64(1.0)
 
 
 def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
@@ -35,13 +27,11 @@ def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real
 
     A discriminant below its rounding is taken as zero: critical damping is meant.
     """
-    h = alpha * eigenvalue
-    scale = _scale(h)
-    trace, determinant, gap, size = block_numbers(h / scale, 1.0 / scale, beta, gamma)
+    trace, determinant, gap, size = block_numbers(alpha * eigenvalue, 1.0, beta, gamma)
     least = ROUNDING * size
     root = np.sqrt(np.where(gap > least, gap, 0.0))
     complex_root = np.sqrt(np.maximum(determinant, 0.0))
-    radius: Real = scale * np.where(gap < -least, complex_root, 0.5 * (np.abs(trace) + root))
+    radius: Real = np.where(gap < -least, complex_root, 0.5 * (np.abs(trace) + root))
     return radius
 
 

@@ -81,8 +81,6 @@ class Recommendation(Value):
             ("momentum", f"{float(self.method.beta):.6g}"),
             (self.quantity, f"{self.value:.6g}"),
         ]
-        if not self.method.is_nesterov:
-            rows.insert(2, ("look-ahead", f"{float(self.method.gamma):.6g}"))
         if self.gain is not None:
             rows.append(("times fewer steps than SGD", f"{self.gain:.4g}"))
 
