@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ravine.theory import bounds, finite_sums, noise
     from ravine.theory import ladder as rates
     from ravine.theory.finite_sums.growth import growth
-    from ravine.theory.ladder.certificate import certificate
+    from ravine.theory.ladder.worst_case import certificate
     from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
     from ravine.theory.ladder.ladder import ladder
     from ravine.theory.ladder.rates import spectral_radius

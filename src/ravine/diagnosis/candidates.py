@@ -16,7 +16,7 @@ from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.ladder.certificate import Certificate, certificate
+from ravine.theory.ladder.worst_case import Certificate, certificate
 from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate

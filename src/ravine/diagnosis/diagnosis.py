@@ -21,7 +21,7 @@ from ravine.diagnosis.survey import Survey
 from ravine.markup import card
 from ravine.tables import Finding
 from ravine.theory.finite_sums.growth import Growth
-from ravine.theory.ladder.certificate import Certificate
+from ravine.theory.ladder.worst_case import Certificate
 from ravine.values import Value
 
 if TYPE_CHECKING:

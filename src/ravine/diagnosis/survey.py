@@ -14,7 +14,7 @@ from ravine.diagnosis.minimum import Minimum, minimum_of
 from ravine.diagnosis.setup import Batching, Setup
 from ravine.problems import LinearModel
 from ravine.problems.linear_model import Indices
-from ravine.theory.finite_sums.deviations import RowDeviations
+from ravine.theory.finite_sums.positive_map import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 MOMENT_DIRECTIONS = 128

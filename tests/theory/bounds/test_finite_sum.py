@@ -4,9 +4,8 @@ import pytest
 from ravine.curvature import Curvature
 from ravine.methods import Method, sgd
 from ravine.theory import bounds
-from ravine.theory.ladder.certificate import certificate
 from ravine.theory.ladder.rates import contraction
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.worst_case import certificate, worst_case_rate
 
 ROUNDING = 1 + 1e-9
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.theory.finite_sums.deviations import Deviations, RowDeviations, Sandwiches
+from ravine.theory.finite_sums.positive_map import Deviations, RowDeviations, Sandwiches
 
 
 def matrices(k, d, seed):
@@ -72,15 +72,15 @@ def test_many_matrices_at_once_are_each_by_itself(kind):
 def test_the_table_agrees_with_the_terms(kind, monkeypatch):
     X = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5
     tabled = both_kinds()[kind].sandwich(X)
-    monkeypatch.setattr("ravine.theory.finite_sums.deviations._SMALL", 0)
-    monkeypatch.setattr("ravine.theory.finite_sums.deviations._TABLE_ROWS", 0)
+    monkeypatch.setattr("ravine.theory.finite_sums.positive_map._SMALL", 0)
+    monkeypatch.setattr("ravine.theory.finite_sums.positive_map._TABLE_ROWS", 0)
     np.testing.assert_allclose(both_kinds()[kind].sandwich(X), tabled, rtol=1e-11)
 
 
 @pytest.mark.parametrize("kind", [1, 2])
 def test_rows_are_worked_on_in_parts(kind, monkeypatch):
     whole = both_kinds()[kind]
-    monkeypatch.setattr("ravine.theory.finite_sums.deviations._CHUNK", 40)
+    monkeypatch.setattr("ravine.theory.finite_sums.positive_map._CHUNK", 40)
     parts = both_kinds()[kind]
     assert len(list(parts.parts())) > 1
     np.testing.assert_allclose(parts.table, whole.table, rtol=1e-11, atol=1e-13)
@@ -96,8 +96,8 @@ def test_rounding_of_equal_terms_is_no_deviation():
 @pytest.mark.parametrize("rows", [0, 64])
 def test_factors_of_any_kind_and_their_adjoint(rows, monkeypatch):
     """⟨V, Σ w F X Fᵀ⟩ is ⟨Σ w Fᵀ V F, X⟩, by the table and term by term."""
-    monkeypatch.setattr("ravine.theory.finite_sums.deviations._SMALL", rows)
-    monkeypatch.setattr("ravine.theory.finite_sums.deviations._TABLE_ROWS", rows)
+    monkeypatch.setattr("ravine.theory.finite_sums.positive_map._SMALL", rows)
+    monkeypatch.setattr("ravine.theory.finite_sums.positive_map._TABLE_ROWS", rows)
     rng = np.random.default_rng(3)
     F, w = rng.standard_normal((6, 3, 3)), rng.uniform(0.1, 1.0, 6)
     X, V = (root @ root.T for root in rng.standard_normal((2, 3, 3)))

@@ -8,9 +8,9 @@ import pytest
 from ravine.methods import Method
 from ravine.theory.blocks import system
 from ravine.theory.finite_sums import mean_problem
-from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.finite_sums.mean_square import stationary_covariance
+from ravine.theory.finite_sums.positive_map import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane, moment_curve
 
 METHODS = [Method(0.05), Method(0.1, 0.8), Method(0.3, 0.9), Method(0.1, 0.5, gamma=0.0)]

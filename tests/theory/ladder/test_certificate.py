@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ravine import Curvature, Method, nesterov, sgd
 from ravine.theory.blocks import block
-from ravine.theory.ladder.certificate import certificate
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.worst_case import certificate, worst_case_rate
 
 
 @given(

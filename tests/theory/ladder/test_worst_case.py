@@ -11,10 +11,9 @@ from scipy.optimize import minimize_scalar
 from ravine import Curvature, Method, nesterov, sgd
 from ravine.linear_method import LinearMethod
 from ravine.theory.blocks import block, system
-from ravine.theory.ladder.certificate import certificate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius
-from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
+from ravine.theory.ladder.worst_case import certificate, turning_angle, worst_case_rate
 
 # (mu, L, alpha, beta, worst-case rate), independent values to 1e-12.
 VALUES = [

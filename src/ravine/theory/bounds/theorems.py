@@ -33,9 +33,9 @@ from ravine.theory.bounds.bound import (
 )
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.terms import one_method
-from ravine.theory.ladder.certificate import certificate, norm_gains
 from ravine.theory.ladder.rates import contraction as contraction_rate
 from ravine.theory.ladder.rates import spectral_radius, stable
+from ravine.theory.ladder.worst_case import certificate, norm_gains
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.powers import worst_powers
 

@@ -5,10 +5,7 @@ from ravine.theory.finite_sums.inconsistent_term import (
     counterexample_growth,
     inconsistent_term_moment,
 )
-from ravine.theory.finite_sums.mean_square import (
-    StationaryCovariance,
-    stationary_covariance,
-)
+from ravine.theory.finite_sums.mean_square import StationaryCovariance, stationary_covariance
 from ravine.theory.finite_sums.terms import Sense
 
 __all__ = [

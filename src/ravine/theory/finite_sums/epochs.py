@@ -15,9 +15,8 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.sampling import Sampling
-from ravine.theory.finite_sums.deviations import Sandwiches
 from ravine.theory.finite_sums.growth import Growth, consistent
-from ravine.theory.finite_sums.positive_map import perron
+from ravine.theory.finite_sums.positive_map import Sandwiches, perron
 from ravine.theory.finite_sums.terms import Interval, Sense, exactly, interval
 
 TABLE = 48

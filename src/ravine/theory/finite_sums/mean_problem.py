@@ -30,8 +30,7 @@ import numpy as np
 
 from ravine.arguments import FloatArray
 from ravine.methods import Method
-from ravine.theory.finite_sums.deviations import Deviations
-from ravine.theory.finite_sums.positive_map import Operator, leading_pair, perron
+from ravine.theory.finite_sums.positive_map import Deviations, Operator, leading_pair, perron
 from ravine.theory.ladder.rates import block_radius
 
 _GUESSES = 60

@@ -17,9 +17,8 @@ from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import moment_step, system
-from ravine.theory.finite_sums.deviations import Sandwiches
 from ravine.theory.finite_sums.mean_problem import MeanProblem
-from ravine.theory.finite_sums.positive_map import Operator, perron, symmetric
+from ravine.theory.finite_sums.positive_map import Operator, Sandwiches, perron, symmetric
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import (
     Interval,

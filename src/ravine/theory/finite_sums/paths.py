@@ -14,13 +14,7 @@ from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import state_space, system
 from ravine.theory.finite_sums.rules import Draws
-from ravine.theory.finite_sums.terms import (
-    Interval,
-    Terms,
-    exactly,
-    largest,
-    means_and_half_widths,
-)
+from ravine.theory.finite_sums.terms import Interval, Terms, exactly, largest, means_and_half_widths
 
 AnyMethod: TypeAlias = Method | LinearMethod
 Indices = npt.NDArray[np.intp]

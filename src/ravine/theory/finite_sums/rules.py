@@ -254,9 +254,6 @@ RULES = {
         # from 0, at the end of an epoch and at the start of the next, to 2N
         gaps=lambda n, sense: np.log(reshuffle_radius(n, sense, may_repeat=True)) / n,
     ),
-    Sampling.RESHUFFLE_NO_REPEAT: Rule(
-        places=_without_repeat,
-        gaps=_reshuffle_no_repeat_gaps,
-    ),
+    Sampling.RESHUFFLE_NO_REPEAT: Rule(places=_without_repeat, gaps=_reshuffle_no_repeat_gaps),
 }
 """Every sampling rule; nothing else in the theory names one."""

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
-from ravine.theory.finite_sums.deviations import Deviations
 from ravine.theory.finite_sums.mean_problem import (
     GrowthSolution,
     MeanProblem,
@@ -33,7 +32,7 @@ from ravine.theory.finite_sums.mean_problem import (
     search_growth,
     search_growths,
 )
-from ravine.theory.finite_sums.positive_map import Operator, fixed_point, symmetric
+from ravine.theory.finite_sums.positive_map import Deviations, Operator, fixed_point, symmetric
 
 TOLERANCE = 1e-5
 """Default tolerance, relative to 1 - λ: it separates a slow method from a diverging one."""

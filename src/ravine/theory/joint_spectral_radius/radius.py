@@ -8,14 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import (
-    FloatArray,
-    Refusal,
-    one_number,
-    overflow_allowed,
-    real,
-    whole,
-)
+from ravine.arguments import FloatArray, Refusal, one_number, overflow_allowed, real, whole
 from ravine.theory.bracket import Bracket
 from ravine.theory.joint_spectral_radius.norms import (
     BlockNorms,
@@ -139,13 +132,7 @@ def joint_spectral_radius(
 
 def _checked(matrices: npt.ArrayLike | Sequence[npt.ArrayLike]) -> FloatArray:
     remedy = "give square matrices of one size, shape (m, n, n)"
-    try:
-        raw = np.asarray(matrices)
-    except ValueError:
-        shown = "matrices of different shapes"
-        raise Refusal("matrices", "of one size", shown, remedy) from None
-
-    stack = np.asarray(real("matrices", raw, "of any size", remedy=remedy))
+    stack = np.asarray(real("matrices", matrices, "of any size", remedy=remedy))
     if stack.ndim == 2:
         stack = stack[None]
     if stack.ndim != 3 or stack.shape[1] != stack.shape[2]:

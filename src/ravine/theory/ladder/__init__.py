@@ -1,6 +1,5 @@
 """The ladder of rates: from exact gradients to every finite sum in every order."""
 
-from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.iid import (
     critical_batch_size,
@@ -13,7 +12,7 @@ from ravine.theory.ladder.rates import contraction, spectral_radius, stable
 from ravine.theory.ladder.rungs import RUNGS, Rung
 from ravine.theory.ladder.safety import adam_limit, largest_step, safe_momentum, safe_step
 from ravine.theory.ladder.transfer import CircleRate, circle_rate
-from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
+from ravine.theory.ladder.worst_case import Certificate, certificate, turning_angle, worst_case_rate
 
 __all__ = [
     "RUNGS",

@@ -18,19 +18,31 @@ zero coefficient and not the difference of others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial.polynomial import polyval
 
-from ravine.arguments import FloatArray, one_number
+from ravine.arguments import FloatArray, Real, one_number
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
-from ravine.theory.ladder.batch_noise import BatchNoise
+from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batch_size
+from ravine.theory.ladder.transfer import CircleTest, exact
 
 _ROUNDS = 60
 """Candidates tried; the convergence is quadratic, and four to eight are typical."""
 _SETTLED = 1e-13
 """Relative rise of a candidate that ends the search."""
+_FLAT = 1e-6
+"""Stands for the least curvature, as a share of L, where mu is anything."""
+_NEXT_TO_ZERO = Fraction(1, 10**60)
+"""The same in exact arithmetic."""
+_NO_STEP = 1e-30
+"""Share of a natural step below which no shorter one is tried."""
+_BISECTIONS = 54
+"""Halvings of an interval of width 2/512 down to the last digit of a number of size one."""
 _SINGLE = "a LinearMethod takes one curvature and one batch size at a time"
 
 
@@ -174,3 +186,61 @@ def _lifted(change: FloatArray) -> FloatArray:
     """A⊗A - I for A = I + ``change``."""
     one = np.eye(len(change))
     return np.asarray(np.kron(change, one) + np.kron(one, change) + np.kron(change, change))
+
+
+def safe_factor(
+    L: float, method: LinearMethod, batch_size: npt.ArrayLike | None, L_max: npt.ArrayLike | None
+) -> float:
+    """Supremum of the factors below which every smaller one is safe, for every mu in (0, L].
+
+    Both are bisected: in any order by the circle theorem at radius 1, in exact arithmetic for a mu
+    next to zero; in mean square by the smallest stable batch. It is zero for a method that does not
+    move downhill, or has another mode that does not fade.
+    """
+    above, below = exact(method.numerator), exact(method.denominator)
+    below[-1] -= below.sum()  # the root at 1 is meant
+
+    def holds_in_any_order(factor: float) -> bool:
+        step = Fraction(float(factor)) * above
+        return CircleTest(_NEXT_TO_ZERO * Fraction(L), Fraction(L), step, below).holds(1.0)
+
+    # Towards λ = 0 the gradients add up: y moves by the residue at 1, as if without momentum.
+    residue = float(above.sum()) / float(np.polyval(np.polyder(method.denominator), 1.0))
+    if residue <= 0.0:
+        return 0.0
+    any_order = _largest_factor(holds_in_any_order, 1.0 / (L * residue))
+    if batch_size is None or any_order == 0.0:
+        return any_order
+
+    size = float(check_batch_size(batch_size))
+    curvature = Curvature(_FLAT * L, L)
+    noise = batch_noise(curvature, L_max=L_max, mu_min=0.0)
+
+    def holds(factor: float) -> bool:
+        return Loop(curvature, method.scaled(factor), noise).stable_batch() < size
+
+    flat = 2.0 * size / (residue * float(noise.most))
+    return min(flat, _largest_factor(holds, flat))
+
+
+def _largest_factor(holds: Callable[[float], bool], guess: float) -> float:
+    """Where a condition that holds for small factors fails first; zero if it holds for none."""
+    low = guess
+    while not holds(low):
+        low *= 0.5
+        if low < _NO_STEP * guess:
+            return 0.0
+    while holds(1.1 * low):
+        low *= 1.1
+
+    return float(last_true(holds, np.float64(low), np.float64(1.1 * low)))
+
+
+def last_true(holds: Callable[..., Any], low: Real, high: Real) -> Real:
+    """Where a condition that holds at ``low`` and not at ``high`` changes, from below."""
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low)[()], np.where(inside, high, middle)[()]
+
+    return low

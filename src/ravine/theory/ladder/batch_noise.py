@@ -41,11 +41,7 @@ class BatchNoise:
     def shape_with(self, **named: Real) -> tuple[int, ...]:
         """The common shape of its numbers and the named ones; refuses what does not fit."""
         return broadcast(
-            **named,
-            variance=self.known,
-            batch_size=self.share,
-            mu_min=self.least,
-            L_max=self.most,
+            **named, variance=self.known, batch_size=self.share, mu_min=self.least, L_max=self.most
         )
 
 

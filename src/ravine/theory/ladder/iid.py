@@ -86,12 +86,7 @@ def iid_rate(
     [1.0064, 1.0001, 0.9999, 0.9959]
     """
     noise = batch_noise(
-        curvature,
-        L_max=L_max,
-        batch_size=batch_size,
-        variance=variance,
-        mu_min=mu_min,
-        rows=rows,
+        curvature, L_max=L_max, batch_size=batch_size, variance=variance, mu_min=mu_min, rows=rows
     )
     if isinstance(method, LinearMethod):
         return np.float64(Loop(curvature, method, noise).growth())
@@ -228,12 +223,7 @@ def iid_noise_floor(
     kind = ErrorQuantity.parse(quantity, "quantity")
     level = real("sigma2", sigma2, "nonnegative", remedy=remedy)
     noise = batch_noise(
-        curvature,
-        L_max=L_max,
-        batch_size=batch_size,
-        variance=variance,
-        mu_min=mu_min,
-        rows=rows,
+        curvature, L_max=L_max, batch_size=batch_size, variance=variance, mu_min=mu_min, rows=rows
     )
 
     objective = kind is ErrorQuantity.OBJECTIVE

@@ -172,10 +172,7 @@ class Ladder(Value):
     def _remedy(self) -> str:
         if self.batches.flat_terms:
             limit = safe_step(
-                self.curvature.L,
-                0.0,
-                batch_size=self.batches.batch_size,
-                L_max=self.batches.L_max,
+                self.curvature.L, 0.0, batch_size=self.batches.batch_size, L_max=self.batches.L_max
             )
             most = safe_digits(limit)
             return f"SGD with any alpha < {most} is stable in mean square at this batch size."

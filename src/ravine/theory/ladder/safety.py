@@ -7,10 +7,6 @@ the largest step is the ratio v = V/λ: for batches of b draws whose terms have 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -19,22 +15,13 @@ from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
-from ravine.theory.ladder.any_memory import Loop
+from ravine.theory.ladder.any_memory import last_true, safe_factor
 from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size
 from ravine.theory.ladder.iid import safety_ratio
 from ravine.theory.ladder.rates import check_shapes, stable
-from ravine.theory.ladder.transfer import CircleTest, exact
 
-_FLAT = 1e-6
-"""Stands for the least curvature, as a share of L, where mu is anything."""
-_NEXT_TO_ZERO = Fraction(1, 10**60)
-"""The same in exact arithmetic."""
-_NO_STEP = 1e-30
-"""Share of a natural step below which no shorter one is tried."""
 _SCAN = 512
 """Momenta tried to find the last safe interval before it is bisected."""
-_BISECTIONS = 54
-"""Halvings of an interval of width 2/512 down to the last digit of a number of size one."""
 _EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 1.0"
 _RATIO = "give the variance of a batch's curvature divided by the eigenvalue, e.g. 0.5"
 
@@ -222,7 +209,7 @@ def safe_step(
     """
     smoothness = real("L", L, "positive", remedy="give the largest curvature, e.g. L=100")
     if isinstance(beta, LinearMethod):
-        return np.float64(_safe_factor(float(smoothness), beta, batch_size, L_max))
+        return np.float64(safe_factor(float(smoothness), beta, batch_size, L_max))
 
     momentum = real("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     ahead = momentum if gamma is None else real("gamma", gamma, remedy="give a look-ahead")
@@ -245,64 +232,6 @@ def safe_step(
 
     limit = np.where(c >= 0.0, any_order, exact) / smoothness
     return np.broadcast_to(limit, shape)[()]
-
-
-def _safe_factor(
-    L: float, method: LinearMethod, batch_size: npt.ArrayLike | None, L_max: npt.ArrayLike | None
-) -> float:
-    """Supremum of the factors below which every smaller one is safe, for every mu in (0, L].
-
-    Both are bisected: in any order by the circle theorem at radius 1, in exact arithmetic for a mu
-    next to zero; in mean square by the smallest stable batch. It is zero for a method that does not
-    move downhill, or has another mode that does not fade.
-    """
-    above, below = exact(method.numerator), exact(method.denominator)
-    below[-1] -= below.sum()  # the root at 1 is meant
-
-    def holds_in_any_order(factor: float) -> bool:
-        step = Fraction(float(factor)) * above
-        return CircleTest(_NEXT_TO_ZERO * Fraction(L), Fraction(L), step, below).holds(1.0)
-
-    # Towards λ = 0 the gradients add up: y moves by the residue at 1, as if without momentum.
-    residue = float(above.sum()) / float(np.polyval(np.polyder(method.denominator), 1.0))
-    if residue <= 0.0:
-        return 0.0
-    any_order = _largest_factor(holds_in_any_order, 1.0 / (L * residue))
-    if batch_size is None or any_order == 0.0:
-        return any_order
-
-    size = float(check_batch_size(batch_size))
-    curvature = Curvature(_FLAT * L, L)
-    noise = batch_noise(curvature, L_max=L_max, mu_min=0.0)
-
-    def holds(factor: float) -> bool:
-        return Loop(curvature, method.scaled(factor), noise).stable_batch() < size
-
-    flat = 2.0 * size / (residue * float(noise.most))
-    return min(flat, _largest_factor(holds, flat))
-
-
-def _largest_factor(holds: Callable[[float], bool], guess: float) -> float:
-    """Where a condition that holds for small factors fails first; zero if it holds for none."""
-    low = guess
-    while not holds(low):
-        low *= 0.5
-        if low < _NO_STEP * guess:
-            return 0.0
-    while holds(1.1 * low):
-        low *= 1.1
-
-    return float(_last(holds, np.float64(low), np.float64(1.1 * low)))
-
-
-def _last(holds: Callable[..., Any], low: Real, high: Real) -> Real:
-    """Where a condition that holds at ``low`` and not at ``high`` changes, from below."""
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        inside = holds(middle)
-        low, high = np.where(inside, middle, low)[()], np.where(inside, high, middle)[()]
-
-    return low
 
 
 def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) -> Real:
@@ -402,7 +331,7 @@ def safe_momentum(
     safe = np.broadcast_to(holds(scan), scan.shape)
     last = scan.shape[0] - 1 - np.argmax(safe[::-1], axis=0)
     low = np.take_along_axis(scan, last[None], axis=0)[0]
-    bound = _last(holds, low, low + 2.0 * reach / _SCAN)
+    bound = last_true(holds, low, low + 2.0 * reach / _SCAN)
     bound = np.where(np.broadcast_to(slope, shape) > 0.0, bound, np.inf)
     return np.where(safe.any(axis=0), bound, np.nan)[()]
 

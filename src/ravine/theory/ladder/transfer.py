@@ -27,13 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev, polynomial
 
-from ravine.arguments import (
-    FloatArray,
-    one_number,
-    overflow_allowed,
-    refuse_too_large,
-    whole,
-)
+from ravine.arguments import FloatArray, one_number, overflow_allowed, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method

@@ -15,15 +15,7 @@ from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_
 from ravine.theory.finite_sums.positive_map import dense_radius
 from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
 from ravine.theory.finite_sums.terms import Terms, finite_sum
-from ravine.theory.tuning.search import (
-    Least,
-    Tuned,
-    around,
-    descents,
-    in_plane,
-    least,
-    valleys,
-)
+from ravine.theory.tuning.search import Least, Tuned, around, descents, in_plane, least, valleys
 
 _GRID_EVALUATIONS = 400_000
 """Eigenvalues of 3x3 matrices for a grid: half a second."""

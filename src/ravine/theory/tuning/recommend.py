@@ -19,11 +19,10 @@ from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.growth import growth
 from ravine.theory.finite_sums.terms import Sense
 from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
-from ravine.theory.ladder.certificate import Certificate, certificate
 from ravine.theory.ladder.iid import iid_noise_floor
 from ravine.theory.ladder.ladder import Ladder, ladder
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.worst_case import Certificate, certificate, worst_case_rate
 from ravine.theory.tuning.batch_gain import fastest_pair, gain_of
 from ravine.theory.tuning.budget import fastest_budget
 from ravine.theory.tuning.fastest import fastest_mean_square
