@@ -1,8 +1,8 @@
 """Find out whether an optimizer converges, how fast, to what error, and with which settings.
 
-``dir(ravine)`` shows what most people need, and the subjects under which the rest can be reached:
-``ravine.bounds``, ``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``,
-``ravine.problems``. Every public name is reachable as ``ravine.<name>`` as well.
+``dir(ravine)`` lists what most people need, and the modules that hold the rest: ``ravine.bounds``,
+``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``, ``ravine.problems``.
+Every public name can also be reached as ``ravine.<name>``.
 """
 
 from importlib import import_module
@@ -92,11 +92,11 @@ _NAMES = {
     "ravine.theory.tuning.useful_batch": "BatchSizes UsefulBatch batch_sizes useful_batch_size",
     "ravine.theory.tuning.recommend": "Recommendation Setting recommend",
 }
-"""Where other public names live. They are loaded when they are first asked for: ``import ravine``
-stays light, and what needs Numba or xarray waits."""
+"""The modules of other public names. Each is imported on first use, so that ``import ravine`` stays
+fast and loads neither Numba nor xarray."""
 
 _OPEN = ("ravine.theory.ladder", "ravine.theory.noise", "ravine.theory.finite_sums")
-"""Subjects all of whose names are reachable as ``ravine.<name>`` too."""
+"""Modules whose names can all be reached as ``ravine.<name>``."""
 
 _HOMES = {home: tuple(names.split()) for home, names in _NAMES.items()}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -108,7 +108,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
-        # Python itself asks for names with underscores: no reason to load anything.
+        # Python itself looks up names with underscores; they need no import.
         subjects = () if name.startswith("_") else map(import_module, _OPEN)
         home = next((subject for subject in subjects if name in subject.__all__), None)
         if home is None:

@@ -2,7 +2,7 @@
 
 A new method is one function and one entry of ``CATALOGUE``: the command line, the league table and
 the contract test read it. Methods with several gradients per step or with changing parameters are
-not here: the rates do not cover them (docs/theory.md, Any memory).
+not included: the rates do not cover them (docs/theory.md, Any memory).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ONE = "a catalogue entry is for one curvature"
 
 @dataclass(frozen=True)
 class Batch:
-    """Batches, for the published parameters that depend on them."""
+    """The batches, for published parameters that depend on them."""
 
     L_max: float
     """Largest curvature of a single term."""
@@ -40,13 +40,13 @@ class Batch:
 
 @dataclass(frozen=True)
 class NamedMethod:
-    """A published method: its source, its formula, and what its authors leave to tune."""
+    """A published method: its source, its formula, and the parameters left to tune."""
 
     title: str
     reference: str
     formula: str
     tuned: str
-    """Parameters that are left to be tuned; the others follow from the curvature."""
+    """Parameters to tune; the others follow from the curvature."""
     build: Callable[[Curvature, Batch], Method | LinearMethod]
 
     def __call__(
@@ -81,7 +81,7 @@ def _robust_heavy_ball(c: Curvature, _: Batch) -> Method:
 
 
 def _conditions(c: Curvature, batch: Batch) -> tuple[float, float, float]:
-    """L_m, κ_m and κ̃_m of a batch of m; the statistical condition number is taken as L_max/L."""
+    """L_m, κ_m and κ̃_m of a batch of m, with L_max/L as the statistical condition number."""
     rest = (batch.size - 1.0) / batch.size
     L = batch.L_max / batch.size + rest * float(c.L)
     statistical = batch.L_max / float(c.L) / batch.size + rest

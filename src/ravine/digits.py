@@ -6,11 +6,11 @@ import math
 from typing import SupportsFloat
 
 _ROUNDING = 1e-12
-"""Rates below this are 0 but for rounding."""
+"""Rates below this are zero up to rounding."""
 
 
 def digits(value: SupportsFloat) -> str:
-    """A number to three significant digits; exact values are in ``--json``.
+    """Format a number to three significant digits; ``--json`` has exact values.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def digits(value: SupportsFloat) -> str:
 
 
 def safe_digits(value: SupportsFloat, *, up: bool = False) -> str:
-    """Three digits, rounded down, so that a step below a limit stays below it; or up, for bounds.
+    """Round a limit down to three digits, so that it stays safe; or up, for bounds.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def safe_digits(value: SupportsFloat, *, up: bool = False) -> str:
         return digits(number)
 
     unit = 10.0 ** (math.floor(math.log10(number)) - 2)
-    # What is a whole number of units but for rounding stays so.
+    # A whole number of units stays whole despite rounding errors.
     units = number / unit
     whole = math.ceil(units * (1.0 - 1e-12)) if up else math.floor(units * (1.0 + 1e-12))
     return digits(unit * whole)
 
 
 def rate_digits(rate: SupportsFloat) -> str:
-    """A rate per step, with enough digits to tell it from 1.
+    """Format a rate per step with enough digits to distinguish it from 1.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rate_digits(rate: SupportsFloat) -> str:
 
 
 def at_least(limit: SupportsFloat) -> str:
-    """The whole batch sizes above a limit.
+    """Describe the whole batch sizes above a limit.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def at_least(limit: SupportsFloat) -> str:
 
 
 def percent(share: SupportsFloat) -> str:
-    """A share as a percentage with three digits.
+    """Format a share as a percentage with three digits.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def percent(share: SupportsFloat) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things in words.
+    """Format a number with its noun, singular or plural.
 
     Examples
     --------

@@ -116,9 +116,9 @@ def rescale_command(
     Problem
     -------
     data : FILE
-        Table that the model is trained on.
+        Table on which the model is trained.
     target : NAME
-        Column of the table to predict; numbers.
+        Numeric column to predict.
     raw
         Do not standardise the columns, do not add an intercept.
     mu, L, Q, L_max, L_max_ratio
@@ -182,7 +182,7 @@ def _after_rescaling(
 
 
 def _table(file: Path, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:
-    """The columns as ``ravine diagnose`` would train on them, and the target."""
+    """The columns, prepared as in ``ravine diagnose``, and the target."""
     from ravine.diagnosis.setup import standardised
     from ravine.tables import read_table
 

@@ -169,14 +169,14 @@ def _standing(result: Diagnosis) -> list[str]:
     what = "batches" if survey.batching.fixed else "rows"
     lines = {
         "The loss is quadratic: rates at the minimiser hold everywhere.": survey.quadratic,
-        "The loss is not quadratic: rates and floors are those of its quadratic approximation at the "
-        "minimiser. The certificate is global, from curvature bounds that hold everywhere.": (
+        "The loss is not quadratic: rates and floors are those of its quadratic approximation at "
+        "the minimiser. The certificate is global, from curvature bounds that hold everywhere.": (
             not survey.quadratic
         ),
         f"Second moments are those of the {survey.sure} heaviest and "
         f"{len(survey.sample) - survey.sure} random ones of all {what}.": not survey.complete,
         f"Second moments are computed in {survey.moments.dimension} of {survey.model.dimension} "
-        "directions: those of the largest curvature, and those of the heaviest rows. For the others, "
+        "directions: those of the largest curvature, and those of the heaviest rows. For others, "
         "mean-square rates are estimates without confidence limits.": not survey.every_direction,
         "Mean-square rates are exact for this order of these batches.": exact,
         "Mean-square rates lie between those of exact gradients and of independent draws; where "
