@@ -110,9 +110,7 @@ class _Commands(TyperGroup):
 
         say("\nStart with one of these:", style="bold")
         copyable("  ravine rate --mu 0.05 --L 100\n  ravine diagnose diabetes", style=None)
-        say(
-            "\nExamples and options: ravine COMMAND --help. Version: ravine --version."
-        )
+        say("\nExamples and options: ravine COMMAND --help. Version: ravine --version.")
 
 
 app = typer.Typer(

@@ -33,8 +33,7 @@ def batch_command(
     out: Path | None = None,
     **samples: float,
 ) -> Answer:
-    """Find the smallest stable batch size, and the sizes at which momentum and larger batches pay
-    off.
+    """Find the smallest stable batch size, and where momentum and larger batches pay off.
 
     The table gives, for each batch size, the fastest step of SGD and the fastest Nesterov
     parameters that are guaranteed to converge in mean square on every problem with this curvature,

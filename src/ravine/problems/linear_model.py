@@ -1,7 +1,7 @@
 """A regularised linear model on data, split into mini-batches.
 
-Many points at once are kept as arrays (seeds, features, runs * outputs): the scores of a batch at
-the points of all runs of a seed are then one matrix product.
+Many points are stored in one array (seeds, features, runs * outputs), so that the scores of a batch
+at the points of all runs of a seed are one matrix product.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from ravine.problems.spectrum import (
 
 Indices: TypeAlias = npt.NDArray[np.intp]
 Slopes: TypeAlias = Callable[[FloatArray, Indices], FloatArray]
-"""Derivative of the loss in the scores: (scores (rows, runs * outputs), rows) to the same shape."""
+"""Derivative of the loss in the scores, a function of (scores, rows); scores and result have the
+shape (rows, runs * outputs)."""
 
 
 class Drawn(NamedTuple):
-    """The rows of one step, for every seed, and the weight of each in its batch's mean.
+    """The rows of one step for every seed, and their weights in the mean of the batch.
 
     ``rows`` has shape (seeds, m), and ``weights`` that shape or (1, m); a batch that is shorter
     than m is padded with weights 0.
@@ -45,12 +46,12 @@ class Drawn(NamedTuple):
 class LinearModel(Problem):
     """The mean over mini-batches of f_b(W) = (1/m_b) Σ_r loss(x_rᵀ W, y_r) + l2/2 ‖W‖².
 
-    W has shape (features, outputs) and is kept flat, row after row, as the point x. The batches
-    are consecutive rows, ``batch_size`` at a time, the last one shorter if it has to be. Each
-    batch counts the same in the mean, as in ordinary training loops; with a shorter last batch
-    its rows therefore weigh a little more.
+    W has shape (features, outputs); the point x is W flattened row by row. The batches are
+    consecutive rows, ``batch_size`` at a time; the last one may be shorter. All batches count the
+    same in the mean, as in ordinary training loops, so the rows of a shorter last batch weigh a
+    little more.
 
-    Made by ``from_data`` and ``multinomial_logistic``, which check what they are given.
+    ``from_data`` and ``multinomial_logistic`` create it and check the arguments.
 
     Parameters
     ----------
@@ -61,18 +62,18 @@ class LinearModel(Problem):
     l2
         Weight of the regulariser.
     batch_size
-        Rows in a batch; all of them unless given.
+        Rows per batch. Default: all rows.
     name, parameters
         Recorded with every result.
 
     Attributes
     ----------
     entries
-        Numbers in the table that are stored.
+        Number of stored entries of the table.
     batch_sizes
         Rows in each batch, shape (n,).
     row_weights
-        Weight of each row in the mean, None where all count the same.
+        Weight of each row in the mean, None if all count the same.
     """
 
     row_weights: FloatArray | None = None
@@ -111,7 +112,7 @@ class LinearModel(Problem):
         ends = np.array([extreme_eigenvalues(self.X[self._rows(b)]) for b in range(self.terms)])
         ends[:, 1] *= self.loss.curvature_bound
         if not self.quadratic:
-            # Far out, such a loss may be flat.
+            # Such a loss may be flat far from the minimiser.
             ends[:, 0] = 0.0
 
         return ends + self.l2
@@ -120,7 +121,7 @@ class LinearModel(Problem):
     def curvature(self) -> Curvature:  # type: ignore[override]  # computed when asked for
         """Bounds mu and L that hold for every batch, everywhere.
 
-        Refused where some batch is not strongly convex: then no positive mu holds for every one.
+        Refused if some batch is not strongly convex: then no positive mu holds for all of them.
         """
         mu = self.batch_curvatures[:, 0]
         L = self.batch_curvatures[:, 1]
@@ -128,7 +129,7 @@ class LinearModel(Problem):
 
     @cached_property
     def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed when asked for
-        """The point where the whole objective is least, by Newton's method to rounding."""
+        """The minimiser of the whole objective, by Newton's method to rounding error."""
         solve = self._solve_dense if self.dimension <= DENSE_LIMIT else self._solve_cg
         return newton(np.zeros(self.dimension), self.gradient, solve)
 
@@ -171,7 +172,7 @@ class LinearModel(Problem):
     def hessian_product(
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
     ) -> FloatArray:
-        """Hessian of batch i (of the whole objective if None) at ``x`` times ``v``, unformed."""
+        """Hessian of batch i (None: of the whole objective) at ``x`` times ``v``, never formed."""
         batch = None if i is None else self._rows(i)
         return self.hessian_at(self._point(x), batch)(self._point(v, "v"))
 
@@ -183,7 +184,7 @@ class LinearModel(Problem):
         self._refuse_large(1)
         K = self.outputs
         block = self.X[rows]
-        # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
+        # A quadratic loss needs no point, and its minimiser is computed with this Hessian.
         Z = np.zeros((len(weights), K)) if self.quadratic else self.scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
         for e in range(K):
@@ -229,7 +230,7 @@ class LinearModel(Problem):
         return lambda Z, rows: self._at_all_runs(product, Z, rows)
 
     def _at_all_runs(self, function: Slopes, Z: FloatArray, rows: Indices) -> FloatArray:
-        # A loss of one score takes the scores of many runs side by side.
+        # A loss with one score accepts the scores of many runs side by side.
         if self.outputs == 1:
             return function(Z, rows)
 
@@ -237,7 +238,7 @@ class LinearModel(Problem):
         return function(Z.reshape(-1, self.outputs), which).reshape(Z.shape)
 
     def drawn_gradient(self, drawn: Drawn, points: FloatArray, slopes: Slopes) -> FloatArray:
-        """Gradient of the drawn batch of every seed at its points, of the shape of ``points``."""
+        """Gradient of the drawn batch of every seed at its points, in the shape of ``points``."""
         rows, weights = drawn
         if self.sparse:
             parts = zip(rows, np.broadcast_to(weights, rows.shape), points, strict=True)
@@ -258,7 +259,7 @@ class LinearModel(Problem):
         return np.asarray(block.T @ inner + self.l2 * points)
 
     def chunks(self, width: int) -> Iterator[slice]:
-        """Slices of the rows that are processed in turn, by how many numbers each row needs."""
+        """Slices of rows to process in turn, sized by the numbers that each row needs."""
         step = max(1, CHUNK // width)
         for first in range(0, self.rows, step):
             yield slice(first, min(first + step, self.rows))

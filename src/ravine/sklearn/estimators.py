@@ -50,7 +50,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, ...]:
-        """The arguments of a fit as arrays."""
+        """Check the arguments of a fit, and return them as arrays."""
         for name, least in (("alpha", 0), ("tol", 0), ("max_iter", 1), ("batch_size", 1)):
             value = getattr(self, name)
             if value is not None and not value >= least:
@@ -100,7 +100,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
         Z, penalty = self._standardised(X, mean, scale)
         objective = Objective(Z, Y, s, penalty, loss)
-        # Directions with few rows so far get some curvature.
+        # Add some curvature to directions with few rows so far.
         some = Z.shape[1] / self._seen
         P = objective.preconditioner(gram=gram + (some if wide else some * np.eye(len(gram))))
         size = min(X.shape[0], self._batch_size(X))
@@ -129,7 +129,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         return self.batch_size or max(_BATCH, X.shape[1] // 2)
 
     def _standardised(self, X: Any, mean: FloatArray, scale: FloatArray) -> tuple[Any, FloatArray]:
-        """Columns of mean 0 and variance 1, a column of ones for the intercept, the penalties.
+        """Scale columns to mean 0 and variance 1, add a column of ones, and set the penalties.
 
         Sparse columns keep their mean: the intercept compensates for it.
         """
@@ -173,8 +173,8 @@ def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArr
 
 
 def _scale(deviation: FloatArray, size: FloatArray) -> FloatArray:
-    """Scales of the columns: their deviation, or their size if they are constant."""
-    # The deviation of a constant column is a rounding error.
+    """Scales of the columns: the standard deviation, or the size of a constant column."""
+    # The standard deviation of a constant column is a rounding error.
     constant = deviation <= 1e-12 * size
     return np.where(constant, np.where(size > 0.0, size, 1.0), deviation)
 
@@ -192,7 +192,7 @@ def _running(
     scale = _scale(deviation, np.sqrt(squares))
     shift = np.zeros_like(mean) if is_sparse or not centred else mean
 
-    # E[(x - shift)(x - shift)ᵀ], and beside it E[x - shift] for the column of ones.
+    # E[(x - shift)(x - shift)ᵀ], bordered by E[x - shift] for the column of ones.
     outer = np.outer if whole else np.multiply
     gram = second - outer(shift, mean) - outer(mean, shift) + outer(shift, shift)
     gram = gram / outer(scale, scale)
@@ -228,18 +228,18 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     tol
         The fit stops when the excess loss is below ``tol`` times the loss.
     max_iter
-        Passes over the data at most.
+        Maximum number of passes over the data.
     batch_size
-        Rows of the smallest batches. Default: 32, or half the number of columns if that is more.
+        Rows of the smallest batches. Default: 32, or half the number of columns if that is larger.
     random_state
         Seed of the order of the rows.
 
     Attributes
     ----------
     coef_, intercept_
-        Weights of the columns as they are given.
+        Weights of the original columns.
     lr_, momentum_
-        Step size, in preconditioned coordinates, and momentum that won the race.
+        Step size (in preconditioned coordinates) and momentum that won the race.
     n_iter_, loss_curve_
         Passes over the data, and the objective after each.
 
@@ -342,13 +342,13 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return self.classes_[best]
 
     def _class_scores(self, X: Any) -> FloatArray:
-        """A score for each row and class: with two classes the first one's is zero."""
+        """A score for each row and class; with two classes, that of the first is zero."""
         S = self._raw_scores(X)
         return np.hstack([np.zeros_like(S), S]) if S.shape[1] == 1 else S
 
 
 def _two_or_more(name: str, labels: Any, remedy: str) -> Any:
-    """The different labels, in order."""
+    """The distinct labels, in order."""
     different = np.unique(labels)
     if len(different) < 2:
         what = f"one class, {different[0]!r}" if len(different) else "no class"

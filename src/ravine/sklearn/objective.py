@@ -16,7 +16,7 @@ LARGEST_BLOCK = 500
 _JOINT = 200
 """Weights of a multinomial model whose full curvature is used, instead of one block per class."""
 _RIDGE = 1e-12
-"""Share of the mean curvature that is added, so that dependent columns leave it invertible."""
+"""Share of the mean curvature that is added, so that it is invertible for dependent columns."""
 
 
 class Objective:

@@ -28,7 +28,7 @@ _REFRESH = 10
 _ROUNDING = 1e-14
 """Relative decrease of the objective that may be a rounding error."""
 _HALVINGS = 40
-"""Halvings of a step before it is given up: rounding errors are then larger than the decrease."""
+"""Halvings after which a step is rejected: rounding errors then exceed the decrease."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Training:
     curve
         The objective after each pass over the data.
     excess
-        Estimate of how far the objective is above its minimum.
+        Estimated distance of the objective from its minimum.
     converged
         Whether that is within the tolerance.
     """
@@ -89,7 +89,7 @@ def step_limits(objective: Objective, sizes: FloatArray, momenta: FloatArray) ->
 def _race(
     objective: Objective, training: Training, batch_size: int, rng: np.random.Generator
 ) -> None:
-    """Run all candidates on the same batches; the best takes one pass with larger batches."""
+    """Run all candidates on the same batches, then the best one for a pass with larger batches."""
     rows = objective.Z.shape[0]
     larger = min(_GROWTH * batch_size, max(batch_size, rows // 4))
     limits = step_limits(objective, np.array([batch_size, larger], dtype=float), MOMENTA)
@@ -111,7 +111,7 @@ def _race(
     order, falling = rng.permutation(steps), 1.0 - np.arange(steps) / steps
     W = mini_batches(objective, P, W[chosen], lr, momentum[chosen], larger, order, falling)[0]
 
-    # Weights with no less loss than at the start are discarded.
+    # Discard weights whose loss is not below that at the start.
     pair = np.stack([training.W, W])
     if np.diff(objective.value(pair, objective.scores(pair, judged), judged))[0] < 0.0:
         training.W = W
@@ -144,10 +144,10 @@ def mini_batches(
 
 
 def _whole_batches(objective: Objective, training: Training, tol: float, max_iter: int) -> None:
-    """Take all rows as one batch, until the excess is small.
+    """Train with all rows in one batch, until the excess is small.
 
     Each step is accepted only if the objective falls. With the exact curvature a step of length 1
-    is Newton's. Otherwise there is momentum, restarted when the objective would rise.
+    is Newton's. Otherwise momentum is used, and restarted when the objective would rise.
     """
     W = previous = training.W
     S = before = objective.scores(W)
@@ -192,7 +192,8 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
         previous, before = W, S
         W, S = ahead - lr * D, seen - lr * SD
         if objective.loss == "multinomial":
-            # The same vector added to all classes changes the penalty alone: least with mean zero.
+            # A vector added to all classes changes only the penalty, which is smallest at mean
+            # zero.
             W = W - W.mean(axis=0)
             S = S - S.mean(axis=0)
 
@@ -218,8 +219,8 @@ def _whole_batches(objective: Objective, training: Training, tol: float, max_ite
 def _excess(objective: Objective, decrement: float, fall: float, training: Training) -> float:
     """How far the objective is above its minimum.
 
-    With the exact curvature this is half the squared Newton decrement. Otherwise the falls of the
-    last passes are continued as a geometric series.
+    With the exact curvature this is half the squared Newton decrement. Otherwise the decreases of
+    the last passes are extrapolated as a geometric series.
     """
     curve = training.curve
     if objective.exact:
