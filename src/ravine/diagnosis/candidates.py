@@ -1,6 +1,6 @@
-"""Recipes, methods with the schedule of their step size, and which of them are judged.
+"""Recipes (methods with a schedule of the step size), and which of them are judged.
 
-The user's, the common ones and those that theory gives; the winners of a race join them.
+These are the user's, the common ones, those from theory, and the winners of a race.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ METHODS = {
     "averaged": ("averaged", "least loss of the mean over the last half"),
     "quick": ("fast to 1 %", "first to reach 1 % of the initial loss in the race"),
 }
-"""Every method that may be judged: its name, and where its parameters come from."""
+"""Every method that may be judged: its name, and the origin of its parameters."""
 
 USUAL = ("yours", "nesterov", "pytorch", "pytorch-decay", "sgd", "one-over-L", "tuned-sgd")
 """Common methods; the others are ravine's own."""
@@ -64,20 +64,19 @@ PYTORCH_MOMENTUM = 0.9
 _MOST_VARIANCE = 6
 _TOP = 4
 _LOW = 2
-"""Directions in which parameters are tuned: those of most disagreement, and of largest and least
+"""Number of directions used for tuning: those of largest disagreement, and of largest and smallest
 curvature. The others do not matter."""
 _PRECISION = 1e-3
-"""Relative accuracy of the logarithm of the best rate: runs cannot show more."""
+"""Relative accuracy of the logarithm of the best rate: runs cannot show smaller differences."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Momenta that are searched for the fastest safe one."""
+"""Momenta among which the fastest safe one is searched."""
 _MARGIN = 0.9
-"""A step that is too long is repeatedly shortened to this share of the longest one that would
-do."""
+"""A step that is too long is repeatedly shortened to this share of the longest stable one."""
 
 
 CONSTANT = 1.0
 LINEAR = 0.0
-"""Shares of a run with a constant step; afterwards it decays linearly to zero."""
+"""Shares of a run with a constant step; after that, the step decays linearly to zero."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,9 @@ class Recipe:
     method
         Step size and momentum.
     constant_share
-        The share of the run before the step begins to fall; 1 for a constant step.
+        The share of the run before the step starts to decay; 1 for a constant step.
     averaged
-        Whether the mean of the iterates of the last half is reported.
+        Whether the result is the mean of the iterates of the second half.
 
     Examples
     --------
@@ -116,7 +115,7 @@ class Recipe:
 
     @property
     def schedule(self) -> str:
-        """The schedule as it follows the parameters."""
+        """The schedule as text, to follow the parameters."""
         if self.constant:
             return "constant"
 
@@ -126,7 +125,7 @@ class Recipe:
 
     @property
     def words(self) -> str:
-        """Parameters as a user types them."""
+        """The recipe as text, with parameters as a user types them."""
         falls = "" if self.constant else f", {self.schedule}"
         mean = ", averaging the second half" if self.averaged else ""
         return f"{parameters(self.method)}{falls}{mean}"
@@ -140,7 +139,7 @@ class Recipe:
         return np.minimum(1.0, (1.0 - done) / (1.0 - self.constant_share))
 
     def scaled(self, factor: float) -> Recipe:
-        """The same with a step size ``factor`` times as long."""
+        """The same recipe with the step size multiplied by ``factor``."""
         step = factor * float(self.method.alpha)
         return replace(self, method=rounded(step, float(self.method.beta)))
 
@@ -157,13 +156,13 @@ class Candidate:
     Attributes
     ----------
     key
-        Which method it is, of ``METHODS``.
+        The key of its method in ``METHODS``.
     recipe
         Its parameters and schedule.
     certificate
-        The proof that it converges in every order of the batches, where there is one.
+        The proof that it converges in every order of the batches, if there is one.
     own_name
-        Its name, if not the one in ``METHODS``.
+        Its name, if it differs from that in ``METHODS``.
     """
 
     key: str
@@ -178,7 +177,7 @@ class Candidate:
 
     @property
     def reason(self) -> str:
-        """Where its parameters come from."""
+        """The origin of its parameters."""
         return METHODS[self.key][1]
 
     @property
@@ -193,13 +192,13 @@ class Candidate:
 
 
 def parameters(method: Method) -> str:
-    """Step size and momentum, with enough digits to tell the momentum from 1."""
+    """Format step size and momentum, with enough digits to distinguish the momentum from 1."""
     text = f"lr = {float(method.alpha):.4g}, momentum = {momentum_digits(float(method.beta))}"
     return text if method.is_nesterov else f"{text}, look-ahead = {float(method.gamma):.4g}"
 
 
 def momentum_digits(beta: float) -> str:
-    """A momentum as text, which is "1" only if it is 1."""
+    """Format a momentum; the text is "1" only if it is exactly 1."""
     gap = abs(1.0 - beta)
     if beta == 0.0 or gap == 0.0 or gap >= 1e-3:
         return f"{beta:.4g}"
@@ -211,7 +210,7 @@ def momentum_digits(beta: float) -> str:
 def rounded(alpha: float, beta: float) -> Method:
     """Round parameters to three digits, as people type them; the step is rounded down.
 
-    Of a momentum near 1 the digits of 1 - beta count: it is never rounded to 1.
+    Near 1, momentum keeps three digits of 1 - beta, so it is never rounded to 1.
     """
     digits = 2 - math.floor(math.log10(alpha)) if alpha > 0.0 else 3
     step = math.floor(alpha * 10.0**digits) / 10.0**digits if digits < 300 else alpha
@@ -224,7 +223,7 @@ def rounded(alpha: float, beta: float) -> Method:
 def candidates(
     survey: Survey, winners: list[Candidate], *, yours: Method | None
 ) -> list[Candidate]:
-    """The user's method if given, the common ones, those of theory, and the winners of a race."""
+    """The user's method if given, the common ones, those from theory, and the winners of a race."""
     return [*common_methods(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *winners]
 
 
@@ -249,10 +248,10 @@ def common_methods(survey: Survey, yours: Method | None) -> list[Candidate]:
 
 
 def tuned_here(survey: Survey) -> list[Candidate]:
-    """Tuned by theory: certain in every order, and least rates in mean square."""
+    """Methods tuned by theory: guaranteed in every order, or with the smallest mean-square rate."""
     moments = survey.moments
     tuning = tuning_moments(moments)
-    # This locates the best step without momentum to one per cent.
+    # Accurate enough for the best step without momentum, to one per cent.
     step = fastest_step_on(tuning, precision=1e-4)
     plain = stabilised(moments, _as_typed(step.method))
     best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=1)
@@ -265,7 +264,7 @@ def tuned_here(survey: Survey) -> list[Candidate]:
 
 
 def safe_for_draws(survey: Survey) -> list[Candidate]:
-    """Parameters that are stable in mean square for independent batches of such rows."""
+    """Parameters that are stable in mean square for independent batches of rows of this size."""
     if survey.batching.fixed or not math.isfinite(survey.heaviest_row):
         return []
 
@@ -279,7 +278,7 @@ def safe_for_draws(survey: Survey) -> list[Candidate]:
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:
-    """The directions that decide: most disagreement, largest and least curvature."""
+    """The directions that matter: largest disagreement, largest and smallest curvature."""
     d = moments.dimension
     if d <= _MOST_VARIANCE + _TOP + _LOW:
         return moments
@@ -296,14 +295,14 @@ def _as_typed(method: Method) -> Method:
 
 
 def stabilised(moments: SecondMoments, method: Method) -> Method:
-    """The method, its step shortened until it is stable on all directions."""
+    """Shorten the step of a method until it is stable in all directions."""
     whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
     for _ in range(40):
         if moments.is_stable(method):
             break
 
         steady = float(spectral_radius(whole, method)) < 1.0
-        # At small steps the strain is proportional to the step.
+        # For small steps, the strain is proportional to the step.
         factor = _MARGIN / moments.strain(method) if steady else 0.5
         step = float(np.clip(factor, 1.0 - _MARGIN, _MARGIN)) * float(method.alpha)
         method = rounded(step, float(method.beta))
@@ -312,9 +311,9 @@ def stabilised(moments: SecondMoments, method: Method) -> Method:
 
 
 def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
-    """The fastest parameters on these batches, of those that are guaranteed in every order.
+    """The fastest parameters on these batches among those guaranteed in every order.
 
-    None where the curvature of a loss has no bound.
+    None if the curvature of the loss is unbounded.
     """
     proven = survey.certified_curvature
     # Wider than the rounding of an eigenvalue.
@@ -325,7 +324,7 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     options = [
         Method(fraction * float(safe_step(L, beta)), beta)
         for beta in _SAFE_MOMENTA
-        # At the whole of the longest safe step the rate is 1.
+        # At the longest safe step itself the rate is 1.
         for fraction in (0.5, 0.7, 0.9, 0.98)
     ]
     if proven is not None:

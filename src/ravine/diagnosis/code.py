@@ -1,7 +1,7 @@
-"""A training loop with the recommended setting, as a script to paste.
+"""A training loop with the recommended setting, as a script to copy.
 
-Scripts are templates. A line that begins with words and a bar is kept where all these words hold
-of the diagnosis, any other line always; ``{name}`` is filled in.
+Scripts are templates. A line that starts with words and a bar is kept if all these words apply to
+the diagnosis; other lines are always kept. ``{name}`` is replaced by its value.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ averaged| W = average.module.weight.detach().numpy().T
 
 
 def training_scripts(result: Diagnosis) -> dict[str, str]:
-    """The scripts of all frameworks that can do this, by their names."""
+    """The scripts for all frameworks that support the setting, by their names."""
     scripts = {}
     for framework in FRAMEWORKS:
         with suppress(Refusal):
@@ -198,7 +198,7 @@ def training_code(result: Diagnosis, framework: str, *, source: str | None = Non
 
 
 class _Script:
-    """Fills in templates from a diagnosis and a recipe."""
+    """Fills templates from a diagnosis and a recipe."""
 
     def __init__(self, result: Diagnosis, recipe: Recipe, *, torch: bool) -> None:
         setup, batching, method = result.setup, result.survey.batching, recipe.method
@@ -241,7 +241,7 @@ class _Script:
         self.words["loop"] = self.filled(_EPOCHS).rstrip()
 
     def filled(self, template: str, **more: object) -> str:
-        """The lines whose flags hold, filled in."""
+        """The lines whose flags apply, filled in."""
         lines = []
         for line in template.splitlines():
             flags, bar, rest = line.partition("|")

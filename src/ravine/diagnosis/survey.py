@@ -1,4 +1,4 @@
-"""The objective at its minimiser: curvature of the whole and of the batches, second moments."""
+"""The objective at its minimiser: its curvature, that of the batches, and second moments."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ravine.theory.finite_sums.deviations import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 MOMENT_DIRECTIONS = 128
-"""Up to this many coordinates second moments are followed in full."""
+"""Up to this many coordinates, second moments cover all directions."""
 
 _ROW_NUMBERS = 1e7
-"""Most numbers of rows in second moments, k d² for k rows in d directions: 10 ms a product."""
+"""Largest size k d² of second moments of k rows in d directions: 10 ms per product."""
 _BATCH_NUMBERS = 5e7
-"""Most numbers of batches in second moments, k d³ for k batches: 10 ms a product."""
+"""Largest size k d³ of second moments of k batches: 10 ms per product."""
 _LEAST_SAMPLE = 96
-"""Batches or rows in a sample at least; a quarter of them are the heaviest, the rest random."""
+"""Smallest sample of batches or rows; a quarter of it are the heaviest, the rest is random."""
 _TOP = 40
 _LOW = 8
 _HEAVY_DIRECTIONS = 12
-"""Directions that are followed where there are too many: of the largest curvature of the whole,
-of the least, and of the heaviest rows."""
+"""Numbers of directions used if there are too many: those of largest curvature, of smallest
+curvature, and of the heaviest rows."""
 _SHOWN_BATCHES = 400
-"""Batches of the first epoch whose curvature is computed for the report."""
+"""Number of batches of the first epoch whose curvature is computed for the report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +44,21 @@ class Survey:
     setup
         The data and the options.
     minimum
-        The minimiser, the least value, and the spectrum of the Hessian there.
+        The minimiser, the minimum, and the spectrum of the Hessian there.
     local
-        Extreme eigenvalues (mu_b, L_b) at x* of the batches of one epoch, or of the first few
-        hundred of them, shape (n, 2).
+        Extreme eigenvalues (mu_b, L_b) at x* of the batches of one epoch (at most a few hundred),
+        shape (n, 2).
     bounds
-        Bounds (mu, L) that hold everywhere: of each fixed batch, shape (n, 2), or one pair for
-        every batch that can ever be drawn, shape (1, 2).
+        Bounds (mu, L) that hold everywhere: for each fixed batch, shape (n, 2), or one pair for all
+        batches that can be drawn, shape (1, 2).
     gradient_sizes
         ‖∇f_b(x*)‖ of the batches in ``local``, shape (n,).
     moments
-        Second moments of what a step draws.
+        Second moments of the batch that a step draws.
     sample
-        Indices of the rows (or of the batches, if they are fixed) in ``moments``.
+        Indices of the rows (of the batches, if they are fixed) in ``moments``.
     sure
-        Of the sample, the first ``sure`` are the heaviest; the others are a random draw.
+        The first ``sure`` of the sample are the heaviest; the others are a random draw.
     basis
         Directions of ``moments`` as columns, shape (d, k).
     """
@@ -85,17 +85,17 @@ class Survey:
 
     @property
     def minimiser(self) -> FloatArray:
-        """The point x*, of least norm if there are many, shape (d,)."""
+        """The minimiser x*, that of smallest norm if there are many, shape (d,)."""
         return self.minimum.point
 
     @property
     def curvature(self) -> Curvature:
-        """Least positive and largest curvature of the whole objective at its minimiser."""
+        """Smallest positive and largest curvature of the whole objective at its minimiser."""
         return Curvature(self.minimum.spectrum[0], self.minimum.spectrum[-1])
 
     @property
     def certified_curvature(self) -> Curvature | None:
-        """Bounds mu and L of all batches, everywhere; None where some batch may be flat."""
+        """Bounds mu and L of all batches, everywhere; None if some batch may be flat."""
         mu = float(self.bounds[:, 0].min())
         L = float(self.bounds[:, 1].max())
         if mu <= 64 * np.finfo(float).eps * L:
@@ -106,7 +106,7 @@ class Survey:
 
     @cached_property
     def heaviest_row(self) -> float:
-        """Largest curvature that a single row can have, everywhere."""
+        """Bound on the curvature of a single row, everywhere."""
         top = float(row_sizes(self.model).max())
         bound = self.model.loss.curvature_bound * top + self.model.l2
 
@@ -115,13 +115,13 @@ class Survey:
 
     @property
     def complete(self) -> bool:
-        """Whether ``moments`` holds everything that a step can draw rather than a sample."""
+        """Whether ``moments`` covers everything that a step can draw, not only a sample."""
         drawn = self.batching.steps_per_epoch if self.batching.fixed else self.batching.rows
         return len(self.sample) == drawn
 
     @property
     def every_direction(self) -> bool:
-        """Whether ``moments`` holds every direction in which the objective is curved."""
+        """Whether ``moments`` covers every direction in which the objective is curved."""
         return self.moments.dimension == len(self.minimum.spectrum)
 
     @property
@@ -147,7 +147,7 @@ class Survey:
 
     @property
     def start_square(self) -> float:
-        """‖x_0 - x*‖² of the start, which is zero."""
+        """‖x_0 - x*‖² for the start x_0 = 0."""
         return float(np.sum(self.minimiser**2))
 
     @cached_property
@@ -167,7 +167,8 @@ class Survey:
     def excess(self, points: FloatArray) -> FloatArray:
         """Excess f - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
         if self._roots is None:
-            # At the minimiser the difference of two equal losses may round to less than zero.
+            # At the minimiser, the difference of two equal losses may be rounded to a negative
+            # number.
             return np.maximum(self.model.objectives(points) - self.minimum.value, 0.0)
 
         turned = self._roots @ (points - self.minimiser[:, None])
@@ -175,7 +176,7 @@ class Survey:
 
 
 def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
-    """Find the minimiser, the curvature of the whole and of the batches, and second moments.
+    """Find the minimiser, the curvature of the objective and the batches, and second moments.
 
     The search for the minimiser of wide data ends after about ``seconds`` of counted work.
     """
@@ -218,9 +219,9 @@ def row_sizes(model: LinearModel) -> FloatArray:
 
 
 def _any_batch(model: LinearModel, batching: Batching, sizes: FloatArray) -> FloatArray:
-    """Bounds of every batch that can be drawn: λ_max of a mean is at most the mean of ‖x_r‖²."""
+    """Bounds for every batch that can be drawn: λ_max of a mean is at most the mean of ‖x_r‖²."""
     heaviest = np.sort(sizes)[-int(batching.sizes.min()) :]
-    # Drawn with replacement, one row may fill a batch.
+    # With replacement, a batch may consist of copies of one row.
     top = heaviest[-1] if batching.replaced else heaviest.mean()
 
     return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
@@ -248,9 +249,10 @@ def _mean_hessian(
 def _directions(
     model: LinearModel, minimum: Minimum, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues of the Hessian, and the directions that are followed, in which it is diagonal.
+    """Eigenvalues of the Hessian, and the directions of second moments, in which it is diagonal.
 
-    All that are curved, or those of the largest curvature, the least, and the heaviest rows.
+    These are all curved directions, or those of largest and smallest curvature and of the heaviest
+    rows.
     """
     vectors = minimum.vectors
     if minimum.full and vectors.shape[1] <= MOMENT_DIRECTIONS:
@@ -279,7 +281,7 @@ def _row_moments(
 ) -> SecondMoments:  # fmt: skip
     """Moments of batches that are fresh draws of rows, from single rows.
 
-    A batch varies as a row does, less by ``factor``: E[Δ X Δ] and E[z zᵀ] need nothing else.
+    A batch varies like a row, ``factor`` times as much; E[Δ X Δ] and E[z zᵀ] need nothing else.
     """
     weights = weights / weights.sum()
     roots = np.swapaxes(model.row_roots(rows, point, basis), 1, 2)
@@ -303,10 +305,11 @@ def _batch_moments(
 
 
 def _sample(count: int, most: float, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
-    """Everything if it fits; otherwise the heaviest, and a random draw of the others.
+    """Everything if it fits; otherwise the heaviest and a random draw of the others.
 
-    Heavy ones are drawn more often, and weigh less: what one adds to a second moment goes with
-    the square of its curvature. Returns indices, weights, and how many are the heaviest.
+    Heavy ones are drawn more often and weigh less, because a contribution to a second moment is
+    proportional to the square of the curvature. Returns indices, weights, and the number of
+    heaviest ones.
     """
     size = int(max(most, _LEAST_SAMPLE))
     if count <= size:

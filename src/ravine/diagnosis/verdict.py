@@ -1,4 +1,4 @@
-"""The sentences of an answer: what to do, what is wrong and why, what is certain."""
+"""The sentences of an answer: what to do, what is wrong and why, what is guaranteed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
 _DRIVES = 0.3
-"""Share of the instability from which one batch or row is named as its cause."""
+"""Smallest share of the instability at which a batch or row is named as its cause."""
 _HEAVY = 1.5
-"""Times the average curvature from which a batch or row is a cause at all."""
+"""Smallest ratio to the average curvature at which a batch or row is a cause."""
 _NAMED_SHARE = 0.1
-"""Share of the instability from which a further row is named."""
+"""Smallest share of the instability at which a further row is named."""
 _QUICKER = 0.8
 """The fast choice is named if it takes less than this share of the time."""
 _SMALLEST = 1e-5
 _LARGEST = 1e4
-"""Shares outside this range are given as a bound."""
+"""Shares outside this range are shown as bounds."""
 
 
 def what_to_do(result: Diagnosis) -> str:
@@ -112,7 +112,7 @@ def notes(result: Diagnosis) -> tuple[str, ...]:
 
 
 def percent(share: float, *, short: bool = False) -> str:
-    """A share as a percentage with three digits; in few characters where ``short``."""
+    """Format a share as a percentage with three digits; ``short`` saves characters."""
     if not math.isfinite(share):
         return "diverged"
     if 0.0 < share < _SMALLEST:
@@ -124,7 +124,7 @@ def percent(share: float, *, short: bool = False) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio with two digits, without an exponent."""
+    """Format a ratio with two digits, without an exponent."""
     if ratio >= 1e6:
         return "more than a million"
 
@@ -132,7 +132,7 @@ def times(ratio: float) -> str:
 
 
 def left_words(result: Diagnosis, excess: Estimate | None) -> str:
-    """An excess loss as a share of the start's: one number if the runs are accurate, or two."""
+    """An excess loss as a share of that at the start: one number, or two if runs are inaccurate."""
     if excess is None:
         return percent(math.inf)
     if excess.high <= 0.0:
@@ -165,7 +165,7 @@ def _subject(result: Diagnosis) -> str:
 
 
 def _over(recipe: Recipe, epochs: int) -> str:
-    """A recipe with the epochs of its schedule."""
+    """Describe a recipe with the epochs of its schedule."""
     many = counted(epochs, "epoch")
     if recipe.averaged:
         return f"{parameters(recipe.method)}, averaging the second half of {many}"
@@ -174,7 +174,7 @@ def _over(recipe: Recipe, epochs: int) -> str:
 
 
 def _useless(result: Diagnosis) -> str:
-    """Why a bounded method does not learn: its noise floor, or where its runs ended."""
+    """Say why a bounded method does not learn: its noise floor, or where its runs ended."""
     after, floor = result.subject.excess_after, result.subject.excess_floor
     if floor is not None and floor.value >= result.survey.start_excess:
         return f"its noise floor is {_times_as(result, floor)} high as the excess loss at the start"
@@ -186,13 +186,13 @@ def _useless(result: Diagnosis) -> str:
 
 
 def _times_as(result: Diagnosis, excess: Estimate) -> str:
-    """An excess loss over the start's: "as", or "7.6 times as"."""
+    """Compare an excess loss with that at the start: "as", or "7.6 times as"."""
     ratio = result.share(excess.value)
     return "as" if ratio < 1.05 else f"{times(ratio)} times as"
 
 
 def _settles(result: Diagnosis) -> str:
-    """Where a method that converges ends: at the minimum, at a noise floor, or still on the way."""
+    """Say where a converging method ends: at the minimum, at a noise floor, or before either."""
     subject = result.subject
     after, floor = subject.excess_after, subject.excess_floor
     pace = f"the error shrinks by a factor of {rate_digits(subject.rate)} per step"
@@ -203,7 +203,7 @@ def _settles(result: Diagnosis) -> str:
         return pace
 
     share = left_words(result, after)
-    # Once the start is forgotten, only noise remains.
+    # Once the start no longer matters, only noise remains.
     settled = subject.rate ** (2.0 * result.steps) < 1e-3 * result.share(after.value)
     settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 
@@ -215,7 +215,7 @@ def _settles(result: Diagnosis) -> str:
 
 
 def _cause(result: Diagnosis) -> str:
-    """Which rows or batches make the method unstable, and along which columns."""
+    """Say which rows or batches make the method unstable, and along which columns."""
     why = result.disagreement
     along = f"mostly along {' and '.join(repr(name) for name, _ in why.columns[:2])}"
     if not (why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY):
@@ -247,7 +247,7 @@ def _fastest(result: Diagnosis) -> str:
 
 
 def _changes(result: Diagnosis) -> str:
-    """Changes that would make the judged setting converge."""
+    """List changes that would make the judged setting converge."""
     name = _subject(result)
     works = [r.action for r in result.remedies if r.works]
     if works:
