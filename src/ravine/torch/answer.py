@@ -1,4 +1,4 @@
-"""``Advice``: what ``advise`` recommends and why, as text, table, picture, JSON and notebook."""
+"""``Advice``: the recommendation of ``advise``, as text, table, picture, JSON and notebook card."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ravine.torch.schedule import Schedule
 from ravine.torch.trial import Trial, set_parameters
 
 USUAL_MOMENTA = (0.0, 0.5, 0.9, 0.99)
-"""The momenta of a map unless others are asked for."""
+"""The default momenta of a map."""
 
 FLAT = 0.02
-"""lrs whose loss is within this share of the best one are as good."""
+"""lrs whose loss is within this share of the best one count as equally good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class Advice:
     lr: float
     """The largest lr of the schedule, for the first parameter group."""
     momentum: float | None
-    """None where the optimizer has none that ``advise`` understands."""
+    """None if the optimizer has no momentum that ``advise`` understands."""
     lrs: list[float]
-    """For each parameter group, in their old proportion."""
+    """For each parameter group, with the same ratios as before."""
     schedule: Schedule
     start_loss: float
     rows: list[Trial]
@@ -42,14 +42,14 @@ class Advice:
     curvature: LocalCurvature | None
     """For SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
-    """None where it follows momentum, as in Nesterov's method."""
+    """None if it follows momentum, as in Nesterov's method."""
     direction: DirectionalCurvature | None
-    """For Adam, AdamW and RMSprop at the end of the trial with the least loss; for SGD and ASG with
-    large models at the start."""
+    """For Adam, AdamW and RMSprop, at the end of the trial with the smallest loss; for SGD and ASG
+    with large models, at the start."""
     direction_limit: float | None
     budget: str
     optimizer: str
-    """The optimizer as code, with places for lr and momentum; empty where the user's is kept."""
+    """The optimizer as code, with fields for lr and momentum; empty if the user's is kept."""
 
     @cached_property
     def _won(self) -> Trial | None:
@@ -74,14 +74,15 @@ class Advice:
 
     @property
     def steps(self) -> int:
-        """Steps that the trials took."""
+        """Steps of all trials together."""
         return sum(row.taken for row in self.rows)
 
     @property
     def limit(self) -> float | None:
         """The largest lr that is stable in mean square with the user's batches.
 
-        Exact for quadratics with all directions measured, otherwise of the curvature at one place.
+        Exact for quadratics if all directions are measured; otherwise for the curvature at one
+        point.
         """
         if self.curvature is None or self.momentum is None:
             return self.direction_limit
@@ -90,7 +91,7 @@ class Advice:
 
     @property
     def critical_batch_size(self) -> float | None:
-        """The smallest batch that is stable in mean square with this lr, by the curvature here."""
+        """The smallest batch that is stable in mean square with this lr, by the local curvature."""
         if self.curvature is None or self.momentum is None:
             return None
 
@@ -100,8 +101,8 @@ class Advice:
     def iid_limit(self) -> float | None:
         """The largest lr that is stable in mean square on every problem with this curvature.
 
-        The rung of independent batches: it holds for every distribution of samples whose curvature
-        is at most the largest that was measured.
+        This is the rung of independent batches: it holds for every distribution of samples whose
+        curvature is at most the largest measured.
         """
         if self.curvature is None or self.momentum is None:
             return None
@@ -110,17 +111,17 @@ class Advice:
 
     @property
     def scope(self) -> str:
-        """Where the limits hold."""
+        """The scope of the limits."""
         if self.curvature is None and self.direction is None:
             return "no limit is known for this optimizer"
         if self.curvature is None:
             if self.momentum is not None:
                 return "local: along the sharpest direction at these weights"
             return (
-                "for a fixed preconditioner, that of the end of the best trial. The limit does not "
-                "apply to the first steps without warm-up, nor where the curvature changes within "
-                "steps, as with cross-entropy. Beyond it Adam does not diverge: its preconditioner "
-                "grows until the limit holds, and learning slows down"
+                "for a fixed preconditioner, the one at the end of the best trial. The limit does "
+                "not apply to the first steps without warm-up, nor where the curvature changes "
+                "within steps, as with cross-entropy. Beyond it Adam does not diverge: its "
+                "preconditioner grows until the limit holds, and learning slows down"
             )
         if not self.curvature.quadratic:
             return "local: the curvature at these weights, which changes as they do"
@@ -131,9 +132,9 @@ class Advice:
 
     @property
     def flat_range(self) -> tuple[float, float]:
-        """The lrs whose trials end within 2 % of the best loss, interpolated between those tried.
+        """The range of lrs whose trials end within 2 % of the best loss, interpolated.
 
-        An end that no trial reached is the smallest or largest lr tried at this length.
+        If no trial brackets an end, it is the smallest or largest lr tried at this length.
         """
         won = self._won
         if won is None:
@@ -148,7 +149,7 @@ class Advice:
 
     @property
     def code(self) -> str:
-        """Optimizer and schedule as code to paste."""
+        """Optimizer and schedule as code to copy."""
         if self.optimizer:
             made = self.optimizer.format(lr=f"{self.lr:.3g}", momentum=self.momentum)
             return f"optimizer = {made}\n{self.schedule.code}"
@@ -166,8 +167,8 @@ class Advice:
     ) -> list[LrLimit]:
         """The largest stable lr by momentum and batch size.
 
-        Batch sizes are a quarter, one and four times the user's unless given. Empty for optimizers
-        that are not of the momentum family.
+        Default batch sizes: a quarter, one and four times the user's. Empty for optimizers outside
+        the momentum family.
         """
         if self.curvature is None:
             return []
@@ -200,7 +201,7 @@ class Advice:
         return "\n".join(lines)
 
     def map_table(self) -> str:
-        """The map as text; empty where there is none."""
+        """The map as text; empty if there is none."""
         if self.curvature is None:
             return ""
 
@@ -257,7 +258,7 @@ class Advice:
         return json.dumps(finite, indent=2)
 
     def plot(self, path: str | None = None) -> Any:
-        """Loss against lr, and the map of what the curvature allows; saved to ``path`` if given."""
+        """Draw loss against lr, and the map of lr limits; saved to ``path`` if given."""
         from matplotlib.figure import Figure
 
         count = 1 if self.curvature is None else 2
@@ -273,7 +274,7 @@ class Advice:
 
 
 def _reach(rows: list[Trial], bound: float) -> float:
-    """How far from the first row's lr the loss stays below a bound, straight lines in log lr."""
+    """The lr at which the loss crosses a bound, from the first row on; straight lines in log lr."""
     for near, far in pairwise(rows):
         if far.loss > bound:
             share = (bound - near.loss) / (far.loss - near.loss) if far.loss < math.inf else 0.0
@@ -304,7 +305,7 @@ def _draw_losses(axes: Any, advice: Advice) -> None:
 
 
 def _draw_map(axes: Any, advice: Advice, curvature: LocalCurvature) -> None:
-    """Limits of lr against the batch size, by momentum: of these batches, and of any (dashed)."""
+    """Limits of lr against the batch size, by momentum: for these batches, and for any (dashed)."""
     for i, momentum in enumerate(USUAL_MOMENTA):
         own = advice.map((momentum,))
         sizes = [row.batch_size for row in own]
