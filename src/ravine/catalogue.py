@@ -160,7 +160,7 @@ CATALOGUE: dict[str, NamedMethod] = {
         "alpha between 0 and 1/L", _robust_accelerated,
     ),
     "robust-heavy-ball": NamedMethod(
-        "robust heavy ball", "Can and Gürbüzbalaban 2022",
+        "robust heavy ball", "Gürbüzbalaban 2023",
         "alpha = 1/L, beta = (1 - √(alpha mu))², gamma = 0", "alpha", _robust_heavy_ball,
     ),
     "qhm": NamedMethod(
