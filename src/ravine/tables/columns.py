@@ -90,8 +90,7 @@ def plain(column: pd.Series) -> npt.NDArray[np.float64 | np.intp]:
 
 def counts(column: pd.Series) -> npt.NDArray[np.intp]:
     """How often each text of a column occurs."""
-    codes = plain(column)
-    return np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
+    return np.asarray(column.value_counts(sort=False))
 
 
 def as_series(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
@@ -243,13 +242,9 @@ def is_row_number(name: str, column: pd.Series, position: int) -> bool:
     unnamed = not label or label in _NUMBERING.split() or label.startswith("unnamed: ")
     identifier = label in _IDENTIFIERS.split() or _ENDS_IN_ID.fullmatch(name.strip()) is not None
     first = position == 0 and label not in _TIMES.split() and len(values) >= _LONG
-    counting = first and values[0] in (0.0, 1.0)
-    if not (unnamed or identifier or counting) or (values != np.floor(values)).any():
-        return False
-    if unnamed or identifier:
-        return unnamed or len(np.unique(values)) == len(values)
-
-    return bool((np.diff(values) == 1.0).all())
+    counting = first and values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all()
+    numbering = unnamed or (identifier and column.is_unique) or counting
+    return bool(numbering and (values == np.floor(values)).all())
 
 
 def names_rows(column: pd.Series) -> bool:
@@ -308,21 +303,12 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
     if values.dtype.kind not in "fiu":
         return TargetKind.LABELS
 
-    if values.dtype.kind == "f":
-        values = values[np.isfinite(values)]
-        if (values != np.floor(values)).any():
-            return TargetKind.NUMBERS
-
-    different, rows = np.unique(values, return_counts=True)
+    different, rows = np.unique(values[np.isfinite(values)], return_counts=True)
     count = len(different)
-    if count <= 2:
-        return TargetKind.LABELS
-
-    codes = different[0] in (0, 1) and different[-1] - different[0] == count - 1
-    if codes and count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL:
-        return TargetKind.LABELS
-
-    return TargetKind.NUMBERS
+    few = 2 < count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL
+    codes = few and different[0] in (0, 1) and different[-1] - different[0] == count - 1
+    labels = (count <= 2 or codes) and not (different % 1).any()
+    return TargetKind.LABELS if labels else TargetKind.NUMBERS
 
 
 def pick(names: Sequence[str], wanted: str | int, option: str) -> str:
