@@ -16,8 +16,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.sklearn.objective import LARGEST_BLOCK, Objective, second_moments
-from ravine.sklearn.training import mini_batches, step_limits, train
+from ravine.sklearn.training import (
+    LARGEST_BLOCK,
+    Objective,
+    mini_batches,
+    second_moments,
+    step_limits,
+    train,
+)
 
 _BATCH = 32
 """Smallest default batch."""
@@ -25,6 +31,9 @@ _BATCH = 32
 
 class _LinearModel(BaseEstimator):  # type: ignore[misc]
     """Code shared by regression and classification: standardise, train, predict."""
+
+    _seen = 0.0
+    _sums: tuple[FloatArray, FloatArray]
 
     def __init__(
         self,
@@ -58,8 +67,8 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-        return X, y, weights
+        # Of a sparse matrix, unlike an array, a power is a product of matrices.
+        return sparse.csr_array(X) if sparse.issparse(X) else X, y, weights
 
     def _train(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
         """Train on standardised columns; returns the weights of the original columns."""
@@ -78,7 +87,6 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = max(1, len(training.curve))
         # A later partial_fit restarts its running moments.
         self._seen = 0.0
-        self._sums: tuple[FloatArray, ...] = ()
 
         if not training.converged:
             what = f"the excess loss is {training.excess:.3g} after {self.n_iter_} passes"
@@ -89,13 +97,13 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
     def _train_more(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
         """One pass over more rows, with the curvature of all rows so far."""
         s = weights / weights.sum()
-        self._seen = getattr(self, "_seen", 0.0) + X.shape[0]
+        before, self._seen = self._seen, self._seen + X.shape[0]
         share = X.shape[0] / self._seen
         wide = X.shape[1] > LARGEST_BLOCK
         new = (np.asarray(s @ X), second_moments(X, s, diagonal=wide))
-        old = getattr(self, "_sums", ()) or new
+        old = self._sums if before else new
         first, second = ((1.0 - share) * a + share * b for a, b in zip(old, new, strict=True))
-        self._sums = (first, second)
+        self._sums = first, second
         mean, scale, gram = _running(first, second, self.fit_intercept, sparse.issparse(X))
 
         Z, penalty = self._standardised(X, mean, scale)
@@ -115,10 +123,8 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
             intercept = getattr(self, "intercept_", np.zeros(len(Y)))
             start = np.hstack([start, intercept[:, None] + coef @ mean[:, None]])
 
-        batches = np.arange(X.shape[0] // size)
-        constant = np.ones(len(batches))
-        lr, momentum = np.array([self.lr_]), np.zeros(1)
-        W = mini_batches(objective, P, start[None], lr, momentum, size, batches, constant)[0]
+        lr, order = np.array([self.lr_]), np.arange(X.shape[0] // size)
+        W = mini_batches(objective, P, start[None], lr, np.zeros(1), size, order, falling=False)[0]
         value = float(objective.value(W, objective.scores(W)))
         self.loss_curve_ = [*getattr(self, "loss_curve_", []), value]
         self.n_iter_ = len(self.loss_curve_)
@@ -143,9 +149,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
             return sparse.csr_array(Z), penalty
 
         Z = np.ones((X.shape[0], len(penalty)))
-        np.subtract(X, mean, out=Z[:, :columns])
-        Z[:, :columns] /= scale
-
+        Z[:, :columns] = (X - mean) / scale
         return Z, penalty
 
     def _raw_scores(self, X: Any) -> FloatArray:
@@ -159,10 +163,7 @@ def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArr
     """The offset and the scale of each column."""
     mean = np.asarray(s @ X) if centred else np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(X):
-            variance = np.asarray(s @ X.multiply(X)).ravel() - mean**2
-        else:
-            variance = s @ (X - mean) ** 2
+        variance = s @ X**2 - mean**2 if sparse.issparse(X) else s @ (X - mean) ** 2
 
     if not np.isfinite(variance).all():
         column = int(np.flatnonzero(~np.isfinite(variance))[0])
@@ -192,10 +193,10 @@ def _running(
     scale = _scale(deviation, np.sqrt(squares))
     shift = np.zeros_like(mean) if is_sparse or not centred else mean
 
-    # E[(x - shift)(x - shift)ᵀ], bordered by E[x - shift] for the column of ones.
+    # E[(x - shift)(x - shift)ᵀ], with a shift of zero or the mean, and beside it E[x - shift] for
+    # the column of ones.
     outer = np.outer if whole else np.multiply
-    gram = second - outer(shift, mean) - outer(mean, shift) + outer(shift, shift)
-    gram = gram / outer(scale, scale)
+    gram = (second - outer(shift, mean)) / outer(scale, scale)
 
     if centred and whole:
         cross = ((mean - shift) / scale)[:, None]
