@@ -178,7 +178,7 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
     setup, batching = result.setup, result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"
-    batches = f"batches of {batching.batch_size} rows {batching.phrase}"
+    batches = f"batches of {batching.batch_size} rows {batching.sampling.traits.phrase}"
 
     if batching.steps_per_epoch == 1:
         batches = "one batch of all rows"

@@ -8,23 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.curvature import Curvature
+from ravine.diagnosis.survey import Survey, row_sizes
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.ladder.certificate import Certificate, certificate
-from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.theory.tuning.fastest import fastest_on, fastest_step_on
 from ravine.theory.tuning.recommend import recommend
-
-if TYPE_CHECKING:
-    from ravine.diagnosis.survey import Survey
 
 METHODS = {
     "yours": ("yours", "as given"),
@@ -103,10 +98,9 @@ class Recipe:
     averaged: bool = False
 
     @property
-    def key(self) -> tuple[float, float, float, float, bool]:
+    def key(self) -> tuple[float, ...]:
         """Identity of a recipe: step size, momentum, look-ahead, schedule, averaging."""
-        m = self.method
-        return float(m.alpha), float(m.beta), float(m.gamma), self.constant_share, self.averaged
+        return *self.method.single("give one at a time"), self.constant_share, self.averaged
 
     @property
     def constant(self) -> bool:
@@ -119,9 +113,8 @@ class Recipe:
         if self.constant:
             return "constant"
 
-        falls = "decaying linearly to 0"
-        first = f"constant for {100 * self.constant_share:.0f} %"
-        return falls if self.constant_share <= LINEAR else f"{first}, then {falls}"
+        first = f"constant for {100 * self.constant_share:.0f} %, then "
+        return f"{first if self.constant_share > LINEAR else ''}decaying linearly to 0"
 
     @property
     def words(self) -> str:
@@ -140,8 +133,7 @@ class Recipe:
 
     def scaled(self, factor: float) -> Recipe:
         """The same recipe with the step size multiplied by ``factor``."""
-        step = factor * float(self.method.alpha)
-        return replace(self, method=rounded(step, float(self.method.beta)))
+        return replace(self, method=rounded(Method(factor * self.method.alpha, self.method.beta)))
 
 
 def parameter_arrays(recipes: Sequence[Recipe]) -> FloatArray:
@@ -207,11 +199,12 @@ def momentum_digits(beta: float) -> str:
     return f"{beta:.{1 - math.floor(math.log10(gap))}f}"
 
 
-def rounded(alpha: float, beta: float) -> Method:
+def rounded(method: Method) -> Method:
     """Round parameters to three digits, as people type them; the step is rounded down.
 
     Near 1, momentum keeps three digits of 1 - beta, so it is never rounded to 1.
     """
+    alpha, beta = float(method.alpha), float(method.beta)
     digits = 2 - math.floor(math.log10(alpha)) if alpha > 0.0 else 3
     step = math.floor(alpha * 10.0**digits) / 10.0**digits if digits < 300 else alpha
     gap = abs(1.0 - beta)
@@ -253,28 +246,31 @@ def tuned_here(survey: Survey) -> list[Candidate]:
     tuning = tuning_moments(moments)
     # Accurate enough for the best step without momentum, to one per cent.
     step = fastest_step_on(tuning, precision=1e-4)
-    plain = stabilised(moments, _as_typed(step.method))
+    plain = stabilised(moments, rounded(step.method))
     best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=1)
 
     return [
         Candidate("tuned-sgd", Recipe(plain)),
         *_certified(survey, tuning),
-        Candidate("fastest", Recipe(stabilised(moments, _as_typed(best.method)))),
+        Candidate("fastest", Recipe(stabilised(moments, rounded(best.method)))),
     ]
 
 
 def safe_for_draws(survey: Survey) -> list[Candidate]:
     """Parameters that are stable in mean square for independent batches of rows of this size."""
-    if survey.batching.fixed or not math.isfinite(survey.heaviest_row):
+    model, whole = survey.model, survey.curvature
+    # The largest curvature that a single row can have, never below that of the whole objective.
+    heaviest = model.loss.curvature_bound * float(row_sizes(model).max()) + model.l2
+    if survey.batching.fixed or not math.isfinite(heaviest):
         return []
 
     safe = recommend(
-        survey.curvature,
+        whole,
         batch_size=survey.batching.batch_size,
-        L_max=survey.heaviest_row,
-        mu_min=min(survey.model.l2, float(survey.curvature.mu)),
+        L_max=max(heaviest, float(whole.L)),
+        mu_min=min(model.l2, float(whole.mu)),
     )
-    return [Candidate("iid", Recipe(_as_typed(safe.method)))]
+    return [Candidate("iid", Recipe(rounded(safe.method)))]
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:
@@ -290,22 +286,17 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     return moments.restricted(np.unique(np.concatenate(picked)))
 
 
-def _as_typed(method: Method) -> Method:
-    return rounded(float(method.alpha), float(method.beta))
-
-
 def stabilised(moments: SecondMoments, method: Method) -> Method:
     """Shorten the step of a method until it is stable in all directions."""
-    whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
     for _ in range(40):
         if moments.is_stable(method):
             break
 
-        steady = float(spectral_radius(whole, method)) < 1.0
+        steady = moments.mean_rate(method) < 1.0
         # For small steps, the strain is proportional to the step.
         factor = _MARGIN / moments.strain(method) if steady else 0.5
-        step = float(np.clip(factor, 1.0 - _MARGIN, _MARGIN)) * float(method.alpha)
-        method = rounded(step, float(method.beta))
+        factor = float(np.clip(factor, 1.0 - _MARGIN, _MARGIN))
+        method = rounded(Method(factor * method.alpha, method.beta))
 
     return method
 
@@ -330,7 +321,7 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     if proven is not None:
         options.append(sgd(proven))
 
-    best = _as_typed(min(options, key=lambda m: tuning.growth(m, tolerance=_PRECISION)))
+    best = rounded(min(options, key=lambda m: tuning.growth(m, tolerance=_PRECISION)))
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
         proof = certificate(proven, best)
         if proof.rate < 1.0 and proof.verify():

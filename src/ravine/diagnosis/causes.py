@@ -97,7 +97,7 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
     lead = np.argsort(shares)[::-1][:_SHOWN]
     named = tuple(int(survey.sample[i]) for i in lead)
     lead_shares = tuple(float(shares[i]) for i in lead)
-    direction = survey.basis @ axis
+    direction = survey.moments.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
     rows, row_shares = named, lead_shares
 
@@ -271,10 +271,8 @@ class _Trials:
             if dropped:
                 yield f"drop {words}", setup.taking(np.setdiff1d(np.arange(setup.rows), rows))
             else:
-                chosen = list(rows)
-                shorter = np.median(sizes) / np.maximum(sizes[chosen], 1e-300)
-                factors = np.ones(len(sizes))
-                factors[chosen] = np.minimum(1.0, shorter)
+                shorter = np.minimum(1.0, np.median(sizes) / np.maximum(sizes, 1e-300))
+                factors = np.where(np.isin(np.arange(setup.rows), rows), shorter, 1.0)
                 y = setup.y * factors if setup.loss == "squared" else setup.y
                 changed = replace(setup, X=scaled_rows(setup.X, factors), y=y)
                 yield f"clip {words} to the median length", changed

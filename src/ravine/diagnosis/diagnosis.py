@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,6 @@ from ravine.theory.ladder.certificate import Certificate
 from ravine.values import Value
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 _EQUAL = 0.02
@@ -166,8 +165,6 @@ class Diagnosis(Value):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one self-contained page; written to ``path`` if given."""
-        from pathlib import Path
-
         from ravine.diagnosis.report import diagnosis_page
 
         page = diagnosis_page(self)
@@ -263,8 +260,8 @@ def _plain(value: Any) -> Any:
         case Enum():
             return value.value
         case Recipe():
-            parameters = dict(zip(("alpha", "beta", "gamma"), value.key, strict=False))
-            return {**parameters, **_named(value, "constant_share", "schedule", "averaged")}
+            rest = _named(value, "constant_share", "schedule", "averaged")
+            return {**_plain(value.method.parameters), **rest}
         case Growth():
             power = 0.5 if value.sense.power == 2 else 1.0
             ends = {"rate": value.value, "low": value.low, "high": value.high}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
 from ravine.problems.spectrum import newton
 
@@ -59,13 +58,14 @@ class Minimum:
     gap: float = 0.0
 
 
-def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
+def minimum_of(model: LinearModel, *, products: float = math.inf) -> Minimum:
     """Find the minimiser and the spectrum of the Hessian there.
 
-    Beyond ``FULL_LIMIT`` coordinates, the search ends after about ``seconds`` of counted work.
+    Beyond ``FULL_LIMIT`` coordinates, the search ends after about that many ``products`` of the
+    Hessian and a vector.
     """
     if model.dimension > FULL_LIMIT:
-        return _by_products(model, seconds)
+        return _by_products(model, products)
 
     def step(x: FloatArray, g: FloatArray) -> FloatArray:
         H = model.hessian(x)
@@ -99,7 +99,7 @@ def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values[kept], vectors[:, kept]
 
 
-def _by_products(model: LinearModel, seconds: float) -> Minimum:
+def _by_products(model: LinearModel, most: float) -> Minimum:
     """The same without forming a Hessian, by conjugate gradients and Lanczos.
 
     Conjugate gradients from zero stay in the range of the Hessian, so they end at the minimiser of
@@ -110,7 +110,6 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
 
     zero = np.zeros(model.dimension)
     first = float(np.linalg.norm(model.gradient(zero)))
-    most = int(min(_PRODUCTS * _NEWTON, seconds / (4.0 * loss_work(model, 1, 1))))
     met: list[float] = []
     inverse_near = _preconditioner(model)
 
@@ -125,7 +124,7 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
         # Far from the minimiser a rough step is as good as an exact one.
         rough = min(0.1, math.sqrt(float(np.linalg.norm(g)) / max(first, 1e-300)))
         close = 1e-8 if model.quadratic else max(1e-8, rough)
-        left = max(1, min(_PRODUCTS, most - len(met)))
+        left = int(np.clip(most - len(met), 1, _PRODUCTS))
         step, _ = cg(_operator(product, len(g)), g, rtol=close, maxiter=left, M=inverse_near(x))
 
         return np.asarray(step)

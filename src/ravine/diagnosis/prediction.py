@@ -156,7 +156,7 @@ def predict(
         after, loss = over_runs(runs.squares[-1, :, i]), over_runs(runs.excess[-1, :, i])
         curve = None
         if curves is not None:
-            distance, curve = curves[0][i], curves[1][i]
+            distance, curve = curves[:, i]
             if exact and loss is not None and np.isfinite([distance[-1], curve[-1]]).all():
                 after, loss = computed(float(distance[-1])), computed(float(curve[-1]))
 
@@ -226,8 +226,8 @@ def _outcome(
 
 def moment_curves(
     survey: Survey, judged: Sequence[Candidate], steps: int, *, budget: Budget
-) -> tuple[FloatArray, FloatArray] | None:
-    """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws: (recipes, steps + 1).
+) -> FloatArray | None:
+    """Exact E‖y - x*‖² and E f - f* of every recipe, independent draws: (2, recipes, steps + 1).
 
     For an averaged recipe, those of the average from the middle on. None if the loss is not
     quadratic, if second moments do not cover every direction, or if time is short.
@@ -248,12 +248,9 @@ def moment_curves(
     alpha, beta, gamma = parameter_arrays([c.recipe for c in judged])
     method, lr = Method(alpha, beta, gamma), alpha[:, None] * factors
     half = steps // 2
-    away = -survey.basis.T @ survey.minimiser
-    curve = moment_curve(survey.moments, method, lr, away, average_from=half)
+    away = -survey.moments.basis.T @ survey.minimiser
+    one = moment_curve(survey.moments, method, lr, away, average_from=half)
     averaged = np.array([c.recipe.averaged for c in judged])[:, None]
     late = averaged & (np.arange(steps + 1) >= half)
 
-    return (
-        np.where(late, curve.average_distance, curve.distance),
-        np.where(late, curve.average_excess, curve.excess),
-    )
+    return np.where(late, [one.average_distance, one.average_excess], [one.distance, one.excess])

@@ -12,6 +12,7 @@ from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import CONSTANT, LINEAR, Candidate, Recipe, rounded
 from ravine.diagnosis.runs import Runs, follow, run_work
 from ravine.diagnosis.survey import Survey
+from ravine.methods import Method
 
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
 """Momenta of the grid: 1 - beta roughly halves each time."""
@@ -122,7 +123,7 @@ def _unique(recipes: list[Recipe]) -> list[Recipe]:
 def _grid(survey: Survey, level: Level) -> list[Recipe]:
     longest = _LONGEST * survey.moments.natural_step
     return [
-        Recipe(rounded(longest / _FALL**i, _MOMENTA[j]), constant_share)
+        Recipe(rounded(Method(longest / _FALL**i, _MOMENTA[j])), constant_share)
         for j in level.momenta
         for i in range(0, _STEPS, level.apart)
         for constant_share in (CONSTANT, LINEAR)
@@ -163,7 +164,7 @@ def _around(recipe: Recipe) -> list[Recipe]:
         # The same effective step alpha/(1 - beta) with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))
         step = alpha * (1.0 - other) / (1.0 - beta)
-        near.append(Recipe(rounded(step, other), recipe.constant_share))
+        near.append(Recipe(rounded(Method(step, other)), recipe.constant_share))
 
     if not recipe.constant:
         near.append(Recipe(recipe.method, constant_share=0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ _GRID = (56, 40)
 """Number of step sizes and momenta in the picture; boundaries are interpolated."""
 _LARGEST, _LEAST = "#c1272d", "#0072b2"
 """Colours of the two ends of a spectrum."""
+_number = partial(Cell, number=True)
 
 
 def diagnosis_page(result: Diagnosis) -> Page:
@@ -90,10 +92,6 @@ def diagnosis_page(result: Diagnosis) -> Page:
     page.bullets(_standing(result))
 
     return page
-
-
-def _number(text: str) -> Cell:
-    return Cell(text, number=True)
 
 
 def _methods(page: Page, result: Diagnosis) -> None:

@@ -183,8 +183,7 @@ def follow(
 
             if marked:
                 mean = tail / max(state.k + 1 - half, 1)
-                reported = np.repeat(averaged & late, K)
-                point = np.where(reported, mean, state.y) if reported.any() else state.y
+                point = np.where(np.repeat(averaged & late, K), mean, state.y)
                 squares[row] = np.where(lost, np.inf, model.squares(point - best))
 
                 if row in with_loss:

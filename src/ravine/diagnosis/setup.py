@@ -79,14 +79,6 @@ class Batching:
         return sizes
 
     @property
-    def phrase(self) -> str:
-        """The rule in words, to follow "batches"."""
-        if self.fixed:
-            return self.sampling.traits.phrase
-
-        return "drawn with replacement" if self.replaced else "reshuffled every epoch"
-
-    @property
     def variance_factor(self) -> float:
         """Variance of a batch mean over that of a single row, averaged over the batches.
 
@@ -119,14 +111,10 @@ class Batching:
                 yield _equal(shuffled[:, first : first + m])
 
     def _fixed(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
-        n = self.steps_per_epoch
-        rows = np.zeros((n, self.batch_size), dtype=np.intp)
-        weights = np.zeros((n, self.batch_size))
-
-        for b, size in enumerate(self.sizes):
-            rows[b, :size] = self.batch(b)
-            weights[b, :size] = 1.0 / size
-
+        n, sizes = self.steps_per_epoch, self.sizes[:, None]
+        # What a shorter last batch lacks are rows of weight zero.
+        rows = np.resize(self.order, (n, self.batch_size))
+        weights = (np.arange(self.batch_size) < sizes) / sizes
         order = Draws(n, self.sampling, seeds, rng)
         while True:
             drawn = order.next()

@@ -40,7 +40,7 @@ def growths(survey: Survey, method: Method, *, seconds: float) -> Growths:
         exact=survey.exact,
         sampling=survey.batching.sampling,
         steps=survey.batching.steps_per_epoch,
-        directions=survey.basis.shape[1],
+        directions=survey.moments.dimension,
     )
     drawn = partial(epoch_products, survey, method, seconds=seconds)
     return known.growths(drawn, survey.setup.seed)
@@ -52,7 +52,7 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
     Computed in the curved directions, as columns of one run on the data. None if there are too many
     directions, or too few ``seconds`` of counted work.
     """
-    k = survey.basis.shape[1]
+    k = survey.moments.dimension
     epochs = _affordable_epochs(survey, seconds)
     if epochs is None:
         return None
@@ -60,7 +60,7 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
     model, n = survey.model, survey.batching.steps_per_epoch
     slopes = model.hessian_slopes(survey.minimiser)
     draws = survey.batching.draws(epochs, np.random.default_rng([survey.setup.seed, 11]))
-    basis = survey.basis.reshape(model.features, model.outputs, k)
+    basis = survey.moments.basis.reshape(model.features, model.outputs, k)
     columns = basis.swapaxes(1, 2).reshape(model.features, -1)
     units = np.concatenate([columns, np.zeros_like(columns)], axis=1)
     speeds = np.roll(units, k * model.outputs, axis=1)
@@ -95,7 +95,7 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
 
 def _affordable_epochs(survey: Survey, seconds: float) -> int | None:
     """Number of epochs to draw; None if not even a few fit into ``seconds``."""
-    k = survey.basis.shape[1]
+    k = survey.moments.dimension
     if not survey.every_direction or k > MOMENT_DIRECTIONS:
         return None
     if not survey.batching.sampling.traits.random:

@@ -10,14 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import (
-    LEAST,
-    MOST,
-    Refusal,
-    one_number,
-    overflow_allowed,
-    whole,
-)
+from ravine.arguments import LEAST, MOST, Refusal, one_number, overflow_allowed, whole
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.causes import affordable, disagreement, remedies, standardised_race
 from ravine.diagnosis.columns import batch_findings, column_findings
@@ -147,7 +140,13 @@ def diagnose(
         intercept=was_read if intercept is None else intercept, validation=validation, seed=seed,
     )  # fmt: skip
 
-    yours = _method(alpha, beta, gamma)
+    yours = None
+    if alpha is not None:
+        step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
+        yours = Method(step, 0.0 if beta is None else beta, gamma)
+    elif beta is not None or gamma is not None:
+        raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
+
     if epochs is not None:
         epochs = whole("epochs", epochs, 1, remedy="give the epochs of a run, e.g. 30")
 
@@ -237,16 +236,6 @@ def _check_curvature(seen: Survey) -> None:
         rule = f"such that the curvature at the minimum is between {LEAST:g} and {MOST:g}"
         remedy = "add some, e.g. l2=1e-3, or standardise the columns"
         raise Refusal("l2", rule, f"{mu:.3g} to {L:.3g}", remedy)
-
-
-def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:
-    if alpha is not None:
-        step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
-        return Method(step, 0.0 if beta is None else beta, gamma)
-    if beta is not None or gamma is not None:
-        raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
-
-    return None
 
 
 def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.diagnosis.minimum import Minimum, minimum_of
 from ravine.diagnosis.setup import Batching, Setup
+from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
 from ravine.problems.linear_model import Indices
 from ravine.theory.finite_sums.deviations import RowDeviations
@@ -59,8 +60,6 @@ class Survey:
         Indices of the rows (of the batches, if they are fixed) in ``moments``.
     sure
         The first ``sure`` of the sample are the heaviest; the others are a random draw.
-    basis
-        Directions of ``moments`` as columns, shape (d, k).
     """
 
     setup: Setup
@@ -71,7 +70,6 @@ class Survey:
     moments: SecondMoments
     sample: Indices
     sure: int
-    basis: FloatArray
 
     @property
     def model(self) -> LinearModel:
@@ -103,15 +101,6 @@ class Survey:
 
         # Wider by more than the rounding of an eigenvalue.
         return Curvature(mu * (1.0 - 1e-9), L * (1.0 + 1e-9))
-
-    @cached_property
-    def heaviest_row(self) -> float:
-        """Bound on the curvature of a single row, everywhere."""
-        top = float(row_sizes(self.model).max())
-        bound = self.model.loss.curvature_bound * top + self.model.l2
-
-        # Never below that of the whole objective.
-        return max(bound, float(self.curvature.L))
 
     @property
     def complete(self) -> bool:
@@ -181,33 +170,47 @@ def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
     The search for the minimiser of wide data ends after about ``seconds`` of counted work.
     """
     model, batching = setup.model, setup.batching
-    minimum = minimum_of(model, seconds=seconds)
+    minimum = minimum_of(model, products=seconds / (4.0 * loss_work(model, 1, 1)))
     point, sizes = minimum.point, row_sizes(model)
     n = batching.steps_per_epoch
     shown = [batching.batch(b) for b in range(n if batching.fixed else min(n, _SHOWN_BATCHES))]
+    gradients = np.stack([model.row_gradient(rows, point) for rows in shown])
 
     if batching.fixed and model.quadratic:
         local = model.batch_curvatures
     else:
         local = np.stack([_local(model, point, rows) for rows in shown])
 
-    bounds = model.batch_curvatures if batching.fixed else _any_batch(model, batching, sizes)
-    gradients = np.stack([model.row_gradient(rows, point) for rows in shown])
     values, basis = _directions(model, minimum, sizes)
     k = len(values)
 
-    # A step draws fixed batches, or rows.
     if batching.fixed:
+        bounds = model.batch_curvatures
         sample, weights, sure = _sample(n, _BATCH_NUMBERS / k**3, local[:, 1])
-        moments = _batch_moments(model, [shown[i] for i in sample], weights, point, values, basis)
+        H = np.stack([_mean_hessian(model, point, shown[i], basis) for i in sample])
+        H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
+        moments = SecondMoments(values, H, weights, gradients[sample] @ basis, basis)
     else:
-        numbers = (k * model.outputs) ** 2
-        sample, weights, sure = _sample(batching.rows, _ROW_NUMBERS / numbers, sizes)
+        # The largest eigenvalue of a mean of rows is at most the mean of ‖x_r‖². Drawn with
+        # replacement, one row may fill a batch.
+        heaviest = np.sort(sizes)[-1 if batching.replaced else -int(batching.sizes.min()) :]
+        top = model.loss.curvature_bound * float(heaviest.mean())
+        bounds = np.array([[model.l2, top + model.l2]])
+
+        # A batch varies as a row does, less by a factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
+        sample, weights, sure = _sample(
+            batching.rows, _ROW_NUMBERS / (k * model.outputs) ** 2, sizes
+        )
+        weights = weights / weights.sum()
         factor = batching.variance_factor
-        moments = _row_moments(model, sample, weights, point, values, basis, factor)
+        roots = np.swapaxes(model.row_roots(sample, point, basis), 1, 2)
+        z = model.row_gradients(sample, point, basis)
+        z = np.sqrt(factor) * (z - weights @ z)
+        deviations = RowDeviations(roots, weights, factor)
+        moments = SecondMoments(values, deviations, gradients=z, basis=basis)
 
     norms = np.linalg.norm(gradients, axis=1)
-    return Survey(setup, minimum, local, bounds, norms, moments, sample, sure, basis)
+    return Survey(setup, minimum, local, bounds, norms, moments, sample, sure)
 
 
 def row_sizes(model: LinearModel) -> FloatArray:
@@ -216,15 +219,6 @@ def row_sizes(model: LinearModel) -> FloatArray:
         return np.asarray(model.X.multiply(model.X).sum(axis=1)).ravel()
 
     return np.asarray(np.einsum("ij,ij->i", model.X, model.X))
-
-
-def _any_batch(model: LinearModel, batching: Batching, sizes: FloatArray) -> FloatArray:
-    """Bounds for every batch that can be drawn: λ_max of a mean is at most the mean of ‖x_r‖²."""
-    heaviest = np.sort(sizes)[-int(batching.sizes.min()) :]
-    # With replacement, a batch may consist of copies of one row.
-    top = heaviest[-1] if batching.replaced else heaviest.mean()
-
-    return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
 def _local(model: LinearModel, point: FloatArray, rows: Indices) -> FloatArray:
@@ -273,35 +267,6 @@ def _directions(
     values, turn = np.linalg.eigh(0.5 * (inner + inner.T))
 
     return values, np.asarray(basis @ turn)
-
-
-def _row_moments(
-    model: LinearModel, rows: Indices, weights: FloatArray, point: FloatArray, values: FloatArray,
-    basis: FloatArray, factor: float,
-) -> SecondMoments:  # fmt: skip
-    """Moments of batches that are fresh draws of rows, from single rows.
-
-    A batch varies like a row, ``factor`` times as much; E[Δ X Δ] and E[z zᵀ] need nothing else.
-    """
-    weights = weights / weights.sum()
-    roots = np.swapaxes(model.row_roots(rows, point, basis), 1, 2)
-    z = model.row_gradients(rows, point, basis)
-    z -= weights @ z
-    deviations = RowDeviations(roots, weights, factor)
-
-    return SecondMoments(values, deviations, gradients=np.sqrt(factor) * z, basis=basis)
-
-
-def _batch_moments(
-    model: LinearModel, batches: list[Indices], weights: FloatArray, point: FloatArray,
-    values: FloatArray, basis: FloatArray,
-) -> SecondMoments:  # fmt: skip
-    """Moments of fixed batches."""
-    H = np.stack([_mean_hessian(model, point, rows, basis) for rows in batches])
-    H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
-    z = np.stack([basis.T @ model.row_gradient(rows, point) for rows in batches])
-
-    return SecondMoments(values, H, weights, z, basis)
 
 
 def _sample(count: int, most: float, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
