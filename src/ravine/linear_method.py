@@ -145,12 +145,8 @@ class LinearMethod(Value):
         past = _coefficients("weights", weights, trim=False)
         late = _coefficients("steps", steps, trim=False)
         memory = max(past.size, late.size)
-        denominator = np.zeros(memory + 1)
-        denominator[0] = 1.0
-        denominator[1 : past.size + 1] -= past
-        numerator = np.zeros(memory)
-        numerator[: late.size] = late
-        return cls(numerator, denominator)
+        denominator = np.append(1.0, 0.0 - np.pad(past, (0, memory - past.size)))
+        return cls(np.pad(late, (0, memory - late.size)), denominator)
 
     @classmethod
     def state_space(cls, A: npt.ArrayLike, B: npt.ArrayLike, C: npt.ArrayLike) -> LinearMethod:

@@ -73,10 +73,8 @@ class LinearModel(Problem):
     batch_sizes
         Rows in each batch, shape (n,).
     row_weights
-        Weight of each row in the mean, None if all count the same.
+        Weight of each row in the mean, shape (rows,).
     """
-
-    row_weights: FloatArray | None = None
 
     def __init__(
         self,
@@ -99,8 +97,7 @@ class LinearModel(Problem):
         self._edges = np.append(np.arange(0, self.rows, batch_size or self.rows), self.rows)
         super().__init__(name, parameters or {}, self.features * self.outputs, len(self._edges) - 1)
         sizes = self.batch_sizes = np.diff(self._edges)
-        if (sizes != sizes[0]).any():
-            self.row_weights = np.repeat(1.0 / (self.terms * sizes), sizes)
+        self.row_weights: FloatArray = np.repeat(1.0 / (self.terms * sizes), sizes)
 
     @cached_property
     def batch_curvatures(self) -> FloatArray:
@@ -160,14 +157,13 @@ class LinearModel(Problem):
         total = self.l2 * w
         for rows in self.chunks(self.features):
             slopes = self.loss.slopes(self.scores(rows, w), rows)
-            total = total + (self.X[rows].T @ (self.weights_of(rows)[:, None] * slopes)).ravel()
+            total = total + (self.X[rows].T @ (self.row_weights[rows, None] * slopes)).ravel()
 
         return np.asarray(total)
 
     def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessian of the whole objective at ``x``, by default at the minimiser."""
-        rows = slice(0, self.rows)
-        return self._hessian_of(rows, self.weights_of(rows), x)
+        return self._hessian_of(slice(0, self.rows), self.row_weights, x)
 
     def hessian_product(
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
@@ -264,13 +260,6 @@ class LinearModel(Problem):
         for first in range(0, self.rows, step):
             yield slice(first, min(first + step, self.rows))
 
-    def weights_of(self, rows: slice) -> FloatArray:
-        """Weights of some rows in the mean over all rows."""
-        if self.row_weights is None:
-            return np.full(rows.stop - rows.start, 1.0 / self.rows)
-
-        return self.row_weights[rows]
-
     def losses(self, points: FloatArray) -> FloatArray:
         """Mean loss of all rows at every point, without the regulariser: (seeds, runs)."""
         seeds, f, width = points.shape
@@ -280,7 +269,7 @@ class LinearModel(Problem):
         for rows in self.chunks(flat.shape[1]):
             Z = np.asarray(self.X[rows] @ flat).reshape(-1, self.outputs)
             which = np.repeat(np.arange(rows.start, rows.stop), count)
-            total += self.weights_of(rows) @ self.loss.values(Z, which).reshape(-1, count)
+            total += self.row_weights[rows] @ self.loss.values(Z, which).reshape(-1, count)
 
         return total.reshape(seeds, -1)
 
@@ -357,7 +346,7 @@ class LinearModel(Problem):
             total = self.l2 * v
             for Z, rows in zip(scores, parts, strict=True):
                 inner = self.loss.hessian_product(Z, self.scores(rows, v), rows)
-                w = self.weights_of(rows) if batch is None else np.full(len(Z), 1 / len(Z))
+                w = self.row_weights[rows] if batch is None else np.full(len(Z), 1 / len(Z))
                 total = total + np.asarray(self.X[rows].T @ (w[:, None] * inner)).ravel()
 
             return np.asarray(total)

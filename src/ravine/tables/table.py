@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ravine.arguments import FloatArray
 from ravine.tables.source import Limits
 from ravine.values import Value
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SHOWN = 5
 """Names that a message lists; it counts the others, so that it fits on a line."""

@@ -38,11 +38,11 @@ Which: TypeAlias = str | int | pd.Series
 
 def make_table(
     raw: Raw,
-    *,
     name: str,
     limits: Limits,
     target: str | int | None,
     weights: Which | None,
+    *,
     drop: str | int | Sequence[str | int],
     missing: str,
     levels: int,
