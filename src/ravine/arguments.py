@@ -130,9 +130,13 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     if array.size == 0:
         raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
 
-    _refuse_outside(name, array, *_RULES[rule], remedy)
-    if rule in _RANGES:
-        _refuse_outside(name, array, *_RANGES[rule], _RESCALE)
+    for rules, cure in ((_RULES, remedy), (_RANGES, _RESCALE)):
+        holds, words = rules.get(rule, _RULES[rule])
+        good = holds(array)
+        if not good.all():
+            index = tuple(int(i) for i in np.argwhere(~good)[0])
+            where = f" at index {index}" if array.ndim else ""
+            raise Refusal(name, words, f"{array[index]:g}{where}", cure)
 
     return array[()]
 
@@ -150,21 +154,6 @@ def _floats(name: str, value: Any, remedy: str) -> FloatArray:
 
     given = kind_in_words(value)
     raise WrongType(name, "a real number or an array of them", given, remedy)
-
-
-def _refuse_outside(
-    name: str,
-    array: FloatArray,
-    holds: Callable[[FloatArray], npt.NDArray[np.bool_]],
-    words: str,
-    remedy: str,
-) -> None:
-    """Refuse an array if an entry breaks a rule, and name the first such entry."""
-    good = holds(array)
-    if not good.all():
-        index = tuple(int(i) for i in np.argwhere(~good)[0])
-        where = f" at index {index}" if array.ndim else ""
-        raise Refusal(name, words, f"{array[index]:g}{where}", remedy)
 
 
 def whole(name: str, value: Any, minimum: int, *, remedy: str, maximum: int = 2**63 - 1) -> int:

@@ -59,21 +59,18 @@ def same(one: Any, other: Any) -> bool:
     """
     if one is other:
         return True
-    if isinstance(one, np.ndarray | np.generic) or isinstance(other, np.ndarray | np.generic):
+    arrays = np.ndarray | np.generic | float
+    if isinstance(one, arrays) or isinstance(other, arrays):
         numbers = np.asarray(one).dtype.kind in "fc" and np.asarray(other).dtype.kind in "fc"
         return bool(np.array_equal(one, other, equal_nan=numbers))
     if type(one) is not type(other):
         return False
-    if isinstance(one, float):
-        return one == other or (one != one and other != other)
     if isinstance(one, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, partial):
-        return one.func == other.func and same(one.args, other.args)
-    if isinstance(one, MethodType):
-        return one.__func__ is other.__func__ and same(one.__self__, other.__self__)
+    if isinstance(one, partial | MethodType):
+        return same(one.__reduce__(), other.__reduce__())
     if is_dataclass(one):
         return all(map(same, _parts(one), _parts(other)))
     plain: Any = object.__eq__
