@@ -1,12 +1,13 @@
-"""Means of sandwiches: what random factors do to second moments, X ↦ Σ_b w_b F_b X F_bᵀ.
+"""Sandwich maps, the effect of random factors on second moments: X ↦ Σ_b w_b F_b X F_bᵀ.
 
-The factors are the maps of steps or epochs. Or they are deviations from the mean Hessian: with
-H_b = Λ + Δ_b in the eigenvectors of the mean Λ, a step adds N(X) = Σ_b w_b Δ_b X Δ_b of the moments
-X = E[r rᵀ], the one expensive part of every second moment.
+The factors are the maps of steps or epochs, or deviations from the mean Hessian: with H_b = Λ + Δ_b
+in the eigenvectors of the mean Λ, a step adds N(X) = Σ_b w_b Δ_b X Δ_b for the moments X = E[r rᵀ].
+This is the only expensive part of second moments.
 
-Up to a few dozen directions the map is a table of its entries, D x D with D = d(d+1)/2: the number
-of terms no longer matters, and many X are one matrix product. Beyond, it is computed term by term;
-for rows of data, whose Hessians have low rank, without a d x d matrix for each row.
+Up to a few dozen directions, the map is stored as a D x D table of its entries, D = d(d+1)/2: the
+cost does not depend on the number of terms, and many X are one matrix product. Beyond that, it is
+computed term by term; for rows of data, whose Hessians have low rank, without a d x d matrix per
+row.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from ravine.arguments import FloatArray
 from ravine.theory.finite_sums.positive_map import from_upper, symmetric, to_upper
 
 _TABLE_ROWS = 64
-"""Rows up to which the table is built: 2080² numbers, 35 MB, with 134 MB on the way."""
+"""Maximum number of rows of a table: 2080² numbers, 35 MB, with 134 MB of temporary memory."""
 _SMALL = 16
-"""Rows up to which the table takes milliseconds."""
+"""Maximum number of rows of a table that takes only milliseconds."""
 _CHUNK = 2**22
-"""Numbers worked on at a time, 32 MB: what a product needs besides the terms themselves."""
+"""Numbers processed at a time, 32 MB: the memory of a product in addition to the terms."""
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
-"""Relative size below which deviations are the rounding of equal terms."""
+"""Relative size below which deviations are rounding errors of equal terms."""
 
 Indices = npt.NDArray[np.intp]
 
@@ -40,7 +41,7 @@ class Sandwiches:
     factors
         F_b, shape (k, d, d).
     weights
-        w_b, shape (k,), adding up to 1, on average if the terms are a random sample.
+        w_b, shape (k,). They add up to 1, on average if the terms are a random sample.
     """
 
     def __init__(self, factors: FloatArray, weights: FloatArray) -> None:
@@ -49,12 +50,12 @@ class Sandwiches:
         self.dimension = int(factors.shape[-1])
 
     def parts(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The F_b of some terms after another, shape (terms, d, d)."""
+        """Yield the F_b of some terms at a time, shape (terms, d, d)."""
         yield slice(None), self.factors
 
     @property
     def effort(self) -> float:
-        """Multiplications of one sandwich, term by term."""
+        """Number of multiplications of one sandwich, term by term."""
         return 2.0 * self.factors.size * self.dimension
 
     @cached_property
@@ -66,7 +67,7 @@ class Sandwiches:
             flat = factors.reshape(-1, d * d)
             products += (self.weights[part, None] * flat).T @ flat
 
-        # X_kl enters entry ij with Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk is the same number.
+        # X_kl contributes to entry ij with the factor Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk = X_kl.
         rows, columns = np.triu_indices(d)
         half = products.reshape(d, d, d, d).transpose(0, 2, 1, 3)[rows, columns]
         both = half[:, rows, columns] + half[:, columns, rows]
@@ -94,7 +95,7 @@ class Sandwiches:
         """The map V ↦ Σ_b w_b F_bᵀ V F_b."""
         out = Sandwiches(np.swapaxes(self.factors, 1, 2), self.weights)
         if "table" in self.__dict__:
-            # In the inner product of matrices each number beside the diagonal counts twice.
+            # In the inner product of matrices, numbers off the diagonal count twice.
             counts = (2.0 - np.eye(self.dimension))[np.triu_indices(self.dimension)]
             out.table = counts[:, None] * self.table.T / counts
 
@@ -109,7 +110,7 @@ class Deviations(Sandwiches):
     factors, weights
         Δ_b, symmetric, and w_b.
     scale
-        Largest eigenvalue of the mean, which says what counts as rounding.
+        Largest eigenvalue of the mean, which sets the size of rounding errors.
     """
 
     def __init__(self, factors: FloatArray, weights: FloatArray, scale: float) -> None:
@@ -144,7 +145,7 @@ class Deviations(Sandwiches):
         return self._each(lambda D: np.einsum("kij,kij->k", D, D))
 
     def _each(self, number: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """A number of every term."""
+        """Compute a number for every term."""
         return np.concatenate([number(factors) for _, factors in self.parts()])
 
 
@@ -156,9 +157,9 @@ class RowDeviations(Deviations):
     roots
         R_i in the eigenvectors of the mean, shape (n, q, d).
     weights
-        w_i, shape (n,), adding up to 1.
+        w_i, shape (n,); they add up to 1.
     factor
-        What Δ_i Δ_i is multiplied by: the variance of a batch's Hessian over that of a row's.
+        Factor on Δ_i Δ_i: the variance of a batch's Hessian over that of a row's.
     """
 
     def __init__(self, roots: FloatArray, weights: FloatArray, factor: float) -> None:
@@ -171,7 +172,7 @@ class RowDeviations(Deviations):
         self.scale = float(np.abs(self.mean).max())
 
     def parts(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The Δ_i of some rows after another, shape (rows, d, d)."""
+        """Yield the Δ_i of some rows at a time, shape (rows, d, d)."""
         for part in self._chunks(self.dimension**2):
             roots = self.roots[part]
             apart = np.swapaxes(roots, 1, 2) @ roots - self.mean
@@ -179,7 +180,7 @@ class RowDeviations(Deviations):
 
     @property
     def effort(self) -> float:
-        """Multiplications of one sandwich, row by row."""
+        """Number of multiplications of one sandwich, row by row."""
         return 4.0 * self.roots.size * self.dimension
 
     def restricted(self, which: Indices) -> RowDeviations:
@@ -187,7 +188,7 @@ class RowDeviations(Deviations):
         return RowDeviations(self.roots[:, :, which], self.weights, self.factor)
 
     def _chunks(self, size: int) -> list[slice]:
-        """Parts of the rows, by how many numbers each row needs."""
+        """Slices of the rows, sized by the numbers that each row needs."""
         step = max(1, _CHUNK // size)
         return [slice(first, first + step) for first in range(0, len(self.roots), step)]
 

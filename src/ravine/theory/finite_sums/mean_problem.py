@@ -1,19 +1,19 @@
-"""Second moments of the mean problem: every pair of its eigenvectors by itself.
+"""Second moments of the mean problem, separately for every pair of its eigenvectors.
 
-A step with the gradient g takes the state s = (r, v) = (y - x*, x - x₋) to::
+A step with the gradient g maps the state s = (r, v) = (y - x*, x - x₋) to::
 
     r⁺ = r + a v - c q g,     v⁺ = b v - q g
 
-In the eigenvectors of the mean Hessian, λ_i, a gradient error of one step is answered k steps later
-by r = -alpha ((1 + gamma) h_k - gamma h_{k-1}) and v = -alpha (h_k - h_{k-1}), where h_k is the sum
-of all products of k of the two eigenvalues p, q of the block B(λ_i). With the traces t, t' and the
-determinants d, d' of two directions, the sums over all steps are known (Cauchy)::
+In the eigenvectors of the mean Hessian, λ_i, the response to a gradient error after k steps is r =
+-alpha ((1 + gamma) h_k - gamma h_{k-1}) and v = -alpha (h_k - h_{k-1}), where h_k is the sum of all
+products of k of the two eigenvalues p, q of the block B(λ_i). With the traces t, t' and the
+determinants d, d' of two directions, the sums over all steps have a closed form (Cauchy)::
 
     Σ_k z^k h_k h'_k     = (1 - z² d d')/D,     Σ_k z^k h_{k+1} h'_k = (t - z d t')/D
     D = (1 - z p p') (1 - z p q') (1 - z q p') (1 - z q q')
 
-So the slow part of second moments, which lies in the mean, is inverted exactly. The factors of D
-keep their digits at critical damping too, where p = q, and a general solver would lose all of them.
+So the slow part of second moments, which is due to the mean, is inverted exactly. The factors of D
+are accurate at critical damping too, where p = q and a general solver would lose all digits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     b: Any
     """Weight of the velocity in the new velocity: beta."""
     c: Any
-    """How much more the gradient takes from y than from the velocity: 1 + gamma."""
+    """Weight of the gradient in y relative to its weight in the velocity: 1 + gamma."""
     q: Any
     """Weight of the gradient in the new velocity: alpha."""
 
@@ -52,9 +52,9 @@ def advance(states: FloatArray, eigenvalues: FloatArray, step: Step) -> FloatArr
 def advance_moments(
     X: FloatArray, eigenvalues: FloatArray, step: Step, noise: FloatArray
 ) -> FloatArray:
-    """Second moments (..., 2d, 2d) after a step with the mean Hessian and so much gradient noise.
+    """Second moments (..., 2d, 2d) after a step with the mean Hessian and gradient noise.
 
-    ``noise`` is the covariance of the gradient, shape (..., d, d).
+    ``noise`` is the covariance of the gradient noise, shape (..., d, d).
     """
     half = advance(X, eigenvalues, step)
     moved = advance(np.swapaxes(half, -1, -2), eigenvalues, step)
@@ -64,14 +64,14 @@ def advance_moments(
 
 
 class MeanProblem:
-    """The mean problem of one method, or of an array of methods.
+    """The mean problem for one method, or for an array of methods.
 
     Parameters
     ----------
     eigenvalues
         λ_i of the mean Hessian, shape (d,).
     method
-        Parameters of any shape, which become leading axes.
+        Parameters of any shape; their axes come first in results.
     """
 
     def __init__(self, eigenvalues: FloatArray, method: Method) -> None:
@@ -88,7 +88,7 @@ class MeanProblem:
         self.rate = np.max(radius, axis=-1)
         """Spectral radius with exact gradients."""
 
-        # A radius of half the trace is critical damping, whatever rounding made of the determinant.
+        # A radius of half the trace means critical damping, despite rounding of the determinant.
         t = self.trace
         real = (2.0 * radius == np.abs(t)) | (t**2 >= 4.0 * self.determinant)
         larger = np.where(t >= 0.0, radius, -radius)
@@ -97,10 +97,10 @@ class MeanProblem:
         self.q = np.where(real, t - larger, 0.5 * t - 1j * height)
 
     def noise_response(self, value: FloatArray | float) -> FloatArray:
-        """κ(λ), shape (..., d, d): the E r rᵀ that unit gradient noise leaves at growth λ.
+        """κ(λ), shape (..., d, d): E r rᵀ for unit gradient noise at growth λ.
 
         It is Σ_k λ^-(k+1) (B_i^k g)_1 (B_j^k g)_1 alpha², g = (1 + gamma, 1), finite for λ above
-        the squared spectral radius of the mean: a positive semidefinite matrix, and so is its
+        the squared spectral radius of the mean. It is positive semidefinite, and so is its
         entrywise product with any positive semidefinite matrix (Schur).
         """
         z = 1.0 / np.asarray(value)[..., None, None]
@@ -118,8 +118,8 @@ class MeanProblem:
     def stationary_response(self) -> FloatArray:
         """All stationary moments E[s sᵀ] under unit gradient noise, shape (..., 2d, 2d).
 
-        κ at λ = 1, where 1 - t + d = h = alpha λ_i leaves positive terms only: no digit is lost as
-        h tends to 0 or beta to 1.
+        At λ = 1, 1 - t + d = h = alpha λ_i leaves only positive terms, so no digits are lost as h
+        tends to 0 or beta to 1.
         """
         gamma = self.gamma[..., None]
         numbers = (self.h, 1.0 - self.beta + self.h * self.gamma)

@@ -1,4 +1,4 @@
-"""Mean-square growth of a finite sum: the spectral radius of what a step does to second moments."""
+"""Mean-square growth of a finite sum: the spectral radius of its operator on second moments."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ravine.theory.finite_sums.second_moments import SecondMoments
 from ravine.theory.finite_sums.terms import Interval, Terms, exactly, largest
 
 _TOLERANCE = 1e-9
-"""Tolerance of a result that is called exact, relative to 1 - growth."""
+"""Tolerance of an exact result, relative to 1 - growth."""
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
-"""Share of the norm of a block below which a product is the rounding of an exact zero."""
+"""Share of the norm of a block below which a product is a rounding error of an exact zero."""
 _NEAR = 1.001
-"""Times its radius at which the mean block is inverted for a start of the iteration."""
+"""Multiple of its radius at which the mean block is inverted to start the iteration."""
 _EPOCH_STATES = 4096
-"""Multisets of visited terms up to which an epoch is averaged exactly: all orders of 12 terms."""
+"""Maximum number of multisets of visited terms for an exact average over an epoch: 12 terms."""
 _EPOCH_FLOPS = 5e8
-"""Multiplications of one product with the operator of an epoch: a second of one core."""
+"""Maximum number of multiplications of one product with an epoch's operator: a second."""
 
 
 def mean_square_growth(
     terms: Terms, method: Method | LinearMethod, sampling: Sampling
 ) -> Interval | None:
-    """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
+    """Growth of E‖s‖² per step, or None if an epoch is too long for an exact average."""
     traits = sampling.traits
     if not traits.random or terms.counts.size == 1:
         return exactly(cyclic_growth(terms, method) ** 2)
@@ -44,7 +44,7 @@ def mean_square_growth(
 
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
         solution = moments.perron(method, tolerance=_TOLERANCE)
-        # Near a double eigenvalue the search may stall. What follows has them apart.
+        # Near a double eigenvalue the search may stall; the code below separates the eigenvalues.
         if solution.settled:
             return exactly(solution.value)
 
@@ -57,7 +57,7 @@ def mean_square_growth(
         return None
 
     A = step_matrices(terms.hessians, method)
-    # Moments are kept for every last term where the next draw depends on it.
+    # If the next draw depends on the last term, there are separate moments for every last term.
     shape = A.shape[1:] if traits.may_repeat else A.shape
     if traits.by_epoch:
         apply = epoch_map(A, terms, lifted=not traits.may_repeat)
@@ -84,9 +84,9 @@ def step_matrices(hessians: FloatArray, method: Method | LinearMethod) -> FloatA
 
 
 def _slow_moments(mean: FloatArray) -> FloatArray:
-    """Positive definite moments that mainly have what the mean block forgets last.
+    """Positive definite moments, mainly along the slowest directions of the mean block.
 
-    Where the terms differ little this is close to the eigenvector.
+    If the terms differ little, this is close to the eigenvector.
     """
     from scipy.linalg import solve_discrete_lyapunov
 
@@ -107,7 +107,7 @@ def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Metho
 
 
 def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
-    """Growth of the norm per step when the terms are visited in their order, over and over."""
+    """Growth of the norm per step if the terms are visited cyclically."""
     A = step_matrices(terms.blocks, method)
     norms = np.linalg.norm(A, axis=(2, 3))
     product = np.broadcast_to(np.eye(A.shape[-1]), A.shape[1:])
@@ -115,7 +115,7 @@ def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
     for b in terms.order:
         product = A[b] @ product
         size = np.linalg.norm(product, axis=(1, 2))
-        # What is left of an exact zero is rounding.
+        # The remainder of an exact zero is a rounding error.
         size = np.where(size > _ROUNDING * norms[b], size, 0.0)
         product = product * np.where(size > 0.0, 1.0 / np.maximum(size, 1e-300), 0.0)[:, None, None]
         log_scale += np.log(np.where(size > 0.0, size, 1.0))
@@ -126,9 +126,9 @@ def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
 
 
 def last_term_map(A: FloatArray, terms: Terms) -> Operator:
-    """Markov-jump lift: X_j, the moment on the event that j came last, from the sum over i ≠ j.
+    """Markov-jump lift: X_j, the moment on the event that j was last, from the sum over i ≠ j.
 
-    Equal terms share one X_j, the sum of theirs. ``A`` holds the blocks, shape (m, 2d, 2d).
+    Equal terms share one X_j, the sum of theirs. ``A`` contains the blocks, shape (m, 2d, 2d).
     """
     counts = terms.counts[:, None, None]
 
@@ -141,8 +141,8 @@ def last_term_map(A: FloatArray, terms: Terms) -> Operator:
 
 
 def epoch_is_small(terms: Terms) -> bool:
-    """Whether the sets of visited terms are few enough to average over all orders of an epoch."""
-    # A product of whole numbers, which cannot overflow however many terms there are.
+    """Whether there are few enough multisets to average over all orders of an epoch."""
+    # A product of Python integers cannot overflow.
     states = math.prod(int(count) + 1 for count in terms.counts)
     if states > _EPOCH_STATES:
         return False
@@ -152,10 +152,10 @@ def epoch_is_small(terms: Terms) -> bool:
 
 
 def epoch_map(A: FloatArray, terms: Terms, *, lifted: bool) -> Operator:
-    """Mean of P X Pᵀ over the orders of an epoch, by the multiset of terms that were visited.
+    """Mean of P X Pᵀ over the orders of an epoch, by the multiset of visited terms.
 
-    Lifted, an epoch must not begin with the term that ended the last one: moments are then kept for
-    every last term, as in the lift of iid sampling without repeat.
+    If lifted, an epoch must not begin with the term that ended the last one, and there are separate
+    moments for every last term, as in the lift of iid sampling without repeat.
     """
     n = terms.n
     counts = terms.counts.astype(int)
@@ -163,7 +163,7 @@ def epoch_map(A: FloatArray, terms: Terms, *, lifted: bool) -> Operator:
     strides = np.array([math.prod(counts[c + 1 :] + 1) for c in range(counts.size)])
     size = visited.sum(axis=1)
 
-    # The visits that make up an epoch, in order: of which term, to which states, how likely.
+    # The visits of an epoch in order: the term, the states, the probability.
     visits = []
     for layer in range(1, n + 1):
         for c in range(counts.size):

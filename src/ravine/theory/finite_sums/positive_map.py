@@ -1,12 +1,12 @@
 """Spectral radius and fixed points of positive linear maps on symmetric matrices.
 
-A map Φ on (stacks of) symmetric matrices that keeps positive semidefinite ones so has its spectral
+A map Φ on (stacks of) symmetric matrices that preserves positive semidefinite ones has its spectral
 radius ρ as an eigenvalue, with a positive semidefinite eigenvector (Perron, Frobenius, Krein,
-Rutman). For every X ≻ 0, with Collatz and Wielandt::
+Rutman). For every X ≻ 0 (Collatz and Wielandt)::
 
     least eigenvalue of (Φ(X), X)  <=  ρ  <=  largest eigenvalue of (Φ(X), X)
 
-since Φ(X) ⪯ c X gives Φᵏ(X) ⪯ cᵏ X. An iteration that has not settled still gives limits.
+since Φ(X) ⪯ c X gives Φᵏ(X) ⪯ cᵏ X. So an iteration that has not converged still gives limits.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from ravine.theory.finite_sums.terms import Interval, exactly
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
 DENSE = 260
-"""Unknowns up to which the matrix is formed: its eigenvalues take a tenth of a second."""
+"""Maximum number of unknowns for forming the matrix: its eigenvalues take a tenth of a second."""
 LAST_DENSE = 1100
-"""Unknowns up to which it is formed where the iteration has not settled: two to three seconds."""
+"""The same if the iteration has not converged: two to three seconds."""
 _DENSE_SOLVE = 400
-"""Unknowns up to which a linear system is written out: a hundredth of a second."""
+"""Maximum number of unknowns for a dense linear system: a hundredth of a second."""
 _INDEFINITE = 1e-6
-"""Negative eigenvalue of an eigenvector, over its largest, that can be an error of iteration."""
+"""Relative size of a negative eigenvalue of an eigenvector that can be an iteration error."""
 _AT_ONCE = 64
-"""Columns of the matrix that are computed together."""
+"""Number of columns of the matrix that are computed together."""
 _SUBSPACE = 40
-"""Vectors that ARPACK keeps where eigenvalues may be close to each other: twice its default."""
+"""Vectors that ARPACK keeps if eigenvalues may be close together: twice its default."""
 _RESTARTS = 100
-"""Restarts after which ARPACK gives up: some 2500 products."""
+"""Restarts after which ARPACK gives up: about 2500 products."""
 _POWERS = 300
-"""Steps of the power method for the limits where ARPACK gives up."""
+"""Steps of the power method for limits if ARPACK gives up."""
 _BLENDS = 10.0 ** -np.arange(0.0, 13.0, 2.0)
-"""Shares of the identity mixed into an eigenvector that is nearly singular."""
+"""Shares of the identity to mix into a nearly singular eigenvector."""
 
 
 def perron(
@@ -55,10 +55,10 @@ def perron(
 ) -> tuple[Interval, FloatArray]:
     """Spectral radius and eigenvector of a positive map on moments of a given shape (..., s, s).
 
-    Maps of up to ``dense`` unknowns by their matrix. Larger ones by ARPACK with ``kept`` vectors to
-    a relative residual of ``tolerance``, from what ``start`` returns, which is positive definite,
-    or from the identity. Where that does not settle, the matrix again if it is not too large, or
-    the limits of Collatz and Wielandt. ``apply`` takes further leading axes.
+    Maps of up to ``dense`` unknowns use their matrix. Larger ones use ARPACK with ``kept`` vectors,
+    to a relative residual of ``tolerance``, from the positive definite matrix that ``start``
+    returns, or from the identity. If that does not converge, the matrix is used if it is not too
+    large, otherwise the limits of Collatz and Wielandt. ``apply`` accepts further leading axes.
     """
     unknowns = _free(shape).size
     if unknowns > dense:
@@ -88,14 +88,14 @@ def _is_positive(X: FloatArray) -> bool:
 
 @cache
 def _free(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """Where the numbers on and above the diagonals of (..., s, s) are in the flat array."""
+    """Flat indices of the entries on and above the diagonals of (..., s, s)."""
     upper = np.triu(np.ones(shape[-2:], dtype=bool))
     return np.flatnonzero(np.broadcast_to(upper, shape))
 
 
 @cache
 def _mirrored(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """For every entry of (..., s, s), flat, which of the numbers of ``_free`` it is."""
+    """For every entry of (..., s, s), flat, the index of its number in ``_free``."""
     free = _free(shape)
     place = np.zeros(math.prod(shape), dtype=np.intp)
     place[free] = np.arange(free.size)
@@ -104,12 +104,12 @@ def _mirrored(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
 
 
 def from_upper(numbers: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Symmetric matrices (k, *shape) of rows with the numbers on and above the diagonals."""
+    """Symmetric matrices (k, *shape) from rows with the entries on and above the diagonals."""
     return numbers.take(_mirrored(shape), axis=1).reshape(-1, *shape)
 
 
 def to_upper(X: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """The numbers on and above the diagonals, (k, numbers), of matrices (k, *shape)."""
+    """The entries on and above the diagonals, (k, numbers), of matrices (k, *shape)."""
     return X.reshape(len(X), -1).take(_free(shape), axis=1)
 
 
@@ -119,7 +119,7 @@ def symmetric(X: FloatArray) -> FloatArray:
 
 
 def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
-    """The map as a matrix on the numbers on and above the diagonals, which acts on rows."""
+    """The map as a matrix on the entries on and above the diagonals; it acts on rows."""
     count = _free(shape).size
     rows = [
         to_upper(
@@ -145,7 +145,7 @@ def leading_pair(matrix: FloatArray, shape: tuple[int, ...]) -> tuple[float, Flo
 def _arnoldi(
     apply: Operator, start: FloatArray, tolerance: float, kept: int
 ) -> tuple[float, FloatArray] | None:
-    """Largest real eigenvalue and eigenvector, of trace 1, by ARPACK; None if not settled."""
+    """Largest real eigenvalue and eigenvector of trace 1 by ARPACK; None if it did not converge."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
     shape = start.shape
@@ -166,7 +166,7 @@ def _arnoldi(
 
 
 def _scaled(value: float, upper: FloatArray, shape: tuple[int, ...]) -> tuple[float, FloatArray]:
-    """An eigenpair with a trace of 1; zero and the identity where the map is nilpotent."""
+    """An eigenpair with trace 1; zero and the identity if the map is nilpotent."""
     X = from_upper(upper[None], shape)[0]
     trace = _trace(X)
     if not value > 0.0 or trace == 0.0:
@@ -178,8 +178,8 @@ def _scaled(value: float, upper: FloatArray, shape: tuple[int, ...]) -> tuple[fl
 def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
     """The best limits of the spectral radius from a matrix near its eigenvector.
 
-    An eigenvector may be singular, or indefinite by its error; some of the identity makes it
-    positive definite, and how much of it serves best is tried.
+    An eigenvector may be singular, or indefinite because of errors. Adding a multiple of the
+    identity makes it positive definite; several multiples are tried.
     """
     identity = np.broadcast_to(np.eye(X.shape[-1]), X.shape)
     X = X * (_trace(identity) / max(_trace(X), 1e-300))
@@ -205,7 +205,7 @@ def _trace(X: FloatArray) -> float:
 
 
 def fixed_point(apply: Operator, right: FloatArray) -> FloatArray | None:
-    """Solve X = apply(X) + right for symmetric matrices; None where GMRES does not converge."""
+    """Solve X = apply(X) + right for symmetric matrices; None if GMRES does not converge."""
     shape = right.shape
     if _free(shape).size <= _DENSE_SOLVE:
         matrix = matrix_of(apply, shape)

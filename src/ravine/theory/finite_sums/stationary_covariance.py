@@ -1,4 +1,4 @@
-"""Where a finite sum without a common minimiser leaves the iterates: stationary second moments."""
+"""Stationary second moments of the iterates on a finite sum without a common minimiser."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ravine.theory.finite_sums.terms import Terms, hessian_stack, one_method
 from ravine.values import Value
 
 _ZERO_MEAN = 1e-8
-"""Mean of the gradients, over the largest, up to which it is rounding of a zero."""
+"""Relative size of the mean of the gradients that counts as a rounding error of zero."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StationaryCovariance(Value):
-    """Stationary second moments about the minimiser x*; infinite where there are none.
+    """Stationary second moments about the minimiser x*; infinite if there are none.
 
     Attributes
     ----------
     full
         E[s sᵀ] of the state s = (y - x*, x - x₋), shape (2d, 2d); its mean is zero.
     growth
-        Mean-square growth per step of E‖s‖² without the gradients at x*; below 1 if stationary.
+        Growth of E‖s‖² per step without the gradients at x*; below 1 if a stationary state exists.
     excess
         E f(y) - f* = ½ tr(H E[(y - x*)(y - x*)ᵀ]), H the mean Hessian.
     """
@@ -63,8 +63,8 @@ def stationary_covariance(
 ) -> StationaryCovariance:
     """Stationary second moments of a method on quadratics f_b(x) = ½(x-x*)ᵀH_b(x-x*) + z_bᵀ(x-x*).
 
-    Terms are drawn independently. The step is s⁺ = A_b s - alpha G z_b with
-    G = [(1 + gamma) I; I], and E s = 0, so that the terms which are linear in s vanish::
+    Terms are drawn independently. The step is s⁺ = A_b s - alpha G z_b with G = [(1 + gamma) I; I],
+    and E s = 0, so terms linear in s vanish::
 
         X = mean_b A_b X A_bᵀ + alpha² mean_b (G z_b)(G z_b)ᵀ
 
@@ -83,8 +83,8 @@ def stationary_covariance(
     Returns
     -------
     StationaryCovariance
-        With ``y``, ``velocity``, ``full``, ``error`` = E‖y - x*‖² and ``excess`` =
-        E f(y) - f*. All moments are infinite when the mean-square growth is 1 or more.
+        With ``y``, ``velocity``, ``full``, ``error`` = E‖y - x*‖² and ``excess`` = E f(y) - f*. All
+        moments are infinite if the mean-square growth is 1 or more.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def stationary_covariance(
     stack = hessian_stack(hessians)
     z = _checked_gradients(gradients, stack)
     n, d = z.shape
-    # Equal Hessians may come with different gradients, so that every term stands for itself.
+    # Equal Hessians may have different gradients, so every term is kept.
     terms = Terms(stack, np.ones(n), np.arange(n))
     root = mean_square_growth(terms, one, Sampling.IID)
     assert root is not None
@@ -137,10 +137,10 @@ def _independent(terms: Terms, z: FloatArray, method: Method) -> FloatArray | No
 
 
 def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
-    """Moments of diagonal terms: every pair of directions for itself.
+    """Moments of diagonal terms, separately for every pair of directions.
 
-    The gradients' second moment of a pair is M = S + C κ M, with C the covariance of the two
-    curvatures and κ what unit noise leaves.
+    The second moment of the gradients of a pair is M = S + C κ M, with C the covariance of the two
+    curvatures and κ the stationary moment for unit noise.
     """
     first = terms.hessians.mean(axis=0)
     away = terms.hessians - first

@@ -22,26 +22,26 @@ Where: TypeAlias = npt.NDArray[np.bool_]
 
 @overflow_allowed
 def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real:
-    """Exact rate r* over all finite sums of L-smooth mu-strongly convex functions, in any order.
+    """Exact rate r* over all finite sums of L-smooth, mu-strongly convex functions, in any order.
 
-    The best quadratic Lyapunov function of the two extreme blocks B(mu), B(L) serves every
-    Hessian between them, and quadratics in the plane whose axes turn by a fixed angle attain it:
-    no other argument can improve it. With traces t_i and determinants d_i of the two blocks,
-    D = alpha (L - mu), c = beta(1 + gamma) - gamma, and w² = 2 (d₁ + d₂)(2 (d₁ + d₂) - t₁ t₂), the
-    candidate is
+    The best quadratic Lyapunov function of the two extreme blocks B(mu), B(L) works for every
+    Hessian between them, and quadratics in the plane with axes that turn by a fixed angle attain
+    its rate, so no other argument can improve it. With traces t_i and determinants d_i of the two
+    blocks, D = alpha (L - mu), c = beta(1 + gamma) - gamma, and w² = 2 (d₁ + d₂)(2 (d₁ + d₂) - t₁
+    t₂), the candidate is
 
         r² = (w² + 2 w D √c + (1 + gamma)(beta - gamma) D²)/(8 (d₁ + d₂) - (t₁ + t₂)²).
 
-    It counts where all of it is real, r exceeds the spectral radius, and the turning angle exists;
-    elsewhere r* is the spectral radius. For gamma = beta, c is beta².
+    It applies if it is real, r exceeds the spectral radius, and the turning angle exists; otherwise
+    r* is the spectral radius. For gamma = beta, c is beta².
 
-    A method of any memory, given by its transfer function as a ``LinearMethod``, has its rate from
-    the circle theorem instead, for single values of mu and L.
+    For a method of any memory, given by its transfer function as a ``LinearMethod``, the rate comes
+    from the circle theorem instead, for single values of mu and L.
 
     Returns
     -------
-    Growth per step. Below 1: convergence on every such sum under every sampling. Above 1: some
-    sum in two dimensions, in some order, diverges at exactly this rate.
+    Growth per step. Below 1: convergence on every such sum with every sampling. Above 1: some sum
+    in two dimensions, in some order, diverges at exactly this rate.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real
 
 @overflow_allowed
 def turning_angle(curvature: Curvature, method: Method) -> Real:
-    """Angle ω in radians by which the axes turn each step in the worst finite sum; 0 where none.
+    """Angle ω in radians by which the axes of the worst finite sum turn per step; 0 if they do not.
 
     Quadratics in R² with eigenvalues mu and L whose axes turn by ω grow at exactly
-    :func:`worst_case_rate`. With traces t_i, determinants d_i and r = r*,
-    cos ω = ((r + d₁/r) t₂ + (r + d₂/r) t₁)/(4(d₁ + d₂)).
-    Where the rate is the spectral radius one fixed quadratic is the worst, and ω = 0.
+    :func:`worst_case_rate`. With traces t_i, determinants d_i and r = r*, cos ω = ((r + d₁/r) t₂ +
+    (r + d₂/r) t₁)/(4(d₁ + d₂)). If the rate is the spectral radius, one fixed quadratic is the
+    worst case, and ω = 0.
 
     Examples
     --------
@@ -93,8 +93,8 @@ def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> 
 def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Real, Where]:
     """The candidate r, the cosine of its angle and whether it is real.
 
-    Differences come from ``discriminant_form``, in which nothing cancels near h = 1 or beta = 1:
-    (t₁ + t₂)² - 8(d₁ + d₂) is the form of q₁ + q₂ and h₁ + h₂.
+    Differences use ``discriminant_form``, which avoids cancellation near h = 1 or beta = 1: (t₁ +
+    t₂)² - 8(d₁ + d₂) is the form of q₁ + q₂ and h₁ + h₂.
     """
     a, b, c = discriminant_form(beta, gamma)
     q1, q2 = 1.0 - low, 1.0 - high

@@ -1,4 +1,4 @@
-"""Parameters with the reason for them and the guarantee they carry."""
+"""Recommended parameters with their reason and their guarantee."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from ravine.theory.tuning.search import least
 from ravine.values import Value
 
 _MARGIN = 1e-9
-"""Relative distance of a certified rate above the exact one, where 1 is not nearer."""
+"""Relative margin of a certified rate above the exact one, unless 1 is closer."""
 _INSIDE = 1.0 - 1e-6
-"""Share of a limit that is safe for every mu: the limit itself is not."""
+"""Share of a limit that is safe for every mu; the limit itself is not."""
 _SHORTEST = 1e-4
 """Shortest step tried, as a share of the largest that is safe for every mu."""
 _ONE = 1.0 - 2.0**-52
@@ -54,7 +54,7 @@ _OPTIONS: dict[Setting, tuple[set[str], set[str]]] = {
     Setting.ADDITIVE_NOISE: ({"sigma2", "steps"}, {"quantity"}),
     Setting.FINITE_SUM: ({"hessians"}, set()),
 }
-"""Options that each setting needs, and others that it takes; any other is refused."""
+"""Options that each setting needs, and further ones that it accepts; others are refused."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,14 +64,14 @@ class Recommendation(Value):
     setting: Setting
     method: Method
     value: float
-    """The number that the guarantee is about; ``quantity`` says what it is."""
+    """The number of the guarantee; ``quantity`` describes it."""
     quantity: str
     reason: str
     guarantee: str
     ladder: Ladder
-    """Every rung for this method, climbed before it was recommended."""
+    """All rungs for this method, checked before it is recommended."""
     gain: float | None = None
-    """How many times fewer steps than the best SGD it needs, for mini-batches."""
+    """How many times fewer steps it needs than the best SGD, for mini-batches."""
 
     def _repr_html_(self) -> str:
         """The parameters, the reason and the guarantee, for notebooks."""
@@ -115,22 +115,21 @@ def recommend(
     curvature
         Curvature of every term of the sum, or of the objective: single numbers.
     setting
-        ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is the best there
-        is; with a given momentum ``beta``, the step with the least worst-case rate.
-        ``"mini-batches"``: the minimiser over alpha and beta of the guaranteed mean-square rate
-        for batches of ``batch_size`` drawn independently, on every problem with this curvature of
-        the objective and single terms in [``mu_min``, ``L_max``]; with ``sigma2`` and ``steps``
-        the minimiser of the error after that many steps.
-        ``"additive-noise"``: the minimiser over alpha and beta, of either sign, of the worst
-        E‖y - x*‖² after ``steps`` gradients with noise of variance ``sigma2``, from ``distance``.
-        ``"finite-sum"``: the minimiser of the mean-square rate of the given ``hessians`` under
-        iid sampling.
-        Default: mini-batches with ``batch_size``, else any sampling.
+        ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is optimal; with a
+        given momentum ``beta``, the step with the smallest worst-case rate. ``"mini-batches"``: the
+        minimiser over alpha and beta of the guaranteed mean-square rate for batches of
+        ``batch_size`` drawn independently, on every problem with this curvature of the objective
+        and single terms in [``mu_min``, ``L_max``]; with ``sigma2`` and ``steps`` the minimiser of
+        the error after that many steps. ``"additive-noise"``: the minimiser over alpha and beta, of
+        either sign, of the worst E‖y - x*‖² after ``steps`` gradients with noise of variance
+        ``sigma2``, from ``distance``. ``"finite-sum"``: the minimiser of the mean-square rate of
+        the given ``hessians`` under iid sampling. Default: mini-batches with ``batch_size``, else
+        any sampling.
     beta
         Momentum you want to keep, between -1 and 1; only with any sampling.
     for_every_mu
-        Keep the step below the one that is safe for every mu, with ``beta``: for those who know
-        L and not mu.
+        With ``beta``: keep the step below the one that is safe for every mu, for problems with
+        known L and unknown mu.
     sigma2, distance, steps
         Noise variance (zero or more), ‖x_0 - x*‖ (positive) and the budget; with additive noise
         or mini-batches.
@@ -182,7 +181,7 @@ def recommend(
 
 
 def _check_options(setting: Setting, **options: object) -> None:
-    """Refuse options that the setting would ignore, and ask for those it needs."""
+    """Refuse options that the setting would ignore, and require those that it needs."""
     needed, taken = _OPTIONS[setting]
     for name, value in options.items():
         if value is None and name in needed:
@@ -229,10 +228,10 @@ def _for_any_sampling(
 
 
 def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> Method:
-    """The step with the least worst-case rate at this momentum, for this mu or for every mu."""
+    """The step with the smallest worst-case rate at this momentum, for this mu or for every mu."""
     momentum = one_number("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     limit = float(safe_step(curvature.L, momentum))
-    # Beyond 2(1+beta)/(1+2 beta) not even exact gradients converge; where that is not a limit, 4/L.
+    # Beyond 2(1+beta)/(1+2 beta) even exact gradients diverge; if that is no limit, use 4/L.
     exact = 2.0 * (1.0 + momentum) / max(1.0 + 2.0 * momentum, 0.5)
     longest = _INSIDE * limit if for_every_mu else max(exact / float(curvature.L), limit)
 
@@ -293,7 +292,7 @@ def _for_budget(
     steps: int,
     kind: ErrorQuantity,
 ) -> Recommendation:
-    """The least error after a budget: with batches as ``known``, or additive noise if empty."""
+    """The smallest error after a budget, with batches as in ``known``, else additive noise."""
     best = fastest_budget(
         curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, **known
     )
@@ -316,7 +315,7 @@ def _for_budget(
         )
         setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
 
-    # The largest value of a fine sample of curvatures is not a bound.
+    # The largest value over a fine sample of curvatures is not a bound.
     limit = f"about {digits(best.value)}"
     if best.certain:
         limit = f"at most {safe_digits(best.value, up=True)}"

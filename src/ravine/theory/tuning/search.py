@@ -1,4 +1,4 @@
-"""The least value of a function with kinks and several valleys: a grid, then SciPy's simplex."""
+"""Minimise a function with kinks and several local minima: a grid, then SciPy's simplex."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ravine.arguments import FloatArray, Real
 from ravine.methods import Method
 
 _RESTARTS = 4
-"""Simplices tried one after the other, each a quarter of the size of the last."""
+"""Maximum number of simplices, each a quarter of the size of the last."""
 _APART = 0.2
-"""Starts closer than this share of the first simplex lead to the same place."""
+"""Starts closer than this share of the first simplex lead to the same minimum."""
 
 
 class Tuned(NamedTuple):
-    """A method with the least mean-square rate in its setting."""
+    """A method with the smallest mean-square rate in its setting."""
 
     method: Method
     rate: float
@@ -25,12 +25,12 @@ class Tuned(NamedTuple):
 
     @property
     def steps_per_digit(self) -> float:
-        """Steps that take √E‖y - x*‖² down to a tenth."""
+        """Number of steps that reduce √E‖y - x*‖² to a tenth."""
         return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
 
 
 class Least(NamedTuple):
-    """A point and the value there."""
+    """A point and its value."""
 
     point: tuple[float, ...]
     value: float
@@ -39,13 +39,13 @@ class Least(NamedTuple):
 def in_plane(log_step: Real | float, s: Real | float) -> Method:
     """Nesterov's method at alpha = exp(log_step) and beta = tanh s.
 
-    What a change of the momentum does goes with its distance from 1, and so does s.
+    The effect of a change of momentum depends on its distance from 1, as s does.
     """
     return Method(np.exp(log_step), np.tanh(s))
 
 
 def slowness(rate: FloatArray) -> FloatArray:
-    """Logarithm of the number of steps at this rate; -inf for a rate of 0, NaN from 1 on."""
+    """Logarithm of the number of steps at a rate; -inf for a rate of 0, NaN for 1 or more."""
     return -np.log(-np.log(rate))
 
 
@@ -57,11 +57,11 @@ def least(
     starts: int = 6,
     precision: float = 1e-10,
 ) -> Least:
-    """Return the least value over the box that the axes span.
+    """Return the minimum over the box that the axes span.
 
-    ``function`` takes one array per axis, all of one shape, and may be infinite or NaN where it is
-    not defined. The lowest ``starts`` valleys of the grid are followed down. ``at`` is the same
-    function of single numbers, where that is cheaper.
+    ``function`` takes one array per axis, all of the same shape, and may be infinite or NaN where
+    it is not defined. The lowest ``starts`` minima of the grid are refined. ``at`` is the same
+    function for single numbers, if that is cheaper.
     """
 
     def single(*point: float) -> float:
@@ -92,7 +92,7 @@ def valleys(function: Callable[..., FloatArray], axes: Sequence[FloatArray]) -> 
 def lowest(
     at: Callable[..., float], points: Iterable[Least], spacing: Sequence[float], count: int
 ) -> list[Least]:
-    """The lowest points by the function itself, no two of them in the same place."""
+    """The lowest points of the function, without near duplicates."""
     kept: list[Least] = []
     seen = (Least(one.point, at(*one.point)) for one in points)
     for one in sorted(seen, key=lambda one: one.value):
@@ -112,14 +112,14 @@ def descents(
     box: Sequence[tuple[float, float]] | None = None,
     evaluations: int = 400,
 ) -> list[Least]:
-    """Follow valleys down with Nelder and Mead's simplex of the given size, the lowest end first.
+    """Refine minima with Nelder and Mead's simplex of the given size; the lowest comes first.
 
-    The simplex may stall on a kink, so it is started again, smaller, while that helps.
+    The simplex may stall on a kink, so it is restarted with a smaller size while that helps.
     """
     from scipy.optimize import minimize
 
-    # Beyond the box the function goes on flat. SciPy's own bounds would move corners of a simplex
-    # onto each other, which ends the search beside a minimum that is close to an edge.
+    # Beyond the box the function is constant. SciPy's own bounds would merge corners of a simplex,
+    # which ends the search before a minimum close to an edge.
     low, high = (-np.inf, np.inf) if box is None else np.transpose(box)
 
     def inside(point: FloatArray) -> tuple[float, ...]:
@@ -135,9 +135,9 @@ def descents(
         size = np.diag(np.asarray(spacing, dtype=float))
         for attempt in range(_RESTARTS):
             point = np.asarray(best.point)
-            # Alternating signs turn the simplex from one attempt to the next.
+            # Alternating signs change the orientation of the simplex between attempts.
             options["initial_simplex"] = np.vstack([point, point + (-1.0) ** attempt * size])
-            with np.errstate(all="ignore"):  # corners may be infinite or no numbers
+            with np.errstate(all="ignore"):  # corners may be infinite or NaN
                 end = minimize(value, point, method="Nelder-Mead", options=options)
             gain = best.value - float(end.fun)
             if gain > 0.0:
