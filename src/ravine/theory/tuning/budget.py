@@ -204,9 +204,8 @@ def fastest_budget(
 ) -> Budget:
     """Nesterov parameters with the smallest error after ``steps`` steps in the worst direction.
 
-    The whole start lies in one direction, with any curvature in [mu, L]. The local minima of the
-    largest error over a few curvatures are found; then the worst missing curvature is added, until
-    none is missing.
+    The whole start lies in one direction, with any curvature in [mu, L]. The largest error over a
+    few curvatures is minimised; then the worst missing curvature is added, until none is missing.
 
     Parameters
     ----------
