@@ -73,7 +73,7 @@ def batch_command(
     data = {**_batch_json(result, three), "out": out}
     size = result.batch_sizes[-1]
     words = as_words(curvature, L_max=result.L_max, mu_min=result.mu_min, batch_size=size)
-    then = f"ravine recommend {words}", f"exact settings for batches of {size:g}"
+    then = f"ravine recommend {words}", f"the exact settings at batch size {size:g}"
     return Answer(data, *_batch_parts(result, three), *wrote(out), then=then)
 
 
@@ -126,7 +126,7 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
         f"samples are wasted.\n\nmu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; single samples: "
         f"{result.mu_min:g} to {result.L_max:g}\n",
         Table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows),
-        "\nSteps: as many as reduce √E‖y - x*‖² to a tenth, guaranteed for every such problem.",
+        "\nSteps until √E‖y - x*‖² falls to a tenth, guaranteed for every such problem.",
     ]
 
 

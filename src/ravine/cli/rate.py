@@ -168,7 +168,7 @@ def _noise(rungs: Ladder) -> str:
 
     ratio = rungs.noise_coefficient / rungs.sgd_noise_coefficient
     return (
-        "Additive noise of variance s² leaves E‖y - x*‖² = "
-        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times as "
-        "much as SGD at 2/(mu + L)."
+        "With additive noise of variance s², the error settles at E‖y - x*‖² = "
+        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times "
+        "that of SGD at 2/(mu + L)."
     )

@@ -86,7 +86,7 @@ def rescale_command(
     The progress per sample, lr/((1 - momentum) batch size), stays the same; for a larger batch
     momentum is raised to at most 0.9. With the curvature of the objective (--mu and --L) and of
     single samples (--L-max), lr stays below the largest stable one. With a table (--data and
-    --steps), lr is the one with the least expected loss of least squares on it.
+    --steps), lr minimises the expected loss of least squares on it.
 
     For example:
 

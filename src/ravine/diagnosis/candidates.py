@@ -31,20 +31,20 @@ METHODS = {
     ),
     "sgd": ("SGD at 2/(μ+L)", "best fixed step for exact gradients"),
     "one-over-L": ("SGD at 1/L", "the textbook's step"),
-    "tuned-sgd": ("SGD, best rate", "least mean-square rate without momentum"),
+    "tuned-sgd": ("SGD, best rate", "smallest mean-square rate without momentum"),
     "certified": (
         "certified",
         "the fastest setting that converges in every order of the batches",
     ),
     "safe": ("safe step", "safe in every order; no certificate: some batch is flat"),
-    "fastest": ("best rate", "least mean-square rate on these batches"),
+    "fastest": ("best rate", "smallest mean-square rate on these batches"),
     "iid": (
         "safe for iid",
         "stable in mean square for independent batches, on every problem with this curvature",
     ),
-    "constant": ("best constant lr", "least loss of all constant steps in the race"),
-    "schedule": ("best schedule", "least loss of all decaying steps in the race"),
-    "averaged": ("averaged", "least loss of the mean over the last half"),
+    "constant": ("best constant lr", "smallest loss of all constant steps in the race"),
+    "schedule": ("best schedule", "smallest loss of all decaying steps in the race"),
+    "averaged": ("averaged", "smallest loss of the mean over the second half"),
     "quick": ("fast to 1 %", "first to reach 1 % of the initial loss in the race"),
 }
 """Every method that may be judged: its name, and the origin of its parameters."""

@@ -207,7 +207,7 @@ def _for_any_sampling(
         method = _least_worst_case(curvature, beta, for_every_mu)
         which = "that is safe for every mu up to L" if for_every_mu else "for this mu and L"
         reason = (
-            f"the step with the least worst-case rate at momentum {beta:g} {which}; SGD without "
+            f"the step with the smallest worst-case rate at momentum {beta:g} {which}; SGD without "
             "momentum has a better worst case (docs/theory.md, The worst-case rate)"
         )
 
@@ -267,7 +267,7 @@ def _for_mini_batches(curvature: Curvature, known: dict[str, Any]) -> Recommenda
     )
 
     reason = (
-        f"the least guaranteed mean-square rate over all alpha and beta for batches of "
+        "the smallest guaranteed mean-square rate over all alpha and beta for batches of "
         f"{batch_size:g}: {compared} (docs/batch-size.md)"
     )
     guarantee = (
@@ -298,21 +298,21 @@ def _for_budget(
     )
     rungs = ladder(curvature, best.method, **known)
     after = f"after {steps} steps"
-    reason = f"the least worst-direction {kind.sentence} {after} over all alpha and beta, by the "
+    reason = (
+        f"the smallest worst-direction {kind.sentence} {after} over all alpha and beta, by the "
+    )
     if known:
         size = f"batches of {known['batch_size']:g}"
         reason += f"exact second moments with random curvature of {size}"
         where = (
-            f"for {size} drawn independently, whose Hessians share eigenvectors, and gradient "
-            f"variance {sigma2:g} at the minimiser in the direction counted"
+            f"for {size} drawn independently, whose Hessians share eigenvectors, in any direction "
+            f"with gradient variance {sigma2:g} at the minimiser"
         )
         setting, stable = Setting.MINI_BATCHES, rungs.iid_rate < 1.0
     else:
         reason += "exact second moments"
-        where = (
-            f"on every quadratic with this curvature and noise variance {sigma2:g} in the "
-            "direction counted"
-        )
+        where = "on every quadratic with this curvature, in any direction with noise variance "
+            f"{sigma2:g}"
         setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
 
     # The largest value over a fine sample of curvatures is not a bound.
@@ -332,8 +332,8 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     rungs = ladder(curvature, method)
     plain = growth(hessians, sgd(curvature), sampling=Sampling.IID, sense=Sense.MEAN_SQUARE)
     reason = (
-        "the least mean-square rate of this sum over all alpha and beta under iid sampling; "
-        f"SGD at 2/(mu + L) has {rate_digits(float(np.sqrt(plain.value)))}"
+        "the smallest mean-square rate of this sum over all alpha and beta under iid sampling; SGD "
+        f"at 2/(mu + L) has {rate_digits(float(np.sqrt(plain.value)))}"
     )
     guarantee = (
         "under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor of "
