@@ -311,8 +311,10 @@ def _for_budget(
         setting, stable = Setting.MINI_BATCHES, rungs.iid_rate < 1.0
     else:
         reason += "exact second moments"
-        where = "on every quadratic with this curvature, in any direction with noise variance "
+        where = (
+            "on every quadratic with this curvature, in any direction with noise variance "
             f"{sigma2:g}"
+        )
         setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
 
     # The largest value over a fine sample of curvatures is not a bound.
