@@ -110,9 +110,16 @@ class Diagnosis(Value):
 
     @property
     def quick(self) -> Prediction | None:
-        """The first recipe to reach 1 % of the initial loss, among those that ran and are safe."""
+        """The first recipe to reach 1 % of the initial loss, among those that ran and are safe.
+
+        Among equally fast ones, one that does not average.
+        """
         reached = [p for p in self.predictions if p.safe and math.isfinite(p.steps_to_1_percent)]
-        return min(reached, key=lambda p: p.steps_to_1_percent, default=None)
+        return min(
+            reached,
+            key=lambda p: (p.steps_to_1_percent, p.candidate.recipe.averaged),
+            default=None,
+        )
 
     @cached_property
     def answer(self) -> Answer:

@@ -208,7 +208,7 @@ def _settles(result: Diagnosis) -> str:
     settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 
     if settled and subject.candidate.recipe.constant:
-        return f"{pace} until it reaches a noise floor of {share} of the excess loss"
+        return f"{pace} until it reaches a noise floor of {share} of the initial excess loss"
 
     below = f" (its noise floor is {percent(result.share(floor.value))})" if floor else ""
     return f"after {result.epochs} epochs, {share} of the excess loss remains{below}"
@@ -222,17 +222,22 @@ def _cause(result: Diagnosis) -> str:
         who = "single batch" if why.batches else "small group of rows"
         return f"The batches disagree, {along}; no {who} is to blame."
 
-    has = f"has {times(why.ratios[0])} times the average curvature, {along}"
     if why.batches:
+        lead = {why.batches[0]: why.shares[0]}
+        who = f"batch {why.batches[0]}"
         rows = f" ({named_rows(why.rows)})" if why.rows else ""
-        return f"Batch {why.batches[0]} causes {100 * why.shares[0]:.0f} % of it: it {has}{rows}."
+    else:
+        both = zip(why.rows, why.shares, strict=True)
+        lead = {row: share for row, share in both if share >= _NAMED_SHARE}
+        who, rows = named_rows(tuple(lead)), ""
 
-    both = zip(why.rows, why.shares, strict=True)
-    lead = {row: share for row, share in both if share >= _NAMED_SHARE}
-    verb, worst = ("causes", "it") if len(lead) == 1 else ("cause", f"row {why.rows[0]}")
-    names = named_rows(tuple(lead)).capitalize()
+    verb, worst = "causes", "its curvature"
+    if len(lead) > 1:
+        verb, worst = "cause", f"the curvature of row {why.rows[0]}"
 
-    return f"{names} {verb} {100 * sum(lead.values()):.0f} % of it: {worst} {has}."
+    share = f"{100 * sum(lead.values()):.0f} % of the instability"
+    far = f"{times(why.ratios[0])} times the average"
+    return f"{who.capitalize()} {verb} {share}: {worst} is {far}, {along}{rows}."
 
 
 def _fastest(result: Diagnosis) -> str:

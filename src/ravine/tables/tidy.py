@@ -24,7 +24,7 @@ _MOSTLY_MISSING = 0.5
 """Share of the rows that may be lost to missing values."""
 _REASONS = {
     "index": "it only numbers the rows",
-    "names": "nearly every row has its own text",
+    "names": "nearly every row has a different text",
     "nested": "it holds lists or records",
     "missing": "more than half of the values are missing",
     "constant": "all rows have the same value",
@@ -153,7 +153,7 @@ class _Draft:
     def leave_out(self, names: Sequence[str], kind: str) -> None:
         """Drop columns for one of the ``_REASONS``."""
         if names:
-            remedy = "write numbers without units and dates in one format, if it has them"
+            remedy = "if it holds numbers or dates, write them without units and in one format"
             remedy = remedy if kind == "names" else ""
             self.note(kind, names, f"dropped, because {_REASONS[kind]}", remedy)
             self.columns = {x: column for x, column in self.columns.items() if x not in names}
@@ -233,14 +233,14 @@ class _Draft:
 
         if dropped:
             what = "dropped, because its missing values would cost too many rows"
-            self.note("missing", dropped, what, "--missing fill keeps them")
+            self.note("missing", dropped, what, "use --missing fill to keep them")
         if not whole.all():
             beside = "the target" if self.weight is None else "the target or the weights"
             beside = f"the matrix, {beside}" if is_sparse(self.X) else beside
             where = listed(tuple(gaps)) if gaps else beside
             lost = np.count_nonzero(~whole)
             what = f"dropped {lost} of {len(whole)} rows, because values are missing in {where}"
-            remedy = "--missing fill keeps them" if gaps else ""
+            remedy = "use --missing fill to keep them" if gaps else ""
             self.notes.append(Finding("missing", what, remedy, tuple(gaps)))
 
         return whole
