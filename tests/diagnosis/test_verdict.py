@@ -69,7 +69,8 @@ def test_the_cause_of_an_instability_is_named(broken, found):
         changed = changed_subject(found, outcome=Outcome.ERRATIC)
         return dataclasses.replace(changed, disagreement=driver).answer.why
 
-    by_batch = {"batches": (3, 1), "shares": (0.8, 0.1), "ratios": (12.0, 2.0), "rows": (5, 7)}
+    by_batch = {"batches": (3, 1), "shares": (0.8, 0.1), "ratios": (12.0, 2.0), "rows": (5, 7),
+                "row_shares": (0.8, 0.1)}  # fmt: skip
     said = "Batch 3 causes 80 % of the instability: its curvature is 12 times the average"
     assert said in cause(**by_batch)
     assert cause(**by_batch).endswith(" (rows 5 and 7).")

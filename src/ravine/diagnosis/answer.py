@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ravine.diagnosis.candidates import LINEAR, Recipe, momentum_digits
 from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.verdict import notes, percent, what_is_certain, what_is_wrong, what_to_do
-from ravine.digits import rate_digits
+from ravine.digits import counted, rate_digits
 from ravine.markup import Cell
 from ravine.theory.finite_sums.growth import Growth
 
@@ -197,8 +197,9 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
 def method_table(result: Diagnosis) -> MethodTable:
     """The table of methods that every renderer shows."""
     caption = (
-        f"Loss left: what remains of the excess loss after {result.epochs} epochs, mean of "
-        f"{result.runs.seeds} runs. To 1 %: steps until 1 % remains. *: recommended."
+        "Loss left: what remains of the excess loss (above the minimum) after "
+        f"{counted(result.epochs, 'epoch')}, mean of {result.runs.seeds} runs. To 1 %: steps until "
+        "1 % remains. *: recommended."
     )
     columns: tuple[Column, ...] = _COLUMNS
     if result.setup.held_out is None:

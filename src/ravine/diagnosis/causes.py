@@ -25,6 +25,8 @@ from ravine.methods import Method, nesterov
 
 _SHOWN = 5
 """Maximum number of batches and rows that are named."""
+_LEADING = 0.1
+"""Share of the cause from which a row is one of those that matter."""
 REMEDY_ENTRIES = 4_000_000
 REMEDY_DIRECTIONS = 128
 """Largest data that are diagnosed again for every remedy."""
@@ -69,6 +71,12 @@ class Disagreement:
     ratios: tuple[float, ...]
     rows: tuple[int, ...]
     row_shares: tuple[float, ...]
+
+    @property
+    def leading(self) -> dict[int, float]:
+        """The rows with a tenth of it or more, and their shares."""
+        both = zip(self.rows, self.row_shares, strict=True)
+        return {row: share for row, share in both if share >= _LEADING}
 
 
 def disagreement(survey: Survey, method: Method) -> Disagreement:

@@ -205,7 +205,7 @@ def _diagnose(
         scaled = standardised_race(seen, best_of(predictions), steps, budget)
 
     if computed and subject.outcome not in (Outcome.CONVERGES, Outcome.STALLS):
-        tried = remedies(seen, yours, cause.rows, budget=budget)
+        tried = remedies(seen, yours, tuple(cause.leading) or cause.rows, budget=budget)
 
     # The intercept is constant by design and not worth reporting.
     own = setup.X[:, : setup.features] if setup.intercept else setup.X

@@ -18,8 +18,6 @@ _DRIVES = 0.3
 """Smallest share of the instability at which a batch or row is named as its cause."""
 _HEAVY = 1.5
 """Smallest ratio to the average curvature at which a batch or row is a cause."""
-_NAMED_SHARE = 0.1
-"""Smallest share of the instability at which a further row is named."""
 _QUICKER = 0.8
 """The fast choice is named if it takes less than this share of the time."""
 _SMALLEST = 1e-5
@@ -118,7 +116,7 @@ def percent(share: float, *, short: bool = False) -> str:
     if 0.0 < share < _SMALLEST:
         return f"{'<' if short else 'less than'} {100.0 * _SMALLEST:g} %"
     if share > _LARGEST:
-        return f"{'>' if short else 'more than'} {100.0 * _LARGEST:,.0f} %"
+        return "> 1e6 %" if short else "more than 1,000,000 %"
 
     return f"{100.0 * share:.3g} %" if share < 9.995 else f"{100.0 * share:,.0f} %"
 
@@ -227,8 +225,7 @@ def _cause(result: Diagnosis) -> str:
         who = f"batch {why.batches[0]}"
         rows = f" ({named_rows(why.rows)})" if why.rows else ""
     else:
-        both = zip(why.rows, why.shares, strict=True)
-        lead = {row: share for row, share in both if share >= _NAMED_SHARE}
+        lead = why.leading
         who, rows = named_rows(tuple(lead)), ""
 
     verb, worst = "causes", "its curvature"
