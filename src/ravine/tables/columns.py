@@ -1,4 +1,4 @@
-"""One column of a table: what its values are, whether it numbers the rows or is the target."""
+"""One column of a table: its values, and whether it numbers the rows or is the target."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _TIMES = "t time trend year day week month quarter period date hour age x tt"
 _LONG = 10
 """From this many rows on, 0, 1, 2, ... in a first column of any other name numbers the rows."""
 _MOST_ANSWERS = 30
-"""More different texts than yes and no can be spelled."""
+"""A column with more different texts than this cannot be yes and no."""
 _MOSTLY_MISSING = 0.5
 """Share of missing values from which a column is dropped."""
 _FEW_TEXTS = 10
 """A column with this many different texts can always be a category."""
 _PLAIN_NAMES = "target y label labels class"
-"""Names that can mean nothing else."""
+"""Names that always mean the target."""
 _NAMES = (
     "outcome response survived species diagnosis price saleprice medv quality default churn "
     "charges salary"

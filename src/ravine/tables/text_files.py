@@ -22,8 +22,8 @@ from ravine.tables.words import MISSING, number
 BLANKS = " "
 """The separator of files whose columns are separated by any number of blanks."""
 _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "", "|": "bars", BLANKS: "blanks"}
-"""What messages call them, in order of preference where several fit: a comma may be a decimal mark,
-a blank part of a text."""
+"""Names of separators in messages, in order of preference if several fit: a comma may be a decimal
+mark, and a blank part of a text."""
 _COMMENTS = ("#", "%", "//")
 _LOOKED_AT = 200
 """Lines on which the guess is based."""
@@ -43,7 +43,7 @@ _FOOTER = 10
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written.
+    """The format of a text file.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
     if "\0" in text:
         raise ValueError("it has zero bytes; --encoding utf-16 may help")
 
-    # Before the guesses, which split the lines several times.
+    # Checked before the guesses, which split the lines several times.
     first = text.lstrip().partition("\n")[0]
     source.limits.check(columns=1 + max(first.count(mark) for mark in (sep or ",;\t|")))
     hint = "\t" if ".tsv" in source.name.lower() else ""
@@ -249,7 +249,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
 
 
 def _remarks(dialect: Dialect, encoding: str) -> list[Finding]:
-    """How the text was read, where it differs from plain CSV."""
+    """Describe how the text was read, if it differs from plain CSV."""
     parts = []
     if word := _SEPARATORS.get(dialect.separator):
         parts.append(f"columns are separated by {word} (--sep)")

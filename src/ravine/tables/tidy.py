@@ -1,4 +1,4 @@
-"""From a frame or an array to a table of numbers and a target."""
+"""Convert a frame or an array to a table of numbers and a target."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_table(
     missing: str,
     levels: int,
 ) -> Table:
-    """A table of numbers from what was read, with the options of :func:`ravine.read_table`.
+    """Make a table of numbers from what was read, with the options of :func:`ravine.read_table`.
 
     In a frame, row numbers and constants are dropped and codes such as -999 are recognised; an
     array or a sparse matrix is taken as it is.
@@ -296,11 +296,11 @@ class _Draft:
         return X, [name for name, _, _ in parts]
 
     def _levels(self, column: Column, most: int) -> tuple[npt.NDArray[np.intp], list[str]]:
-        """For each row the column that has its one, -1 for none; and the names of the columns.
+        """For each row, the column of its one, or -1 for none; and the names of the columns.
 
-        With all k levels the columns would add up to 1 in every row, and so depend on each other
-        and on an intercept. The most frequent level is omitted: the others are relative to it.
-        The rarest beyond ``most`` levels are one group.
+        With all k levels, the columns would add up to 1 in every row, and so depend on each other
+        and on an intercept. The most frequent level is omitted; the others are relative to it. The
+        rarest beyond ``most`` levels are one group.
         """
         name, often = column.name, column.counts
         # The most frequent first; ties go to the one that appears first.

@@ -157,8 +157,8 @@ def packed_dates(values: FloatArray) -> pd.Series | None:
 def missing_code(values: FloatArray) -> float | None:
     """The number that stands for a missing value, such as -999; None if there is none.
 
-    It is far below all other values. A code that occurs once must also be larger in size than
-    all other values: a single -999 among thousands may be a real value.
+    It is far below all other values. A code that occurs only once must also exceed all other values
+    in size: a single -999 among thousands may be a real value.
 
     Examples
     --------
