@@ -17,7 +17,7 @@ STYLE = """
 .ravine h3 { font-size: 1.1em; margin: .3em 0; }
 .ravine p { margin: .5em 0; max-width: 46rem; }
 .ravine sup, .ravine sub { line-height: 0; }
-.ravine .scroll { overflow-x: auto; }
+.ravine .scroll, .ravine pre { overflow-x: auto; }
 .ravine table { border-collapse: collapse; font-size: .9em; margin: .6em 0; color: inherit; }
 .ravine th, .ravine td { text-align: left; padding: .3em .9em .3em 0; vertical-align: top;
   border: 0; border-bottom: 1px solid #8884; background: none; }
@@ -71,14 +71,15 @@ def table(header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) ->
 
 def card(
     title: str,
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Cell | str]],
     *,
-    head: Sequence[str] = (),
+    head: Sequence[Cell | str] = (),
     sentences: Sequence[str] = (),
+    below: str = "",
 ) -> str:
     """The card of a result in a notebook: a heading, sentences and a table.
 
-    The second cell of a row is a number, aligned right.
+    The second text of a row is a number, aligned right. ``below`` is HTML.
 
     Examples
     --------
@@ -86,11 +87,14 @@ def card(
     True
     """
 
-    def cells(texts: Sequence[str]) -> list[Cell]:
-        return [Cell(text, number=place == 1) for place, text in enumerate(texts)]
+    def cells(row: Sequence[Cell | str]) -> list[Cell]:
+        return [
+            one if isinstance(one, Cell) else Cell(one, number=place == 1)
+            for place, one in enumerate(row)
+        ]
 
     words = "".join(f"<p>{escape(text[:1].upper() + text[1:])}</p>" for text in sentences)
-    body = table(cells(head), [cells(row) for row in rows])
+    body = table(cells(head), [cells(row) for row in rows]) + below
     return f'<div class="ravine"><style>{STYLE}</style><h3>{escape(title)}</h3>{words}{body}</div>'
 
 

@@ -183,12 +183,8 @@ class Diagnosis(Value):
     def _repr_html_(self) -> str:
         """The answer and the methods, for notebooks."""
         head, rows = self.answer.methods.cells()
-        return card(
-            f"Diagnosis of {self.name}",
-            [[cell.text for cell in row] for row in rows],
-            head=[cell.text for cell in head],
-            sentences=(*self.answer.lines, *self.answer.notes),
-        )
+        lines = (*self.answer.lines, *self.answer.notes)
+        return card(f"Diagnosis of {self.name}", rows, head=head, sentences=lines)
 
 
 def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:

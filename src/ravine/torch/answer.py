@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ravine.markup import Cell, card, table
 from ravine.torch.curvature import LocalCurvature, LrLimit
 from ravine.torch.direction import DirectionalCurvature
 from ravine.torch.schedule import Schedule
@@ -20,6 +21,9 @@ from ravine.torch.trial import Trial, set_parameters
 
 USUAL_MOMENTA = (0.0, 0.5, 0.9, 0.99)
 """The default momenta of a map."""
+
+_TONES = {"won": "good", "blew up": "bad"}
+"""Tones of the outcomes on a card."""
 
 FLAT = 0.02
 """lrs whose loss is within this share of the best one count as equally good."""
@@ -189,59 +193,96 @@ class Advice:
 
         return f"{pair}; {self.schedule.name}, {self.schedule.steps} steps"
 
+    def _trials(self) -> list[tuple[str, ...]]:
+        """The texts of every row of the table of trials, the header first."""
+        rows = [
+            (
+                f"{row.lr:.3g}",
+                "" if row.momentum is None else f"{row.momentum:g}",
+                f"{row.steps}",
+                f"{row.loss:.4g}",
+                row.outcome,
+            )
+            for row in self.rows
+        ]
+        return [("lr", "momentum", "steps", "loss", "outcome"), *rows]
+
+    def _limits(self) -> list[tuple[str, ...]]:
+        """The texts of every row of the map, the header first; none without a map."""
+        rows = [
+            (f"{r.momentum:g}", f"{r.batch_size}", f"{r.limit:.3g}", f"{r.iid_limit:.3g}")
+            for r in self.map()
+        ]
+        return [("momentum", "batch", "limit of lr", "any batches"), *rows] if rows else []
+
     def table(self) -> str:
         """Every lr that was tried, and its outcome."""
-        lines = [f"{'lr':>10} {'momentum':>9} {'steps':>6} {'loss':>10}  outcome"]
-        for row in self.rows:
-            momentum = "" if row.momentum is None else f"{row.momentum:g}"
-            lines.append(
-                f"{row.lr:10.3g} {momentum:>9} {row.steps:6d} {row.loss:10.4g}  {row.outcome}"
-            )
-
-        return "\n".join(lines)
+        return "\n".join(
+            f"{lr:>10} {momentum:>9} {steps:>6} {loss:>10}  {outcome}"
+            for lr, momentum, steps, loss, outcome in self._trials()
+        )
 
     def map_table(self) -> str:
         """The map as text; empty if there is none."""
-        if self.curvature is None:
-            return ""
+        return "\n".join(
+            f"{momentum:>10} {batch:>9} {limit:>12} {iid:>12}"
+            for momentum, batch, limit, iid in self._limits()
+        )
 
-        lines = [f"{'momentum':>10} {'batch':>9} {'limit of lr':>12} {'any batches':>12}"]
-        lines += [
-            f"{row.momentum:10g} {row.batch_size:9d} {row.limit:12.3g} {row.iid_limit:12.3g}"
-            for row in self.map()
+    @property
+    def _outlook(self) -> list[str]:
+        """What to expect of the planned run; empty if no lr lowers the loss."""
+        if self._won is None or not self.improves:
+            return []
+
+        low, high = self.loss_range
+        least, most = self.flat_range
+        return [
+            f"The best trial went through the schedule in {self._won.steps} steps: loss "
+            f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
+            "Expect the planned run to end there or lower.",
+            f"Trials with lr from {least:.3g} to {most:.3g} ended within {FLAT:.0%} of it.",
         ]
-        return "\n".join(lines)
+
+    @property
+    def _stability(self) -> list[str]:
+        """The sentence on the limit of lr, if there is one."""
+        if self.limit is None:
+            return []
+
+        words = f"Stable in mean square up to lr {self.limit:.3g} with your batches"
+        if self.curvature is not None:
+            words += (
+                f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
+                f"{self.critical_batch_size:.3g}"
+            )
+        return [f"{words}; {self.scope}."]
+
+    @property
+    def _cost(self) -> str:
+        return f"{self.steps} steps in trials; your model and optimizer are unchanged"
 
     def __str__(self) -> str:
-        parts = [self.sentence]
-        if self._won is not None and self.improves:
-            low, high = self.loss_range
-            least, most = self.flat_range
-            parts += [
-                f"The best trial went through the schedule in {self._won.steps} steps: loss "
-                f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
-                "Expect the planned run to end there or lower.",
-                f"Trials with lr from {least:.3g} to {most:.3g} ended within {FLAT:.0%} of it.",
-                self.code,
-            ]
-        parts.append(self.table())
-        if self.limit is not None:
-            words = f"Stable in mean square up to lr {self.limit:.3g} with your batches"
-            if self.curvature is not None:
-                words += (
-                    f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
-                    f"{self.critical_batch_size:.3g}"
-                )
-            parts.append(f"{words}; {self.scope}.")
-        if self.curvature is not None:
-            parts.append(self.map_table())
-
-        parts.append(f"{self.steps} steps in trials; your model and optimizer are unchanged")
-        return "\n".join(parts)
+        outlook = [*self._outlook, self.code] if self._outlook else []
+        tables = [self.table(), *self._stability, self.map_table(), self._cost]
+        return "\n".join(part for part in (self.sentence, *outlook, *tables) if part)
 
     def _repr_html_(self) -> str:
-        first, rest = str(self).split("\n", 1)
-        return f"<p><b>{escape(first)}</b></p><pre>{escape(rest)}</pre>"
+        """The same as a card, for notebooks."""
+
+        def cells(row: tuple[str, ...]) -> list[Cell]:
+            return [Cell(one, _TONES.get(one, ""), place < 4) for place, one in enumerate(row)]
+
+        head, *rows = map(cells, self._trials())
+        code = f"<pre>{escape(self.code)}</pre>" if self._outlook else ""
+        limits = [cells(row) for row in self._limits()]
+        return card(
+            self.sentence,
+            rows,
+            head=head,
+            sentences=[*self._outlook, *self._stability, self._cost],
+            below=code + (table(limits[0], limits[1:]) if limits else ""),
+        )
 
     def to_json(self) -> str:
         """Everything as JSON; numbers that are not finite are null."""
